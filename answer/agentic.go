@@ -170,7 +170,7 @@ func (t *tools) gradingQuestion(asked string) string {
 // emitSearchStart emits the start of a search.
 func (t *tools) emitSearchStart(ctx context.Context, a *toolCall) error {
 	return t.emitStart(ctx, a, func(plan []byte) event.Body {
-		return event.RetrievalStarted{Call: a.call, Tool: a.Tool, Query: a.search.displayed(), Iteration: a.round, Reason: a.Reason, Plan: plan}
+		return event.RetrievalStarted{Call: a.call, Tool: a.search.tool, Query: a.search.displayed(), Iteration: a.round, Reason: a.Reason, Plan: plan}
 	})
 }
 

@@ -185,7 +185,7 @@ func TestAnyPlanProducesValidLog(t *testing.T) {
 }
 
 // legal checks the stream of a run in the forge protocol.
-func legal(t *testing.T, log []event.Event) {
+func legal(t testing.TB, log []event.Event) {
 	t.Helper()
 	var g forge.Grammar
 	for _, f := range (forge.Protocol{}).New().Project(nil, log) {

@@ -55,6 +55,9 @@ func (p *Pipeline) caching(q event.RunStarted) (cacheDocuments, bool) {
 func (p *Pipeline) scope(q event.RunStarted) cache.Scope {
 	g := p.generator(q)
 	setup := []string{p.Setup, g.Name()}
+	if q.Method != "" && q.Method != event.HybridSearch {
+		setup = append(setup, "method", string(q.Method))
+	}
 	if len(q.Tools) > 0 || q.Iterations > 0 && q.Mode == event.Agentic {
 		setup = append(setup, "tools", strings.Join(slices.Sorted(slices.Values(q.Tools)), " "), strconv.Itoa(q.Iterations))
 	}
@@ -213,7 +216,7 @@ func entryOf(log []event.Event) (cache.Entry, bool) {
 		return e, false
 	}
 	for _, c := range s.Calls {
-		if c.Tool == event.ToolListDocuments || c.Tool == event.ToolReadPages {
+		if c.Tool == event.ToolListDocuments || c.Tool == event.ToolReadPages || c.Tool == event.ToolSelfQuery {
 			return e, false // a new document may change the answer, and no search of the entry would find that
 		}
 	}

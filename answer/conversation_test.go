@@ -19,7 +19,7 @@ import (
 )
 
 // begin answers the run of a first event and returns the log.
-func begin(t *testing.T, a answer.Answerer, start event.RunStarted) []event.Event {
+func begin(t testing.TB, a answer.Answerer, start event.RunStarted) []event.Event {
 	t.Helper()
 	start.Run, start.Protocol = "run_1", "test"
 	if start.Mode == "" {

@@ -93,7 +93,7 @@ func (j *job) runExplicitTool(ctx context.Context) (answered bool, err error) {
 func (j *job) resumeExplicitTool(ctx context.Context, request catalog.Request) (done, answered bool, err error) {
 	c := j.resumed.call(1)
 	switch {
-	case c == nil || c.Plan != nil: // the searches have begun, or no call at all
+	case c == nil || c.Plan != nil || c.Tool == event.ToolSelfQuery: // the searches have begun, or no call at all
 		return len(j.resumed.Calls)+len(j.resumed.Searches) > 0, false, nil
 	case c.Result == nil:
 		return false, false, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/hyde"
 	"github.com/sluice-rag/sluice/answer/rerank"
+	"github.com/sluice-rag/sluice/answer/selfquery"
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/corpus"
@@ -33,10 +34,11 @@ const rules = "rules"
 // many questions at once.
 type Pipeline struct {
 	Index     index.Reader
-	Vectors   Vectors            // nil: searches are lexical
-	Condenser condense.Condenser // makes a follow-up self-contained; nil: by rules
-	Analyzer  analyze.Analyzer   // nil: by rules
-	Drafter   hyde.Writer        // nil: by relevance feedback
+	Vectors   Vectors             // nil: searches are lexical
+	Condenser condense.Condenser  // makes a follow-up self-contained; nil: by rules
+	Analyzer  analyze.Analyzer    // nil: by rules
+	Filters   selfquery.Extractor // finds the conditions of questions with the method [event.SelfQuery]; nil: by rules
+	Drafter   hyde.Writer         // nil: by relevance feedback
 	Generator model.Generator
 	// Generators returns the generator that prefers the model of a name, or nil if the name is empty or unknown. Without it, the
 	// Generator answers. Calls may be concurrent.
@@ -81,6 +83,7 @@ type job struct {
 	standalone string           // the standalone question, if it differs from the original one
 	analysis   analyze.Analysis
 	calls      event.CallID
+	only       []corpus.DocumentID               // searched documents, sorted; nil: all
 	pool       []candidate                       // results so far, each chunk once
 	poolIndex  map[corpus.ChunkID]int            // index in pool of each chunk
 	replacedBy map[corpus.ChunkID]corpus.ChunkID // the parent that is read instead of a chunk
@@ -118,6 +121,9 @@ func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 	}
 	if with.Analyzer == nil {
 		with.Analyzer = analyze.Rules{}
+	}
+	if with.Filters == nil {
+		with.Filters = selfquery.Rules{}
 	}
 	if with.Scorer == nil {
 		with.Scorer = grade.Coverage{}
@@ -314,6 +320,9 @@ func (j *job) loadTermStats(ctx context.Context, texts []string) error {
 // retrieve runs the document tool that the question asks for explicitly, or else searches in the run's mode.
 func (j *job) retrieve(ctx context.Context) error {
 	if answered, err := j.runExplicitTool(ctx); answered || err != nil {
+		return err
+	}
+	if err := j.filter(ctx); err != nil {
 		return err
 	}
 	if j.q.Mode == event.Agentic {

@@ -253,6 +253,11 @@ func TestResumeAfterEveryEvent(t *testing.T) {
 				{{Tool: event.ToolHydeSearch, Query: "ships"}, {Tool: event.ToolSemanticSearch, Query: "sank"}, {Tool: event.ToolDecomposeQuery, Query: "two questions", Parts: []string{"a?", "b?"}}}}
 			return p
 		}, "tool_called", false},
+		"conditions": {event.RunStarted{Question: event.Question{Query: "How high do papers by Ada Brook say the spring tide is?", Method: event.SelfQuery}}, shelf,
+			"cache_checked tool_called tool_returned retrieval_started", false},
+		"conditions that nothing meets": {event.RunStarted{Question: event.Question{Query: "How high do papers by Jane Doe say the spring tide is?", Method: event.SelfQuery, Mode: event.Direct}}, shelf,
+			"cache_checked tool_called tool_returned warned retrieval_started", false},
+		"similarity": {event.RunStarted{Question: event.Question{Query: keeper, Method: event.SimilaritySearch, Mode: event.Direct}}, plain, "graded reranked", false},
 		"search by a draft first": {ask("Who keeps the light?"), func(*testing.T) *answer.Pipeline {
 			p := library()
 			p.Planner = plans{{{Tool: event.ToolHydeSearch, Query: "the light"}}}

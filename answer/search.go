@@ -39,8 +39,16 @@ type search struct {
 
 // search returns a search for passages by a tool, graded by the question itself.
 func (j *job) search(tool, query string) *search {
-	return &search{tool: tool, text: query, vectorText: query, purpose: model.ForQuery, levels: []corpus.Level{corpus.Passage},
+	return &search{tool: j.searchTool(tool), text: query, vectorText: query, purpose: model.ForQuery, levels: []corpus.Level{corpus.Passage},
 		limit: max(minHits, 2*j.q.TopK), asked: j.q.Query, weight: 1}
+}
+
+// searchTool returns the tool that is shown for a search: with the method [event.SimilaritySearch], a hybrid search is a semantic one.
+func (j *job) searchTool(tool string) string {
+	if j.q.Method == event.SimilaritySearch && tool == event.ToolHybridSearch {
+		return event.ToolSemanticSearch
+	}
+	return tool
 }
 
 // call returns the id of the next call.
@@ -73,7 +81,10 @@ var lexicalOnly = event.Warned{Code: fault.Model, Message: "the embedder failed;
 
 // find runs a search. Without a vector, the search is lexical.
 func (j *job) find(ctx context.Context, s *search) error {
-	q := index.Query{Collection: j.q.Collection, Text: s.text, Levels: s.levels, Limit: s.limit}
+	if j.q.Method == event.SimilaritySearch {
+		s.text, s.vectorText = "", cmp.Or(s.vectorText, s.text)
+	}
+	q := index.Query{Collection: j.q.Collection, Text: s.text, Levels: s.levels, Limit: s.limit, Documents: j.only}
 	if j.Vectors != nil && s.vectorText != "" {
 		v, err := j.Vectors.SearchVector(ctx, j.q.Collection, lang.Truncate(s.vectorText, maxQuery), s.purpose)
 		switch {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
@@ -115,6 +116,7 @@ func (t *tools) walk(ctx context.Context, a *toolCall) (walkResult, error) {
 	if err != nil {
 		return walkResult{}, err
 	}
+	reached = slices.DeleteFunc(reached, func(r index.WalkHit) bool { return !t.within(r.Chunk.Document) })
 	hits := make([]index.Hit, len(reached))
 	for i, r := range reached {
 		hits[i] = index.Hit{Chunk: r.Chunk, Score: r.Score}

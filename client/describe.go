@@ -52,6 +52,8 @@ func useOf(tool string) string {
 		return "Reading pages of a document"
 	case event.ToolListDocuments:
 		return "Listing the documents"
+	case event.ToolSelfQuery:
+		return "Choosing the documents that meet the conditions of the question"
 	}
 	return shorten(tool, 60)
 }

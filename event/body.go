@@ -39,6 +39,7 @@ const (
 	ToolGenerate          = "generate_answer"
 	ToolReadPages         = "page_reader"    // pages of one document
 	ToolListDocuments     = "list_documents" // what documents there are
+	ToolSelfQuery         = "self_query"     // the documents that meet the conditions of the question
 )
 
 // Millis is a duration in whole milliseconds.

@@ -21,12 +21,13 @@ type Entry struct {
 // Query describes one search.
 type Query struct {
 	Collection string
-	Text       string         // for lexical search with BM25; empty: no lexical search
-	Space      string         // the space of Vector
-	Vector     []float32      // for search by cosine similarity in its space; nil: no vector search
-	Levels     []corpus.Level // levels to search; empty: passages
-	Limit      int            // default 10
-	Weights    Weights        // for the fusion of both scores; zero: the defaults of the index
+	Text       string              // for lexical search with BM25; empty: no lexical search
+	Space      string              // the space of Vector
+	Vector     []float32           // for search by cosine similarity in its space; nil: no vector search
+	Levels     []corpus.Level      // levels to search; empty: passages
+	Documents  []corpus.DocumentID // only chunks of these; nil: of all documents
+	Limit      int                 // default 10
+	Weights    Weights             // for the fusion of both scores; zero: the defaults of the index
 }
 
 // Weights are the weights of the lexical and the vector score in their sum; see [Fuse].

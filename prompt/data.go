@@ -18,6 +18,9 @@ type Data interface {
 // Analysis is the data of analyze.md: .Question.
 type Analysis struct{ Question string }
 
+// Conditions is the data of conditions.md: .Question and .Today, a date.
+type Conditions struct{ Question, Today string }
+
 // Hypothesis is the data of hyde.md: .Question.
 type Hypothesis struct{ Question string }
 
@@ -147,7 +150,11 @@ type (
 		Question Quote
 		History  []Quote
 	}
-	questionView struct{ Question Quote }
+	questionView   struct{ Question Quote }
+	conditionsView struct {
+		Question Quote
+		Today    string
+	}
 	passagesView struct {
 		Question Quote
 		Passages []Quote
@@ -161,6 +168,7 @@ type (
 )
 
 func (Analysis) name() string     { return "analyze" }
+func (Conditions) name() string   { return "conditions" }
 func (Hypothesis) name() string   { return "hyde" }
 func (Grading) name() string      { return "grade" }
 func (Verification) name() string { return "verify" }
@@ -168,13 +176,17 @@ func (Answer) name() string       { return "answer" }
 func (Condensing) name() string   { return "condense" }
 
 func (Analysis) answer() int       { return 400 }
+func (Conditions) answer() int     { return 400 }
 func (Hypothesis) answer() int     { return 300 }
 func (g Grading) answer() int      { return 64 + 24*len(g.Passages) }
 func (v Verification) answer() int { return 64 + 64*len(v.Claims) }
 func (Answer) answer() int         { return 0 }
 func (c Condensing) answer() int   { return 200 + len(c.Question)/2 }
 
-func (a Analysis) fenced(f fence) any   { return questionView{f.question(a.Question)} }
+func (a Analysis) fenced(f fence) any { return questionView{f.question(a.Question)} }
+func (c Conditions) fenced(f fence) any {
+	return conditionsView{f.question(c.Question), c.Today}
+}
 func (h Hypothesis) fenced(f fence) any { return questionView{f.question(h.Question)} }
 func (g Grading) fenced(f fence) any {
 	return passagesView{f.question(g.Question), f.passages(g.Passages)}
@@ -200,14 +212,15 @@ func samples() map[string][]Data {
 	said := []Message{{"user", "What was asked before?"}, {"assistant", "What was answered."}}
 	const q = "What is asked?"
 	return map[string][]Data{
-		"analyze":  {Analysis{q}, Analysis{}},
-		"hyde":     {Hypothesis{q}, Hypothesis{}},
-		"grade":    {Grading{q, ps}, Grading{}},
-		"verify":   {Verification{q, cs, ps}, Verification{}},
-		"answer":   {Answer{q, ps, said, "Briefly."}, Answer{q, ps, nil, ""}, Answer{}},
-		"condense": {Condensing{q, said}, Condensing{}},
-		"propose":  {Proposing{"A heading", "One sentence.", []string{"Another sentence.", "A third one."}}, Proposing{}},
-		"entities": {Entities{ps[0]}, Entities{}},
-		"plan":     {Planning{Question: q, Parts: []string{"One part?", "Another part?"}, Rounds: 3}, Planning{}},
+		"analyze":    {Analysis{q}, Analysis{}},
+		"conditions": {Conditions{q, "2026-01-02"}, Conditions{}},
+		"hyde":       {Hypothesis{q}, Hypothesis{}},
+		"grade":      {Grading{q, ps}, Grading{}},
+		"verify":     {Verification{q, cs, ps}, Verification{}},
+		"answer":     {Answer{q, ps, said, "Briefly."}, Answer{q, ps, nil, ""}, Answer{}},
+		"condense":   {Condensing{q, said}, Condensing{}},
+		"propose":    {Proposing{"A heading", "One sentence.", []string{"Another sentence.", "A third one."}}, Proposing{}},
+		"entities":   {Entities{ps[0]}, Entities{}},
+		"plan":       {Planning{Question: q, Parts: []string{"One part?", "Another part?"}, Rounds: 3}, Planning{}},
 	}
 }

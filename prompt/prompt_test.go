@@ -49,7 +49,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"again.md", "analyze.json", "analyze.md", "answer.md", "condense.json", "condense.md", "entities.json", "entities.md", "fence.md", "grade.json", "grade.md", "hyde.md", "plan.md", "propose.json", "propose.md", "repair.md", "verify.json", "verify.md"}
+	want := []string{"again.md", "analyze.json", "analyze.md", "answer.md", "condense.json", "condense.md", "conditions.json", "conditions.md", "entities.json", "entities.md", "fence.md", "grade.json", "grade.md", "hyde.md", "plan.md", "propose.json", "propose.md", "repair.md", "verify.json", "verify.md"}
 	for _, s := range []*prompt.Set{nil, {}, loaded} {
 		if d := cmp.Diff(want, s.Names()); d != "" {
 			t.Error(d)
@@ -172,7 +172,7 @@ func TestFences(t *testing.T) {
 	for _, s := range hostile {
 		ps := []prompt.Passage{{ID: 1, Heading: s, Text: s}, prompt.PassageOf(2, corpus.Chunk{Title: s, Headings: []string{"", s}, Text: s}, s, 500)}
 		for _, d := range []prompt.Data{
-			prompt.Analysis{Question: s}, prompt.Hypothesis{Question: s}, prompt.Planning{Question: s, Parts: []string{s}}, prompt.Grading{Question: s, Passages: ps}, prompt.Answer{Question: s, Passages: ps, History: said(s), Instructions: s},
+			prompt.Analysis{Question: s}, prompt.Conditions{Question: s}, prompt.Hypothesis{Question: s}, prompt.Planning{Question: s, Parts: []string{s}}, prompt.Grading{Question: s, Passages: ps}, prompt.Answer{Question: s, Passages: ps, History: said(s), Instructions: s},
 			prompt.Condensing{Question: s, History: said(s)},
 			prompt.Verification{Question: s, Claims: []prompt.Claim{{ID: 1, Text: s, Cites: []int{1, 2}}}, Passages: ps},
 		} {
@@ -215,6 +215,8 @@ func blank(d prompt.Data) prompt.Data {
 	switch d.(type) {
 	case prompt.Analysis:
 		return prompt.Analysis{}
+	case prompt.Conditions:
+		return prompt.Conditions{}
 	case prompt.Hypothesis:
 		return prompt.Hypothesis{}
 	case prompt.Planning:

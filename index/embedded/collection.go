@@ -29,6 +29,8 @@ type collection struct {
 	alive []*snapshot // snapshots with readers, oldest first; cur is the last
 	// filters caches filters by the name of their scope.
 	filters map[string]*filter
+	// chosen is the filter of the last search in given documents. The collection's mu guards it.
+	chosen *chosenFilter
 
 	// The following fields belong to the writer.
 	seq     uint64

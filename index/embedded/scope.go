@@ -2,7 +2,9 @@ package embedded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -239,6 +241,56 @@ func (x *Index) scoped(ctx context.Context, c *collection, scope index.Scope) (*
 		return nil, nil, err
 	}
 	return s, c.filter(scope.Name(), parts), nil
+}
+
+// chosenFilter is the filter of given documents in a snapshot.
+type chosenFilter struct {
+	snapshot uint64 // its number
+	within   *filter
+	ids      [sha256.Size]byte
+	*filter
+}
+
+// restricted returns the filter of the given documents, within another filter or, if that is nil, in the whole collection. The searches of
+// a question, which name the same documents, share it.
+func (x *Index) restricted(ctx context.Context, c *collection, s *snapshot, within *filter, ids []corpus.DocumentID) (*filter, error) {
+	h := sha256.New()
+	for _, id := range ids {
+		fmt.Fprintf(h, "%d:%s", len(id), id)
+	}
+	key := chosenFilter{snapshot: s.seq, within: within, ids: [sha256.Size]byte(h.Sum(nil))}
+	c.mu.Lock()
+	last := c.chosen
+	c.mu.Unlock()
+	if last != nil && last.snapshot == key.snapshot && last.within == key.within && last.ids == key.ids {
+		return last.filter, nil
+	}
+	ranges := make([][2]uint64, 0, len(ids))
+	err := x.view(func(tx *txn) error {
+		for _, id := range ids {
+			d, err := readDocument(tx, c.id, id)
+			if err := cmp.Or(err, ctx.Err()); err != nil {
+				return err
+			}
+			if d != nil {
+				ranges = append(ranges, d.all())
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := rowsOf(ranges)
+	if within != nil {
+		outside := within.rows.change(slices.Clone(rows), nil)
+		rows = within.rows.change(outside, nil)
+	}
+	key.filter = &filter{rows: rows}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.chosen = &key
+	return key.filter, nil
 }
 
 // filter returns a filter for the rows of parts.

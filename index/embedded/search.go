@@ -66,6 +66,11 @@ func (x *Index) Search(ctx context.Context, q index.Query) ([]index.Hit, error) 
 		return nil, failed("search", err)
 	}
 	defer c.release(s)
+	if q.Documents != nil {
+		if only, err = x.restricted(ctx, c, s, only, q.Documents); err != nil {
+			return nil, failed("search", err)
+		}
+	}
 	hits, err := x.searchSnapshot(ctx, c, s, only, q, wanted)
 	return hits, failed("search", err)
 }

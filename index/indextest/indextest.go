@@ -73,6 +73,7 @@ func TestIndex(t *testing.T, open Open) {
 		{"SetsModel", setsModel},
 		{"Contents", contents},
 		{"Annotate", annotate},
+		{"AmongDocuments", amongDocuments},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open) })
 	}

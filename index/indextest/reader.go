@@ -216,3 +216,30 @@ func annotate(t *testing.T, open Open) {
 		t.Errorf("%+v, %v", docs, err)
 	}
 }
+
+// amongDocuments searches in some documents.
+func amongDocuments(t *testing.T, open Open) {
+	x := open(t, t.TempDir())
+	for _, id := range []string{"a", "b", "c"} {
+		put(t, x, "c", id, "", passage("apple "+id, 1, 0))
+	}
+	put(t, x, "other", "a2", "", passage("apple", 1, 0))
+	among := func(collection string, ids ...corpus.DocumentID) index.Query {
+		return index.Query{Collection: collection, Text: "apple", Vector: []float32{1, 0}, Documents: ids}
+	}
+	want(t, search(t, x, among("c", "b", "unknown", "a2")), "b/0")
+	want(t, search(t, x, among("c", "b", "a", "b")), "a/0", "b/0")
+	want(t, search(t, x, index.Query{Collection: "c", Text: "apple", Documents: []corpus.DocumentID{}}))
+	want(t, search(t, x, among("unknown", "a")))
+	put(t, x, "c", "b", "", passage("pear", 0, 1))
+	put(t, x, "c", "d", "", passage("apple d", 1, 0))
+	want(t, search(t, x, index.Query{Collection: "c", Text: "apple", Documents: []corpus.DocumentID{"b", "d"}}), "d/0")
+	if sets, ok := x.(index.Sets); ok {
+		if err := sets.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"a", "d"}); err != nil {
+			t.Fatal(err)
+		}
+		scope := index.Scope{Collection: "c", Sets: []string{"s"}}.Name()
+		want(t, search(t, x, index.Query{Collection: scope, Text: "apple", Documents: []corpus.DocumentID{"c", "d"}}), "d/0")
+		want(t, search(t, x, index.Query{Collection: "c", Text: "apple", Documents: []corpus.DocumentID{"a", "c"}}), "a/0", "c/0")
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/generate"
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/hyde"
+	"github.com/sluice-rag/sluice/answer/selfquery"
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest/entities"
@@ -122,6 +123,7 @@ func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipelin
 	if cfg.Judges("analyze") {
 		p.Condenser = condense.NewModel(judge, m.Prompts, condense.Rules{}, condense.Options{})
 		p.Analyzer = analyze.NewModel(judge, m.Prompts, analyze.Rules{}, analyze.Options{})
+		p.Filters = selfquery.NewModel(judge, m.Prompts, selfquery.Rules{}, selfquery.Options{})
 	}
 	if cfg.Judges("plan") {
 		graph, _ := p.Index.(index.Graph)

@@ -29,6 +29,7 @@ type askCmd struct {
 	Server   string   `placeholder:"URL" help:"Server to ask. The default is the server that uses the data folder, or no server."`
 	Mode     string   `default:"agentic" enum:"direct,agentic" help:"Mode of the answer: direct (one search) or agentic (tools are chosen until the evidence suffices)."`
 	TopK     int      `name:"top-k" default:"0" help:"Number of passages for the generator, 1 to 50; 0 is the default."`
+	Method   string   `default:"hybrid" enum:"similarity,self_query,hybrid" help:"What is searched: similarity (vectors alone), self_query (words and vectors, among the documents that meet the conditions of the question, such as a date or an author) or hybrid (words and vectors)."`
 	NoCache  bool     `name:"no-cache" help:"Do not read or write the cache."`
 	JSON     bool     `name:"json" help:"Print the events of the forge protocol, one per line."`
 	Display  string   `default:"auto" enum:"auto,rich,plain,json" help:"Output format: rich (a live panel), plain (lines), json (one object at the end) or auto (rich on a terminal, otherwise plain)."`
@@ -39,7 +40,7 @@ type askCmd struct {
 // Run asks the question and prints the answer. The exit status is 1 if the run failed.
 func (c *askCmd) Run(e *env) (err error) {
 	q := forge.Request{Query: strings.Join(c.Question, " "), Mode: event.Mode(c.Mode), TopK: c.TopK, Collection: e.cfg.Store.Collection,
-		NoCache: c.NoCache}
+		Method: event.Method(c.Method), NoCache: c.NoCache}
 	body, err := json.Marshal(q)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 		return nil, nil, err
 	}
 	run, err := a.Engine.Ask(ctx, event.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
-		TopK: q.TopK, NoCache: q.NoCache}, engine.Caller{Protocol: forge.Name})
+		TopK: q.TopK, Method: q.Method, NoCache: q.NoCache}, engine.Caller{Protocol: forge.Name})
 	if err != nil {
 		return nil, nil, errors.Join(err, a.Close())
 	}

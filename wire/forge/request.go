@@ -17,12 +17,13 @@ const (
 
 // Request is a question.
 type Request struct {
-	Query      string     `json:"query" required:"true" minLength:"1" description:"The question, in any language."`
-	Mode       event.Mode `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"Method of answering."`
-	Collection string     `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
-	TopK       int        `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
-	SessionID  string     `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question."`
-	NoCache    bool       `json:"no_cache,omitempty" description:"Do not use the cache, and do not share the run."`
+	Query      string       `json:"query" required:"true" minLength:"1" description:"The question, in any language."`
+	Mode       event.Mode   `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"Method of answering."`
+	Collection string       `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
+	TopK       int          `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
+	SessionID  string       `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question."`
+	Method     event.Method `json:"method,omitempty" enum:"similarity,self_query,hybrid" default:"hybrid" description:"What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors."`
+	NoCache    bool         `json:"no_cache,omitempty" description:"Do not use the cache, and do not share the run."`
 }
 
 // API returns the description of the protocol for a server.
@@ -31,7 +32,7 @@ func API() wire.API {
 		Protocol: Protocol{},
 		Decode: func(body []byte, maxQuery int) (wire.Request, error) {
 			r, err := DecodeRequest(body, maxQuery)
-			return wire.Request{Question: event.Question{Query: r.Query, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Session: r.SessionID, NoCache: r.NoCache}}, err
+			return wire.Request{Question: event.Question{Query: r.Query, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Method: r.Method, Session: r.SessionID, NoCache: r.NoCache}}, err
 		},
 		Reply: func(log []event.Event) any { return AnswerOf(log) },
 		Fault: func(f *fault.Error) any { return ErrorOf(f) },
@@ -57,6 +58,8 @@ func (r *Request) check(maxQuery int) error {
 		return fault.Invalid("query", "required, and not only white space")
 	case r.Mode != event.Agentic && r.Mode != event.Direct:
 		return fault.Invalid("mode", "want agentic or direct")
+	case r.Method != "" && r.Method != event.SimilaritySearch && r.Method != event.SelfQuery && r.Method != event.HybridSearch:
+		return fault.Invalid("method", "want %s, %s or %s", event.SimilaritySearch, event.SelfQuery, event.HybridSearch)
 	case r.TopK < 0 || r.TopK > MaxTopK:
 		return fault.Invalid("top_k", "want 1 to %d, or 0 for the default", MaxTopK)
 	}

@@ -1,0 +1,105 @@
+package answer
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/sluice-rag/sluice/answer/selfquery"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+const (
+	maxFiltered = 200_000 // documents that are compared with the conditions of a question
+	filterPage  = 2000    // documents that are loaded at once
+)
+
+// filterResult is the result of event.ToolSelfQuery.
+type filterResult struct {
+	Documents int  `json:"documents"`      // that meet the conditions
+	More      bool `json:"more,omitempty"` // not all documents were compared
+}
+
+// nothingMatches warns that the conditions of a question are not applied.
+var nothingMatches = event.Warned{Code: fault.NoDocuments, Message: "no document meets the conditions of the question; all documents are searched", Step: "search"}
+
+// filter finds the conditions of a question with the method [event.SelfQuery], and limits the searches to the documents that meet them. If
+// no document does, it emits a warning, and the searches are not limited.
+func (j *job) filter(ctx context.Context) error {
+	if j.q.Method != event.SelfQuery {
+		return nil
+	}
+	found, err := j.conditions(ctx)
+	if err != nil || found.Empty() {
+		return err
+	}
+	call, began := j.call(), j.Now()
+	start := event.ToolCalled{Call: call, Tool: event.ToolSelfQuery, Iteration: 1, Reason: "the question has conditions on documents", Input: toJSON(found)}
+	if err := j.emitOnce(ctx, call, start); err != nil {
+		return err
+	}
+	only, result, err := j.matching(ctx, found)
+	if err != nil {
+		return j.indexFault(ctx, err)
+	}
+	if c := j.resumed.call(call); c == nil || c.Result == nil {
+		if err := j.rec.Emit(ctx, event.ToolReturned{Call: call, Tool: event.ToolSelfQuery, Result: toJSON(result), Duration: j.elapsed(began)}); err != nil {
+			return err
+		}
+	}
+	if len(only) > 0 {
+		j.only, j.q.Query = only, found.Query
+		return j.loadTermStats(ctx, []string{found.Query})
+	}
+	if slices.Contains(j.resumed.Warnings, nothingMatches) {
+		return nil
+	}
+	return j.rec.Emit(ctx, nothingMatches)
+}
+
+// conditions returns the conditions of the question, or those in the log of a resumed run.
+func (j *job) conditions(ctx context.Context) (f selfquery.Filter, err error) {
+	next := j.calls + 1
+	if c := j.resumed.call(next); c != nil && c.Tool == event.ToolSelfQuery {
+		if json.Unmarshal(c.Input, &f) != nil {
+			return f, errChanged
+		}
+		return f, nil
+	}
+	if j.resumed.call(next) != nil || j.resumed.search(next) != nil || j.resumed.Rerank != nil || j.resumed.Generation != nil {
+		return f, nil // the earlier process found none
+	}
+	return j.Filters.Extract(j.traced(ctx, "analyze"), j.q.Query)
+}
+
+// matching returns the documents that meet conditions.
+func (j *job) matching(ctx context.Context, f selfquery.Filter) (ids []corpus.DocumentID, r filterResult, err error) {
+	after := corpus.DocumentID("")
+	for seen := 0; ; {
+		page, err := j.Index.Documents(ctx, j.q.Collection, after, filterPage)
+		if err != nil || len(page) == 0 {
+			return ids, r, err
+		}
+		if seen += len(page); seen > maxFiltered {
+			r.More = true
+			return ids, r, nil
+		}
+		for _, d := range page {
+			if after = d.ID; f.Matches(d) {
+				ids = append(ids, d.ID)
+			}
+		}
+		r.Documents = len(ids)
+	}
+}
+
+// within reports whether a document meets the conditions of the question.
+func (j *job) within(id corpus.DocumentID) bool {
+	if j.only == nil {
+		return true
+	}
+	_, is := slices.BinarySearch(j.only, id)
+	return is
+}
