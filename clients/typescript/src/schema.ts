@@ -42,6 +42,15 @@ export interface paths {
                         "application/json": components["schemas"]["ForgeError"];
                     };
                 };
+                /** @description Payment Required */
+                402: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
                 /** @description Forbidden */
                 403: {
                     headers: {
@@ -188,6 +197,15 @@ export interface paths {
                 };
                 /** @description Bad Request */
                 400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Payment Required */
+                402: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -372,6 +390,178 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/functions/v1/rag": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer a question and stream every step */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description With Sluice-Run-Id: continue after this event. */
+                    "Last-Event-ID"?: string;
+                    /** @description Run to resume. Only the streaming options of the body are used. */
+                    "Sluice-Run-Id"?: string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["RageventsRequest"];
+                };
+            };
+            responses: {
+                /** @description Server-sent events. Each has an id that resumes the stream, and data of one of these forms. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsAnswer"];
+                        "text/event-stream": components["schemas"]["RageventsEvent"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsError"];
+                    };
+                };
+                /** @description Payment Required */
+                402: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsError"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsError"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsError"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsError"];
+                    };
+                };
+                /** @description Unprocessable Entity */
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsAnswer"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsError"];
+                    };
+                };
+                /** @description Internal Server Error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsAnswer"];
+                    };
+                };
+                /** @description Bad Gateway */
+                502: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsAnswer"];
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsError"];
+                    };
+                };
+                /** @description Gateway Timeout */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsAnswer"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsError"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -546,7 +736,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"];
+                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"];
                     };
                 };
                 /** @description No Content */
@@ -1091,6 +1281,15 @@ export interface paths {
                 };
                 /** @description Bad Request */
                 400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Payment Required */
+                402: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -2066,6 +2265,12 @@ export interface components {
             /** @description Collection to search. The default collection if it is left out. */
             collection?: string;
             /**
+             * @description What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors.
+             * @default hybrid
+             * @enum {string}
+             */
+            method?: "similarity" | "self_query" | "hybrid";
+            /**
              * @description Method of answering.
              * @default agentic
              * @enum {string}
@@ -2911,6 +3116,228 @@ export interface components {
         };
         /** Format: binary */
         MultipartFileHeader: string;
+        RageventsAnswer: {
+            answer: string;
+            cached: boolean;
+            confidence?: components["schemas"]["RageventsAnswerConfidence"];
+            duration_ms: components["schemas"]["EventMillis"];
+            error?: components["schemas"]["RageventsError"];
+            message?: string;
+            model: components["schemas"]["RageventsModelName"];
+            question: string;
+            run_id: string;
+            sources: components["schemas"]["RageventsSource"][];
+            transaction: components["schemas"]["RageventsTransaction"];
+        };
+        RageventsAnswerConfidence: {
+            confidence: number;
+            llmAssessmentConfidence: number;
+            reasoning: string;
+            sourcesContributed: boolean;
+            sourcesFound: number;
+        };
+        RageventsChain: {
+            data: components["schemas"]["RageventsChainData"];
+            /** @enum {string} */
+            event: "on_chain_start" | "on_chain_stream" | "on_chain_end";
+            /** Format: date-time */
+            timestamp: string;
+            /** @enum {string} */
+            type: "event";
+        };
+        RageventsChainChunk: {
+            _pairs?: components["schemas"]["RageventsScoredChunk"][];
+            answer?: string;
+            chatHistory?: components["schemas"]["RageventsMessage"][];
+            context?: components["schemas"]["RageventsDocument"][];
+            sourceRelevance?: components["schemas"]["RageventsRelevance"];
+        };
+        RageventsChainData: {
+            chunk?: components["schemas"]["RageventsChainChunk"];
+            input?: components["schemas"]["RageventsChainInput"];
+            output?: components["schemas"]["RageventsChainOutput"];
+        };
+        RageventsChainInput: {
+            input: string;
+        };
+        RageventsChainOutput: {
+            answer: string;
+            chatHistory?: components["schemas"]["RageventsMessage"][];
+            context: components["schemas"]["RageventsDocument"][];
+            input: string;
+            sourceRelevance: components["schemas"]["RageventsRelevance"];
+        };
+        RageventsCitedPassage: {
+            chunk_id: string;
+            cited: boolean;
+            n: number;
+            pages?: number[];
+            quote?: string;
+            /** Format: double */
+            score: number;
+        };
+        /** Format: int64 */
+        RageventsDecimal: number;
+        RageventsDocument: {
+            metadata: components["schemas"]["RageventsDocumentMetadata"];
+            pageContent: string;
+        };
+        RageventsDocumentMetadata: {
+            chunk_id: string;
+            document_id?: string;
+            pages?: number[];
+            /** Format: double */
+            score: number;
+            source?: string;
+            title?: string;
+        };
+        RageventsDublinCore: {
+            dc_creator?: string;
+            dc_date?: string;
+            dc_description?: string;
+            dc_identifier?: string;
+            dc_publisher?: string;
+            dc_rights?: string;
+            dc_source?: string;
+            dc_title?: string;
+        };
+        RageventsEncoded: {
+            /** @description A JSON text. */
+            chunk: string;
+            /** Format: date-time */
+            timestamp: string;
+            /** @enum {string} */
+            type: "events-sources-attention" | "events-sources-data" | "events-sources-no-contribution" | "events-sources-message" | "events-metadata-summary" | "events-answer-confidence" | "transaction-summary";
+        };
+        RageventsError: {
+            code: string;
+            field?: string;
+            message: string;
+            /** Format: date-time */
+            timestamp?: string;
+            /** @enum {string} */
+            type: "error";
+        };
+        RageventsEvent: components["schemas"]["RageventsProgress"] | components["schemas"]["RageventsModelInfo"] | components["schemas"]["RageventsChain"] | components["schemas"]["RageventsResults"] | components["schemas"]["RageventsEncoded"] | components["schemas"]["RageventsHeartbeat"] | components["schemas"]["RageventsError"];
+        RageventsHeartbeat: {
+            /** Format: date-time */
+            timestamp: string;
+            /** @enum {string} */
+            type: "heartbeat";
+        };
+        RageventsMessage: {
+            content: string;
+            /**
+             * @description Who speaks. human and ai stand for user and assistant.
+             * @enum {string}
+             */
+            role: "user" | "assistant" | "human" | "ai";
+        };
+        RageventsModelInfo: {
+            /** @enum {string} */
+            mode: "platform" | "byok";
+            model: string;
+            provider: string;
+            /** Format: date-time */
+            timestamp: string;
+            /** @enum {string} */
+            type: "model_info";
+        };
+        RageventsModelName: {
+            /** @enum {string} */
+            mode: "platform" | "byok";
+            model: string;
+            provider: string;
+        };
+        RageventsPaidSource: {
+            chunks_used: number;
+            contributor_id: string;
+            contributor_name: string;
+            dublin_core: components["schemas"]["RageventsDublinCore"];
+            portion: components["schemas"]["RageventsDecimal"];
+            roc_earned: components["schemas"]["RageventsDecimal"];
+            source_title: string;
+            source_url: string;
+        };
+        RageventsProgress: {
+            detail: components["schemas"]["RageventsProgressDetail"];
+            /** @enum {string} */
+            phase: "first_event" | "stream_initializing" | "vectorstore_initializing" | "vectorstore_ready" | "starting_rag_chain" | "rag_chain_started" | "completed";
+            /** Format: date-time */
+            timestamp: string;
+            /** @enum {string} */
+            type: "progress";
+        };
+        RageventsProgressDetail: {
+            duration_ms?: number;
+            method?: string;
+            ttf_ms?: number;
+        };
+        RageventsRelevance: {
+            confidence: number;
+            reasoning: string;
+            sourcesContributed: boolean;
+        };
+        RageventsRequest: {
+            /** @description Collection to search. The default collection if it is left out. */
+            collection?: string;
+            /** @description Earlier turns of the conversation, oldest first. */
+            history?: components["schemas"]["RageventsMessage"][];
+            /**
+             * @description How passages are found.
+             * @default SimilaritySearch
+             * @enum {string}
+             */
+            method?: "SimilaritySearch" | "SelfQuery" | "HybridSearch";
+            /** @description Accepted and ignored: the model of the server answers. */
+            model?: string;
+            /** @description Do not use the cache, and do not share the run. */
+            no_cache?: boolean;
+            /** @description The question, in any language. */
+            question: string;
+            /** @description Conversation of the question. */
+            session_id?: string;
+            /**
+             * @description false: the reply is one JSON object.
+             * @default true
+             */
+            stream?: boolean;
+            /** @description Number of passages for the generator. 0 or left out: 5. */
+            top_k?: number;
+        };
+        RageventsResults: {
+            chunk: string;
+            citation?: number;
+            /** Format: date-time */
+            timestamp: string;
+            /** @enum {string} */
+            type: "results";
+        };
+        RageventsScoredChunk: {
+            chunk_id: string;
+            /** Format: double */
+            score: number;
+        };
+        RageventsSource: {
+            chunks_used: number;
+            cited: boolean;
+            document_id: string;
+            dublin_core: components["schemas"]["RageventsDublinCore"];
+            passages: components["schemas"]["RageventsCitedPassage"][];
+            portion: components["schemas"]["RageventsDecimal"];
+            source_title: string;
+            source_url: string;
+        };
+        RageventsTransaction: {
+            balance_after: components["schemas"]["RageventsDecimal"];
+            balance_before: components["schemas"]["RageventsDecimal"];
+            platform_fee: components["schemas"]["RageventsDecimal"];
+            roc_credits_distributed: components["schemas"]["RageventsDecimal"];
+            sources: components["schemas"]["RageventsPaidSource"][];
+            transaction_id: string;
+            transaction_type: string;
+            usage_duration_seconds: components["schemas"]["RageventsDecimal"];
+        };
         ServerCancelling: {
             run_id: string;
             /**
