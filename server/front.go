@@ -48,6 +48,9 @@ func NewFront(main *Server, t Tenants, authenticate func(http.Handler) http.Hand
 // Handler returns the handler of all routes of all tenants.
 func (f *Front) Handler() http.Handler { return f.handler }
 
+// Patterns returns the routes of each tenant: see [Server.Patterns].
+func (f *Front) Patterns() []string { return f.main.Patterns() }
+
 // Serve is [Server.Serve] for all tenants.
 func (f *Front) Serve(ctx context.Context, l net.Listener) error {
 	return f.main.serve(ctx, l, f.handler, f.tenants.Drain)

@@ -107,6 +107,9 @@ func (s *Server) routes() http.Handler {
 		mux.Handle(r.Method+" "+r.Path, s.observed(r.Path, h.decoded(r.MaxBody, serve)))
 		methods[r.Path] = append(methods[r.Path], r.Method)
 	}
+	for _, r := range table {
+		s.patterns = append(s.patterns, r.Method+" "+r.Path)
+	}
 	for path, allowed := range methods {
 		mux.Handle(path, s.observed(path, handlers[path].wrongMethod(allowed)))
 	}

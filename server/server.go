@@ -58,6 +58,7 @@ type Server struct {
 	instance string
 	draining atomic.Bool
 	streams  *delivery.Hub
+	patterns []string // of the routes
 }
 
 // New returns a server of the engine. The caller closes the engine, or calls Serve.
@@ -108,6 +109,9 @@ func setDefault[T int | int64 | time.Duration | string](v *T, def T) {
 
 // Instance returns the random text that the health check shows. It differs after each start.
 func (s *Server) Instance() string { return s.instance }
+
+// Patterns returns the method and the path of each route, in the form of [http.ServeMux], without those of the page at /docs/.
+func (s *Server) Patterns() []string { return slices.Clone(s.patterns) }
 
 // Handler returns the handler of all routes, for use with another HTTP server.
 func (s *Server) Handler() http.Handler { return s.handler }

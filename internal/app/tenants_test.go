@@ -27,6 +27,8 @@ type city struct {
 	*testing.T
 	*app.Tenants
 	handler http.Handler
+	routes  []string
+	account string // of requests
 	logged  *logs
 	close   func()
 }
@@ -39,7 +41,7 @@ func openTenants(t *testing.T, data string, change func(*config.Config)) *city {
 	if change != nil {
 		change(&cfg)
 	}
-	c := &city{T: t, logged: &logs{}}
+	c := &city{T: t, account: "ada", logged: &logs{}}
 	shared, err := app.OpenShared(t.Context(), cfg, slog.New(slog.NewJSONHandler(c.logged, nil)))
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +49,8 @@ func openTenants(t *testing.T, data string, change func(*config.Config)) *city {
 	if c.Tenants, err = app.OpenTenants(t.Context(), shared, "test", "test"); err != nil {
 		t.Fatal(err)
 	}
-	c.handler = c.Front(nil).Handler()
+	front := c.Front(nil)
+	c.handler, c.routes = front.Handler(), front.Patterns()
 	c.close = sync.OnceFunc(func() {
 		if err := c.Tenants.Close(); err != nil {
 			t.Error(err)
@@ -71,7 +74,7 @@ func (c *city) request(tenant, method, path, body string, headers ...string) *ht
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	if tenant != "" {
-		r = r.WithContext(auth.With(r.Context(), auth.Identity{Tenant: tenant, Account: "ada", Key: "k1", Scopes: auth.Local().Scopes}))
+		r = r.WithContext(auth.With(r.Context(), auth.Identity{Tenant: tenant, Account: c.account, Key: "k1", Scopes: auth.Local().Scopes}))
 	}
 	w := httptest.NewRecorder()
 	c.handler.ServeHTTP(w, r)

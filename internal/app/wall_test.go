@@ -1,0 +1,307 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+// attack is a request with an id of another tenant in one place.
+type attack struct {
+	route   string // a pattern of the server
+	kind    string // of the id that replaces ID in the path, the body and the headers
+	path    string // default: the path of the route with the id in it
+	body    string
+	headers []string
+	varies  bool // the reply has ids and times of its own, also if it is an error
+	found   bool // the reply is no error: the id is one of a new object, or has no effect
+}
+
+// uploadForm is the form of an upload with the id of a file.
+const uploadForm = "--b\r\nContent-Disposition: form-data; name=\"id\"\r\n\r\nID\r\n" +
+	"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.md\"\r\n\r\nMosses have spores.\r\n--b--\r\n"
+
+// attacks has, for each route, one request for each place of the route at which an id can stand. A route without such a place has none.
+var attacks = []attack{
+	{route: "POST /api/query/stream", kind: "collection", body: `{"query":"Who keeps Farland?","collection":"ID"}`, varies: true, found: true},
+	{route: "POST /api/query/stream", kind: "store", body: `{"query":"Who keeps Farland?","collection":"ID"}`, varies: true, found: true},
+	{route: "POST /api/query", kind: "store", body: `{"query":"Who keeps Farland?","collection":"default, ID"}`, varies: true, found: true},
+	{route: "POST /api/query/stream", kind: "run", body: `{"query":"Who keeps Farland?"}`, headers: []string{"Sluice-Run-Id", "ID"}},
+	{route: "POST /api/query/stream", kind: "run", headers: []string{"Sluice-Run-Id", "ID", "Last-Event-ID", "3"}},
+	{route: "POST /api/query/stream", kind: "cursor", body: `{"query":"Who keeps Farland?"}`, headers: []string{"Last-Event-ID", "ID"}},
+	{route: "POST /api/query", kind: "collection", body: `{"query":"Who keeps Farland?","collection":"ID"}`, varies: true},
+	{route: "POST /api/query", kind: "store", body: `{"query":"Who keeps Farland?","collection":"ID"}`, varies: true},
+	{route: "POST /api/query", kind: "file", body: `{"query":"Who keeps Farland?","collection":"file:ID"}`, varies: true},
+	{route: "POST /api/query", kind: "document", body: `{"query":"Who keeps Farland?","collection":"file:ID"}`, varies: true},
+	{route: "POST /api/query", kind: "session", body: `{"query":"Who keeps it?","session_id":"ID"}`, varies: true, found: true},
+	{route: "POST /v1/responses", kind: "run", body: `{"input":"Who keeps it?","stream":false,"previous_response_id":"ID"}`},
+	{route: "POST /v1/responses", kind: "run", body: `{"input":"Who keeps it?","previous_response_id":"ID"}`},
+	{route: "POST /v1/responses", kind: "store", body: `{"input":"Who keeps Farland?","stream":false,"tools":[{"type":"file_search","vector_store_ids":["ID"]}]}`, varies: true, found: true},
+	{route: "POST /v1/responses", kind: "file", body: `{"input":"Who keeps Farland?","stream":false,"tools":[{"type":"file_search","vector_store_ids":["file:ID"]}]}`, varies: true, found: true},
+	{route: "POST /v1/responses", kind: "run", body: `{"input":"Who?"}`, headers: []string{"Sluice-Run-Id", "ID", "Last-Event-ID", "1.1"}},
+	{route: "POST /functions/v1/rag", kind: "collection", body: `{"question":"Who keeps Farland?","collection":"ID"}`, varies: true, found: true},
+	{route: "POST /functions/v1/rag", kind: "store", body: `{"question":"Who keeps Farland?","collection":"ID","stream":false}`, varies: true},
+	{route: "POST /functions/v1/rag", kind: "file", body: `{"question":"Who keeps Farland?","collection":"file:ID","stream":false}`, varies: true},
+	{route: "POST /functions/v1/rag", kind: "session", body: `{"question":"Who keeps it?","session_id":"ID","stream":false}`, varies: true, found: true},
+	{route: "POST /functions/v1/rag", kind: "run", headers: []string{"Sluice-Run-Id", "ID", "Last-Event-ID", "2"}},
+	{route: "GET /api/runs", kind: "run", path: "/api/runs?before=ID", found: true},
+	{route: "GET /api/runs/{id}", kind: "run"},
+	{route: "GET /runs/{id}/stream", kind: "run"},
+	{route: "GET /runs/{id}/stream", kind: "run", headers: []string{"Last-Event-ID", "3"}},
+	{route: "GET /runs/{id}/stream", kind: "run", path: "/runs/ID/stream?protocol=knowledge"},
+	{route: "GET /runs/{id}/stream", kind: "run", path: "/runs/ID/stream?protocol=ragevents"},
+	{route: "POST /runs/{id}/cancel", kind: "run"},
+	{route: "GET /healthz"},
+	{route: "GET /readyz"},
+	{route: "GET /metrics"},
+	{route: "GET /openapi.json"},
+
+	{route: "POST /v1/files", kind: "file", body: uploadForm, headers: []string{"Content-Type", "multipart/form-data; boundary=b"}, varies: true, found: true},
+	{route: "POST /v1/files", kind: "md5", body: strings.Replace(uploadForm, "name=\"id\"", "name=\"md5\"", 1), headers: []string{"Content-Type", "multipart/form-data; boundary=b"}},
+	{route: "GET /v1/files", kind: "other file", path: "/v1/files?after=ID", found: true},
+	{route: "GET /v1/files/{id}", kind: "other file"},
+	{route: "GET /v1/files/{id}", kind: "document"},
+	{route: "DELETE /v1/files/{id}", kind: "other file"},
+	{route: "DELETE /v1/files/{id}", kind: "document"},
+	{route: "GET /v1/files/{id}/content", kind: "other file"},
+	{route: "GET /v1/files/{id}/content", kind: "document"},
+	{route: "POST /v1/files/{id}/content", kind: "other file", body: `{"title":"mine"}`},
+	{route: "POST /v1/files/{id}/content", kind: "store", path: "/v1/files/own-f/content", body: `{"vector_store_ids":["ID"]}`},
+	{route: "POST /v1/files/{id}/content", kind: "other file", path: "/v1/files/own-f/content", body: `{"related_docs":["ID"]}`, varies: true, found: true},
+	{route: "GET /v1/files/{id}/pages", kind: "other file", path: "/v1/files/ID/pages?start_page=1&end_page=1"},
+	{route: "GET /v1/tasks/{id}", kind: "task"},
+	{route: "GET /v1/tasks/{id}", kind: "store task"},
+	{route: "POST /v1/vector_stores", kind: "other file", body: `{"id":"own-t","name":"T","file_ids":["ID"]}`},
+	{route: "POST /v1/vector_stores", kind: "store", body: `{"id":"ID","name":"T"}`, varies: true, found: true},
+	{route: "GET /v1/vector_stores", kind: "other store", path: "/v1/vector_stores?after=ID", found: true},
+	{route: "GET /v1/vector_stores/{id}", kind: "other store"},
+	{route: "POST /v1/vector_stores/{id}", kind: "other store", body: `{"name":"mine"}`},
+	{route: "POST /v1/vector_stores/{id}", kind: "other file", path: "/v1/vector_stores/own-s", body: `{"join_file_ids":["ID"]}`},
+	{route: "POST /v1/vector_stores/{id}", kind: "other file", path: "/v1/vector_stores/own-s", body: `{"left_file_ids":["ID"]}`, varies: true, found: true},
+	{route: "DELETE /v1/vector_stores/{id}", kind: "other store"},
+	{route: "GET /v1/vector_stores/{id}/files", kind: "other store"},
+	{route: "GET /v1/vector_stores/{id}/files", kind: "other file", path: "/v1/vector_stores/own-s/files?after=ID", found: true},
+	{route: "POST /v1/vector_stores/{id}/search", kind: "other store", body: `{"query":"Farland"}`},
+	{route: "POST /v1/vector_stores/{id}/search", kind: "other file", path: "/v1/vector_stores/own-s/search", varies: true, found: true,
+		body: `{"query":"Farland","filters":{"type":"eq","key":"file_id","value":"ID"}}`},
+	{route: "GET /v1/vector_stores/{id}/summary", kind: "other store"},
+
+	{route: "GET /v1/responses", kind: "run", path: "/v1/responses?after=ID", varies: true, found: true},
+	{route: "GET /v1/responses/{id}", kind: "run"},
+	{route: "GET /v1/responses/{id}", kind: "run", path: "/v1/responses/ID?stream=true&starting_after=2"},
+	{route: "DELETE /v1/responses/{id}", kind: "run"},
+	{route: "POST /v1/responses/{id}/cancel", kind: "run"},
+	{route: "GET /v1/models"},
+	{route: "GET /v1/serverstatus"},
+	{route: "GET /v1/serverstatus/health"},
+}
+
+// TestWall sends requests with the ids of a tenant as a stranger, and the same requests with ids that never were as another stranger with
+// the same data. The replies must not differ.
+func TestWall(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	for tenant, text := range map[string]string{"acme": victimText, "s-1": ownText, "s-2": ownText} {
+		ingestDefault(t, data, tenant, text)
+	}
+	c := openTenants(t, data, nil)
+	ids := victim(c)
+	for _, tenant := range []string{"s-1", "s-2"} {
+		c.upload(tenant, "own-f", ownText)
+		c.reply(http.StatusOK, tenant, "POST", "/v1/vector_stores", `{"id":"own-s","name":"own","file_ids":["own-f"]}`)
+		c.answer(tenant, "own-s", "Who keeps Nearland?")
+	}
+	before := victimState(c, ids)
+
+	covered := map[string]bool{}
+	for _, a := range attacks {
+		covered[a.route] = true
+		known, never := ids[a.kind][0], ids[a.kind][1]
+		got, want := a.send(c, "s-1", known), a.send(c, "s-2", never)
+		where := fmt.Sprintf("%s with %s %s", a.route, a.kind, known)
+		if diff := cmp.Diff(a.shape(want, never), a.shape(got, known)); diff != "" {
+			t.Errorf("%s: the reply differs from that to an id that never was:\n%s", where, diff)
+		}
+		if isFault := got.Code >= 400; a.kind != "" && isFault == a.found {
+			t.Errorf("%s: status %d: %s", where, got.Code, got.Body)
+		}
+		for _, secret := range []string{"Zelda Quux", "chronicle", "acme", "victim-account"} {
+			if strings.Contains(got.Body.String(), secret) {
+				t.Errorf("%s: the reply has %q: %s", where, secret, got.Body)
+			}
+		}
+	}
+	for _, route := range c.routes {
+		if !covered[route] {
+			t.Errorf("%s: no attack: add one for each place of an id, or one without an id", route)
+		}
+		delete(covered, route)
+	}
+	if len(covered) > 0 {
+		t.Errorf("attacks of routes that do not exist: %v", slices.Collect(maps.Keys(covered)))
+	}
+	if diff := cmp.Diff(before, victimState(c, ids)); diff != "" {
+		t.Errorf("the attacked tenant has changed:\n%s", diff)
+	}
+}
+
+const (
+	victimText = "# Farland chronicle\n\nThe lighthouse of Farland is kept by Zelda Quux.\n"
+	ownText    = "# Nearland notes\n\nThe lighthouse of Nearland is kept by Bea Brook.\n"
+)
+
+// ingestDefault adds a document to the default collection of a tenant, and to a collection of its own, as sluice ingest does.
+func ingestDefault(t *testing.T, data, tenant, text string) {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Store.Data = data
+	a, err := app.OpenTenant(t.Context(), cfg, tenant, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	uri := map[bool]string{true: "victim.md", false: "own.md"}[text == victimText]
+	for _, collection := range []string{"default", tenant[:1] + "-collection"} {
+		if _, err := a.Ingester.IngestDocuments(t.Context(), collection, []ingest.Source{{URI: uri, Name: "chapter.md", Data: []byte(text)}}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// victim makes data of every kind and returns, by kind, an id and another one of the same form that never was.
+func victim(c *city) map[string][2]string {
+	c.Helper()
+	c.account = "victim-account"
+	defer func() { c.account = "ada" }()
+	for _, f := range []string{"victim-f", "victim-g"} {
+		c.upload("acme", f, victimText)
+	}
+	for _, s := range []string{"victim-s", "victim-t"} {
+		c.reply(http.StatusOK, "acme", "POST", "/v1/vector_stores", `{"id":"`+s+`","name":"chronicle","file_ids":["victim-f","victim-g"]}`)
+	}
+	response := c.reply(http.StatusOK, "acme", "POST", "/v1/responses", `{"input":"Who keeps the lighthouse of Farland?","stream":false,"user":"victim-account",
+		"tools":[{"type":"file_search","vector_store_ids":["victim-s"]}]}`)
+	run := response["id"].(string)
+	if text, _ := json.Marshal(response); !bytes.Contains(text, []byte("Zelda Quux")) {
+		c.Fatalf("%s", text)
+	}
+	found := c.reply(http.StatusOK, "acme", "POST", "/api/query", `{"query":"Who keeps the lighthouse of Farland?","session_id":"victim-session"}`)
+	document := found["sources"].([]any)[0].(map[string]any)["document_id"].(string)
+	return map[string][2]string{
+		"": {}, "run": {run, run[:len(run)-1] + map[bool]string{true: "1", false: "0"}[run[len(run)-1] == '0']},
+		"file": {"victim-f", "zombie-f"}, "other file": {"victim-g", "zombie-g"}, "task": {"upload-victim-g", "upload-zombie-g"},
+		"store": {"victim-s", "zombie-s"}, "other store": {"victim-t", "zombie-t"}, "store task": {"create-victim-t", "create-zombie-t"},
+		"document": {document, "doc_0123456789abcdef"}, "collection": {"a-collection", "b-collection"}, "session": {"victim-session", "zombie-session"},
+		"cursor": {"3", "3"}, "md5": {strings.Repeat("0", 32), strings.Repeat("1", 32)},
+	}
+}
+
+// victimState returns replies that show all data of the attacked tenant.
+func victimState(c *city, ids map[string][2]string) map[string]string {
+	out := map[string]string{}
+	for _, path := range []string{"/api/runs", "/api/runs/" + ids["run"][0], "/v1/responses/" + ids["run"][0], "/v1/files", "/v1/files/victim-f/content",
+		"/v1/files/victim-g/content", "/v1/vector_stores/victim-s", "/v1/vector_stores/victim-t", "/v1/tasks/upload-victim-g"} {
+		w := c.request("acme", "GET", path, "")
+		if w.Code != http.StatusOK {
+			c.Errorf("%s: status %d: %s", path, w.Code, w.Body)
+		}
+		out[path] = w.Body.String()
+	}
+	return out
+}
+
+// send sends the request with an id.
+func (a attack) send(c *city, tenant, id string) *httptest.ResponseRecorder {
+	c.Helper()
+	method, path, _ := strings.Cut(a.route, " ")
+	if a.path != "" {
+		path = a.path
+	}
+	with := strings.NewReplacer("{id}", id, "ID", id).Replace
+	headers := slices.Clone(a.headers)
+	for i := 1; i < len(headers); i += 2 {
+		headers[i] = with(headers[i])
+	}
+	body := with(a.body)
+	if strings.HasPrefix(a.body, "--b") {
+		body = strings.Replace(a.body, "\r\n\r\nID", "\r\n\r\n"+id, 1)
+	}
+	return c.request(tenant, method, with(path), body, headers...)
+}
+
+// own matches what differs between two replies that tell of new objects of the sender: ids of runs and requests, and times.
+var own = regexp.MustCompile(`[0-9a-z]{26}|[A-Z2-7]{26}|\d{4}-\d\d-\d\dT[0-9:.]+Z?|,?"\w*(?:_ms|_at|Ms|seconds|elapsed|time|timestamp|created)":\s*(?:[0-9.]+|"[^"]*")`)
+
+// shape returns the status, the headers and the body of a reply with the id replaced.
+func (a attack) shape(w *httptest.ResponseRecorder, id string) []string {
+	out := []string{fmt.Sprint(w.Code)}
+	if a.kind == "" {
+		return out // the reply is one of the process or the own tenant
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Header())) {
+		out = append(out, name+": "+strings.Join(w.Header()[name], ", "))
+	}
+	out = append(out, strings.Split(w.Body.String(), "\n")...)
+	for i := range out {
+		out[i] = strings.ReplaceAll(out[i], id, "ID")
+		if a.varies || w.Code < 400 {
+			out[i] = own.ReplaceAllString(out[i], "")
+		}
+	}
+	return out
+}
+
+// TestTenantsShareNoAnswers asks the same questions in two tenants with the same documents, at the same time and one after the other.
+func TestTenantsShareNoAnswers(t *testing.T) {
+	t.Parallel()
+	c := openTenants(t, t.TempDir(), nil)
+	for _, tenant := range []string{"acme", "beta"} {
+		c.upload(tenant, "f", victimText)
+		c.reply(http.StatusOK, tenant, "POST", "/v1/vector_stores", `{"id":"s","name":"s","file_ids":["f"]}`)
+	}
+	const body = `{"query":"Who keeps the lighthouse of Farland?","collection":"s"}`
+	first := c.reply(http.StatusOK, "acme", "POST", "/api/query", body)
+	other := c.reply(http.StatusOK, "beta", "POST", "/api/query", body)
+	again := c.reply(http.StatusOK, "acme", "POST", "/api/query", body)
+	if first["cached"] != false || other["cached"] != false || again["cached"] != true || first["run_id"] == other["run_id"] {
+		t.Errorf("cached: %v in the first tenant, %v in the second, %v again in the first", first["cached"], other["cached"], again["cached"])
+	}
+	var mu sync.Mutex
+	runs := map[string]string{}
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			tenant := []string{"acme", "beta"}[i%2]
+			run := c.reply(http.StatusOK, tenant, "POST", "/api/query", `{"query":"Which lighthouse does Zelda Quux keep?","collection":"s"}`)["run_id"].(string)
+			mu.Lock()
+			defer mu.Unlock()
+			if other := runs[run]; other != "" && other != tenant {
+				t.Errorf("two tenants share the run %s", run)
+			}
+			runs[run] = tenant
+		})
+	}
+	all.Wait()
+	for run, tenant := range runs {
+		other := map[string]string{"acme": "beta", "beta": "acme"}[tenant]
+		c.reply(http.StatusOK, tenant, "GET", "/api/runs/"+run, "")
+		c.reply(http.StatusNotFound, other, "GET", "/api/runs/"+run, "")
+	}
+}
