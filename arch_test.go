@@ -17,10 +17,10 @@ var allowedImports = map[string]string{
 	"engine":           "answer event eventlog fault model",
 	"cmd/sluice":       "ingest/sandbox internal/cli",
 	"cmd/sluice-bench": "ingest/sandbox internal/bench internal/cli",
-	"internal/cli":     "auth engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server wire wire/forge wire/sse",
+	"internal/cli":     "disk/atomicfile fault server/access auth engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server wire wire/forge wire/sse",
 
 	// The only package that imports every back end: it turns a Config into a running program.
-	"internal/app": "auth engine answer/... cache/... corpus eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve lang model/... prompt server/... store/... wire/... disk/cachedb ledger/...",
+	"internal/app": "auth auth/sqlite engine answer/... cache/... corpus eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve lang model/... prompt server/... store/... wire/... disk/cachedb ledger/...",
 
 	// Types and functions that all layers use.
 	"fault":           "",
@@ -28,7 +28,8 @@ var allowedImports = map[string]string{
 	"event":           "corpus fault",
 	"lang":            "",
 	"auth":            "fault",
-	"internal/config": "lang ledger",
+	"auth/sqlite":     "auth disk/sqlitedb",
+	"internal/config": "auth fault lang ledger",
 	"disk/atomicfile": "",
 	"disk/cachedb":    "disk/atomicfile",
 	"disk/sqlitedb":   "",
@@ -94,7 +95,7 @@ var allowedImports = map[string]string{
 // backEnds are the packages that only internal/app may import. Other packages use the interface that a back end implements.
 var backEnds = []string{
 	"eventlog/filelog", "index/embedded", "model/local", "model/openai",
-	"model/anthropic", "store/sqlite", "ledger/sqlite",
+	"model/anthropic", "store/sqlite", "auth/sqlite", "ledger/sqlite",
 }
 
 // impureImports would let a protocol depend on anything other than the events it is given.

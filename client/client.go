@@ -31,6 +31,7 @@ type Options struct {
 	// Header is sent with every request, for example Authorization. A user and password in the address of the server become
 	// a header too. The default HTTP client does not send these headers to other hosts after a redirect.
 	Header  http.Header
+	Key     string        // API key, sent as Authorization: Bearer unless Header has that field; empty: none
 	Retries int           // consecutive failed connections before a stream fails, and repetitions of other requests; default 5
 	Backoff time.Duration // before the first retry; grows to 10 s, with jitter; default 200 ms
 	// IdleTimeout is the time after which a stream without events or heartbeats is resumed on a new connection. Servers
@@ -48,6 +49,9 @@ func New(base string, o Options) (*Client, error) {
 	}
 	c := &Client{o: o, name: rand.Text(), header: http.Header{}}
 	maps.Copy(c.header, o.Header.Clone())
+	if o.Key != "" && c.header.Get("Authorization") == "" {
+		c.header.Set("Authorization", "Bearer "+o.Key)
+	}
 	if u.User != nil {
 		if c.header.Get("Authorization") == "" {
 			password, _ := u.User.Password()

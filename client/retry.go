@@ -84,6 +84,10 @@ func codeOf(status int) fault.Code {
 		return fault.InvalidRequest
 	case http.StatusNotFound, http.StatusGone:
 		return fault.NotFound
+	case http.StatusUnauthorized:
+		return fault.Unauthenticated
+	case http.StatusForbidden:
+		return fault.Forbidden
 	case http.StatusConflict:
 		return fault.Conflict
 	case http.StatusRequestEntityTooLarge:

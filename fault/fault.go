@@ -15,25 +15,28 @@ type Code string
 
 // The codes.
 const (
-	InvalidRequest Code = "INVALID_REQUEST"      // the caller's input; Field names the part
-	NotFound       Code = "NOT_FOUND"            // no such run, document or route
-	Conflict       Code = "CONFLICT"             // something else holds what was asked for
-	TooLarge       Code = "TOO_LARGE"            // a body, header or document over its limit
-	Payment        Code = "PAYMENT_REQUIRED"     // the account's balance is less than the answer may cost
-	Overloaded     Code = "OVERLOADED"           // too many runs at once; try again later
-	Unavailable    Code = "UNAVAILABLE"          // the server is stopping; ask another
-	NoDocuments    Code = "NO_DOCUMENTS"         // nothing is indexed where the question looks
-	Model          Code = "LLM_ERROR"            // a language model failed
-	Index          Code = "VECTOR_DB_ERROR"      // the index failed
-	Timeout        Code = "TIMEOUT"              // a run's deadline passed
-	Cancelled      Code = "CANCELLED"            // somebody stopped the run, or nobody was left reading it
-	NoSpace        Code = "INSUFFICIENT_STORAGE" // the disk of the server is full; it goes on when there is room
-	Internal       Code = "INTERNAL"             // everything else
+	InvalidRequest  Code = "INVALID_REQUEST"      // the caller's input; Field names the part
+	NotFound        Code = "NOT_FOUND"            // no such run, document or route
+	Conflict        Code = "CONFLICT"             // something else holds what was asked for
+	TooLarge        Code = "TOO_LARGE"            // a body, header or document over its limit
+	Payment         Code = "PAYMENT_REQUIRED"     // the account's balance is less than the answer may cost
+	Overloaded      Code = "OVERLOADED"           // too many runs at once; try again later
+	Unavailable     Code = "UNAVAILABLE"          // the server is stopping; ask another
+	NoDocuments     Code = "NO_DOCUMENTS"         // nothing is indexed where the question looks
+	Model           Code = "LLM_ERROR"            // a language model failed
+	Index           Code = "VECTOR_DB_ERROR"      // the index failed
+	Timeout         Code = "TIMEOUT"              // a run's deadline passed
+	Cancelled       Code = "CANCELLED"            // somebody stopped the run, or nobody was left reading it
+	NoSpace         Code = "INSUFFICIENT_STORAGE" // the disk of the server is full; it goes on when there is room
+	Unauthenticated Code = "UNAUTHENTICATED"      // the request has no valid key
+	Forbidden       Code = "FORBIDDEN"            // the key lacks a scope, or the page of the request may not use it
+	Quota           Code = "QUOTA_EXCEEDED"       // the key's questions of the day or month are used up
+	Internal        Code = "INTERNAL"             // everything else
 )
 
 // Codes lists every code, for checks and documents.
 func Codes() []Code {
-	return []Code{InvalidRequest, NotFound, Conflict, TooLarge, Payment, Overloaded, Unavailable, NoDocuments, Model, Index, Timeout, Cancelled, NoSpace, Internal}
+	return []Code{InvalidRequest, NotFound, Conflict, TooLarge, Payment, Overloaded, Unavailable, NoDocuments, Model, Index, Timeout, Cancelled, NoSpace, Unauthenticated, Forbidden, Quota, Internal}
 }
 
 // Error is an error with a code that is fit to leave the process: Message is written for the caller and holds no

@@ -22,21 +22,21 @@ func CallerOf(r *http.Request) string {
 	if name := r.Header.Get(headerClient); name != "" && len(name) <= 128 {
 		return who + "name " + name
 	}
-	return who + "address " + addressOf(r)
+	return who + "address " + AddressOf(r)
 }
 
 // callerOf returns the caller of a question. Requests with a key share the run slots of their account, others those of their address.
 func callerOf(r *http.Request, protocol string) engine.Caller {
 	i, _ := auth.From(r.Context())
-	c := engine.Caller{ID: CallerOf(r), Client: addressOf(r), Account: i.Account, Protocol: protocol}
+	c := engine.Caller{ID: CallerOf(r), Client: AddressOf(r), Account: i.Account, Protocol: protocol}
 	if i.Key != "" {
 		c.Client = "account " + i.Tenant + "/" + i.Account
 	}
 	return c
 }
 
-// addressOf returns the address of a request's sender: of IPv6 the first 64 bits, since one host has all of the others.
-func addressOf(r *http.Request) string {
+// AddressOf returns the address of a request's sender: of IPv6 the first 64 bits, since one host has all of the others.
+func AddressOf(r *http.Request) string {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr

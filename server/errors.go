@@ -2,9 +2,12 @@ package server
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"os"
+	"strconv"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
 )
@@ -22,7 +25,11 @@ func statusOf(code fault.Code) int {
 		return http.StatusRequestEntityTooLarge
 	case fault.Payment:
 		return http.StatusPaymentRequired
-	case fault.Overloaded:
+	case fault.Unauthenticated:
+		return http.StatusUnauthorized
+	case fault.Forbidden:
+		return http.StatusForbidden
+	case fault.Overloaded, fault.Quota:
 		return http.StatusTooManyRequests
 	case fault.Unavailable:
 		return http.StatusServiceUnavailable
@@ -63,11 +70,14 @@ func (h handler) replyError(w http.ResponseWriter, err error) {
 	if r, ok := errors.AsType[*statusError](err); ok {
 		status = r.status
 	}
+	if l, ok := errors.AsType[*auth.LimitError](err); ok {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(l.After.Seconds()))))
+	}
 	h.replyFault(w, status, f)
 }
 
 func (h handler) replyFault(w http.ResponseWriter, status int, f *fault.Error) {
-	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+	if (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
 	ReplyJSON(w, status, h.Fault(f))
@@ -85,6 +95,17 @@ func coded(err error) error {
 // content type.
 func UnsupportedMedia(field, message string) error {
 	return &statusError{http.StatusUnsupportedMediaType, fault.Invalid(field, "%s", message)}
+}
+
+// Forbid returns an error with the status 403.
+func Forbid(f *fault.Error) error { return &statusError{http.StatusForbidden, f} }
+
+// Refuse replies with an error to a request that does not reach a [Server]. The error has the form of the protocol of the path. Of the options,
+// only Protocols, Logger and the timeouts are used, and must be set.
+func Refuse(w http.ResponseWriter, r *http.Request, o Options, err error) {
+	s := &Server{o: o}
+	s.setDeadlines(w)
+	s.defaultHandler().forPath(r).replyError(w, err)
 }
 
 // statusError is an error with its own HTTP status.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
@@ -68,7 +69,12 @@ func (h handler) resumeQuestion(w http.ResponseWriter, r *http.Request) {
 			h.Protocol = h.variant(q.Variant)
 		}
 	}
-	h.resumeRun(w, r, event.RunID(r.Header.Get(headerRun)))
+	id := event.RunID(r.Header.Get(headerRun))
+	if err := h.checkRun(r.Context(), id, auth.Read); err != nil {
+		h.replyError(w, err)
+		return
+	}
+	h.resumeRun(w, r, id)
 }
 
 // serveReply replies to a question with one JSON object.
@@ -138,6 +144,10 @@ func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request) (ev
 			return "", nil, false
 		}
 	}
+	if err := auth.CountQuestion(r.Context()); err != nil {
+		h.replyError(w, err)
+		return "", nil, false
+	}
 	id, detach, err := h.engine.AskAttached(r.Context(), q.Question, callerOf(r, h.Name()))
 	if err != nil {
 		h.replyError(w, err)
@@ -151,6 +161,9 @@ func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request) (ev
 func (h handler) withPrevious(ctx context.Context, previous event.RunID, history []event.Turn) ([]event.Turn, error) {
 	if !previous.Valid() {
 		return nil, eventlog.ErrNotFound
+	}
+	if err := h.checkRun(ctx, previous, auth.Read); err != nil {
+		return nil, err
 	}
 	state, err := h.runState(ctx, previous)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
@@ -22,6 +23,11 @@ type Route struct {
 	// Stream is called before Serve if it is set. If it returns a Replay, the reply is the stream of that run. If it
 	// returns nil, Serve is called.
 	Stream func(r *http.Request) (*Replay, error)
+
+	// Scope is what a key needs for the route; default [auth.Admin].
+	Scope auth.Scope
+	// Own is set if a key with [auth.Ask] may use the route for the runs of its own account. The parameter id is that of the run.
+	Own bool
 
 	MaxBody int64 // limit of the body in bytes; default [Options.MaxBody]
 	// BodyIdle replaces [Options.BodyTimeout] if it is set: the next 16 KiB of the body, or its end, must arrive within

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/fault"
 )
 
@@ -38,7 +39,7 @@ func (s *Server) table() []Route {
 		h := handler{s, e}
 		name := strings.ToUpper(e.Name()[:1]) + e.Name()[1:] + "Event"
 		names = append(names, name)
-		routes = append(routes, Route{Method: "POST", Path: e.StreamPath, handle: h.serveQuestion, Events: e.Types.Events, name: name,
+		routes = append(routes, Route{Method: "POST", Path: e.StreamPath, Scope: auth.Ask, handle: h.serveQuestion, Events: e.Types.Events, name: name,
 			Request: []any{e.Types.Request, resumeParams{}}, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 402, 403, 404, 409, 413, 415, 429, 503, 507},
 			Summary: "Answer a question and stream every step"})
 		if e.ReplyPath == "" {
@@ -47,7 +48,7 @@ func (s *Server) table() []Route {
 				stream.partial = []int{422, 500, 502, 504}
 			}
 		} else {
-			routes = append(routes, Route{Method: "POST", Path: e.ReplyPath, handle: h.serveReply, Request: []any{e.Types.Request}, Reply: e.Types.Reply,
+			routes = append(routes, Route{Method: "POST", Path: e.ReplyPath, Scope: auth.Ask, handle: h.serveReply, Request: []any{e.Types.Request}, Reply: e.Types.Reply,
 				Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 402, 403, 413, 415, 429, 503, 507}, partial: []int{409, 422, 500, 502, 504},
 				Summary: "Answer a question with one object"})
 		}
@@ -60,17 +61,17 @@ func (s *Server) table() []Route {
 		}
 	}
 	routes = append(routes,
-		Route{Method: "GET", Path: "/api/runs", handle: h.listRuns, Request: []any{listParams{}}, Reply: RunList{},
+		Route{Method: "GET", Path: "/api/runs", Scope: auth.Read, handle: h.listRuns, Request: []any{listParams{}}, Reply: RunList{},
 			Summary: "List runs, newest first", failure: failure, Faults: []int{400}},
-		Route{Method: "GET", Path: "/api/runs/{id}", handle: h.getRun, Request: []any{runParams{}}, Reply: RunDetail{},
+		Route{Method: "GET", Path: "/api/runs/{id}", Scope: auth.Read, Own: true, handle: h.getRun, Request: []any{runParams{}}, Reply: RunDetail{},
 			Summary: "Show a run with its answer so far", failure: failure, Faults: []int{404}},
-		Route{Method: "GET", Path: "/runs/{id}/stream", handle: h.streamRun, Events: h.Types.Events, any: names, Request: reading,
+		Route{Method: "GET", Path: "/runs/{id}/stream", Scope: auth.Read, Own: true, handle: h.streamRun, Events: h.Types.Events, any: names, Request: reading,
 			Summary: "Stream a live or finished run from any event on", failure: failure, Faults: []int{400, 404}, Empty: true},
-		Route{Method: "POST", Path: "/runs/{id}/cancel", handle: h.cancelRun, Request: []any{runParams{}}, Reply: Cancelling{},
+		Route{Method: "POST", Path: "/runs/{id}/cancel", Scope: auth.Write, Own: true, handle: h.cancelRun, Request: []any{runParams{}}, Reply: Cancelling{},
 			Status: http.StatusAccepted, Summary: "Cancel a run", failure: failure, Faults: []int{403, 404}},
-		Route{Method: "GET", Path: "/healthz", handle: s.healthz, Reply: Health{}, Summary: "Report whether the process runs"},
-		Route{Method: "GET", Path: "/readyz", handle: s.readyz, Reply: Health{}, failure: Health{}, Faults: []int{503}, Summary: "Report whether the server accepts questions"},
-		Route{Method: "GET", Path: "/metrics", handle: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
+		Route{Method: "GET", Path: "/healthz", Scope: Open, handle: s.healthz, Reply: Health{}, Summary: "Report whether the process runs"},
+		Route{Method: "GET", Path: "/readyz", Scope: Open, handle: s.readyz, Reply: Health{}, failure: Health{}, Faults: []int{503}, Summary: "Report whether the server accepts questions"},
+		Route{Method: "GET", Path: "/metrics", Scope: auth.Admin, handle: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
 	)
 	return append(routes, s.o.Routes...)
 }
@@ -82,7 +83,7 @@ func (s *Server) routes() http.Handler {
 	described := table // without the route of the document itself
 	// The document is expensive to make and rarely requested.
 	openapi := sync.OnceValues(func() ([]byte, error) { return document(described, main.Fault, s.o.Version) })
-	table = append(table, Route{Method: "GET", Path: "/openapi.json", handle: func(w http.ResponseWriter, _ *http.Request) {
+	table = append(table, Route{Method: "GET", Path: "/openapi.json", Scope: AnyKey, handle: func(w http.ResponseWriter, _ *http.Request) {
 		doc, err := openapi()
 		if err != nil {
 			main.replyError(w, err)
@@ -104,7 +105,7 @@ func (s *Server) routes() http.Handler {
 		}
 		handlers[r.Path] = h
 		setDefault(&r.MaxBody, s.o.MaxBody)
-		mux.Handle(r.Method+" "+r.Path, s.observed(r.Path, h.decoded(r.MaxBody, serve)))
+		mux.Handle(r.Method+" "+r.Path, s.observed(r.Path, h.scoped(r, h.decoded(r.MaxBody, serve))))
 		methods[r.Path] = append(methods[r.Path], r.Method)
 	}
 	for _, r := range table {
@@ -121,7 +122,15 @@ func (s *Server) routes() http.Handler {
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		main.replyFault(w, http.StatusForbidden, &fault.Error{Code: fault.InvalidRequest, Field: "Origin", Message: "Origin: requests from other sites are rejected"})
 	}))
-	return guard.Handler(oneSlash(mux))
+	all := oneSlash(mux)
+	guarded := guard.Handler(all)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, checked := auth.From(r.Context()); checked { // also where it comes from
+			all.ServeHTTP(w, r)
+			return
+		}
+		guarded.ServeHTTP(w, r)
+	})
 }
 
 // oneSlash treats several slashes at the start of a path as one. Clients send them if the base URL ends in a slash. The

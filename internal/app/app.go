@@ -34,6 +34,7 @@ import (
 	ledgerdb "github.com/sluice-rag/sluice/ledger/sqlite"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/server/access"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/ragevents"
@@ -72,7 +73,8 @@ type App struct {
 	ledger   *ledgerdb.Store
 	indexing atomic.Pointer[ingest.Progress] // nil: no indexing is in progress
 
-	closeShared func() error // nil: the caller closes it
+	access      *access.Access // nil: no logins
+	closeShared func() error   // nil: the caller closes it
 }
 
 // ErrInUse means that another process has the data folder open.
@@ -118,7 +120,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	if err != nil {
 		return nil, errors.Join(err, ix.Close(), log.Close())
 	}
-	a := &App{Tenant: tenant, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space,
+	a := &App{Tenant: tenant, access: s.Access, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space,
 		Now: time.Now, health: health{failed: map[string]bool{}},
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.reembed})}
 	a.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"tenant": tenant}, a.Registry)
@@ -187,7 +189,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 	return server.New(a.Engine, server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
 		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
-		Routes: a.fileRoutes(version), Parts: a.parts, Progress: a.progress, Accept: a.accept})
+		Routes: append(a.loginRoutes(), a.fileRoutes(version)...), Parts: a.parts, Progress: a.progress, Accept: a.accept})
 }
 
 // Close cancels the live runs and closes everything.

@@ -11,12 +11,14 @@ import (
 	"runtime"
 
 	"github.com/sluice-rag/sluice/auth"
+	keydb "github.com/sluice-rag/sluice/auth/sqlite"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/ingest/sandbox"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model/vectorcache"
+	"github.com/sluice-rag/sluice/server/access"
 )
 
 // Shared is what the tenants of a process share: settings, models, parser processes, run slots and the disk reserve. It holds no data
@@ -25,6 +27,10 @@ type Shared struct {
 	Config config.Config
 	Models *Models
 
+	// Access authenticates requests; nil before [Shared.OpenAccess].
+	Access *access.Access
+
+	keys    *keydb.Store
 	logger  *slog.Logger
 	parsers *sandbox.Pool
 	limiter *engine.Limiter
@@ -54,8 +60,8 @@ func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*S
 	return s, nil
 }
 
-// Close stops the parser processes.
-func (s *Shared) Close() error { return s.parsers.Close() }
+// Close stops the parser processes and closes the key database.
+func (s *Shared) Close() error { return errors.Join(s.parsers.Close(), s.closeKeys()) }
 
 // Open opens the data folder of the default tenant, with models of its own: see [OpenTenant].
 func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, error) {

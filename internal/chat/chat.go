@@ -16,6 +16,7 @@ import (
 // Options are the options of [Run].
 type Options struct {
 	Server      string   // address of the server
+	Key         string   // for the server; empty: none
 	Collections []string // names or ids of vector stores; empty is the default of the server
 	Effort      string   // low, medium, high or dev; empty is medium
 	Model       string   // empty is the first model of the server

@@ -65,7 +65,7 @@ func newSession(o Options, f ui, retries int) (*session, error) {
 	for _, id := range o.Collections {
 		s.stores = append(s.stores, collection{id, id})
 	}
-	c, err := client.New(o.Server, client.Options{Retries: retries, OnRetry: func(err error, wait time.Duration) {
+	c, err := client.New(o.Server, client.Options{Key: o.Key, Retries: retries, OnRetry: func(err error, wait time.Duration) {
 		s.conn.set(reason(err), s.now().Add(wait))
 		if s.waiting != nil {
 			s.waiting()

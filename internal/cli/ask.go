@@ -26,7 +26,8 @@ type askCmd struct {
 	config.Runs
 	config.Models
 	config.Cache
-	Server   string   `placeholder:"URL" help:"Server to ask. The default is the server that uses the data folder, or no server."`
+	Server string `placeholder:"URL" help:"Server to ask. The default is the server that uses the data folder, or no server."`
+	keyFlag
 	Mode     string   `default:"agentic" enum:"direct,agentic" help:"Mode of the answer: direct (one search) or agentic (tools are chosen until the evidence suffices)."`
 	TopK     int      `name:"top-k" default:"0" help:"Number of passages for the generator, 1 to 50; 0 is the default."`
 	Method   string   `default:"hybrid" enum:"similarity,self_query,hybrid" help:"What is searched: similarity (vectors alone), self_query (words and vectors, among the documents that meet the conditions of the question, such as a date or an author) or hybrid (words and vectors)."`
@@ -95,12 +96,12 @@ func printEvents(e *env, s *client.Stream) error {
 
 // stream asks a server, or an engine in this process. The caller calls done when it has read the stream.
 func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client.Stream, done func() error, err error) {
-	url, err := c.server(e, c.Server)
+	at, err := c.server(e, c.Server)
 	if err != nil {
 		return nil, nil, err
 	}
-	if url != "" {
-		return askServer(ctx, e, url, q)
+	if at.url != "" {
+		return askServer(ctx, e, c.over(at), q)
 	}
 	logger := e.logger
 	if e.cfg.Log.Level() == slog.LevelInfo {
@@ -109,8 +110,8 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 	}
 	a, err := c.open(ctx, e, logger)
 	if errors.Is(err, app.ErrInUse) { // probably by a server that is starting
-		if url, ok := c.awaitRunning(ctx, e); ok {
-			return askServer(ctx, e, url, q)
+		if at, ok := c.awaitRunning(ctx, e); ok {
+			return askServer(ctx, e, c.over(at), q)
 		}
 	}
 	if err != nil {
@@ -125,12 +126,12 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 }
 
 // askServer asks a server when it is ready.
-func askServer(ctx context.Context, e *env, url string, q forge.Request) (*client.Stream, func() error, error) {
-	cl, err := client.New(url, client.Options{})
+func askServer(ctx context.Context, e *env, at remote, q forge.Request) (*client.Stream, func() error, error) {
+	cl, err := at.client()
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := awaitReady(ctx, e, url); err != nil {
+	if err := awaitReady(ctx, e, at.url); err != nil {
 		return nil, nil, err
 	}
 	s := cl.Ask(ctx, q)

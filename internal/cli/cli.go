@@ -32,6 +32,7 @@ type program struct {
 	Chat      chatCmd      `cmd:"" help:"Chat about the documents in the terminal."`
 	Ingest    ingestCmd    `cmd:"" help:"Add files and folders to a collection."`
 	Reconcile reconcileCmd `cmd:"" help:"Repair differences between the file database, the uploaded bytes and the index."`
+	Keys      keysCmd      `cmd:"" help:"Manage the API keys of a server."`
 	Runs      runsCmd      `cmd:"" help:"List runs, the newest first."`
 	Replay    replayCmd    `cmd:"" help:"Print the stream of a run."`
 	Eval      evalCmd      `cmd:"" help:"Measure search, answers, citations and the cache on evaluation sets."`

@@ -34,8 +34,8 @@ func (c *ingestCmd) Run(e *env) (err error) {
 	defer limitMemory()()
 	a, err := c.open(e.ctx, e, e.logger)
 	if errors.Is(err, app.ErrInUse) {
-		if url, ok := c.awaitRunning(e.ctx, e); ok {
-			return fmt.Errorf("%w: the server at %s; stop it first, or start it with --docs", err, url)
+		if at, ok := c.awaitRunning(e.ctx, e); ok {
+			return fmt.Errorf("%w: the server at %s; stop it first, or start it with --docs", err, at.url)
 		}
 	}
 	if err != nil {

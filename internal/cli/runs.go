@@ -7,7 +7,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/internal/app"
@@ -21,8 +20,9 @@ type runsCmd struct {
 	config.Store
 	tenantFlag
 	Server string `placeholder:"URL" help:"Server to ask. The default is the server that uses the data folder, or no server."`
-	Limit  int    `default:"20" help:"Maximum number of runs, 1 to 500."`
-	JSON   bool   `name:"json" help:"Print JSON, one run per line."`
+	keyFlag
+	Limit int  `default:"20" help:"Maximum number of runs, 1 to 500."`
+	JSON  bool `name:"json" help:"Print JSON, one run per line."`
 }
 
 // Run lists the runs.
@@ -57,12 +57,12 @@ func (c *runsCmd) Run(e *env) error {
 }
 
 func (c *runsCmd) list(e *env) (list server.RunList, err error) {
-	url, err := c.server(e, c.Server)
+	at, err := c.server(e, c.Server)
 	if err != nil {
 		return list, err
 	}
-	if url != "" {
-		cl, err := client.New(url, client.Options{})
+	if at.url != "" {
+		cl, err := c.over(at).client()
 		if err != nil {
 			return list, err
 		}
@@ -84,7 +84,8 @@ func (c *runsCmd) list(e *env) (list server.RunList, err error) {
 type replayCmd struct {
 	config.Store
 	tenantFlag
-	Server   string `placeholder:"URL" help:"Server that has the run. The default is the server that uses the data folder, or no server."`
+	Server string `placeholder:"URL" help:"Server that has the run. The default is the server that uses the data folder, or no server."`
+	keyFlag
 	Protocol string `default:"forge" help:"Protocol of the stream."`
 	RunID    string `arg:"" name:"run" help:"Id of the run."`
 }
@@ -95,12 +96,12 @@ func (c *replayCmd) Run(e *env) (err error) {
 	if !id.Valid() {
 		return fmt.Errorf("replay: %.80q is not a run id", c.RunID)
 	}
-	url, err := c.server(e, c.Server)
+	at, err := c.server(e, c.Server)
 	if err != nil {
 		return err
 	}
-	if url != "" {
-		return c.fromServer(e, url)
+	if at.url != "" {
+		return c.fromServer(e, c.over(at))
 	}
 	a, err := c.openExisting(e)
 	if err != nil {
@@ -135,8 +136,8 @@ func (c *replayCmd) fromLog(e *env, a *app.App, id event.RunID) error {
 	return fmt.Errorf("replay: unknown protocol %.40q", c.Protocol)
 }
 
-func (c *replayCmd) fromServer(e *env, url string) error {
-	cl, err := client.New(url, client.Options{})
+func (c *replayCmd) fromServer(e *env, at remote) error {
+	cl, err := at.client()
 	if err != nil {
 		return err
 	}

@@ -18,11 +18,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/server/access"
 )
 
 type serveCmd struct {
@@ -37,7 +40,8 @@ type serveCmd struct {
 	config.Start
 	config.Tenants
 	config.Billing
-	NoCache bool `name:"no-cache" help:"Disable the cache, also for concurrent equal questions."`
+	NoCache  bool `name:"no-cache" help:"Disable the cache, also for concurrent equal questions."`
+	Insecure bool `name:"insecure" help:"Listen on an address that others can reach although there is no API key. Everybody who reaches it can read and change everything."`
 }
 
 // Run listens, opens the data folder, indexes the documents in the background, and serves until the context ends.
@@ -52,7 +56,14 @@ func (c *serveCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer l.Close()
-	instance := rand.Text()
+	keys, err := app.HasKeys(e.ctx, e.cfg.Store.Data)
+	if err != nil {
+		return err
+	}
+	if err := access.CheckListen(l.Addr(), keys, c.Insecure); err != nil {
+		return err
+	}
+	instance, token := rand.Text(), newToken()
 	starting := server.NewStarting(l, server.Options{Protocols: app.Protocols(), Version: version(), Instance: instance})
 	stop := sync.OnceFunc(starting.Stop)
 	defer stop()
@@ -63,6 +74,9 @@ func (c *serveCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, shared.Close()) }()
+	if err := shared.OpenAccess(e.ctx, token); err != nil {
+		return err
+	}
 	write, embed := shared.Models.Names()
 	e.logger.Info("models", "write", write, "embed", embed)
 	tenants, err := app.OpenTenants(e.ctx, shared, version(), instance)
@@ -79,9 +93,9 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if err := tenants.Recover(); err != nil {
 		return err
 	}
-	front := tenants.Front(nil)
+	front := tenants.Front(shared.Access.Handler)
 	stop()
-	withdraw := announce(e, url, instance)
+	withdraw := announce(e, serverInfo{url, instance, token})
 	defer withdraw()
 	ctx, cancel := context.WithCancel(e.ctx)
 	var background sync.WaitGroup
@@ -187,14 +201,19 @@ type serverInfo struct {
 	URL string `json:"url"`
 	// Instance is the instance of the server's health check. It detects that another server uses the address by now.
 	Instance string `json:"instance"`
+	// Token is accepted as a key until the server stops.
+	Token string `json:"token"`
 }
 
+// newToken returns a random token in the form of a key.
+func newToken() string { return auth.Text(auth.NewID(), auth.NewSecret()) }
+
 // announce writes the address of the server for commands that use the same data folder. withdraw removes it.
-func announce(e *env, url, instance string) (withdraw func()) {
+func announce(e *env, info serverInfo) (withdraw func()) {
 	path := filepath.Join(e.cfg.Store.Data, serverFile)
-	data, err := json.Marshal(serverInfo{URL: url, Instance: instance})
+	data, err := json.Marshal(info)
 	if err == nil {
-		err = os.WriteFile(path, data, 0o600)
+		err = atomicfile.Write(path, data, 0o600)
 	}
 	if err != nil {
 		e.logger.Warn("could not write the address of the server", "error", err)
@@ -202,27 +221,27 @@ func announce(e *env, url, instance string) (withdraw func()) {
 	return func() { _ = os.Remove(path) }
 }
 
-// running returns the address of the server that uses the data folder, if one answers.
-func running(ctx context.Context, data string) (url string, ok bool) {
+// running returns the server that uses the data folder, if one answers.
+func running(ctx context.Context, data string) (at remote, ok bool) {
 	raw, err := os.ReadFile(filepath.Join(data, serverFile))
 	var info serverInfo
 	if err != nil || json.Unmarshal(raw, &info) != nil || info.URL == "" {
-		return "", false
+		return remote{}, false
 	}
 	h, err := health(ctx, info.URL+"/healthz")
-	return info.URL, err == nil && h.Instance == info.Instance
+	return remote{info.URL, config.Secret(info.Token)}, err == nil && h.Instance == info.Instance
 }
 
 // startTimeout is how long a command waits for a server that is opening the data folder.
 const startTimeout = 30 * time.Second
 
 // awaitRunning waits until a server that is starting has announced its address, and returns it.
-func awaitRunning(ctx context.Context, data string) (url string, ok bool) {
+func awaitRunning(ctx context.Context, data string) (at remote, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		if url, ok = running(ctx, data); ok || wait(ctx, pollInterval) != nil {
-			return url, ok
+		if at, ok = running(ctx, data); ok || wait(ctx, pollInterval) != nil {
+			return at, ok
 		}
 	}
 }

@@ -42,22 +42,22 @@ func (f tenantFlag) openExisting(e *env) (*app.App, error) {
 	return f.open(e.ctx, e, e.logger)
 }
 
-// server returns the address of the server to ask: the given one, or else the one that uses the data folder. Empty: none.
-func (f tenantFlag) server(e *env, given string) (url string, err error) {
+// server returns the server to ask: the given one, or else the one that uses the data folder. Its address is empty if there is none.
+func (f tenantFlag) server(e *env, given string) (at remote, err error) {
 	switch {
 	case given != "" && !f.isDefault():
-		return "", errors.New("--tenant and --server exclude each other: the key selects the tenant of a server")
+		return at, errors.New("--tenant and --server exclude each other: the key selects the tenant of a server")
 	case given == "" && f.isDefault():
-		url, _ = running(e.ctx, e.cfg.Store.Data)
-		return url, nil
+		at, _ = running(e.ctx, e.cfg.Store.Data)
+		return at, nil
 	}
-	return given, nil
+	return remote{url: given}, nil
 }
 
 // awaitRunning waits for a server of the default tenant: see [awaitRunning].
-func (f tenantFlag) awaitRunning(ctx context.Context, e *env) (url string, ok bool) {
+func (f tenantFlag) awaitRunning(ctx context.Context, e *env) (at remote, ok bool) {
 	if !f.isDefault() {
-		return "", false
+		return at, false
 	}
 	return awaitRunning(ctx, e.cfg.Store.Data)
 }

@@ -8,7 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/fault"
 )
 
 // Config holds every setting. A command embeds the sections whose settings it takes as flags. Variables and the file can set
@@ -64,6 +68,7 @@ type HTTP struct {
 	MaxBody      Size          `name:"max-body" default:"256KiB" min:"1KiB" max:"64MiB" help:"Maximum size of the body of a question (bytes). JSON can take six bytes or more for one character."`
 	MetricsAddr  string        `name:"metrics-addr" placeholder:"HOST:PORT" optional:"" help:"Second address, at which /metrics shows the metrics of all tenants and of the process without a key. Without HOST it is a loopback address. Empty: none."`
 	AllowHost    []string      `name:"allow-host" sep:"none" placeholder:"NAME" help:"Additional host name that a server on a loopback address accepts in requests, besides localhost. Can be repeated. It is needed behind a proxy that forwards the Host header of its clients."`
+	AllowOrigin  []string      `name:"allow-origin" sep:"none" placeholder:"ORIGIN" help:"Origin of web pages on other hosts that may send requests, such as https://app.example.com. Can be repeated. API keys can allow further origins."`
 	Heartbeat    time.Duration `name:"heartbeat" default:"15s" min:"100ms" max:"1h" help:"Interval of heartbeat comments on a stream without events, so that proxies keep it open (duration). Before the first token the interval is at most 4s."`
 	WriteTimeout time.Duration `name:"write-timeout" default:"30s" min:"100ms" max:"1h" help:"Timeout of one write to a client, after which the connection is closed (duration)."`
 	DrainTimeout time.Duration `name:"drain-timeout" default:"30s" min:"100ms" max:"1h" help:"How long a stopping server waits for active runs before it cancels them (duration)."`
@@ -170,6 +175,11 @@ func (c Config) checkCombinations(faults Faults) Faults {
 	}
 	if _, err := c.Billing.Prices(); err != nil && !faults.has("price") {
 		faults = append(faults, Fault{Setting: "price", Problem: err.Error()})
+	}
+	for _, origin := range c.HTTP.AllowOrigin {
+		if f, ok := errors.AsType[*fault.Error](auth.CheckOrigin(origin)); ok && !faults.has("allow-origin") {
+			faults = append(faults, Fault{Setting: "allow-origin", Problem: strings.TrimPrefix(f.Message, "origin: ")})
+		}
 	}
 	for setting, value := range map[string]string{"propose": c.Ingest.Propose, "entities": c.Ingest.Entities} {
 		if value == "model" && c.Models.Chain()[0].Kind == KindLocal && !faults.has(setting) && !faults.has("model") {

@@ -51,21 +51,21 @@ type (
 
 func (s *routes) fileRoutes() []server.Route {
 	return []server.Route{
-		{Method: "POST", Path: "/v1/files", Serve: s.uploadFile, MaxBody: s.o.MaxFileBytes + maxForm, BodyIdle: bodyIdle, Timeout: uploadTime,
+		{Method: "POST", Path: "/v1/files", Scope: auth.Write, Serve: s.uploadFile, MaxBody: s.o.MaxFileBytes + maxForm, BodyIdle: bodyIdle, Timeout: uploadTime,
 			Summary: "Upload a file, or fetch it from a URL", Request: []any{uploadForm{}}, Reply: File{}, Faults: []int{400, 409, 413, 415, 507}},
-		{Method: "GET", Path: "/v1/files", Serve: s.listFiles,
+		{Method: "GET", Path: "/v1/files", Scope: auth.Read, Serve: s.listFiles,
 			Summary: "List files", Request: []any{listParams{}}, Reply: FileList{}, Faults: []int{400}},
-		{Method: "GET", Path: "/v1/files/{id}", Serve: s.getFile,
+		{Method: "GET", Path: "/v1/files/{id}", Scope: auth.Read, Serve: s.getFile,
 			Summary: "Show a file", Request: []any{idParam{}}, Reply: File{}, Faults: []int{404}},
-		{Method: "DELETE", Path: "/v1/files/{id}", Serve: s.deleteFile,
+		{Method: "DELETE", Path: "/v1/files/{id}", Scope: auth.Write, Serve: s.deleteFile,
 			Summary: "Delete a file", Request: []any{idParam{}}, Reply: Deleted{}, Faults: []int{404, 507}},
-		{Method: "GET", Path: "/v1/files/{id}/content", Serve: s.getContent, Timeout: readingTime,
+		{Method: "GET", Path: "/v1/files/{id}/content", Scope: auth.Read, Serve: s.getContent, Timeout: readingTime,
 			Summary: "Show a file with its text", Request: []any{contentParams{}}, Reply: Document{}, Faults: []int{400, 404}},
-		{Method: "POST", Path: "/v1/files/{id}/content", Serve: s.updateContent, Timeout: readingTime,
+		{Method: "POST", Path: "/v1/files/{id}/content", Scope: auth.Write, Serve: s.updateContent, Timeout: readingTime,
 			Summary: "Set fields of a file", Request: []any{updateRequest{}}, Reply: Document{}, Faults: []int{400, 404, 413, 415, 507}},
-		{Method: "GET", Path: "/v1/files/{id}/pages", Serve: s.getPages, Timeout: readingTime,
+		{Method: "GET", Path: "/v1/files/{id}/pages", Scope: auth.Read, Serve: s.getPages, Timeout: readingTime,
 			Summary: "Show pages of a file's text", Request: []any{pagesParams{}}, Reply: Pages{}, Faults: []int{400, 404}},
-		{Method: "GET", Path: "/v1/tasks/{id}", Serve: s.getTask,
+		{Method: "GET", Path: "/v1/tasks/{id}", Scope: auth.Read, Serve: s.getTask,
 			Summary: "Show a background task", Request: []any{idParam{}}, Reply: Task{}, Faults: []int{404}},
 	}
 }

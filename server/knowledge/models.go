@@ -7,7 +7,7 @@ import (
 )
 
 func (s *routes) modelRoutes() []server.Route {
-	return []server.Route{{Method: "GET", Path: "/v1/models", Serve: s.models, Reply: ModelList{},
+	return []server.Route{{Method: "GET", Path: "/v1/models", Scope: server.AnyKey, Serve: s.models, Reply: ModelList{},
 		Summary: "List the models that a question may request; the first is the default"}}
 }
 

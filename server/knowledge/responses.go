@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
@@ -29,13 +30,13 @@ type responseParams struct {
 
 func (s *routes) responseRoutes() []server.Route {
 	return []server.Route{
-		{Method: "GET", Path: "/v1/responses", Serve: s.listResponses,
+		{Method: "GET", Path: "/v1/responses", Scope: auth.Read, Serve: s.listResponses,
 			Summary: "List stored responses, newest first", Request: []any{listParams{}}, Reply: ResponseList{}, Faults: []int{400}},
-		{Method: "GET", Path: "/v1/responses/{id}", Serve: s.getResponse, Stream: s.streamResponse, Events: s.api.Types.Events, Empty: true,
+		{Method: "GET", Path: "/v1/responses/{id}", Scope: auth.Read, Own: true, Serve: s.getResponse, Stream: s.streamResponse, Events: s.api.Types.Events, Empty: true,
 			Summary: "Show a stored response, or stream it", Request: []any{responseParams{}}, Reply: s.api.Types.Reply, Faults: []int{400, 404}},
-		{Method: "DELETE", Path: "/v1/responses/{id}", Serve: s.deleteResponse,
+		{Method: "DELETE", Path: "/v1/responses/{id}", Scope: auth.Write, Serve: s.deleteResponse,
 			Summary: "Delete a stored response", Request: []any{idParam{}}, Reply: Deleted{}, Faults: []int{404, 507}},
-		{Method: "POST", Path: "/v1/responses/{id}/cancel", Serve: s.cancelResponse,
+		{Method: "POST", Path: "/v1/responses/{id}/cancel", Scope: auth.Write, Own: true, Serve: s.cancelResponse,
 			Summary: "Cancel a response", Request: []any{idParam{}}, Reply: s.api.Types.Reply, Faults: []int{404}},
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 func (s *routes) statusRoutes() []server.Route {
 	return []server.Route{
-		{Method: "GET", Path: "/v1/serverstatus", Serve: s.status, Summary: "Show the status of the server", Reply: ServerStatus{}},
-		{Method: "GET", Path: "/v1/serverstatus/health", Serve: s.health, Summary: "Report whether the server is healthy",
+		{Method: "GET", Path: "/v1/serverstatus", Scope: server.AnyKey, Serve: s.status, Summary: "Show the status of the server", Reply: ServerStatus{}},
+		{Method: "GET", Path: "/v1/serverstatus/health", Scope: server.AnyKey, Serve: s.health, Summary: "Report whether the server is healthy",
 			Reply: ServerHealth{}, Faults: []int{http.StatusServiceUnavailable}},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/server"
@@ -34,21 +35,21 @@ type (
 func (s *routes) storeRoutes() []server.Route {
 	id := []any{idParam{}}
 	return []server.Route{
-		{Method: "POST", Path: "/v1/vector_stores", Serve: s.createStore, MaxBody: maxIDs,
+		{Method: "POST", Path: "/v1/vector_stores", Scope: auth.Write, Serve: s.createStore, MaxBody: maxIDs,
 			Summary: "Create a vector store", Request: []any{VectorStoreRequest{}}, Reply: VectorStore{}, Faults: []int{400, 404, 409, 413, 415, 507}},
-		{Method: "GET", Path: "/v1/vector_stores", Serve: s.listStores,
+		{Method: "GET", Path: "/v1/vector_stores", Scope: auth.Read, Serve: s.listStores,
 			Summary: "List vector stores", Request: []any{listParams{}}, Reply: VectorStoreList{}, Faults: []int{400}},
-		{Method: "GET", Path: "/v1/vector_stores/{id}", Serve: s.getStore,
+		{Method: "GET", Path: "/v1/vector_stores/{id}", Scope: auth.Read, Serve: s.getStore,
 			Summary: "Show a vector store", Request: id, Reply: VectorStore{}, Faults: []int{404}},
-		{Method: "POST", Path: "/v1/vector_stores/{id}", Serve: s.modifyStore, MaxBody: maxIDs, Timeout: readingTime,
+		{Method: "POST", Path: "/v1/vector_stores/{id}", Scope: auth.Write, Serve: s.modifyStore, MaxBody: maxIDs, Timeout: readingTime,
 			Summary: "Change a vector store, and add or remove files", Request: []any{storeUpdate{}}, Reply: VectorStore{}, Faults: []int{400, 404, 413, 415, 507}},
-		{Method: "DELETE", Path: "/v1/vector_stores/{id}", Serve: s.deleteStore, Timeout: readingTime,
+		{Method: "DELETE", Path: "/v1/vector_stores/{id}", Scope: auth.Write, Serve: s.deleteStore, Timeout: readingTime,
 			Summary: "Delete a vector store, but not its files", Request: id, Reply: Deleted{}, Faults: []int{404, 507}},
-		{Method: "GET", Path: "/v1/vector_stores/{id}/files", Serve: s.storeFiles,
+		{Method: "GET", Path: "/v1/vector_stores/{id}/files", Scope: auth.Read, Serve: s.storeFiles,
 			Summary: "List the files of a vector store", Request: []any{storeFilesParams{}}, Reply: FileList{}, Faults: []int{400, 404}},
-		{Method: "POST", Path: "/v1/vector_stores/{id}/search", Serve: s.search, Timeout: readingTime,
+		{Method: "POST", Path: "/v1/vector_stores/{id}/search", Scope: auth.Read, Serve: s.search, Timeout: readingTime,
 			Summary: "Search a vector store", Request: []any{searchRequest{}}, Reply: SearchPage{}, Faults: []int{400, 404, 413, 415}},
-		{Method: "GET", Path: "/v1/vector_stores/{id}/summary", Serve: s.summary, Timeout: readingTime,
+		{Method: "GET", Path: "/v1/vector_stores/{id}/summary", Scope: auth.Read, Serve: s.summary, Timeout: readingTime,
 			Summary: "Summarize a vector store", Request: []any{summaryParams{}}, Reply: VectorStoreSummary{}, Faults: []int{400, 404}},
 	}
 }

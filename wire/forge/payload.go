@@ -189,7 +189,7 @@ type (
 	Error struct {
 		Type        string `json:"type" enum:"error"`
 		Message     string `json:"message"`
-		Code        string `json:"code" enum:"LLM_ERROR,VECTOR_DB_ERROR,TIMEOUT,NO_DOCUMENTS,CANCELLED,INTERNAL,INVALID_REQUEST,NOT_FOUND,CONFLICT,TOO_LARGE,OVERLOADED,UNAVAILABLE,INSUFFICIENT_STORAGE"`
+		Code        string `json:"code" enum:"LLM_ERROR,VECTOR_DB_ERROR,TIMEOUT,NO_DOCUMENTS,CANCELLED,INTERNAL,INVALID_REQUEST,NOT_FOUND,CONFLICT,TOO_LARGE,OVERLOADED,UNAVAILABLE,INSUFFICIENT_STORAGE,UNAUTHENTICATED,FORBIDDEN,QUOTA_EXCEEDED"`
 		Recoverable bool   `json:"recoverable"`
 		Field       string `json:"field,omitempty"` // field of the request, for an error that precedes a stream
 	}

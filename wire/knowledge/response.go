@@ -255,7 +255,7 @@ type Done struct {
 
 // Fault is the reply to a request that failed before anything else was sent.
 type Fault struct {
-	Code    string      `json:"code" enum:"LLM_ERROR,VECTOR_DB_ERROR,TIMEOUT,NO_DOCUMENTS,CANCELLED,INTERNAL,INVALID_REQUEST,NOT_FOUND,CONFLICT,TOO_LARGE,OVERLOADED,UNAVAILABLE,INSUFFICIENT_STORAGE"`
+	Code    string      `json:"code" enum:"LLM_ERROR,VECTOR_DB_ERROR,TIMEOUT,NO_DOCUMENTS,CANCELLED,INTERNAL,INVALID_REQUEST,NOT_FOUND,CONFLICT,TOO_LARGE,OVERLOADED,UNAVAILABLE,INSUFFICIENT_STORAGE,UNAUTHENTICATED,FORBIDDEN,QUOTA_EXCEEDED"`
 	Message string      `json:"message"`
 	Detail  FaultDetail `json:"detail"`
 }

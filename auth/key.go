@@ -1,0 +1,158 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base32"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// Key is an API key without its secret.
+type Key struct {
+	ID      string    `json:"id"` // public
+	Tenant  string    `json:"tenant"`
+	Account string    `json:"account"`
+	Name    string    `json:"name,omitempty"` // for people
+	Scopes  []Scope   `json:"scopes"`
+	Expires time.Time `json:"expires,omitzero"` // zero: never
+	Rate    Limit     `json:"rate,omitzero"`    // of requests
+	Quota   Limit     `json:"quota,omitzero"`   // of questions
+	Origins []string  `json:"origins,omitempty"`
+	Created time.Time `json:"created"`
+	Used    time.Time `json:"used,omitzero"` // to the minute
+	Revoked time.Time `json:"revoked,omitzero"`
+}
+
+// Validate returns an error that names the first invalid field.
+func (k Key) Validate() error {
+	if err := ValidateTenant(k.Tenant); err != nil {
+		return err
+	}
+	if !accountName.MatchString(k.Account) {
+		return fault.Invalid("account", "want 1 to 128 letters, digits and the characters . _ @ + - and not one of these first")
+	}
+	if len(k.Name) > 128 || strings.ContainsFunc(k.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return fault.Invalid("name", "want at most 128 bytes without control characters")
+	}
+	if len(k.Scopes) == 0 {
+		return fault.Invalid("scope", "want one or more of ask, read, write, admin")
+	}
+	for _, s := range k.Scopes {
+		if !slices.Contains([]Scope{Ask, Read, Write, Admin}, s) {
+			return fault.Invalid("scope", "want ask, read, write or admin, not %.20q", s)
+		}
+	}
+	for _, o := range k.Origins {
+		if err := CheckOrigin(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var accountName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$`)
+
+// CheckOrigin returns an error if a text is not the origin of a web page as browsers send it, such as https://app.example.com.
+func CheckOrigin(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Scheme+"://"+u.Host != text || strings.ToLower(text) != text ||
+		strings.ContainsAny(u.Host, "*,;") || u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80" {
+		return fault.Invalid("origin", "want a scheme and a host in lower case, such as https://app.example.com, not %.80q", text)
+	}
+	return nil
+}
+
+// Live returns an error if the key was revoked or has expired.
+func (k Key) Live(at time.Time) error {
+	switch {
+	case !k.Revoked.IsZero():
+		return fault.New(fault.Unauthenticated, "the key was revoked")
+	case !k.Expires.IsZero() && !at.Before(k.Expires):
+		return fault.New(fault.Unauthenticated, "the key has expired")
+	}
+	return nil
+}
+
+// Identity returns who sends a request with the key.
+func (k Key) Identity() Identity {
+	return Identity{Tenant: k.Tenant, Account: k.Account, Key: k.ID, Scopes: k.Scopes}
+}
+
+// Credential is a key with the hashes of its secrets.
+type Credential struct {
+	Key
+	Hash []byte
+	// Old is the hash of the secret before the last rotation. It is valid until OldUntil.
+	Old      []byte
+	OldUntil time.Time
+}
+
+// verify reports whether a secret is the current or the old one of the credential. It takes the same steps whatever the result.
+func (c Credential) verify(secret string, at time.Time) (current, old bool) {
+	sum := Hash(secret)
+	current = subtle.ConstantTimeCompare(sum, c.Hash) == 1
+	old = subtle.ConstantTimeCompare(sum, c.Old) == 1 && at.Before(c.OldUntil)
+	return current, old
+}
+
+// A key in the form of text is sluice_ID_SECRET: ten characters of the public id, and 59 of the secret, the last seven of which are a checksum.
+// So a mistyped key is found without the database, and scanners of source code recognize keys.
+const (
+	prefix    = "sluice_"
+	idLen     = 10
+	secretLen = 52 // of 32 random bytes
+	sumLen    = 7  // of 4 bytes
+)
+
+var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+func random(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	return encoding.EncodeToString(b)
+}
+
+// NewID returns a random public id.
+func NewID() string { return random(7)[:idLen] }
+
+// NewSecret returns a random secret of 256 bits.
+func NewSecret() string { return random(32) }
+
+// Text returns the text form of a key.
+func Text(id, secret string) string {
+	text := prefix + id + "_" + secret
+	return text + encoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(text))))
+}
+
+// Hash returns the hash by which a secret is stored. Since secrets are random and have 256 bits, nobody can try them all, so a slow hash
+// as for passwords would only slow down each request.
+func Hash(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+// ErrMalformed means that a text is not a key.
+var ErrMalformed = errors.New("not a key")
+
+// Parse parses the text form of a key. It returns [ErrMalformed] without the text.
+func Parse(text string) (id, secret string, err error) {
+	const length = len(prefix) + idLen + 1 + secretLen + sumLen
+	if len(text) != length || !strings.HasPrefix(text, prefix) || text[len(prefix)+idLen] != '_' {
+		return "", "", ErrMalformed
+	}
+	id, secret = text[len(prefix):len(prefix)+idLen], text[length-secretLen-sumLen:length-sumLen]
+	if strings.ContainsFunc(id+secret, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '2' || r > '7') }) || Text(id, secret) != text {
+		return "", "", ErrMalformed
+	}
+	return id, secret, nil
+}

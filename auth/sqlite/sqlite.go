@@ -1,0 +1,228 @@
+// Package sqlite implements the interfaces of package auth with an SQLite file. Several processes may have the file open, so that a command
+// can change keys while the server runs.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/disk/sqlitedb"
+)
+
+// migrations upgrade a file from each version to the next. A released migration must not change. Rows of keys are never deleted: that a key
+// was ever added closes the server for requests without one.
+var migrations = []string{`
+CREATE TABLE keys (
+	id         TEXT PRIMARY KEY,
+	tenant     TEXT NOT NULL,
+	account    TEXT NOT NULL,
+	name       TEXT NOT NULL,
+	scopes     TEXT NOT NULL,
+	origins    TEXT NOT NULL,
+	rate       INTEGER NOT NULL,
+	rate_unit  TEXT NOT NULL,
+	quota      INTEGER NOT NULL,
+	quota_unit TEXT NOT NULL,
+	created_at INTEGER NOT NULL,
+	expires_at INTEGER NOT NULL,
+	revoked_at INTEGER NOT NULL,
+	used_at    INTEGER NOT NULL,
+	hash       BLOB NOT NULL,
+	old_hash   BLOB NOT NULL,
+	old_until  INTEGER NOT NULL,
+	quota_window TEXT NOT NULL DEFAULT '',
+	questions  INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX keys_origins ON keys (id) WHERE origins <> '[]';
+
+CREATE TABLE sessions (
+	hash       BLOB PRIMARY KEY,
+	key        TEXT NOT NULL,
+	expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_key ON sessions (key);
+CREATE INDEX sessions_expiry ON sessions (expires_at);
+`}
+
+// readConns is the number of connections for reads.
+const readConns = 4
+
+// Store is a store of keys in a file. Call [Store.Close] after use.
+type Store struct{ read, write *sqlitedb.DB }
+
+var (
+	_ auth.Store   = (*Store)(nil)
+	_ auth.Manager = (*Store)(nil)
+)
+
+// Open opens the file path. It creates the file if it does not exist, and upgrades a file of an earlier version. A file of a later version
+// is an error.
+func Open(ctx context.Context, path string) (_ *Store, err error) {
+	s := &Store{}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("open keys: %w", errors.Join(err, s.Close()))
+		}
+	}()
+	if s.write, err = sqlitedb.Writer(path); err != nil {
+		return nil, err
+	}
+	if err = s.write.Migrate(ctx, migrations); err != nil {
+		return nil, err
+	}
+	s.read, err = sqlitedb.Reader(path, readConns)
+	return s, err
+}
+
+// Close closes the file.
+func (s *Store) Close() error {
+	var errs []error
+	for _, db := range []*sqlitedb.DB{s.read, s.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+const keyColumns = `k.id, k.tenant, k.account, k.name, k.scopes, k.origins, k.rate, k.rate_unit, k.quota, k.quota_unit,
+	k.created_at, k.expires_at, k.revoked_at, k.used_at, k.hash, k.old_hash, k.old_until`
+
+func scan(row func(...any) error) (c auth.Credential, err error) {
+	var scopes, origins []byte
+	var created, expires, revoked, used, oldUntil int64
+	if err := row(&c.ID, &c.Tenant, &c.Account, &c.Name, &scopes, &origins, &c.Rate.N, &c.Rate.Unit, &c.Quota.N, &c.Quota.Unit,
+		&created, &expires, &revoked, &used, &c.Hash, &c.Old, &oldUntil); err != nil {
+		return c, err
+	}
+	c.Created, c.Expires, c.Revoked = sqlitedb.FromMicros(created), sqlitedb.FromMicros(expires), sqlitedb.FromMicros(revoked)
+	c.Used, c.OldUntil = sqlitedb.FromMicros(used), sqlitedb.FromMicros(oldUntil)
+	return c, errors.Join(json.Unmarshal(scopes, &c.Scopes), json.Unmarshal(origins, &c.Origins))
+}
+
+// wrap adds what failed to an error, and converts that of a missing row.
+func wrap(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sql.ErrNoRows):
+		err = auth.ErrNotFound
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// Any implements [auth.Store].
+func (s *Store) Any(ctx context.Context) (bool, error) {
+	n, err := sqlitedb.One(ctx, s.read, sqlitedb.Text, "SELECT EXISTS (SELECT 1 FROM keys)")
+	return n == "1", wrap("count keys", err)
+}
+
+// Key implements [auth.Store].
+func (s *Store) Key(ctx context.Context, id string) (auth.Credential, error) {
+	c, err := sqlitedb.One(ctx, s.read, scan, "SELECT "+keyColumns+" FROM keys k WHERE k.id = ?", id)
+	return c, wrap("get key", err)
+}
+
+// AllowsOrigin implements [auth.Store].
+func (s *Store) AllowsOrigin(ctx context.Context, origin string, at time.Time) (bool, error) {
+	n, err := sqlitedb.One(ctx, s.read, sqlitedb.Text, `SELECT EXISTS (SELECT 1 FROM keys k, json_each(k.origins) o
+		WHERE k.origins <> '[]' AND o.value = ? AND k.revoked_at = 0 AND (k.expires_at = 0 OR k.expires_at > ?))`, origin, sqlitedb.Micros(at))
+	return n == "1", wrap("find origin", err)
+}
+
+// Use implements [auth.Store]. One statement compares and counts, so that concurrent questions do not exceed the quota.
+func (s *Store) Use(ctx context.Context, id string, at time.Time, questions int) error {
+	day, _ := auth.Limit{Unit: "day"}.Window(at)
+	month, _ := auth.Limit{Unit: "month"}.Window(at)
+	n, err := sqlitedb.Exec(ctx, s.write, `UPDATE keys SET used_at = ?1, quota_window = w.name,
+			questions = CASE quota_window WHEN w.name THEN questions ELSE 0 END + ?2
+		FROM (SELECT CASE quota_unit WHEN 'month' THEN ?4 ELSE ?3 END AS name FROM keys WHERE id = ?5) AS w
+		WHERE id = ?5 AND (?2 = 0 OR quota = 0 OR CASE quota_window WHEN w.name THEN questions ELSE 0 END + ?2 <= quota)`,
+		sqlitedb.Micros(at), questions, day, month, id)
+	if err == nil && n == 0 {
+		if _, err = s.Key(ctx, id); err == nil {
+			err = auth.ErrQuota
+		}
+	}
+	return wrap("use key", err)
+}
+
+// Session implements [auth.Store].
+func (s *Store) Session(ctx context.Context, hash []byte, at time.Time) (auth.Key, error) {
+	c, err := sqlitedb.One(ctx, s.read, scan, "SELECT "+keyColumns+" FROM sessions s JOIN keys k ON k.id = s.key WHERE s.hash = ? AND s.expires_at > ?",
+		hash, sqlitedb.Micros(at))
+	return c.Key, wrap("get session", err)
+}
+
+// PutSession implements [auth.Store]. It removes expired sessions.
+func (s *Store) PutSession(ctx context.Context, v auth.Session, at time.Time) error {
+	return wrap("put session", s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
+		if _, err := sqlitedb.Exec(ctx, tx, "INSERT OR REPLACE INTO sessions (hash, key, expires_at) VALUES (?, ?, ?)", v.Hash, v.Key, sqlitedb.Micros(v.Expires)); err != nil {
+			return err
+		}
+		_, err := sqlitedb.Exec(ctx, tx, "DELETE FROM sessions WHERE expires_at <= ?", sqlitedb.Micros(at))
+		return err
+	}))
+}
+
+// Add implements [auth.Manager].
+func (s *Store) Add(ctx context.Context, c auth.Credential) error {
+	scopes, err := json.Marshal(c.Scopes)
+	if err != nil {
+		return err
+	}
+	origins, err := json.Marshal(append([]string{}, c.Origins...))
+	if err != nil {
+		return err
+	}
+	_, err = sqlitedb.Exec(ctx, s.write, `INSERT INTO keys (id, tenant, account, name, scopes, origins, rate, rate_unit, quota, quota_unit,
+		created_at, expires_at, revoked_at, used_at, hash, old_hash, old_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, x'', 0)`,
+		c.ID, c.Tenant, c.Account, c.Name, string(scopes), string(origins), c.Rate.N, c.Rate.Unit, c.Quota.N, c.Quota.Unit,
+		sqlitedb.Micros(c.Created), sqlitedb.Micros(c.Expires), c.Hash)
+	return wrap("add key", err)
+}
+
+// List implements [auth.Manager].
+func (s *Store) List(ctx context.Context) ([]auth.Key, error) {
+	keys, err := sqlitedb.All(ctx, s.read, func(row func(...any) error) (auth.Key, error) {
+		c, err := scan(row)
+		return c.Key, err
+	}, "SELECT "+keyColumns+" FROM keys k ORDER BY k.created_at, k.id")
+	return keys, wrap("list keys", err)
+}
+
+// Revoke implements [auth.Manager].
+func (s *Store) Revoke(ctx context.Context, id string, at time.Time) error {
+	return wrap("revoke key", s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
+		n, err := sqlitedb.Exec(ctx, tx, "UPDATE keys SET revoked_at = CASE revoked_at WHEN 0 THEN ? ELSE revoked_at END WHERE id = ?", sqlitedb.Micros(at), id)
+		if err == nil && n == 0 {
+			err = auth.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		_, err = sqlitedb.Exec(ctx, tx, "DELETE FROM sessions WHERE key = ?", id)
+		return err
+	}))
+}
+
+// Rotate implements [auth.Manager].
+func (s *Store) Rotate(ctx context.Context, id string, hash []byte, at, until time.Time) error {
+	return wrap("rotate key", s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
+		n, err := sqlitedb.Exec(ctx, tx, `UPDATE keys SET old_hash = hash, old_until = ?, hash = ?
+			WHERE id = ? AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?)`, sqlitedb.Micros(until), hash, id, sqlitedb.Micros(at))
+		if err == nil && n == 0 {
+			err = auth.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		_, err = sqlitedb.Exec(ctx, tx, "UPDATE sessions SET expires_at = min(expires_at, ?) WHERE key = ?", sqlitedb.Micros(until), id)
+		return err
+	}))
+}

@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+// keyFlag is the key of commands that use a server.
+type keyFlag struct {
+	Key config.Secret `name:"key" env:"SLUICE_KEY" placeholder:"KEY" help:"API key for the server. Prefer the variable, because other users of the machine can see flags. The server that uses the data folder needs none."`
+}
+
+// remote is a server and the key for it.
+type remote struct {
+	url string
+	key config.Secret
+}
+
+// over returns the server with the key of the flag, if it is set.
+func (f keyFlag) over(at remote) remote {
+	if f.Key != "" {
+		at.key = f.Key
+	}
+	return at
+}
+
+// client returns a client of the server.
+func (r remote) client() (*client.Client, error) {
+	return client.New(r.url, client.Options{Key: r.key.Reveal()})
+}

@@ -1,0 +1,309 @@
+// Package access authenticates requests: by API keys, by the session cookies of browsers, or not at all while no key exists. It is the handler in
+// front of all others, so it also decides which web pages may send requests, and how many.
+package access
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/rs/cors"
+	"golang.org/x/time/rate"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/server"
+)
+
+// Options configures an [Access]. The zero value of each field except Protocols is a usable default.
+type Options struct {
+	Protocols []server.Endpoint // their forms of errors; the first one is the default
+	Origins   []string          // of other pages that may send requests, besides those of keys
+	// LocalToken is accepted as a key for everything in the default tenant. It is for commands on the same machine. Empty: none.
+	LocalToken string
+	Session    time.Duration // lifetime of a login; default 12 h
+	Logger     *slog.Logger  // default: no logs
+	Now        func() time.Time
+}
+
+// Access authenticates requests. Its methods may be called at once.
+type Access struct {
+	store    auth.Store
+	o        Options
+	replies  server.Options
+	local    []byte // hash of the local token; nil: none
+	guard    *http.CrossOriginProtection
+	cors     *cors.Cors
+	keys     *lru.Cache[string, *keyState]
+	failures *lru.Cache[string, *rate.Limiter] // by address
+	closed   atomic.Bool                       // a key was added, so every request needs one
+}
+
+// Limits of memory, and of attempts with wrong keys: a valid key passes in any case, since nobody can guess it. The limit keeps clients that
+// fail from filling the log.
+const (
+	maxKeys      = 10_000
+	maxAddresses = 10_000
+	failEvery    = 6 * time.Second
+	failBurst    = 10
+)
+
+// localKey is the id of the local token.
+const localKey = "local"
+
+// New returns an Access to the keys of a store.
+func New(store auth.Store, o Options) (*Access, error) {
+	if len(o.Protocols) == 0 {
+		return nil, errors.New("make access: no protocol")
+	}
+	for _, origin := range o.Origins {
+		if err := auth.CheckOrigin(origin); err != nil {
+			return nil, fmt.Errorf("make access: %w", err)
+		}
+	}
+	if o.Session <= 0 {
+		o.Session = 12 * time.Hour
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	keys, err := lru.New[string, *keyState](maxKeys)
+	if err != nil {
+		return nil, err
+	}
+	failures, err := lru.New[string, *rate.Limiter](maxAddresses)
+	if err != nil {
+		return nil, err
+	}
+	a := &Access{store: store, o: o, guard: http.NewCrossOriginProtection(), keys: keys, failures: failures,
+		replies: server.Options{Protocols: o.Protocols, Logger: o.Logger, BodyTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second}}
+	if o.LocalToken != "" {
+		a.local = auth.Hash(o.LocalToken)
+	}
+	a.cors = cors.New(cors.Options{
+		AllowOriginVaryRequestFunc: func(r *http.Request, origin string) (bool, []string) {
+			return !sameOrigin(r) && a.someoneAllows(r.Context(), origin), nil
+		},
+		AllowedMethods: []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
+		AllowedHeaders: []string{"*"}, // requests from other origins have no cookies, so their headers give them no rights
+		ExposedHeaders: []string{"Sluice-Run-Id", "Retry-After", "WWW-Authenticate"},
+		MaxAge:         600,
+	})
+	return a, nil
+}
+
+// Handler returns a handler that authenticates each request and passes it to next with an [auth.Identity] in its context. Without any key
+// in the store it is [auth.Local]. Requests that need no key have one without scopes, of the default tenant. Refused requests get the error in
+// the form of the protocol of their path.
+func (a *Access) Handler(next http.Handler) http.Handler {
+	return a.cors.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, err := a.admit(r)
+		if err != nil {
+			a.refuse(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
+	}))
+}
+
+// caller is who sends a request, and how it was authenticated.
+type caller struct {
+	auth.Identity
+	key    auth.Key // zero: none
+	cookie bool     // browsers send it by themselves
+}
+
+// admit returns the context for the handler of a request.
+func (a *Access) admit(r *http.Request) (context.Context, error) {
+	by, err := a.identify(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.checkOrigin(r, by); err != nil {
+		return nil, err
+	}
+	ctx := auth.With(r.Context(), by.Identity)
+	if by.key.ID == "" {
+		return ctx, nil
+	}
+	if err := a.countRequest(ctx, by.key); err != nil {
+		return nil, err
+	}
+	if by.key.Quota.N > 0 {
+		ctx = auth.WithQuota(ctx, func(ctx context.Context) error { return a.countQuestion(ctx, by.key) })
+	}
+	return ctx, nil
+}
+
+// open reports whether a request needs no key.
+func open(r *http.Request) bool {
+	switch r.URL.Path {
+	case "/healthz", "/readyz":
+		return r.Method == http.MethodGet || r.Method == http.MethodHead
+	case loginPath:
+		return r.Method == http.MethodPost
+	}
+	return false
+}
+
+// identify returns who sends a request: by its key, or else its cookie.
+func (a *Access) identify(r *http.Request) (caller, error) {
+	ctx, now := r.Context(), a.o.Now()
+	if open(r) {
+		return caller{Identity: auth.Identity{Tenant: auth.DefaultTenant}}, nil
+	}
+	if !a.closed.Load() {
+		exist, err := a.store.Any(ctx)
+		if err != nil {
+			return caller{}, err
+		}
+		if !exist {
+			return caller{Identity: auth.Local()}, nil
+		}
+		a.closed.Store(true)
+	}
+	if text := keyOf(r); text != "" {
+		if a.local != nil && subtle.ConstantTimeCompare(auth.Hash(text), a.local) == 1 {
+			i := auth.Local()
+			i.Key = localKey
+			return caller{Identity: i}, nil
+		}
+		k, err := auth.Authenticate(ctx, a.store, text, now)
+		if err != nil {
+			return caller{}, a.failed(r, err)
+		}
+		return caller{Identity: k.Identity(), key: k}, nil
+	}
+	session := sessionOf(r)
+	if session == "" {
+		return caller{}, fault.New(fault.Unauthenticated, "a key is required: send it as Authorization: Bearer KEY, or as X-API-Key")
+	}
+	k, err := a.store.Session(ctx, auth.Hash(session), now)
+	if errors.Is(err, auth.ErrNotFound) {
+		err = fault.New(fault.Unauthenticated, "the session has ended: log in again")
+	} else if err == nil {
+		err = k.Live(now)
+	}
+	if err != nil {
+		return caller{}, a.failed(r, err)
+	}
+	return caller{Identity: k.Identity(), key: k, cookie: true}, nil
+}
+
+// keyOf returns the key of a request. Authorization of other schemes is for proxies.
+func keyOf(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	return r.Header.Get("X-Api-Key")
+}
+
+// failed returns the error for a wrong key. The first failures of an address are logged; later ones are refused for a while.
+func (a *Access) failed(r *http.Request, err error) error {
+	if fault.Public(err).Code != fault.Unauthenticated {
+		return err
+	}
+	address := server.AddressOf(r)
+	limiter, ok := a.failures.Get(address)
+	if !ok {
+		limiter = rate.NewLimiter(rate.Every(failEvery), failBurst)
+		if earlier, found, _ := a.failures.PeekOrAdd(address, limiter); found {
+			limiter = earlier
+		}
+	}
+	if err := take(limiter, a.o.Now(), "too many wrong keys from this address"); err != nil {
+		return err
+	}
+	a.o.Logger.Info("request refused", "address", address, "reason", fault.Public(err).Message)
+	return err
+}
+
+// refuse replies with an error.
+func (a *Access) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if fault.Public(err).Code == fault.Unauthenticated {
+		challenge := `Bearer realm="sluice"`
+		if keyOf(r) != "" {
+			challenge += `, error="invalid_token"` // https://www.rfc-editor.org/rfc/rfc6750#section-3.1
+		} else if sessionOf(r) != "" {
+			http.SetCookie(w, cookie(r, "", -1))
+		}
+		w.Header().Set("WWW-Authenticate", challenge)
+	}
+	server.Refuse(w, r, a.replies, err)
+}
+
+// someoneAllows reports whether the settings or any live key allow an origin.
+func (a *Access) someoneAllows(ctx context.Context, origin string) bool {
+	if slices.Contains(a.o.Origins, origin) {
+		return true
+	}
+	if auth.CheckOrigin(origin) != nil {
+		return false
+	}
+	allowed, err := a.store.AllowsOrigin(ctx, origin, a.o.Now())
+	if err != nil {
+		a.o.Logger.Error("could not read the origins of keys", "error", err)
+	}
+	return allowed
+}
+
+// sameOrigin reports whether a request with the header Origin comes from a page of this server.
+func sameOrigin(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin", "none":
+		return true
+	case "":
+		u, err := url.Parse(r.Header.Get("Origin"))
+		return err == nil && u.Host == r.Host
+	}
+	return false
+}
+
+// checkOrigin refuses requests of web pages that may not send them. Pages of other origins may if the settings or the key allow them, and the key
+// is not a cookie. Browsers add cookies by themselves, so a request with a cookie that changes something has to prove where it comes from.
+func (a *Access) checkOrigin(r *http.Request, by caller) error {
+	refused := &fault.Error{Code: fault.InvalidRequest, Field: "Origin", Message: "Origin: requests from other sites are rejected"}
+	if by.key.ID != "" {
+		refused.Code, refused.Message = fault.Forbidden, "Origin: this key does not allow requests of this page"
+	}
+	origin := r.Header.Get("Origin")
+	foreign := origin != "" && !sameOrigin(r)
+	if foreign && !by.cookie && (slices.Contains(a.o.Origins, origin) || slices.Contains(by.key.Origins, origin)) {
+		return nil
+	}
+	if a.guard.Check(r) != nil || foreign && by.Key != "" {
+		return server.Forbid(refused)
+	}
+	if by.cookie && !safe(r.Method) && origin == "" && r.Header.Get("Sec-Fetch-Site") == "" {
+		return fault.New(fault.Forbidden, "a request with a cookie needs the header Origin or Sec-Fetch-Site, which browsers send; programs use a key")
+	}
+	return nil
+}
+
+func safe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// CheckListen returns an error if a server without keys would be open to others. A server that has keys, or whose user insists, may listen on
+// any address.
+func CheckListen(addr net.Addr, keys, insecure bool) error {
+	if tcp, ok := addr.(*net.TCPAddr); keys || insecure || ok && tcp.IP.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("listen on %s: everybody who reaches this address could read and change everything, because there is no key; "+
+		"add one with \"sluice keys add\", listen on 127.0.0.1, or confirm it with --insecure", addr)
+}

@@ -1,0 +1,309 @@
+package access_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/auth/sqlite"
+	"github.com/sluice-rag/sluice/server/access"
+)
+
+const question = `{"query":"why?"}`
+
+func TestWithoutKeys(t *testing.T) {
+	t.Parallel()
+	s := serve(t, access.Options{})
+	s.expect(200, "GET", "/auth/session", "", bearer("anything")...)
+	if r := s.expect(200, "GET", "/auth/session", ""); !strings.Contains(r.body, `"account":"owner"`) {
+		t.Error(r.body)
+	}
+	s.expect(200, "GET", "/metrics", "")
+	s.expect(403, "POST", "/api/query", question, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site")
+	s.expect(403, "POST", "/api/query", question, "Origin", "https://evil.example")
+}
+
+// TestEveryRouteNeedsAKey: as soon as a key was added, and also after it was revoked.
+func TestEveryRouteNeedsAKey(t *testing.T) {
+	t.Parallel()
+	s := serve(t, access.Options{})
+	key, id := s.add("alice", nil, auth.Admin)
+	for range 2 {
+		for _, path := range []string{"/", "/docs/", "/openapi.json", "/metrics", "/api/runs", "/v1/files", "/auth/session", "/none", "/healthz/", "//healthz"} {
+			r := s.expect(401, "GET", path, "")
+			if r.Header.Get("WWW-Authenticate") != `Bearer realm="sluice"` {
+				t.Errorf("%s: %q", path, r.Header.Get("WWW-Authenticate"))
+			}
+		}
+		s.expect(200, "GET", "/healthz", "")
+		s.expect(200, "HEAD", "/readyz", "")
+		s.expect(401, "POST", "/healthz", "{}")
+		s.expect(401, "GET", "/auth/login", "")
+		if err := s.keys.Revoke(t.Context(), id, s.clock.now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := s.expect(401, "GET", "/api/runs", "", bearer(key)...); r.Code != "UNAUTHENTICATED" || !strings.Contains(r.body, "revoked") {
+		t.Error(r.body)
+	}
+}
+
+// TestKeysInHeaders checks the headers and that errors have the form of the protocol of the path.
+func TestKeysInHeaders(t *testing.T) {
+	t.Parallel()
+	s := serve(t, access.Options{})
+	key, _ := s.add("alice", nil, auth.Read)
+	for _, headers := range [][]string{bearer(key), {"Authorization", "bearer " + key}, {"X-API-Key", key}, {"Authorization", "Basic eDp5", "X-API-Key", key}} {
+		s.expect(200, "GET", "/api/runs", "", headers...)
+	}
+	for _, headers := range [][]string{bearer(key + "x"), {"X-API-Key", "x"}, {"Authorization", "Bearer x", "X-API-Key", key}} {
+		r := s.expect(401, "GET", "/v1/responses", "", headers...)
+		if !strings.Contains(r.body, `"detail"`) || !strings.Contains(r.Header.Get("WWW-Authenticate"), "invalid_token") {
+			t.Errorf("%s: %s", r.Header.Get("WWW-Authenticate"), r.body)
+		}
+		if r = s.expect(401, "GET", "/api/runs", "", headers...); strings.Contains(r.body, `"detail"`) {
+			t.Error(r.body)
+		}
+	}
+}
+
+// TestScopes: a key can do what its scopes permit, and a refusal names the scope that it lacks.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	s := serve(t, access.Options{})
+	keys := map[auth.Scope]string{}
+	for _, scope := range []auth.Scope{auth.Ask, auth.Read, auth.Write, auth.Admin} {
+		keys[scope], _ = s.add("alice", nil, scope)
+	}
+	run := s.ask(keys[auth.Ask], "why?")
+	for _, c := range []struct {
+		method, path, body string
+		needs              auth.Scope
+		also               auth.Scope // suffices too
+	}{
+		{"POST", "/api/query", "{", auth.Ask, ""}, {"POST", "/v1/responses", "{", auth.Ask, ""}, {"GET", "/api/runs", "", auth.Read, ""},
+		{"GET", "/api/runs/" + string(run), "", auth.Read, auth.Ask}, {"GET", "/metrics", "", auth.Admin, ""}, {"GET", "/v1/responses", "", auth.Read, ""},
+		{"POST", "/v1/vector_stores", "{", auth.Write, ""}, {"DELETE", "/v1/responses/none", "", auth.Write, ""}, {"GET", "/openapi.json", "", "", ""},
+	} {
+		for scope, key := range keys {
+			r := s.do(c.method, c.path, c.body, bearer(key)...)
+			permitted := c.needs == "" || scope == c.needs || scope == c.also || scope == auth.Admin
+			if (r.StatusCode != http.StatusForbidden) != permitted {
+				t.Errorf("%s with %s: %s %s", c.path, scope, r.Status, r.body)
+			}
+			if !permitted && !strings.Contains(r.body, "lacks the scope "+string(c.needs)) {
+				t.Errorf("%s with %s: %s", c.path, scope, r.body)
+			}
+		}
+	}
+}
+
+// TestOwnRuns: a key with the scope ask reads and cancels the runs of its account, and no others.
+func TestOwnRuns(t *testing.T) {
+	t.Parallel()
+	s := serve(t, access.Options{})
+	alice, _ := s.add("alice", nil, auth.Ask)
+	laptop, _ := s.add("alice", nil, auth.Ask)
+	bob, _ := s.add("bob", nil, auth.Ask)
+	write, _ := s.add("carol", nil, auth.Write)
+	first, second := s.ask(alice, "why?"), s.ask(alice, "how?")
+	for _, run := range []string{string(first), string(second)} {
+		for _, path := range []string{"/api/runs/" + run, "/runs/" + run + "/stream", "/v1/responses/" + run, "/v1/responses/" + run + "?stream=true"} {
+			s.expect(403, "GET", path, "", bearer(bob)...)
+			s.expect(200, "HEAD", path, "", bearer(laptop)...)
+		}
+		s.expect(403, "POST", "/api/query/stream", "", "X-API-Key", bob, "Sluice-Run-Id", run)
+		s.expect(403, "POST", "/v1/responses", `{"input":"and?","previous_response_id":"`+run+`"}`, "X-API-Key", bob)
+		s.expect(403, "POST", "/runs/"+run+"/cancel", "", bearer(bob)...)
+		s.expect(403, "POST", "/v1/responses/"+run+"/cancel", "", bearer(bob)...)
+	}
+	s.expect(404, "GET", "/api/runs/run_none", "", bearer(bob)...)
+	s.expect(202, "POST", "/runs/"+string(first)+"/cancel", "", bearer(laptop)...)
+	s.expect(202, "POST", "/runs/"+string(second)+"/cancel", "", bearer(write)...)
+	for _, run := range []string{string(first), string(second)} {
+		s.expect(200, "GET", "/runs/"+run+"/stream", "", bearer(laptop)...) // to its end
+	}
+}
+
+func TestRate(t *testing.T) {
+	t.Parallel()
+	s := serve(t, access.Options{})
+	limited, _ := s.add("alice", func(k *auth.Key) { k.Rate = auth.Limit{N: 3, Unit: "m"} }, auth.Read)
+	other, _ := s.add("alice", nil, auth.Read)
+	for range 2 {
+		for range 3 {
+			s.expect(200, "GET", "/api/runs", "", bearer(limited)...)
+		}
+		r := s.expect(429, "GET", "/api/runs", "", bearer(limited)...)
+		if r.Header.Get("Retry-After") != "20" || r.Code != "OVERLOADED" || !strings.Contains(r.body, "3/m") {
+			t.Errorf("%q: %s", r.Header.Get("Retry-After"), r.body)
+		}
+		s.expect(200, "GET", "/api/runs", "", bearer(other)...)
+		s.clock.advance(time.Minute)
+	}
+}
+
+// TestQuota: questions count, and other requests and invalid questions do not.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	s := serve(t, access.Options{})
+	s.clock.at = time.Date(2026, 5, 4, 22, 0, 0, 0, time.UTC)
+	key, _ := s.add("alice", func(k *auth.Key) { k.Quota = auth.Limit{N: 2, Unit: "day"} }, auth.Ask, auth.Read)
+	run := s.ask(key, "1")
+	s.ask(key, "2")
+	for range 3 {
+		s.expect(200, "HEAD", "/runs/"+string(run)+"/stream", "", bearer(key)...)
+		s.expect(400, "POST", "/api/query", `{}`, bearer(key)...)
+	}
+	r := s.expect(429, "POST", "/api/query", question, bearer(key)...)
+	if r.Code != "QUOTA_EXCEEDED" || r.Header.Get("Retry-After") != "7200" || !strings.Contains(r.body, "2 questions a day; the next begins at 2026-05-05T00:00:00Z") {
+		t.Errorf("%q: %s", r.Header.Get("Retry-After"), r.body)
+	}
+	s.clock.advance(2 * time.Hour)
+	s.ask(key, "3")
+}
+
+// TestWrongKeys: an address that fails too often has to wait. Valid keys pass.
+func TestWrongKeys(t *testing.T) {
+	t.Parallel()
+	s := serve(t, access.Options{})
+	key, id := s.add("alice", nil, auth.Read)
+	wrong := auth.Text(id, auth.NewSecret())
+	for range 5 {
+		s.expect(401, "GET", "/api/runs", "", bearer(wrong)...)
+		s.expect(401, "POST", "/auth/login", `{"key":"`+wrong+`"}`)
+	}
+	for range 3 {
+		if r := s.expect(429, "GET", "/api/runs", "", bearer(wrong)...); r.Header.Get("Retry-After") != "6" {
+			t.Errorf("retry after %q", r.Header.Get("Retry-After"))
+		}
+		s.expect(429, "POST", "/auth/login", `{"key":"`+wrong+`"}`)
+	}
+	s.expect(200, "GET", "/api/runs", "", bearer(key)...)
+	s.expect(401, "GET", "/api/runs", "")
+	s.clock.advance(6 * time.Second)
+	s.expect(401, "GET", "/api/runs", "", bearer(wrong)...)
+	if n := strings.Count(s.logs.String(), "request refused"); n != 11 {
+		t.Errorf("%d failures are in the log", n)
+	}
+}
+
+func TestLocalToken(t *testing.T) {
+	t.Parallel()
+	token := auth.Text(auth.NewID(), auth.NewSecret())
+	s := serve(t, access.Options{LocalToken: token})
+	s.add("alice", nil, auth.Read)
+	if r := s.expect(200, "GET", "/auth/session", "", bearer(token)...); !strings.Contains(r.body, `"key":"local"`) {
+		t.Error(r.body)
+	}
+	s.expect(200, "GET", "/metrics", "", bearer(token)...)
+	s.expect(401, "GET", "/metrics", "", bearer(auth.Text(auth.NewID(), auth.NewSecret()))...)
+	s.expect(401, "POST", "/auth/login", `{"key":"`+token+`"}`)
+}
+
+// TestNoSecrets: after all failures, no secret is in a reply or in the log.
+func TestNoSecrets(t *testing.T) {
+	t.Parallel()
+	token := auth.Text(auth.NewID(), auth.NewSecret())
+	s := serve(t, access.Options{LocalToken: token})
+	valid, id := s.add("alice", nil, auth.Ask)
+	revoked, revokedID := s.add("alice", nil, auth.Ask)
+	expired, _ := s.add("alice", func(k *auth.Key) { k.Expires = s.clock.now().Add(time.Second) }, auth.Ask)
+	rotated, rotatedID := s.add("alice", nil, auth.Ask)
+	if _, err := auth.Rotate(t.Context(), s.keys, rotatedID, s.clock.now(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.keys.Revoke(t.Context(), revokedID, s.clock.now()); err != nil {
+		t.Fatal(err)
+	}
+	s.clock.advance(time.Second)
+	wrong := auth.Text(id, auth.NewSecret())
+	texts := []string{valid, revoked, expired, rotated, wrong, token, valid[:60], "sluice_my-password"}
+	for _, text := range texts {
+		for _, h := range [][]string{bearer(text), {"X-API-Key", text}, {"Cookie", "sluice_session=" + text}} {
+			s.do("GET", "/metrics", "", h...)
+			s.do("POST", "/api/query", "{", append(h, "Origin", "https://evil.example")...)
+			s.do("POST", "/none", "{", h...)
+		}
+		s.do("POST", "/auth/login", `{"key":"`+text+`"`)
+		s.do("POST", "/auth/login", `{"key":"`+text+`"}`)
+		s.do("POST", "/auth/login", `{"key":["`+text+`"]}`)
+		s.clock.advance(time.Minute)
+	}
+	for _, text := range texts {
+		secret := strings.TrimPrefix(text, "sluice_")
+		if _, sec, err := auth.Parse(text); err == nil {
+			secret = sec
+		}
+		for name, out := range map[string]string{"log": s.logs.String(), "replies": s.seen.String()} {
+			if strings.Contains(out, secret) {
+				t.Errorf("the %s has the secret of %s", name, text)
+			}
+		}
+	}
+	if !strings.Contains(s.logs.String(), "request refused") {
+		t.Error("the log has no failures")
+	}
+}
+
+// TestStoreFails: without its database the server refuses requests, and does not open.
+func TestStoreFails(t *testing.T) {
+	t.Parallel()
+	s := serve(t, access.Options{})
+	key, _ := s.add("alice", nil, auth.Read)
+	if err := s.keys.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(500, "GET", "/api/runs", "")
+	s.expect(500, "GET", "/api/runs", "", bearer(key)...)
+	s.expect(200, "GET", "/healthz", "")
+}
+
+func TestCheckListen(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		ip             string
+		keys, insecure bool
+		ok             bool
+	}{
+		{"127.0.0.1", false, false, true}, {"127.9.9.9", false, false, true}, {"::1", false, false, true}, {"0.0.0.0", false, false, false}, {"::", false, false, false},
+		{"192.0.2.1", false, false, false}, {"0.0.0.0", true, false, true}, {"0.0.0.0", false, true, true},
+	} {
+		if err := access.CheckListen(&net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80}, c.keys, c.insecure); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// BenchmarkHandler measures what authentication adds to a request.
+func BenchmarkHandler(b *testing.B) {
+	keys, err := sqlite.Open(b.Context(), b.TempDir()+"/keys.db")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer keys.Close()
+	a, err := access.New(keys, access.Options{Protocols: protocols})
+	if err != nil {
+		b.Fatal(err)
+	}
+	h := a.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	text := ""
+	for i := range 1000 {
+		k := auth.Key{Tenant: "default", Account: fmt.Sprint("a", i), Scopes: []auth.Scope{auth.Ask}, Rate: auth.Limit{N: 1_000_000, Unit: "s"}}
+		if text, _, err = auth.Create(context.Background(), keys, k, time.Now()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	r := httptest.NewRequest(http.MethodGet, "/api/runs", nil)
+	r.Header.Set("Authorization", "Bearer "+text)
+	b.ReportAllocs()
+	for b.Loop() {
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+}

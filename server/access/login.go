@@ -1,0 +1,122 @@
+package access
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/server"
+)
+
+const loginPath = "/auth/login"
+
+// Login is the body of a login.
+type Login struct {
+	Key string `json:"key" description:"An API key."`
+}
+
+// SessionInfo is who sends a request.
+type SessionInfo struct {
+	Tenant  string       `json:"tenant"`
+	Account string       `json:"account"`
+	Key     string       `json:"key,omitempty" description:"Public id of the key. It is missing while the server has no keys."`
+	Scopes  []auth.Scope `json:"scopes" description:"What the key permits. The scope admin includes the others."`
+}
+
+func infoOf(i auth.Identity) SessionInfo {
+	return SessionInfo{Tenant: i.Tenant, Account: i.Account, Key: i.Key, Scopes: i.Scopes}
+}
+
+// Routes returns the routes of logins, for browsers. They are the same for all tenants.
+func (a *Access) Routes() []server.Route {
+	return []server.Route{
+		{Method: "POST", Path: loginPath, Scope: server.Open, Serve: a.login, MaxBody: 4 << 10, Summary: "Exchange a key for a session cookie",
+			Request: []any{Login{}}, Reply: SessionInfo{}, Faults: []int{400, 401, 403, 415, 429}},
+		{Method: "POST", Path: "/auth/logout", Scope: server.AnyKey, Serve: a.logout, Summary: "End the session of the cookie", Status: http.StatusNoContent, Faults: []int{403}},
+		{Method: "GET", Path: "/auth/session", Scope: server.AnyKey, Serve: a.session, Summary: "Show who sends the request", Reply: SessionInfo{}},
+	}
+}
+
+func (a *Access) login(w http.ResponseWriter, r *http.Request) error {
+	raw, err := server.ReadJSON(r)
+	if err != nil {
+		return err
+	}
+	var body Login
+	if json.Unmarshal(raw, &body) != nil || body.Key == "" {
+		return fault.Invalid("key", "want a JSON object with a key")
+	}
+	now := a.o.Now()
+	k, err := auth.Authenticate(r.Context(), a.store, body.Key, now)
+	if err != nil {
+		return a.failed(r, err)
+	}
+	expires := now.Add(a.o.Session)
+	if !k.Expires.IsZero() && k.Expires.Before(expires) {
+		expires = k.Expires
+	}
+	id := auth.NewSecret()
+	if err := a.store.PutSession(r.Context(), auth.Session{Hash: auth.Hash(id), Key: k.ID, Expires: expires}, now); err != nil {
+		return err
+	}
+	http.SetCookie(w, cookie(r, id, max(int(expires.Sub(now)/time.Second), 1)))
+	server.ReplyJSON(w, http.StatusOK, infoOf(k.Identity()))
+	return nil
+}
+
+func (a *Access) logout(w http.ResponseWriter, r *http.Request) error {
+	if id := sessionOf(r); id != "" {
+		if err := a.store.PutSession(r.Context(), auth.Session{Hash: auth.Hash(id)}, a.o.Now()); err != nil {
+			return err
+		}
+		http.SetCookie(w, cookie(r, "", -1))
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (a *Access) session(w http.ResponseWriter, r *http.Request) error {
+	i, _ := auth.From(r.Context())
+	server.ReplyJSON(w, http.StatusOK, infoOf(i))
+	return nil
+}
+
+// sessionOf returns the session of a request's cookie.
+func sessionOf(r *http.Request) string {
+	c, err := r.Cookie(cookieName(r))
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// cookieName returns the name of the session cookie. Browsers accept a name with the prefix __Host- only from this host over TLS, so that no other
+// host of the domain can set it.
+func cookieName(r *http.Request) string {
+	if plain(r) {
+		return "sluice_session"
+	}
+	return "__Host-sluice_session"
+}
+
+// plain reports whether the browser reaches the server without TLS on the same machine. Browsers do not send cookies with the attribute Secure there.
+func plain(r *http.Request) bool {
+	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
+		return false
+	}
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// cookie returns the session cookie. A negative age removes it.
+func cookie(r *http.Request, value string, age int) *http.Cookie {
+	return &http.Cookie{Name: cookieName(r), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: !plain(r)}
+}
