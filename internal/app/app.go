@@ -87,14 +87,16 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 		return nil, err
 	}
 	m, cfg, logger, space := s.Models, s.Config, s.logger, s.reserve
+	cached := int64(0) // the default of the log
 	if tenant != auth.DefaultTenant {
+		cached = tenantLogCache
 		cfg.Store.Data = Folder(cfg.Store.Data, tenant)
 		logger = logger.With("tenant", tenant)
 	}
 	if err := os.MkdirAll(cfg.Store.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("open data folder: %w", err)
 	}
-	log, err := OpenLog(filepath.Join(cfg.Store.Data, "runs"), cfg, space, logger)
+	log, err := openLog(filepath.Join(cfg.Store.Data, "runs"), cfg, cached, space, logger)
 	if errors.Is(err, filelog.ErrLocked) {
 		return nil, fmt.Errorf("open %s: %w", cfg.Store.Data, ErrInUse)
 	}
@@ -155,9 +157,17 @@ func (a *App) Recover(ctx context.Context, how engine.Recovery) error {
 	return err
 }
 
+// tenantLogCache is the approximate size of the ended runs in memory of each open tenant but the default one.
+const tenantLogCache = 4 << 20
+
 // OpenLog opens the log of runs in a folder. The disk reserve may be nil.
 func OpenLog(dir string, cfg config.Config, space *reserve.File, logger *slog.Logger) (*filelog.Log, error) {
-	log, err := filelog.Open(dir, filelog.Options{MaxAge: cfg.Keep.KeepRunsAge, MaxBytes: int64(cfg.Keep.KeepRunsBytes), Reserve: space, Log: logger})
+	return openLog(dir, cfg, 0, space, logger)
+}
+
+// openLog is OpenLog with the size of the ended runs in memory; 0: the default.
+func openLog(dir string, cfg config.Config, cached int64, space *reserve.File, logger *slog.Logger) (*filelog.Log, error) {
+	log, err := filelog.Open(dir, filelog.Options{MaxAge: cfg.Keep.KeepRunsAge, MaxBytes: int64(cfg.Keep.KeepRunsBytes), CacheBytes: cached, Reserve: space, Log: logger})
 	if err != nil {
 		return nil, fmt.Errorf("open runs: %w", err)
 	}

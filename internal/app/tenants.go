@@ -321,37 +321,56 @@ func (a *App) Idle() bool {
 	return a.Engine.Idle() && (a.files.service == nil || a.files.service.Idle())
 }
 
-// Recover finishes, in the background, what an earlier process did not finish in other tenants than the default one. A tenant that
-// cannot be opened is logged.
-func (t *Tenants) Recover() error {
-	names, err := ListTenants(t.shared.Config.Store.Data)
-	if err != nil {
-		return err
-	}
+// Start finishes, in the background, what an earlier process did not finish in other tenants than the default one. From then on it calls
+// [Tenants.Retain] once a day, or more often if runs are kept for less than four days.
+func (t *Tenants) Start() {
 	ctx, stop := context.WithCancel(context.Background())
 	t.stop = stop
 	t.work.Go(func() {
-		for _, name := range names {
-			if _, err := os.Stat(filepath.Join(Folder(t.shared.Config.Store.Data, name), unfinishedFile)); err != nil {
-				continue
+		t.visit(ctx, func(name string) bool {
+			_, err := os.Stat(filepath.Join(Folder(t.shared.Config.Store.Data, name), unfinishedFile))
+			return err == nil
+		}, func(*App) error { return nil })
+		every := time.NewTicker(min(24*time.Hour, max(t.shared.Config.Keep.KeepRunsAge/4, time.Hour)))
+		defer every.Stop()
+		for {
+			select {
+			case <-every.C:
+				t.Retain(ctx)
+			case <-ctx.Done():
+				return
 			}
-			t.recover(ctx, name)
 		}
 	})
-	return nil
 }
 
-// recover opens a tenant, however long it has to wait for room. Errors are logged where they happen.
-func (t *Tenants) recover(ctx context.Context, name string) {
-	for {
+// Retain opens one tenant after the other, so that runs and vector stores that are too old are also deleted in tenants that nobody uses.
+// Errors are logged.
+func (t *Tenants) Retain(ctx context.Context) {
+	t.visit(ctx, func(string) bool { return true }, func(a *App) error { return a.Log.Retain(ctx) })
+}
+
+// visit opens the tenants that are chosen, one after the other, and calls do for each.
+func (t *Tenants) visit(ctx context.Context, choose func(name string) bool, do func(*App) error) {
+	names, err := ListTenants(t.shared.Config.Store.Data)
+	if err != nil {
+		t.logger.Error("could not find the tenants", "error", err)
+	}
+	for _, name := range names {
+		if !choose(name) {
+			continue
+		}
 		e, err := t.acquire(ctx, name)
-		if err == nil {
-			t.release(e)
-			return
+		for err != nil && ctx.Err() == nil && fault.Public(err).Code == fault.Overloaded {
+			e, err = t.acquire(ctx, name)
 		}
-		if ctx.Err() != nil || fault.Public(err).Code != fault.Overloaded {
-			return
+		if err != nil {
+			continue // it is logged where it happens
 		}
+		if err := do(e.app); err != nil && ctx.Err() == nil {
+			t.logger.Error("could not maintain a tenant", "tenant", name, "error", err)
+		}
+		t.release(e)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 )
@@ -246,9 +247,7 @@ func TestRecoversTenants(t *testing.T) {
 	interrupt(t, data, folder)
 
 	c := openTenants(t, data, nil)
-	if err := c.Recover(); err != nil {
-		t.Fatal(err)
-	}
+	c.Start()
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(c.logged.String(), `"interrupted runs`); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatal("no run was recovered")
@@ -263,25 +262,52 @@ func TestRecoversTenants(t *testing.T) {
 	}
 }
 
+// TestRetainsInClosedTenants checks that the limits of age apply to tenants that nobody uses.
+func TestRetainsInClosedTenants(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	first := openTenants(t, data, nil)
+	for _, name := range []string{"acme", "beta"} {
+		first.reply(http.StatusOK, name, "GET", "/api/runs", "")
+	}
+	first.close()
+	writeRun(t, data, "acme", event.RunFailed{Code: fault.Internal, Message: "it failed"})
+	c := openTenants(t, data, func(c *config.Config) {
+		c.Keep.KeepRunsAge = time.Minute
+		c.Tenants.MaxOpenTenants = 1
+	})
+	c.Retain(t.Context())
+	c.reply(http.StatusNotFound, "acme", "GET", "/api/runs/run_interrupted", "")
+}
+
 // interrupt puts the folder of a tenant into the state after a kill during a run.
 func interrupt(t *testing.T, data, folder string) {
 	t.Helper()
+	writeRun(t, data, filepath.Base(folder))
+	if err := os.WriteFile(filepath.Join(folder, "unfinished"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeRun writes a run that began an hour ago into the log of a tenant. Its last event is end.
+func writeRun(t *testing.T, data, tenant string, end ...event.Body) {
+	t.Helper()
 	cfg := config.Default()
 	cfg.Store.Data = data
-	log, err := app.OpenLog(filepath.Join(folder, "runs"), cfg, nil, slog.New(slog.DiscardHandler))
+	log, err := app.OpenLog(filepath.Join(app.Folder(data, tenant), "runs"), cfg, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	q := event.Question{Query: "why?"}
 	q.SetDefaults()
 	at := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
-	if err := log.Append(t.Context(), "run_interrupted", event.Event{Seq: 1, At: at, Body: event.RunStarted{Run: "run_interrupted", Protocol: "forge", Question: q}}); err != nil {
-		t.Fatal(err)
+	bodies := append([]event.Body{event.RunStarted{Run: "run_interrupted", Protocol: "forge", Question: q}}, end...)
+	for i, body := range bodies {
+		if err := log.Append(t.Context(), "run_interrupted", event.Event{Seq: event.Seq(i + 1), At: at, Body: body}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "unfinished"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -302,7 +328,11 @@ func TestBusyTenantStaysOpen(t *testing.T) {
 	}
 	c.reply(http.StatusOK, "acme", "GET", "/api/runs", "")
 	release()
-	c.reply(http.StatusOK, "beta", "GET", "/api/runs", "")
+	for deadline := time.Now().Add(time.Minute); c.request("beta", "GET", "/api/runs", "").Code != http.StatusOK; {
+		if time.Now().After(deadline) {
+			t.Fatal("the idle tenant is not closed")
+		}
+	}
 }
 
 // TestTenantsDrain checks that a stopping server opens no tenant and answers for those that are open.

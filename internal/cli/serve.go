@@ -90,9 +90,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if err := a.Recover(e.ctx, engine.Recovery{Fail: e.cfg.Start.Recover == "fail", Ready: ready}); err != nil {
 		return err
 	}
-	if err := tenants.Recover(); err != nil {
-		return err
-	}
+	tenants.Start()
 	front := tenants.Front(shared.Access.Handler)
 	stop()
 	withdraw := announce(e, serverInfo{url, instance, token})
