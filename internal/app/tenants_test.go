@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
+	keydb "github.com/sluice-rag/sluice/auth/sqlite"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/app"
@@ -29,13 +30,29 @@ type city struct {
 	*app.Tenants
 	handler http.Handler
 	routes  []string
-	account string // of requests
+	account string            // of requests
+	keys    *keydb.Store      // nil: requests have an identity without a key
+	secrets map[string]string // texts of the keys, by tenant and account
 	logged  *logs
 	close   func()
 }
 
 // openTenants opens the tenants of a folder until close is called or the test ends.
 func openTenants(t *testing.T, data string, change func(*config.Config)) *city {
+	t.Helper()
+	c, _ := openCity(t, data, change, func(*app.Shared) error { return nil })
+	return c
+}
+
+// openSecured is openTenants with a server that requires keys.
+func openSecured(t *testing.T, data string) *city {
+	t.Helper()
+	c, shared := openCity(t, data, nil, func(s *app.Shared) error { return s.OpenAccess(t.Context(), "") })
+	c.secure(shared)
+	return c
+}
+
+func openCity(t *testing.T, data string, change func(*config.Config), prepare func(*app.Shared) error) (*city, *app.Shared) {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Store.Data = data
@@ -45,6 +62,9 @@ func openTenants(t *testing.T, data string, change func(*config.Config)) *city {
 	c := &city{T: t, account: "ada", logged: &logs{}}
 	shared, err := app.OpenShared(t.Context(), cfg, slog.New(slog.NewJSONHandler(c.logged, nil)))
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := prepare(shared); err != nil {
 		t.Fatal(err)
 	}
 	if c.Tenants, err = app.OpenTenants(t.Context(), shared, "test", "test"); err != nil {
@@ -61,7 +81,37 @@ func openTenants(t *testing.T, data string, change func(*config.Config)) *city {
 		}
 	})
 	t.Cleanup(c.close)
-	return c
+	return c, shared
+}
+
+// secure lets the server authenticate requests, and request send keys.
+func (c *city) secure(shared *app.Shared) {
+	c.Helper()
+	var err error
+	if c.keys, err = app.OpenKeys(c.Context(), shared.Config.Store.Data); err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() {
+		if err := c.keys.Close(); err != nil {
+			c.Error(err)
+		}
+	})
+	c.secrets = map[string]string{}
+	c.handler = c.Front(shared.Access.Handler).Handler()
+}
+
+// key returns the text of a key for a tenant and the account of the city.
+func (c *city) key(tenant string) string {
+	c.Helper()
+	id := tenant + "/" + c.account
+	if c.secrets[id] == "" {
+		text, _, err := auth.Create(c.Context(), c.keys, auth.Key{Tenant: tenant, Account: c.account, Name: "test", Scopes: auth.Local().Scopes}, time.Now())
+		if err != nil {
+			c.Fatal(err)
+		}
+		c.secrets[id] = text
+	}
+	return c.secrets[id]
 }
 
 // request sends a request as a tenant, or without an identity if it is empty. Headers are pairs of a name and a value.
@@ -74,7 +124,9 @@ func (c *city) request(tenant, method, path, body string, headers ...string) *ht
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	if tenant != "" {
+	if c.keys != nil {
+		r.Header.Set("Authorization", "Bearer "+c.key(tenant))
+	} else if tenant != "" {
 		r = r.WithContext(auth.With(r.Context(), auth.Identity{Tenant: tenant, Account: c.account, Key: "k1", Scopes: auth.Local().Scopes}))
 	}
 	w := httptest.NewRecorder()
@@ -241,7 +293,7 @@ func TestRecoversTenants(t *testing.T) {
 	data := t.TempDir()
 	first := openTenants(t, data, nil)
 	first.upload("acme", "f1", farland("Ada Brook"))
-	first.upload("calm", "f1", farland("Ada Brook"))
+	first.upload("aaa", "f1", farland("Ada Brook"))
 	first.close()
 	folder := app.Folder(data, "acme")
 	interrupt(t, data, folder)
@@ -253,7 +305,7 @@ func TestRecoversTenants(t *testing.T) {
 			t.Fatal("no run was recovered")
 		}
 	}
-	if m := c.request("", "GET", "/metrics", "").Body.String(); !strings.Contains(m, "\nsluice_tenants_open 2\n") {
+	if m := c.request("", "GET", "/metrics", "").Body.String(); strings.Contains(m, `tenant="aaa"`) {
 		t.Error("a tenant without unfinished work was opened")
 	}
 	detail := c.reply(http.StatusOK, "acme", "GET", "/api/runs/run_interrupted", "")

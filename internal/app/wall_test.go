@@ -70,6 +70,9 @@ var attacks = []attack{
 	{route: "GET /readyz"},
 	{route: "GET /metrics"},
 	{route: "GET /openapi.json"},
+	{route: "POST /auth/login"},
+	{route: "POST /auth/logout"},
+	{route: "GET /auth/session"},
 
 	{route: "POST /v1/files", kind: "file", body: uploadForm, headers: []string{"Content-Type", "multipart/form-data; boundary=b"}, varies: true, found: true},
 	{route: "POST /v1/files", kind: "md5", body: strings.Replace(uploadForm, "name=\"id\"", "name=\"md5\"", 1), headers: []string{"Content-Type", "multipart/form-data; boundary=b"}},
@@ -111,15 +114,15 @@ var attacks = []attack{
 	{route: "GET /v1/serverstatus/health"},
 }
 
-// TestWall sends requests with the ids of a tenant as a stranger, and the same requests with ids that never were as another stranger with
-// the same data. The replies must not differ.
+// TestWall sends requests with the ids of a tenant and the key of another one, and the same requests with ids that never were and the key of
+// a third tenant that has the same data as the second. The replies must not differ.
 func TestWall(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	for tenant, text := range map[string]string{"acme": victimText, "s-1": ownText, "s-2": ownText} {
 		ingestDefault(t, data, tenant, text)
 	}
-	c := openTenants(t, data, nil)
+	c := openSecured(t, data)
 	ids := victim(c)
 	for _, tenant := range []string{"s-1", "s-2"} {
 		c.upload(tenant, "own-f", ownText)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"text/tabwriter"
+	"time"
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/internal/app"
@@ -64,7 +65,7 @@ func (f tenantFlag) awaitRunning(ctx context.Context, e *env) (at remote, ok boo
 
 type tenantsCmd struct {
 	List   tenantsListCmd   `cmd:"" default:"withargs" help:"List the tenants that have data, with the size of their folders."`
-	Delete tenantsDeleteCmd `cmd:"" help:"Delete a tenant with all its data."`
+	Delete tenantsDeleteCmd `cmd:"" help:"Revoke the keys of a tenant, and delete all its data."`
 }
 
 type tenantsListCmd struct{ config.Store }
@@ -95,12 +96,33 @@ type tenantsDeleteCmd struct {
 
 // Run deletes a tenant.
 func (c *tenantsDeleteCmd) Run(e *env) error {
+	if err := auth.ValidateTenant(c.Name); err != nil {
+		return err
+	}
+	if c.Name == auth.DefaultTenant {
+		return errors.New("tenants: the default tenant cannot be deleted; delete the data folder instead")
+	}
 	if !c.Yes {
 		return fmt.Errorf("tenants: this deletes all documents, runs and files of the tenant %.64q for ever: confirm it with --yes", c.Name)
 	}
-	if err := app.DeleteTenant(e.cfg.Store.Data, c.Name); err != nil {
+	err := withKeys(e, func(keys auth.Manager) error { return revokeTenant(e.ctx, keys, c.Name) })
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(e.Err, "deleted; its keys are still valid and begin an empty tenant: revoke them with sluice keys revoke")
-	return nil
+	err = app.DeleteTenant(e.cfg.Store.Data, c.Name)
+	if errors.Is(err, app.ErrInUse) {
+		err = fmt.Errorf("%w: its keys are revoked; delete it after the server was restarted", err)
+	}
+	return err
+}
+
+// revokeTenant revokes the keys of a tenant. Otherwise the next request with one of them would begin an empty tenant of the same name.
+func revokeTenant(ctx context.Context, keys auth.Manager, tenant string) error {
+	list, err := keys.List(ctx)
+	for _, k := range list {
+		if k.Tenant == tenant && k.Revoked.IsZero() {
+			err = errors.Join(err, keys.Revoke(ctx, k.ID, time.Now()))
+		}
+	}
+	return err
 }

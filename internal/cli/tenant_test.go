@@ -69,8 +69,19 @@ func TestTenantsCommand(t *testing.T) {
 			t.Errorf("%v: status %d: %s", c.args, status, errs)
 		}
 	}
+	for _, name := range []string{"acme", "beta"} {
+		if status, _, errs := run(t, "keys", "add", "--data", data, "--tenant", name); status != 0 {
+			t.Fatal(errs)
+		}
+	}
 	if status, _, errs := run(t, "tenants", "delete", "--data", data, "--yes", "acme"); status != 0 {
 		t.Error(errs)
+	}
+	_, keys, _ := run(t, "keys", "list", "--json", "--data", data)
+	for line := range strings.Lines(keys) {
+		if revoked, other := strings.Contains(line, `"revoked"`), strings.Contains(line, `"beta"`); revoked == other {
+			t.Errorf("key: %s", line)
+		}
 	}
 	if got := list(); got != "TENANT default beta" {
 		t.Error(got)
