@@ -20,7 +20,7 @@ var allowedImports = map[string]string{
 	"internal/cli":     "disk/atomicfile fault server/access auth engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server wire wire/forge wire/sse",
 
 	// The only package that imports every back end: it turns a Config into a running program.
-	"internal/app": "auth auth/sqlite engine answer/... cache/... corpus eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve lang model/... prompt server/... store/... wire/... disk/cachedb ledger/...",
+	"internal/app": "auth auth/sqlite engine answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve lang model/... prompt server/... store/... wire/... disk/cachedb ledger/...",
 
 	// Types and functions that all layers use.
 	"fault":           "",

@@ -37,9 +37,12 @@ type Options struct {
 	Ended    func(event.State) // called after a run's terminal event, from the run's goroutine, without the text
 	// Deleted is called with the id of each deleted run, so that data derived from it can be deleted too.
 	Deleted func(event.RunID)
-	Billing Billing            // charges runs; default: nobody pays
-	Now     func() time.Time   // default time.Now
-	NewID   func() event.RunID // default: a ULID
+	Billing Billing // charges runs; default: nobody pays
+	// Writer describes the model that is to write the answer of a question, for [event.RunStarted]. It must not ask the model. Default:
+	// not known.
+	Writer func(context.Context, event.Question) event.ModelInfo
+	Now    func() time.Time   // default time.Now
+	NewID  func() event.RunID // default: a ULID
 }
 
 // Engine answers questions. Each question is a run, which does not depend on its readers' connections. All methods may be
@@ -100,6 +103,9 @@ func New(a answer.Answerer, o Options) *Engine {
 	if o.NewID == nil {
 		o.NewID = func() event.RunID { return event.RunID("run_" + strings.ToLower(ulid.Make().String())) }
 	}
+	if o.Writer == nil {
+		o.Writer = func(context.Context, event.Question) event.ModelInfo { return event.ModelInfo{} }
+	}
 	if o.Billing == nil {
 		o.Billing = free{}
 	}
@@ -134,7 +140,7 @@ func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached b
 	}
 	q.SetDefaults()
 	asked := e.o.Now()
-	start := event.RunStarted{Run: e.o.NewID(), Account: c.Account, Protocol: cmp.Or(c.Protocol, "library"), Question: q}
+	start := event.RunStarted{Run: e.o.NewID(), Account: c.Account, Protocol: cmp.Or(c.Protocol, "library"), Writer: e.o.Writer(ctx, q), Question: q}
 	by := request{c.ID, attached}
 	key := ""
 	if !q.NoCache && !q.Ephemeral {

@@ -14,6 +14,9 @@ type Endpoint struct {
 	ReplyPath  string // POST: the reply is one JSON object; empty: none
 	// AlwaysOK is set if the reply to a failed run has the status 200, because the object in the reply reports the failure.
 	AlwaysOK bool
+	// OwnKeys is set if requests may have a key of the caller for the model, in the header x-openai-key or x-anthropic-key: see
+	// [Options.OwnModel].
+	OwnKeys bool
 }
 
 // handler has the handlers of an endpoint. Errors have the form of its protocol.

@@ -68,6 +68,9 @@ func RunMetrics(reg prometheus.Registerer) func(event.State) {
 			confidence.Observe(s.Confidence())
 		}
 		for _, u := range s.Usage {
+			if s.Writer.OwnKey {
+				u.Model = "own key" // callers choose its name, and there may be many
+			}
 			calls.WithLabelValues(u.Model, u.Step).Add(float64(u.Calls))
 			spent.WithLabelValues(u.Model, "input").Add(float64(u.Input))
 			spent.WithLabelValues(u.Model, "output").Add(float64(u.Output))

@@ -144,11 +144,15 @@ func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request) (ev
 			return "", nil, false
 		}
 	}
-	if err := auth.CountQuestion(r.Context()); err != nil {
+	ctx, err := h.ownModel(r, &q)
+	if err == nil {
+		err = auth.CountQuestion(ctx)
+	}
+	if err != nil {
 		h.replyError(w, err)
 		return "", nil, false
 	}
-	id, detach, err := h.engine.AskAttached(r.Context(), q.Question, callerOf(r, h.Name()))
+	id, detach, err := h.engine.AskAttached(ctx, q.Question, callerOf(r, h.Name()))
 	if err != nil {
 		h.replyError(w, err)
 		return "", nil, false

@@ -39,8 +39,12 @@ func (s *Server) table() []Route {
 		h := handler{s, e}
 		name := strings.ToUpper(e.Name()[:1]) + e.Name()[1:] + "Event"
 		names = append(names, name)
+		asked := []any{e.Types.Request, resumeParams{}}
+		if e.OwnKeys {
+			asked = append(asked, ownKeyParams{})
+		}
 		routes = append(routes, Route{Method: "POST", Path: e.StreamPath, Scope: auth.Ask, handle: h.serveQuestion, Events: e.Types.Events, name: name,
-			Request: []any{e.Types.Request, resumeParams{}}, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 402, 403, 404, 409, 413, 415, 429, 503, 507},
+			Request: asked, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 402, 403, 404, 409, 413, 415, 429, 503, 507},
 			Summary: "Answer a question and stream every step"})
 		if e.ReplyPath == "" {
 			stream := &routes[len(routes)-1]

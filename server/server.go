@@ -47,6 +47,9 @@ type Options struct {
 	Progress func(ctx context.Context) *Progress
 	// Accept is called before each question. Its error is the reply. May be nil.
 	Accept func(ctx context.Context, collection string) error
+	// OwnModel returns a context in which a question is answered by a model of the provider, openai or anthropic, that the caller's key
+	// pays. The name of the model may be empty. May be nil: such keys are refused.
+	OwnModel func(ctx context.Context, provider, key, name string) (context.Context, error)
 }
 
 // Server serves an engine.

@@ -10,6 +10,7 @@ import (
 // Request is a decoded request: the question, and the form of the reply.
 type Request struct {
 	event.Question
+	OwnModel string   // the requested model if the caller pays it with a key of its own; otherwise ignored
 	NoStream bool     // the reply is one JSON object
 	Variant  Protocol // requested variant of the protocol, such as another rate; nil: the protocol of the [API]
 }

@@ -45,7 +45,7 @@ func Protocols() []server.Endpoint {
 	return []server.Endpoint{
 		{API: forge.API(), StreamPath: "/api/query/stream", ReplyPath: "/api/query"},
 		{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true},
-		{API: ragevents.API(), StreamPath: "/functions/v1/rag"},
+		{API: ragevents.API(), StreamPath: "/functions/v1/rag", OwnKeys: true},
 	}
 }
 
@@ -136,11 +136,11 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)
 	o := engine.Options{Store: log, Limiter: s.limiter, Deadline: cfg.Runs.Deadline,
-		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.metrics)}
+		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.metrics), Writer: m.describe}
 	if err := errors.Join(a.openCache(pipeline, &o), a.openLedger(ctx, &o)); err != nil {
 		return nil, errors.Join(err, a.closeLedger(), a.closeCache(), v.close(), ix.Close(), log.Close())
 	}
-	a.Engine = engine.New(expiringAnswerer{pipeline, a}, o)
+	a.Engine = engine.New(expiringAnswerer{ownKeyAnswerer{pipeline, m, cfg.Models, logger}, a}, o)
 	a.diskMetrics()
 	return a, nil
 }
@@ -199,7 +199,10 @@ func (a *App) Server(version string) (*server.Server, error) {
 	return server.New(a.Engine, server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
 		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
-		Routes: append(a.loginRoutes(), a.fileRoutes(version)...), Parts: a.parts, Progress: a.progress, Accept: a.accept})
+		Routes: append(a.loginRoutes(), a.fileRoutes(version)...), Parts: a.parts, Progress: a.progress, Accept: a.accept,
+		OwnModel: func(ctx context.Context, provider, key, name string) (context.Context, error) {
+			return a.Models.ownModel(ctx, a.Config.Models, provider, key, name)
+		}})
 }
 
 // Close cancels the live runs and closes everything.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
 
@@ -34,6 +35,7 @@ import (
 type Models struct {
 	Local    *local.Model
 	Chats    []model.Chat // in order of preference; none: the local model alone
+	kinds    []string     // of Chats
 	Prompts  *prompt.Set
 	Embedder *openai.Embedder // nil: the local model embeds
 
@@ -48,11 +50,11 @@ func OpenModels(ctx context.Context, cfg config.Config, logger *slog.Logger) (*M
 		if e.Kind == config.KindLocal {
 			break // it never fails, so later models would not be asked
 		}
-		c, err := chat(e, cfg, logger)
+		c, err := chat(e, keyFor(e, cfg, logger), cfg.Models, nil, logger)
 		if err != nil {
 			return nil, fmt.Errorf("open model: %w", err)
 		}
-		m.Chats = append(m.Chats, model.Remote{Chat: c})
+		m.Chats, m.kinds = append(m.Chats, model.Remote{Chat: c}), append(m.kinds, e.Kind)
 	}
 	var err error
 	if m.grader.Fitted, err = LoadCalibrations(cfg); err != nil {
@@ -77,14 +79,12 @@ func OpenModels(ctx context.Context, cfg config.Config, logger *slog.Logger) (*M
 	return m, nil
 }
 
-func chat(e config.Endpoint, cfg config.Config, logger *slog.Logger) (model.Chat, error) {
-	key := keyFor(e, cfg, logger)
+// chat returns the model of an endpoint. Without an HTTP client it has one of its own.
+func chat(e config.Endpoint, key string, cfg config.Models, client *http.Client, logger *slog.Logger) (model.Chat, error) {
 	if e.Kind == config.KindAnthropic {
-		return anthropic.New(anthropic.Options{URL: e.URL, Key: key, Model: e.Name, Stall: cfg.Models.ModelStall,
-			Context: cfg.Models.ModelContext, Logger: logger})
+		return anthropic.New(anthropic.Options{URL: e.URL, Key: key, Model: e.Name, Stall: cfg.ModelStall, Context: cfg.ModelContext, HTTP: client, Logger: logger})
 	}
-	return openai.New(openai.Options{URL: e.URL, Key: key, Model: e.Name, Stall: cfg.Models.ModelStall,
-		Context: cfg.Models.ModelContext, Logger: logger})
+	return openai.New(openai.Options{URL: e.URL, Key: key, Model: e.Name, Stall: cfg.ModelStall, Context: cfg.ModelContext, HTTP: client, Logger: logger})
 }
 
 // keyFor returns the key for an endpoint. It logs a warning if the key is sent over a network without encryption.

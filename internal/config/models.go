@@ -19,6 +19,7 @@ type Models struct {
 	ModelContext  int           `name:"model-context" default:"0" min:"0" max:"100000000" help:"Context window of a model (tokens); 0 asks the server."`
 	AnswerTokens  int           `name:"answer-tokens" default:"1024" min:"16" max:"1000000" help:"Maximum length of an answer (tokens), including the reasoning if the provider counts it."`
 	ModelFallback string        `name:"model-fallback" default:"none" oneof:"none,extractive" help:"What happens if all models fail before one of them writes anything: none ends the run with LLM_ERROR and the reason; extractive lets the built-in generator answer with sentences of the passages. --model local as the last model is the same as extractive."`
+	OwnKeys       string        `name:"own-keys" default:"official" oneof:"off,official,configured" help:"Where keys that callers send with a question (x-openai-key, x-anthropic-key) are sent: official, the provider's own address; configured, the first model-url of that kind if there is one; off refuses them."`
 	Judge         []string      `name:"judge" split:"," default:"all" oneof:"all,none,analyze,plan,hyde,grade,verify" placeholder:"STEP" help:"Step that uses a model if one is configured: all, none, analyze, plan, hyde, grade or verify. Can be repeated. The other steps use rules."`
 	Prompts       string        `name:"prompts" optional:"" placeholder:"DIR" help:"Folder of prompts that replace the built-in prompts of the same file names. sluice prompts writes the built-in ones."`
 	Calibration   string        `name:"calibration" optional:"" placeholder:"FILE" help:"Calibration of the grades, written by sluice calibrate. The default is calibration.json in the data folder if it exists, otherwise the built-in calibration."`
@@ -41,6 +42,13 @@ const (
 const (
 	FallbackNone       = "none"
 	FallbackExtractive = "extractive"
+)
+
+// The values of OwnKeys.
+const (
+	OwnKeysOff        = "off"
+	OwnKeysOfficial   = "official"
+	OwnKeysConfigured = "configured"
 )
 
 // FallsBack reports whether the built-in generator answers if the models fail.

@@ -21,7 +21,7 @@ type Request struct {
 	History    []Message `json:"history,omitempty" maxItems:"200" description:"Earlier turns of the conversation, oldest first."`
 	TopK       int       `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
 	SessionID  string    `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question."`
-	Model      string    `json:"model,omitempty" maxLength:"128" description:"Accepted and ignored: the model of the server answers."`
+	Model      string    `json:"model,omitempty" maxLength:"128" description:"Model that answers, in requests with a key in x-openai-key or x-anthropic-key. Otherwise ignored: the model of the server answers."`
 	Stream     *bool     `json:"stream,omitempty" default:"true" description:"false: the reply is one JSON object."`
 	NoCache    bool      `json:"no_cache,omitempty" description:"Do not use the cache, and do not share the run."`
 }
@@ -35,7 +35,7 @@ func API() wire.API {
 			if err != nil {
 				return wire.Request{}, err
 			}
-			return wire.Request{Question: r.question(), NoStream: r.Stream != nil && !*r.Stream}, nil
+			return wire.Request{Question: r.question(), OwnModel: r.Model, NoStream: r.Stream != nil && !*r.Stream}, nil
 		},
 		Reply: func(log []event.Event) any { return AnswerOf(log) },
 		Fault: func(f *fault.Error) any {
