@@ -408,6 +408,10 @@ export interface paths {
                     "Last-Event-ID"?: string;
                     /** @description Run to resume. Only the streaming options of the body are used. */
                     "Sluice-Run-Id"?: string;
+                    /** @description A key of Anthropic, instead. */
+                    "x-anthropic-key"?: string;
+                    /** @description A key of OpenAI. It pays the model of this question only, and is not stored. */
+                    "x-openai-key"?: string;
                 };
                 path?: never;
                 cookie?: never;
@@ -2236,7 +2240,7 @@ export interface components {
         };
         ForgeError: {
             /** @enum {string} */
-            code: "LLM_ERROR" | "VECTOR_DB_ERROR" | "TIMEOUT" | "NO_DOCUMENTS" | "CANCELLED" | "INTERNAL" | "INVALID_REQUEST" | "NOT_FOUND" | "CONFLICT" | "TOO_LARGE" | "OVERLOADED" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE";
+            code: "LLM_ERROR" | "VECTOR_DB_ERROR" | "TIMEOUT" | "NO_DOCUMENTS" | "CANCELLED" | "INTERNAL" | "INVALID_REQUEST" | "NOT_FOUND" | "CONFLICT" | "TOO_LARGE" | "OVERLOADED" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "UNAUTHENTICATED" | "FORBIDDEN" | "QUOTA_EXCEEDED";
             field?: string;
             message: string;
             recoverable: boolean;
@@ -2534,7 +2538,7 @@ export interface components {
         KnowledgeEvent: components["schemas"]["KnowledgeResponse"] | components["schemas"]["KnowledgeTextDelta"] | components["schemas"]["KnowledgeReasoningDelta"] | components["schemas"]["KnowledgeAnnotationAdded"] | components["schemas"]["KnowledgeDone"];
         KnowledgeFault: {
             /** @enum {string} */
-            code: "LLM_ERROR" | "VECTOR_DB_ERROR" | "TIMEOUT" | "NO_DOCUMENTS" | "CANCELLED" | "INTERNAL" | "INVALID_REQUEST" | "NOT_FOUND" | "CONFLICT" | "TOO_LARGE" | "OVERLOADED" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE";
+            code: "LLM_ERROR" | "VECTOR_DB_ERROR" | "TIMEOUT" | "NO_DOCUMENTS" | "CANCELLED" | "INTERNAL" | "INVALID_REQUEST" | "NOT_FOUND" | "CONFLICT" | "TOO_LARGE" | "OVERLOADED" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "UNAUTHENTICATED" | "FORBIDDEN" | "QUOTA_EXCEEDED";
             detail: components["schemas"]["KnowledgeFaultDetail"];
             message: string;
         };
@@ -3289,7 +3293,7 @@ export interface components {
              * @enum {string}
              */
             method?: "SimilaritySearch" | "SelfQuery" | "HybridSearch";
-            /** @description Accepted and ignored: the model of the server answers. */
+            /** @description Model that answers, in requests with a key in x-openai-key or x-anthropic-key. Otherwise ignored: the model of the server answers. */
             model?: string;
             /** @description Do not use the cache, and do not share the run. */
             no_cache?: boolean;
