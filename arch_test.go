@@ -17,7 +17,7 @@ var allowedImports = map[string]string{
 	"engine":           "answer event eventlog fault model",
 	"cmd/sluice":       "ingest/sandbox internal/cli",
 	"cmd/sluice-bench": "ingest/sandbox internal/bench internal/cli",
-	"internal/cli":     "disk/atomicfile fault server/access auth engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server wire wire/forge wire/sse",
+	"internal/cli":     "disk/atomicfile fault server/access auth engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server wire wire/forge wire/sse ledger",
 
 	// The only package that imports every back end: it turns a Config into a running program.
 	"internal/app": "auth auth/sqlite engine answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve lang model/... prompt server/... store/... wire/... disk/cachedb ledger/...",

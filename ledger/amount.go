@@ -43,3 +43,12 @@ func FormatCredits(c Credits) string {
 	}
 	return text
 }
+
+// CSVText returns a text for a cell of a CSV file. A spreadsheet would run a text that begins with one of =+-@ or a control character as a formula,
+// so such a text gets an apostrophe before it (https://owasp.org/www-community/attacks/CSV_Injection).
+func CSVText(text string) string {
+	if text != "" && (strings.ContainsRune("=+-@", rune(text[0])) || text[0] < ' ') {
+		return "'" + text
+	}
+	return text
+}

@@ -40,6 +40,7 @@ type program struct {
 	Tenants   tenantsCmd   `cmd:"" help:"List and delete tenants."`
 	Models    modelsCmd    `cmd:"" help:"Check the configured models."`
 	Prompts   promptsCmd   `cmd:"" help:"Write the built-in prompts to a folder."`
+	Ledger    ledgerCmd    `cmd:"" help:"Show and move the credits of accounts."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 
