@@ -84,7 +84,7 @@ var allowedImports = map[string]string{
 	// Streams. It loads events through an interface and knows no engine.
 	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream.
-	"server/*": "auth engine corpus event eventlog fault files index lang server store wire wire/...",
+	"server/*": "auth engine corpus event eventlog fault files index lang server store wire wire/... ledger",
 	// The client reads the forge and knowledge protocols.
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse",
 	"client/display": "client event",
