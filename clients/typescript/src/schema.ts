@@ -1,6 +1,117 @@
 // Made from openapi.json by "npm run types". Do not edit.
 
 export interface paths {
+    "/api/accounts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the balance of an account */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description Name of the account. */
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AccountsAccount"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/accounts/{id}/statement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the entries of an account, newest first, as JSON or CSV */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Cursor. The list continues after it. */
+                    before?: string;
+                    /** @description The default is what Accept prefers, or else json. */
+                    format?: "json" | "csv";
+                    limit?: number;
+                };
+                header?: never;
+                path: {
+                    /** @description Name of the account. */
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AccountsStatement"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/query": {
         parameters: {
             query?: never;
@@ -369,6 +480,69 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["ServerRunDetail"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sum runs, tokens and fees by day, model and collection */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Account that paid. The default is that of the key; for a key with the scope admin, all accounts. */
+                    account?: string;
+                    /** @description What to group by: day, model and collection, separated by commas. */
+                    by?: string;
+                    /** @description First day, such as 2026-01-31 in UTC, or a time of RFC 3339. */
+                    from?: string;
+                    /** @description First day or time after the report. */
+                    to?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AccountsUsageList"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
                     };
                 };
                 /** @description Not Found */
@@ -2155,6 +2329,63 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AccountsAccount: {
+            account: string;
+            /** @description The balance without what is held. */
+            available: string;
+            /** @description Credits, as a decimal with at most 6 decimals. */
+            balance: string;
+            /** @description Part of the balance that runs in progress may cost. */
+            held: string;
+        };
+        AccountsEntry: {
+            /** @description Credits added to the balance; below zero if the account paid. */
+            amount: string;
+            /** @description After the entry. */
+            balance: string;
+            /** @description Credits added to what is held. */
+            held: string;
+            /** @enum {string} */
+            kind: "credit" | "transfer" | "hold" | "charge" | "void" | "refund";
+            note?: string;
+            run_id?: string;
+            /** Format: date-time */
+            time: string;
+            /** @description Id of the transfer. */
+            transfer: string;
+        };
+        AccountsStatement: {
+            account: string;
+            entries: components["schemas"]["AccountsEntry"][];
+            /** @description Value of the parameter before for the next page. */
+            next?: string;
+        };
+        AccountsUsage: {
+            /**
+             * Format: int64
+             * @description Part of runs that was answered from the cache.
+             */
+            cached_runs: number;
+            collection?: string;
+            /** @description In UTC. */
+            day?: string;
+            /** @description Part of the fee that contributors earned. */
+            distributed: string;
+            /** Format: int64 */
+            duration_ms: number;
+            /** @description Credits that the account paid. */
+            fee: string;
+            /** Format: int64 */
+            input_tokens: number;
+            model?: string;
+            /** Format: int64 */
+            output_tokens: number;
+            /** Format: int64 */
+            runs: number;
+        };
+        AccountsUsageList: {
+            usage: components["schemas"]["AccountsUsage"][];
+        };
         /** Format: int64 */
         EventMillis: number;
         ForgeAnswer: {
