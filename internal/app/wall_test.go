@@ -66,6 +66,10 @@ var attacks = []attack{
 	{route: "GET /runs/{id}/stream", kind: "run", path: "/runs/ID/stream?protocol=knowledge"},
 	{route: "GET /runs/{id}/stream", kind: "run", path: "/runs/ID/stream?protocol=ragevents"},
 	{route: "POST /runs/{id}/cancel", kind: "run"},
+	{route: "GET /api/accounts/{id}", kind: "account"},
+	{route: "GET /api/accounts/{id}/statement", kind: "account"},
+	{route: "GET /api/accounts/{id}/statement", kind: "cursor", path: "/api/accounts/ada/statement?before=ID", found: true},
+	{route: "GET /api/usage", kind: "account", path: "/api/usage?account=ID"},
 	{route: "GET /healthz"},
 	{route: "GET /readyz"},
 	{route: "GET /metrics"},
@@ -212,7 +216,7 @@ func victim(c *city) map[string][2]string {
 		"file": {"victim-f", "zombie-f"}, "other file": {"victim-g", "zombie-g"}, "task": {"upload-victim-g", "upload-zombie-g"},
 		"store": {"victim-s", "zombie-s"}, "other store": {"victim-t", "zombie-t"}, "store task": {"create-victim-t", "create-zombie-t"},
 		"document": {document, "doc_0123456789abcdef"}, "collection": {"a-collection", "b-collection"}, "session": {"victim-session", "zombie-session"},
-		"cursor": {"3", "3"}, "md5": {strings.Repeat("0", 32), strings.Repeat("1", 32)},
+		"account": {"victim-account", "zombie-account"}, "cursor": {"3", "3"}, "md5": {strings.Repeat("0", 32), strings.Repeat("1", 32)},
 	}
 }
 
