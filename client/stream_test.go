@@ -447,6 +447,34 @@ func TestHeadersAreSentAndNotTold(t *testing.T) {
 	}
 }
 
+// TestKey: the key is sent to the server alone. A header of the program replaces it, and it replaces a password in the address.
+func TestKey(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	record := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.Header.Get("Authorization"))
+		if r.URL.Path == "/moved/healthz" {
+			http.Redirect(w, r, strings.Replace("http://"+r.Host, "127.0.0.1", "localhost", 1)+"/healthz", http.StatusTemporaryRedirect)
+			return
+		}
+		_, _ = io.WriteString(w, `{"status":"ok"}`)
+	})
+	h := httptest.NewServer(record)
+	t.Cleanup(h.Close)
+	for _, c := range []struct {
+		path   string
+		header http.Header
+	}{{"", nil}, {"", http.Header{"Authorization": {"Other"}}}, {"/moved", nil}} {
+		url := strings.Replace(h.URL, "http://", "http://a:b@", 1) + c.path
+		if _, err := dial(t, url, client.Options{Key: "k3y", Header: c.header}).Health(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"Bearer k3y", "Other", "Bearer k3y", ""}, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestHeadersStayWithTheServer: the headers are not sent to another host after a redirect.
 func TestHeadersStayWithTheServer(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/swaggest/openapi-go"
 	"github.com/swaggest/openapi-go/openapi31"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
@@ -72,6 +74,7 @@ func document(table []Route, failing func(*fault.Error) any, version string) ([]
 	r.DefaultOptions = append(r.DefaultOptions, jsonschema.InterceptProp(asEncoded), jsonschema.InterceptDefName(n.note))
 	r.Spec.Info.WithTitle("Sluice").WithVersion(version).
 		WithDescription("Answers questions over documents and streams everything it does while it does it.")
+	describeKeys(r.Spec)
 	for _, rt := range table {
 		if rt.Summary == "" {
 			continue
@@ -98,8 +101,38 @@ func document(table []Route, failing func(*fault.Error) any, version string) ([]
 	return doc, nil
 }
 
+// The ways in which a request can carry a key.
+var keySchemes = []string{"bearer", "header", "session"}
+
+func describeKeys(spec *openapi31.Spec) {
+	spec.SetHTTPBearerTokenSecurity("bearer", "", "An API key. A server without keys needs none.")
+	spec.SetAPIKeySecurity("header", "X-API-Key", openapi.InHeader, "An API key.")
+	spec.SetAPIKeySecurity("session", "sluice_session", openapi.InCookie, "The cookie of a login. Over TLS its name is __Host-sluice_session.")
+}
+
+// describeScope describes what a key needs for a route, and returns the statuses of refusals.
+func describeScope(oc openapi.OperationContext, rt Route) (faults []int) {
+	scope := cmp.Or(rt.Scope, auth.Admin)
+	if scope == Open {
+		return nil
+	}
+	for _, name := range keySchemes {
+		oc.AddSecurity(name)
+	}
+	switch {
+	case scope == AnyKey:
+		return []int{http.StatusUnauthorized}
+	case rt.Own:
+		oc.SetDescription(fmt.Sprintf("Needs the scope %s, or ask for a run of the key's account.", scope))
+	default:
+		oc.SetDescription(fmt.Sprintf("Needs the scope %s.", scope))
+	}
+	return []int{http.StatusUnauthorized, http.StatusForbidden}
+}
+
 func describe(oc openapi.OperationContext, rt Route, failing func(*fault.Error) any) {
 	oc.SetSummary(rt.Summary)
+	faults := append(describeScope(oc, rt), rt.Faults...)
 	for _, req := range rt.Request {
 		oc.AddReqStructure(req)
 	}
@@ -129,7 +162,8 @@ func describe(oc openapi.OperationContext, rt Route, failing func(*fault.Error) 
 		}
 		failure = failing(&fault.Error{Code: fault.InvalidRequest})
 	}
-	for _, status := range rt.Faults {
+	slices.Sort(faults)
+	for _, status := range slices.Compact(faults) {
 		oc.AddRespStructure(failure, openapi.WithHTTPStatus(status))
 	}
 }

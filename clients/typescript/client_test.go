@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
@@ -56,11 +57,12 @@ func TestClient(t *testing.T) {
 		t.Fatal("no tests", err)
 	}
 	scripted := serveScripts(t)
+	keyed, key := serveKeyed(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // a client that waits for ever shall fail, and not all tests with it
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node, append([]string{"--test", "--test-reporter=spec"}, tests...)...)
 	cmd.Dir = out
-	cmd.Env = append(os.Environ(), "SLUICE_SCRIPTED="+scripted, "SLUICE_PROXY="+serveProxy(t, scripted), "SLUICE_URL="+serveWhole(t),
+	cmd.Env = append(os.Environ(), "SLUICE_SCRIPTED="+scripted, "SLUICE_PROXY="+serveProxy(t, scripted), "SLUICE_URL="+serveWhole(t), "SLUICE_KEYED="+keyed, "SLUICE_TEST_KEY="+key,
 		"SLUICE_EXAMPLE="+filepath.Join(out, "build/examples/knowledge.mjs"), "SLUICE_README="+absolute(t, "README.md"),
 		"SLUICE_README_TEST="+absolute(t, "test/readme.test.ts"))
 	text, err := cmd.CombinedOutput()
@@ -141,7 +143,9 @@ func TestPackageNamesNoRegistry(t *testing.T) {
 }
 
 // listen serves until the test ends.
-func listen(t *testing.T, s *server.Server) string {
+func listen(t *testing.T, s interface {
+	Serve(ctx context.Context, l net.Listener) error
+}) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -166,28 +170,50 @@ func serveWhole(t *testing.T) string {
 }
 
 // open makes a server with everything that the command serves, of the default settings and nothing in its folder.
-func open(t *testing.T, version string) *server.Server {
+func open(t *testing.T, version string) *server.Front {
+	t.Helper()
+	shared, tenants := openTenants(t, version)
+	return tenants.Front(shared.Access.Handler)
+}
+
+// openTenants opens an empty folder as the command does.
+func openTenants(t *testing.T, version string) (*app.Shared, *app.Tenants) {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Store.Data = t.TempDir()
 	ctx := context.WithoutCancel(t.Context())
-	a, err := app.Open(ctx, cfg, slog.New(slog.DiscardHandler))
+	shared, err := app.OpenShared(ctx, cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shared.OpenAccess(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	tenants, err := app.OpenTenants(ctx, shared, version, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
+		if err := errors.Join(tenants.Close(), shared.Close()); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	})
-	if err := a.OpenFiles(ctx); err != nil {
-		t.Fatal(err)
-	}
-	s, err := a.Server(version)
+	return shared, tenants
+}
+
+// serveKeyed starts a server that needs a key, and returns a key that pages of https://page.example may use.
+func serveKeyed(t *testing.T) (url, key string) {
+	t.Helper()
+	shared, tenants := openTenants(t, "keyed")
+	keys, err := app.OpenKeys(t.Context(), shared.Config.Store.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	key, _, err = auth.Create(t.Context(), keys, auth.Key{Tenant: "default", Account: "page", Scopes: []auth.Scope{auth.Ask}, Origins: []string{"https://page.example"}}, time.Now())
+	if err := errors.Join(err, keys.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return listen(t, tenants.Front(shared.Access.Handler)), key
 }
 
 // serveScripts starts a server whose runs say what the first word of the question names.

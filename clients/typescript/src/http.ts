@@ -13,6 +13,8 @@ export interface Options {
    * of the page. A user name and password in it are sent as Basic authorization.
    */
   baseUrl?: string | URL | undefined;
+  /** An API key, sent as `Authorization: Bearer` unless `headers` has that field. */
+  apiKey?: string | undefined;
   /**
    * Headers of each request. A function is called before each request, so that it can renew a token. If the server redirects to
    * another host, fetch removes only the Authorization header.
@@ -95,6 +97,7 @@ export class Http {
   async headers(more: Record<string, string> = {}): Promise<Headers> {
     const given = this.#o.headers;
     const headers = new Headers(typeof given === "function" ? await given() : given);
+    if (this.#o.apiKey && !headers.has("authorization")) headers.set("Authorization", `Bearer ${this.#o.apiKey}`);
     if (this.#authorization && !headers.has("authorization")) headers.set("Authorization", this.#authorization);
     for (const [k, v] of Object.entries(more)) headers.set(k, v);
     return headers;

@@ -30,6 +30,15 @@ export interface paths {
                         "application/json": components["schemas"]["AccountsAccount"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
                 /** @description Not Found */
                 404: {
                     headers: {
@@ -93,6 +102,15 @@ export interface paths {
                         "application/json": components["schemas"]["ForgeError"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
                 /** @description Not Found */
                 404: {
                     headers: {
@@ -121,7 +139,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer a question with one object */
+        /**
+         * Answer a question with one object
+         * @description Needs the scope ask.
+         */
         post: {
             parameters: {
                 query?: never;
@@ -146,6 +167,15 @@ export interface paths {
                 };
                 /** @description Bad Request */
                 400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -278,7 +308,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer a question and stream every step */
+        /**
+         * Answer a question and stream every step
+         * @description Needs the scope ask.
+         */
         post: {
             parameters: {
                 query?: never;
@@ -308,6 +341,15 @@ export interface paths {
                 };
                 /** @description Bad Request */
                 400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -411,7 +453,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List runs, newest first */
+        /**
+         * List runs, newest first
+         * @description Needs the scope read.
+         */
         get: {
             parameters: {
                 query?: {
@@ -443,6 +488,24 @@ export interface paths {
                         "application/json": components["schemas"]["ForgeError"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
             };
         };
         put?: never;
@@ -460,7 +523,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a run with its answer so far */
+        /**
+         * Show a run with its answer so far
+         * @description Needs the scope read, or ask for a run of the key's account.
+         */
         get: {
             parameters: {
                 query?: never;
@@ -480,6 +546,24 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["ServerRunDetail"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
                     };
                 };
                 /** @description Not Found */
@@ -545,8 +629,199 @@ export interface paths {
                         "application/json": components["schemas"]["ForgeError"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
                 /** @description Not Found */
                 404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Exchange a key for a session cookie */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["AccessLogin"];
+                };
+            };
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AccessSessionInfo"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End the session of the cookie */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description No Content */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show who sends the request */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AccessSessionInfo"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -573,7 +848,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer a question and stream every step */
+        /**
+         * Answer a question and stream every step
+         * @description Needs the scope ask.
+         */
         post: {
             parameters: {
                 query?: never;
@@ -608,6 +886,15 @@ export interface paths {
                 };
                 /** @description Bad Request */
                 400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["RageventsError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -830,7 +1117,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel a run */
+        /**
+         * Cancel a run
+         * @description Needs the scope write, or ask for a run of the key's account.
+         */
         post: {
             parameters: {
                 query?: never;
@@ -850,6 +1140,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["ServerCancelling"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
                     };
                 };
                 /** @description Forbidden */
@@ -885,7 +1184,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Stream a live or finished run from any event on */
+        /**
+         * Stream a live or finished run from any event on
+         * @description Needs the scope read, or ask for a run of the key's account.
+         */
         get: {
             parameters: {
                 query?: {
@@ -933,6 +1235,24 @@ export interface paths {
                         "application/json": components["schemas"]["ForgeError"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
                 /** @description Not Found */
                 404: {
                     headers: {
@@ -959,7 +1279,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List files */
+        /**
+         * List files
+         * @description Needs the scope read.
+         */
         get: {
             parameters: {
                 query?: {
@@ -991,10 +1314,31 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
             };
         };
         put?: never;
-        /** Upload a file, or fetch it from a URL */
+        /**
+         * Upload a file, or fetch it from a URL
+         * @description Needs the scope write.
+         */
         post: {
             parameters: {
                 query?: never;
@@ -1019,6 +1363,24 @@ export interface paths {
                 };
                 /** @description Bad Request */
                 400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -1077,7 +1439,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a file */
+        /**
+         * Show a file
+         * @description Needs the scope read.
+         */
         get: {
             parameters: {
                 query?: never;
@@ -1098,6 +1463,24 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeFile"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
                 /** @description Not Found */
                 404: {
                     headers: {
@@ -1111,7 +1494,10 @@ export interface paths {
         };
         put?: never;
         post?: never;
-        /** Delete a file */
+        /**
+         * Delete a file
+         * @description Needs the scope write.
+         */
         delete: {
             parameters: {
                 query?: never;
@@ -1130,6 +1516,24 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["KnowledgeDeleted"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
                 /** @description Not Found */
@@ -1164,7 +1568,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a file with its text */
+        /**
+         * Show a file with its text
+         * @description Needs the scope read.
+         */
         get: {
             parameters: {
                 query?: {
@@ -1199,6 +1606,24 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
                 /** @description Not Found */
                 404: {
                     headers: {
@@ -1211,7 +1636,10 @@ export interface paths {
             };
         };
         put?: never;
-        /** Set fields of a file */
+        /**
+         * Set fields of a file
+         * @description Needs the scope write.
+         */
         post: {
             parameters: {
                 query?: never;
@@ -1238,6 +1666,24 @@ export interface paths {
                 };
                 /** @description Bad Request */
                 400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -1296,7 +1742,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show pages of a file's text */
+        /**
+         * Show pages of a file's text
+         * @description Needs the scope read.
+         */
         get: {
             parameters: {
                 query?: {
@@ -1324,6 +1773,24 @@ export interface paths {
                 };
                 /** @description Bad Request */
                 400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -1376,6 +1843,15 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeModelList"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
             };
         };
         put?: never;
@@ -1393,7 +1869,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List stored responses, newest first */
+        /**
+         * List stored responses, newest first
+         * @description Needs the scope read.
+         */
         get: {
             parameters: {
                 query?: {
@@ -1425,10 +1904,31 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
             };
         };
         put?: never;
-        /** Answer a question and stream every step */
+        /**
+         * Answer a question and stream every step
+         * @description Needs the scope ask.
+         */
         post: {
             parameters: {
                 query?: never;
@@ -1459,6 +1959,15 @@ export interface paths {
                 };
                 /** @description Bad Request */
                 400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -1562,7 +2071,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a stored response, or stream it */
+        /**
+         * Show a stored response, or stream it
+         * @description Needs the scope read, or ask for a run of the key's account.
+         */
         get: {
             parameters: {
                 query?: {
@@ -1608,6 +2120,24 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
                 /** @description Not Found */
                 404: {
                     headers: {
@@ -1621,7 +2151,10 @@ export interface paths {
         };
         put?: never;
         post?: never;
-        /** Delete a stored response */
+        /**
+         * Delete a stored response
+         * @description Needs the scope write.
+         */
         delete: {
             parameters: {
                 query?: never;
@@ -1640,6 +2173,24 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["KnowledgeDeleted"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
                 /** @description Not Found */
@@ -1676,7 +2227,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel a response */
+        /**
+         * Cancel a response
+         * @description Needs the scope write, or ask for a run of the key's account.
+         */
         post: {
             parameters: {
                 query?: never;
@@ -1695,6 +2249,24 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["KnowledgeResponse"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
                 /** @description Not Found */
@@ -1740,6 +2312,15 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeServerStatus"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
             };
         };
         put?: never;
@@ -1776,6 +2357,15 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeServerHealth"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
                 /** @description Service Unavailable */
                 503: {
                     headers: {
@@ -1802,7 +2392,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a background task */
+        /**
+         * Show a background task
+         * @description Needs the scope read.
+         */
         get: {
             parameters: {
                 query?: never;
@@ -1821,6 +2414,24 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["KnowledgeTask"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
                 /** @description Not Found */
@@ -1849,7 +2460,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List vector stores */
+        /**
+         * List vector stores
+         * @description Needs the scope read.
+         */
         get: {
             parameters: {
                 query?: {
@@ -1881,10 +2495,31 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
             };
         };
         put?: never;
-        /** Create a vector store */
+        /**
+         * Create a vector store
+         * @description Needs the scope write.
+         */
         post: {
             parameters: {
                 query?: never;
@@ -1909,6 +2544,24 @@ export interface paths {
                 };
                 /** @description Bad Request */
                 400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -1976,7 +2629,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a vector store */
+        /**
+         * Show a vector store
+         * @description Needs the scope read.
+         */
         get: {
             parameters: {
                 query?: never;
@@ -1997,6 +2653,24 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeVectorStore"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
                 /** @description Not Found */
                 404: {
                     headers: {
@@ -2009,7 +2683,10 @@ export interface paths {
             };
         };
         put?: never;
-        /** Change a vector store, and add or remove files */
+        /**
+         * Change a vector store, and add or remove files
+         * @description Needs the scope write.
+         */
         post: {
             parameters: {
                 query?: never;
@@ -2036,6 +2713,24 @@ export interface paths {
                 };
                 /** @description Bad Request */
                 400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -2081,7 +2776,10 @@ export interface paths {
                 };
             };
         };
-        /** Delete a vector store, but not its files */
+        /**
+         * Delete a vector store, but not its files
+         * @description Needs the scope write.
+         */
         delete: {
             parameters: {
                 query?: never;
@@ -2100,6 +2798,24 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["KnowledgeDeleted"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
                 /** @description Not Found */
@@ -2134,7 +2850,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the files of a vector store */
+        /**
+         * List the files of a vector store
+         * @description Needs the scope read.
+         */
         get: {
             parameters: {
                 query?: {
@@ -2161,6 +2880,24 @@ export interface paths {
                 };
                 /** @description Bad Request */
                 400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -2196,7 +2933,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Search a vector store */
+        /**
+         * Search a vector store
+         * @description Needs the scope read.
+         */
         post: {
             parameters: {
                 query?: never;
@@ -2223,6 +2963,24 @@ export interface paths {
                 };
                 /** @description Bad Request */
                 400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -2272,7 +3030,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Summarize a vector store */
+        /**
+         * Summarize a vector store
+         * @description Needs the scope read.
+         */
         get: {
             parameters: {
                 query?: {
@@ -2306,6 +3067,24 @@ export interface paths {
                         "application/json": components["schemas"]["KnowledgeFault"];
                     };
                 };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
                 /** @description Not Found */
                 404: {
                     headers: {
@@ -2329,6 +3108,18 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AccessLogin: {
+            /** @description An API key. */
+            key: string;
+        };
+        AccessSessionInfo: {
+            account: string;
+            /** @description Public id of the key. It is missing while the server has no keys. */
+            key?: string;
+            /** @description What the key permits. The scope admin includes the others. */
+            scopes: string[];
+            tenant: string;
+        };
         AccountsAccount: {
             account: string;
             /** @description The balance without what is held. */

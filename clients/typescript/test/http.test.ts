@@ -40,6 +40,10 @@ test("client: headers, also of a function, and credentials of the address, which
   const secret = new Sluice({ baseUrl: "http://us%20er:p%C3%A4ss@x.test", fetch, retries: 0 });
   await secret.health();
   assert.equal(asked[0]!.headers.get("x-a"), "1");
+  const keyed = recorder(ok);
+  await new Sluice({ baseUrl: "http://x.test", apiKey: "k", fetch: keyed.fetch }).health();
+  await new Sluice({ baseUrl: "http://us:er@x.test", apiKey: "k", headers: { Authorization: "Other" }, fetch: keyed.fetch }).health();
+  assert.deepEqual(keyed.asked.map((a) => a.headers.get("authorization")), ["Bearer k", "Other"]);
   assert.equal(asked[1]!.headers.get("authorization"), "Bearer 1");
   assert.equal(asked[2]!.headers.get("authorization"), "Basic " + Buffer.from("us er:päss").toString("base64"));
   assert.equal(asked[2]!.url, "http://x.test/healthz");

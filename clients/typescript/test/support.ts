@@ -11,6 +11,9 @@ function address(name: string): string {
 export const scripted = address("SLUICE_SCRIPTED");
 /** A server as the command starts it. */
 export const whole = address("SLUICE_URL");
+/** A server that needs a key, and a key that pages of https://page.example may use. */
+export const keyed = address("SLUICE_KEYED");
+export const key = address("SLUICE_TEST_KEY");
 const proxy = address("SLUICE_PROXY");
 
 let keys = 0;

@@ -1,0 +1,112 @@
+package app_test
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+// openOperations are the operations that need no key, and adminOnly those that need the scope admin, which is also that of routes without a scope.
+var (
+	openOperations = []string{"GET /healthz", "GET /readyz", "POST /auth/login"}
+	adminOnly      = []string{}
+)
+
+// TestEveryRouteNeedsAKey walks the document of all routes. Without a key, only the open ones reply. A key with all scopes but the one that
+// the document names is refused.
+func TestEveryRouteNeedsAKey(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Store.Data = t.TempDir()
+	shared, err := app.OpenShared(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shared.OpenAccess(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	tenants, err := app.OpenTenants(t.Context(), shared, "test", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(tenants.Close(), shared.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	handler := tenants.Front(shared.Access.Handler).Handler()
+	request := func(key, operation string) *httptest.ResponseRecorder {
+		method, path, _ := strings.Cut(operation, " ")
+		r := httptest.NewRequest(method, path, nil)
+		if key != "" {
+			r.Header.Set("Authorization", "Bearer "+key)
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w
+	}
+	var document struct {
+		Paths map[string]map[string]struct {
+			Description string
+			Security    []map[string]any
+			Responses   map[string]any
+		}
+		Components struct{ SecuritySchemes map[string]any }
+	}
+	if err := json.Unmarshal(request("", "GET /openapi.json").Body.Bytes(), &document); err != nil || len(document.Components.SecuritySchemes) != 3 {
+		t.Fatalf("%v, %v", err, document.Components)
+	}
+	keys, err := app.OpenKeys(t.Context(), cfg.Store.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keys.Close()
+	without := map[auth.Scope]string{} // keys that lack one scope
+	scopes := []auth.Scope{auth.Ask, auth.Read, auth.Write}
+	for _, lacks := range append(scopes, auth.Admin) {
+		has := slices.DeleteFunc(slices.Clone(scopes), func(s auth.Scope) bool { return s == lacks })
+		if without[lacks], _, err = auth.Create(t.Context(), keys, auth.Key{Tenant: "default", Account: "a", Scopes: has}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for path, operations := range document.Paths {
+		for method, o := range operations {
+			n++
+			operation := strings.ToUpper(method) + " " + path
+			if slices.Contains(openOperations, operation) {
+				if w := request("", operation); w.Code == http.StatusUnauthorized || len(o.Security) > 0 {
+					t.Errorf("%s needs a key: %d", operation, w.Code)
+				}
+				continue
+			}
+			if w := request("", operation); w.Code != http.StatusUnauthorized || len(o.Security) != 3 || o.Responses["401"] == nil {
+				t.Errorf("%s needs no key: %d", operation, w.Code)
+			}
+			text, needs := strings.CutPrefix(o.Description, "Needs the scope ")
+			if !needs || strings.Contains(text, "or ask") { // any key; or the run decides
+				continue
+			}
+			scope := auth.Scope(strings.TrimSuffix(text, "."))
+			if w := request(without[scope], operation); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "lacks the scope "+string(scope)) || o.Responses["403"] == nil {
+				t.Errorf("%s without %q: %d %s", operation, scope, w.Code, w.Body)
+			}
+			if scope == auth.Admin && !slices.Contains(adminOnly, operation) {
+				t.Errorf("%s declares no scope", operation)
+			}
+		}
+	}
+	if n < 30 {
+		t.Errorf("the document has only %d operations", n)
+	}
+}

@@ -1,0 +1,156 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/auth"
+)
+
+// addKey adds a key and returns its text and public id.
+func addKey(t *testing.T, data string, args ...string) (text, id string) {
+	t.Helper()
+	status, out, errs := run(t, append([]string{"keys", "add", "--data", data}, args...)...)
+	id, _, err := auth.Parse(strings.TrimSuffix(out, "\n"))
+	if status != 0 || err != nil {
+		t.Fatalf("keys add: status %d, %v\n%s", status, err, errs)
+	}
+	if !strings.Contains(errs, id) || strings.Contains(errs, strings.TrimSpace(out)) {
+		t.Errorf("the explanation is %q", errs)
+	}
+	return strings.TrimSpace(out), id
+}
+
+// status returns the status of a request with a key.
+func statusWith(t *testing.T, key, url string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, res.Body)
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// TestKeysOfRunningServer adds, rotates and revokes keys while a server runs. Commands on the data folder need none.
+func TestKeysOfRunningServer(t *testing.T) {
+	dir, data := docs(t), t.TempDir()
+	url, _ := serve(t, "--docs", dir, "--data", data)
+	if got := statusWith(t, "", url+"/api/runs"); got != 200 {
+		t.Fatalf("without keys: %d", got)
+	}
+	key, id := addKey(t, data, "--account", "alice", "--name", "laptop", "--scope", "ask,read", "--expires", "90d", "--rate", "1000/m", "--quota", "5/day", "--origin", "https://a.example")
+	for text, want := range map[string]int{"": 401, "x": 401, key: 200} {
+		if got := statusWith(t, text, url+"/api/runs"); got != want {
+			t.Errorf("with %q: %d", text, got)
+		}
+	}
+	const question = "When was the north lock opened?"
+	if status, out, errs := run(t, "ask", "--data", data, question); status != 0 || !strings.Contains(out, "1932") {
+		t.Errorf("ask on the data folder: status %d\n%s\n%s", status, out, errs)
+	}
+	if status, out, errs := run(t, "ask", "--server", url, "--key", key, question); status != 0 || !strings.Contains(out, "1932") {
+		t.Errorf("ask with --key: status %d\n%s\n%s", status, out, errs)
+	}
+	if status, _, errs := run(t, "ask", "--server", url, question); status != 1 || !strings.Contains(errs, "a key is required") {
+		t.Errorf("ask without a key: status %d\n%s", status, errs)
+	}
+	t.Setenv("SLUICE_KEY", key)
+	status, out, errs := run(t, "runs", "--server", url, "--json")
+	if status != 0 || strings.Count(out, question) != 2 {
+		t.Errorf("runs with SLUICE_KEY: status %d\n%s\n%s", status, out, errs)
+	}
+	var newest struct {
+		RunID string `json:"run_id"`
+	}
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&newest); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, errs := run(t, "replay", "--server", url, newest.RunID); status != 0 || !strings.Contains(out, "event: done") {
+		t.Errorf("replay with SLUICE_KEY: status %d\n%s\n%s", status, out, errs)
+	}
+	status, out, errs = run(t, "keys", "rotate", "--data", data, id)
+	rotated := strings.TrimSpace(out)
+	if status != 0 || statusWith(t, key, url+"/api/runs") != 401 || statusWith(t, rotated, url+"/api/runs") != 200 {
+		t.Errorf("rotate: status %d\n%s", status, errs)
+	}
+	_, list, _ := run(t, "keys", "list", "--data", data, "--json")
+	var k auth.Key
+	if err := json.Unmarshal([]byte(list), &struct {
+		*auth.Key
+		Rate  string `json:"rate"`
+		Quota string `json:"quota"`
+	}{Key: &k}); err != nil || k.ID != id || k.Account != "alice" || k.Used.IsZero() || k.Expires.IsZero() {
+		t.Errorf("%v in %s", err, list)
+	}
+	if status, _, errs := run(t, "keys", "revoke", "--data", data, id); status != 0 || statusWith(t, rotated, url+"/api/runs") != 401 {
+		t.Errorf("revoke: status %d\n%s", status, errs)
+	}
+	_, table, _ := run(t, "keys", "list", "--data", data)
+	if !strings.Contains(table, "revoked") || !strings.Contains(table, "1000/m 5/day") {
+		t.Error(table)
+	}
+	for _, out := range []string{list, table} {
+		for _, text := range []string{key, rotated} {
+			if _, secret, _ := auth.Parse(text); strings.Contains(out, secret) {
+				t.Error("the list shows a secret")
+			}
+		}
+	}
+	if info, err := os.Stat(filepath.Join(data, "server.json")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("server.json: %v, %v", info.Mode(), err)
+	}
+}
+
+// TestListenWithoutKeys: a server without keys is not open to others.
+func TestListenWithoutKeys(t *testing.T) {
+	clean(t)
+	data := t.TempDir()
+	status, _, errs := run(t, "serve", "--addr", "0.0.0.0:0", "--data", data)
+	if status != 1 || !strings.Contains(errs, "sluice keys add") || !strings.Contains(errs, "--insecure") {
+		t.Errorf("status %d: %s", status, errs)
+	}
+	if _, err := os.Stat(filepath.Join(data, "keys.db")); err == nil {
+		t.Error("a refused start made a database")
+	}
+	_, stop := serve(t, "--addr", "0.0.0.0:0", "--insecure", "--data", data)
+	if status := stop(); status != 0 {
+		t.Errorf("--insecure: status %d", status)
+	}
+	key, _ := addKey(t, data)
+	url, _ := serve(t, "--addr", "0.0.0.0:0", "--data", data)
+	if got := statusWith(t, key, url+"/api/runs"); got != 200 {
+		t.Errorf("with a key: %d", got)
+	}
+	if got := statusWith(t, "", url+"/api/runs"); got != 401 {
+		t.Errorf("without a key: %d", got)
+	}
+}
+
+func TestInvalidKeys(t *testing.T) {
+	clean(t)
+	data := t.TempDir()
+	for field, args := range map[string][]string{"tenant": {"--tenant", "../x"}, "account": {"--account", "a b"}, "scope": {"--scope", "all"}, "rate": {"--rate", "60"},
+		"quota": {"--quota", "5/m"}, "expires": {"--expires", "soon"}, "origin": {"--origin", "*"}} {
+		status, out, errs := run(t, append([]string{"keys", "add", "--data", data}, args...)...)
+		if status != 1 || out != "" || !strings.Contains(errs, field+": want") {
+			t.Errorf("%s: status %d %q %s", field, status, out, errs)
+		}
+	}
+	for _, args := range [][]string{{"revoke"}, {"rotate"}} {
+		if status, _, errs := run(t, append(append([]string{"keys"}, args...), "--data", data, "none")...); status != 1 || !strings.Contains(errs, "no such key") {
+			t.Errorf("%s: status %d %s", args, status, errs)
+		}
+	}
+}
