@@ -49,7 +49,7 @@ var allowedImports = map[string]string{
 	"ingest/reembed":         "corpus fault index model",
 	"index":                  "corpus fault",
 	"index/*":                "corpus fault index disk/reserve lang disk/atomicfile",
-	"eval":                   "engine answer/verify corpus eval/paraphrase event index ingest lang model",
+	"eval":                   "engine answer/verify corpus eval/paraphrase event index ingest lang model wire/ragevents",
 	"model":                  "corpus",
 	"model/*":                "corpus fault lang model model/transport disk/atomicfile",
 	"model/vectorcache":      "fault disk/cachedb model",

@@ -134,7 +134,7 @@ func (j *job) lookupCache(ctx context.Context) (bool, error) {
 		bodies = append(bodies, e.Analysis)
 	}
 	if c := j.resumed.Cache; c == nil {
-		bodies = append(bodies, event.CacheChecked{Hit: true, Similarity: similarity, Query: e.Question, CachedAt: e.Created, Confidence: e.Confidence})
+		bodies = append(bodies, event.CacheChecked{Hit: true, Similarity: similarity, Query: e.Question, CachedAt: e.Created, Confidence: e.Confidence, Answerability: e.Answerability})
 	} else if c.Query != e.Question || !c.CachedAt.Equal(e.Created) {
 		return false, nil // the entry was replaced since
 	}
@@ -220,7 +220,7 @@ func entryOf(log []event.Event) (cache.Entry, bool) {
 			return e, false // a new document may change the answer, and no search of the entry would find that
 		}
 	}
-	e = cache.Entry{Run: s.Run, Question: cmp.Or(s.Analysis.Standalone, s.Query), Analysis: *s.Analysis, Confidence: s.Confidence(), Abstained: len(s.Citations) == 0}
+	e = cache.Entry{Run: s.Run, Question: cmp.Or(s.Analysis.Standalone, s.Query), Analysis: *s.Analysis, Confidence: s.Confidence(), Answerability: s.Answerability, Abstained: len(s.Citations) == 0}
 	for _, search := range s.Searches {
 		if search.Result == nil || search.Result.Error != "" {
 			return e, false

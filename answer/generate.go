@@ -91,7 +91,7 @@ func (j *job) stream(ctx context.Context, deltas iter.Seq2[model.Delta, error], 
 	default: // some of the passages no longer exist
 		return j.rec.Emit(ctx, event.GenerationFinished{Reason: string(model.StopIncomplete)})
 	}
-	stop := model.StopEnd
+	stop, answerability := model.StopEnd, 0.0
 	for d, err := range deltas {
 		if err != nil {
 			if ctx.Err() != nil {
@@ -109,6 +109,9 @@ func (j *job) stream(ctx context.Context, deltas iter.Seq2[model.Delta, error], 
 		switch {
 		case d.Stop != "":
 			stop = d.Stop
+			continue
+		case d.Answerability > 0:
+			answerability = d.Answerability
 			continue
 		case d.Reasoning != "":
 			if err := j.rec.Emit(ctx, event.Reasoned{Text: printable(d.Reasoning)}); err != nil {
@@ -150,7 +153,7 @@ func (j *job) stream(ctx context.Context, deltas iter.Seq2[model.Delta, error], 
 	if err := j.emitGenerationStart(ctx); err != nil {
 		return err
 	}
-	return j.rec.Emit(ctx, event.GenerationFinished{Reason: string(stop)})
+	return j.rec.Emit(ctx, event.GenerationFinished{Reason: string(stop), Answerability: answerability})
 }
 
 // modelFault returns the error of a model after which no other continued, with the text that may leave the process:

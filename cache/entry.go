@@ -38,16 +38,17 @@ type Search struct {
 
 // Entry is an answer with its dependencies.
 type Entry struct {
-	Run        event.RunID         `json:"run,omitempty"` // the run that made the answer
-	Question   string              `json:"question"`
-	Scope      Scope               `json:"scope"`
-	Analysis   event.QueryAnalyzed `json:"analysis"`
-	Pieces     []Piece             `json:"pieces"`
-	Sources    []event.Source      `json:"sources"` // may lack texts, which the index has
-	By         string              `json:"by"`      // the method that weighted the sources
-	Confidence float64             `json:"confidence"`
-	Abstained  bool                `json:"abstained,omitempty"` // the documents hold no answer
-	Created    time.Time           `json:"created"`
+	Run           event.RunID         `json:"run,omitempty"` // the run that made the answer
+	Question      string              `json:"question"`
+	Scope         Scope               `json:"scope"`
+	Analysis      event.QueryAnalyzed `json:"analysis"`
+	Pieces        []Piece             `json:"pieces"`
+	Sources       []event.Source      `json:"sources"` // may lack texts, which the index has
+	By            string              `json:"by"`      // the method that weighted the sources
+	Confidence    float64             `json:"confidence"`
+	Answerability float64             `json:"answerability,omitempty"` // 0: not known
+	Abstained     bool                `json:"abstained,omitempty"`     // the documents hold no answer
+	Created       time.Time           `json:"created"`
 	// [Cache.Put] sets Dependencies and adds the chunks to Searches, of which only the questions need to be given.
 	Dependencies []Dependency `json:"dependencies"`
 	Searches     []Search     `json:"searches"`

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/lang"
+	"github.com/sluice-rag/sluice/wire/ragevents"
 )
 
 // Outcome is the result of a run.
@@ -49,6 +50,10 @@ type AskResult struct {
 	Rounds    int                `json:"rounds,omitempty"`
 	Took      time.Duration      `json:"took_ns"` // from the first event of the run to the last
 	Scores    map[string]float64 `json:"scores"`  // by the key of the measure; only measures that apply
+	// Confidence is that of the ragevents protocol, in percent; 0 if the run failed. Right is whether the answer contains an expected
+	// one; nil if none is known.
+	Confidence int   `json:"confidence,omitempty"`
+	Right      *bool `json:"right,omitempty"`
 }
 
 // ModeReport holds the results of a set in one mode.
@@ -136,12 +141,14 @@ func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Ver
 		a.ranking(a.Ranked, judged)
 	}
 	a.answering(string(state.Text), q, answerable, refuses)
+	if evidence, ok := ragevents.EvidenceOf(state); ok {
+		a.Confidence = evidence.Confidence()
+	}
+	if holds, known := a.Scores["holds"]; known || q.Unanswerable {
+		a.Right = new(holds == 1)
+	}
 	if relevant(judged) > 0 && len(a.Cited) > 0 {
-		var right int
-		for _, doc := range a.Cited {
-			right += int(one(judged[doc] > 0))
-		}
-		a.Scores["citation_gold"] = share(right, len(a.Cited))
+		a.attribution(&out, judged)
 	}
 	if statements := Statements(state); len(statements) > 0 {
 		c, err := Citations(ctx, v, q.Text, statements)
@@ -151,6 +158,23 @@ func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Ver
 		a.Scores["citation_recall"], a.Scores["citation_precision"] = c.Recall, c.Precision
 	}
 	return a, nil
+}
+
+// attribution adds the measures of the cited documents and of the shares of the sources in an answer that cites some.
+func (a *AskResult) attribution(out *Outcome, judged map[string]int) {
+	right := 0
+	for _, doc := range a.Cited {
+		right += int(one(judged[doc] > 0))
+	}
+	a.Scores["citation_gold"], a.Scores["gold_cited"] = share(right, len(a.Cited)), share(right, relevant(judged))
+	gold, sum := 0.0, 0.0
+	for _, s := range out.State.Sources {
+		sum += s.Weight
+		gold += s.Weight * one(judged[out.Documents[s.Chunk]] > 0)
+	}
+	if sum > 0 {
+		a.Scores["weight_gold"] = gold / sum
+	}
 }
 
 func (q Question) groups(answerable bool) (out []string) {

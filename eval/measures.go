@@ -48,6 +48,8 @@ func Measures() []Measure {
 		{Key: "citation_recall", Name: "citation R", Kind: OfCitations, Leading: true},
 		{Key: "citation_precision", Name: "citation P", Kind: OfCitations, Leading: true},
 		{Key: "citation_gold", Name: "cites gold", Kind: OfCitations},
+		{Key: "gold_cited", Name: "gold cited", Kind: OfCitations},
+		{Key: "weight_gold", Name: "weight on gold", Kind: OfCitations},
 	}
 }
 

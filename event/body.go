@@ -87,6 +87,8 @@ type CacheChecked struct {
 	Query      string    `json:"original_query,omitempty"` // the question that was answered
 	CachedAt   time.Time `json:"cached_at,omitzero"`
 	Confidence float64   `json:"confidence,omitempty"` // of the cached answer
+	// Answerability is that of the cached answer, as in [GenerationFinished].
+	Answerability float64 `json:"answerability,omitempty"`
 }
 
 // CallID numbers the calls of a run, from 1, so that a result finds its start.
@@ -246,6 +248,8 @@ type Cited struct {
 // GenerationFinished follows the last token.
 type GenerationFinished struct {
 	Reason string `json:"reason"` // stop, length, filtered, incomplete, timeout, cancelled or error
+	// Answerability is the writer's estimate that the passages hold the answer, 0..1; 0: it has none.
+	Answerability float64 `json:"answerability,omitempty"`
 }
 
 // StopEnd is the reason of a [GenerationFinished] after a complete answer.

@@ -53,18 +53,20 @@ type State struct {
 	Rerank     *Reranked
 	Generation *GenerationStarted
 	Stop       string // the reason of GenerationFinished
-	Reasoning  []byte // reasoning of models so far
-	Text       []byte // the answer so far
-	Tokens     int    // token events so far
-	Citations  []Citation
-	Quoted     []Source // the sources cited so far, by number, each with the quote of its first citation
-	Check      *Verified
-	Sources    []Source // nil before Attributed
-	Settlement *Settled // nil if nothing was charged
-	Warnings   []Warned
-	Usage      []ModelUsed
-	Tools      []string // names of the tools used, in the order of first use
-	Iterations int      // the highest iteration so far
+	// Answerability is the writer's estimate that the passages hold the answer, 0..1; 0: it has none.
+	Answerability float64
+	Reasoning     []byte // reasoning of models so far
+	Text          []byte // the answer so far
+	Tokens        int    // token events so far
+	Citations     []Citation
+	Quoted        []Source // the sources cited so far, by number, each with the quote of its first citation
+	Check         *Verified
+	Sources       []Source // nil before Attributed
+	Settlement    *Settled // nil if nothing was charged
+	Warnings      []Warned
+	Usage         []ModelUsed
+	Tools         []string // names of the tools used, in the order of first use
+	Iterations    int      // the highest iteration so far
 }
 
 // Fold returns the state after the events.
@@ -113,7 +115,7 @@ func (s *State) applyStep(body Body) {
 	case QueryAnalyzed:
 		s.Analysis = &b
 	case CacheChecked:
-		s.Cache = &b
+		s.Cache, s.Answerability = &b, b.Answerability
 	case ToolCalled:
 		s.use(b.Tool)
 		s.Iterations = max(s.Iterations, b.Iteration)
@@ -145,7 +147,7 @@ func (s *State) applyStep(body Body) {
 		s.use(ToolGenerate)
 		s.Generation = &b
 	case GenerationFinished:
-		s.Stop = b.Reason
+		s.Stop, s.Answerability = b.Reason, b.Answerability
 	case Verified:
 		s.Check = &b
 	case Attributed:

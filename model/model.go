@@ -39,6 +39,8 @@ type Delta struct {
 	Cite      int        // number of the passage that supports the text since the last citation
 	Reasoning string     // reasoning, which is not part of the answer
 	Stop      StopReason // the last item, unless the answer ended with [StopEnd]
+	// Answerability is the model's estimate that the passages hold the answer, 0..1, in an item after the text. 0: none.
+	Answerability float64
 }
 
 // Generator writes answers.

@@ -19,16 +19,17 @@ import (
 
 type evalCmd struct {
 	config.Models
-	Dir     string   `arg:"" type:"existingdir" help:"Folder of one or several evaluation sets."`
-	What    []string `placeholder:"PART" help:"Part to measure: search, answers, claims or cache. Can be repeated. The default is search, or with --mode all other parts."`
-	Mode    []string `placeholder:"MODE" help:"Mode of the answers: direct or agentic. Can be repeated to compare both."`
-	TopK    int      `name:"top-k" default:"10" help:"Number of passages for the generator, 1 to 50."`
-	Half    string   `placeholder:"a|b" help:"Use one half of the questions of each set, split by a hash: tune on one half and test on the other."`
-	Queries string   `type:"existingfile" placeholder:"FILE" help:"Other questions about the documents of the set, in the format of queries.jsonl."`
-	Qrels   string   `type:"existingfile" placeholder:"FILE" help:"Relevance judgements of --queries, in the format of qrels.tsv."`
-	Against string   `type:"existingfile" placeholder:"FILE" help:"Output of an earlier eval --json, with which each mode is compared question by question."`
-	Plot    string   `type:"path" placeholder:"FILE" help:"Write a plot of the measures of answers with their intervals to an SVG file."`
-	JSON    bool     `name:"json" help:"Print JSON with the scores of each question."`
+	Dir         string   `arg:"" type:"existingdir" help:"Folder of one or several evaluation sets."`
+	What        []string `placeholder:"PART" help:"Part to measure: search, answers, claims or cache. Can be repeated. The default is search, or with --mode all other parts."`
+	Mode        []string `placeholder:"MODE" help:"Mode of the answers: direct or agentic. Can be repeated to compare both."`
+	TopK        int      `name:"top-k" default:"10" help:"Number of passages for the generator, 1 to 50."`
+	Half        string   `placeholder:"a|b" help:"Use one half of the questions of each set, split by a hash: tune on one half and test on the other."`
+	Queries     string   `type:"existingfile" placeholder:"FILE" help:"Other questions about the documents of the set, in the format of queries.jsonl."`
+	Qrels       string   `type:"existingfile" placeholder:"FILE" help:"Relevance judgements of --queries, in the format of qrels.tsv."`
+	Against     string   `type:"existingfile" placeholder:"FILE" help:"Output of an earlier eval --json, with which each mode is compared question by question."`
+	Plot        string   `type:"path" placeholder:"FILE" help:"Write a plot of the measures of answers with their intervals to an SVG file."`
+	Reliability string   `type:"path" placeholder:"FILE" help:"Write a diagram of the share of right answers by confidence, over all sets, to an SVG file."`
+	JSON        bool     `name:"json" help:"Print JSON with the scores of each question."`
 }
 
 // Help returns the long help text.
@@ -42,6 +43,8 @@ Search: each document is one passage. Every question that has a relevant documen
 
 Answers: documents are ingested and questions answered as by serve, in each mode, without the cache. The tables show measures of
 retrieval, answers and citations with their 95 % bootstrap intervals. The last table compares the modes.
+
+The table after them shows how many answers of each confidence contain an expected answer.
 
 Claims: how well the verification distinguishes evidence that supports a claim from evidence that does not.
 
@@ -59,6 +62,8 @@ type evaluation struct {
 	Compared    []eval.ModeComparison `json:"modes_compared,omitempty"`
 	Claims      []*eval.ClaimsReport  `json:"claims,omitempty"`
 	Cache       []*eval.CacheReport   `json:"cache,omitempty"`
+	// Calibration compares the confidence in the answers with the share of right ones, for each mode.
+	Calibration []*eval.CalibrationReport `json:"calibration,omitempty"`
 }
 
 // The parts of an evaluation.
@@ -88,8 +93,8 @@ func (c *evalCmd) Validate() error {
 		return errors.New("--top-k: must be 1 to 50")
 	case !c.wants(partAnswers) && len(c.Mode) > 0:
 		return errors.New("--mode: requires --what answers")
-	case !c.wants(partAnswers) && c.Plot+c.Against != "":
-		return errors.New("--plot and --against require --mode")
+	case !c.wants(partAnswers) && c.Plot+c.Against+c.Reliability != "":
+		return errors.New("--plot, --reliability and --against require --mode")
 	}
 	return nil
 }
@@ -154,22 +159,30 @@ func (c *evalCmd) Run(e *env) error {
 			}
 		}
 	}
-	if err := all.print(e, c.JSON); err != nil || c.Plot == "" {
+	all.calibrate()
+	if err := all.print(e, c.JSON); err != nil {
 		return err
 	}
-	return writePlot(c.Plot, all.Modes)
+	return errors.Join(
+		draw(c.Plot, func(w io.Writer) error { return eval.WritePlot(w, all.Modes...) }),
+		draw(c.Reliability, func(w io.Writer) error { return all.drawCalibration(w) }))
 }
 
-// checkPlot returns an error early if the file of the plot cannot be written.
+// checkPlot returns an error early if the file of a plot cannot be written.
 func (c *evalCmd) checkPlot() error {
-	if c.Plot == "" {
-		return nil
+	for _, path := range []string{c.Plot, c.Reliability} {
+		if path == "" {
+			continue
+		}
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // a picture, which anyone may see
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			return fmt.Errorf("draw plot: %w", err)
+		}
 	}
-	f, err := os.OpenFile(c.Plot, os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // a picture, which anyone may see
-	if err != nil {
-		return fmt.Errorf("draw plot: %w", err)
-	}
-	return f.Close()
+	return nil
 }
 
 // sets reads all sets, so that errors are found before the measurement starts.
@@ -248,6 +261,9 @@ func (v *evaluation) print(e *env, asJSON bool) error {
 	}
 	if len(v.Modes) > 0 {
 		parts = append(parts, func() error { return eval.WriteModes(e.Out, v.Modes...) })
+	}
+	if len(v.Calibration) > 0 {
+		parts = append(parts, func() error { return eval.WriteCalibration(e.Out, v.Calibration...) })
 	}
 	if len(v.Compared) > 0 {
 		parts = append(parts, func() error { return eval.WriteModeComparisons(e.Out, v.Compared...) })

@@ -3,7 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -112,12 +115,49 @@ func (v *evaluation) cache(e *env, set *eval.Set) error {
 	return nil
 }
 
-// writePlot writes a plot of the reports to a file.
-func writePlot(path string, reports []*eval.ModeReport) (err error) {
+// calibrate adds the calibration of each mode: that of each set, and that of all sets together if there are several.
+func (v *evaluation) calibrate() {
+	byMode := map[event.Mode][]*eval.ModeReport{}
+	for _, r := range v.Modes {
+		byMode[r.Mode] = append(byMode[r.Mode], r)
+	}
+	for _, mode := range slices.Sorted(maps.Keys(byMode)) {
+		reports := byMode[mode]
+		for _, r := range reports {
+			v.addCalibration(eval.Calibrate(r.Set+" "+string(mode), r))
+		}
+		if len(reports) > 1 {
+			v.addCalibration(eval.Calibrate("all "+string(mode), reports...))
+		}
+	}
+}
+
+func (v *evaluation) addCalibration(r *eval.CalibrationReport) {
+	if r != nil {
+		v.Calibration = append(v.Calibration, r)
+	}
+}
+
+// drawCalibration draws the last report: that of all sets, in the last mode.
+func (v *evaluation) drawCalibration(w io.Writer) error {
+	if len(v.Calibration) == 0 {
+		return errors.New("no question has an expected answer")
+	}
+	return eval.WriteReliability(w, v.Calibration[len(v.Calibration)-1])
+}
+
+// draw writes a plot to a file. An empty path writes nothing.
+func draw(path string, write func(io.Writer) error) (err error) {
+	if path == "" {
+		return nil
+	}
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("draw plot: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return eval.WritePlot(f, reports...)
+	if err := write(f); err != nil {
+		return fmt.Errorf("draw plot: %w", err)
+	}
+	return nil
 }

@@ -21,7 +21,7 @@ const NoAnswer = "The documents do not seem to hold an answer to this question."
 // checked between sentences.
 func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		chosen, err := m.selectAll(ctx, t)
+		chosen, answerability, err := m.selectAll(ctx, t)
 		if err != nil {
 			yield(model.Delta{}, err)
 			return
@@ -34,6 +34,9 @@ func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delt
 			if !c.stream(ctx, i == 0, yield) || !yield(model.Delta{Cite: t.Passages[c.passage].N}, nil) {
 				return
 			}
+		}
+		if answerability > 0 {
+			yield(model.Delta{Answerability: answerability}, nil)
 		}
 	}
 }
@@ -80,17 +83,19 @@ func streamWords(ctx context.Context, s string, first bool, yield func(model.Del
 // maxParts is the maximum number of sub-questions that are answered separately.
 const maxParts = 4
 
-// selectAll returns the sentences that answer each sub-question, without duplicates. Without sub-questions, or if one of them
-// has no answer, it returns the answer to the whole question.
-func (m *Model) selectAll(ctx context.Context, t model.Task) ([]*sentence, error) {
+// selectAll returns the sentences that answer each sub-question, without duplicates, and the lowest answerability of these. Without
+// sub-questions, or if one of them has no answer, it returns the answer to the whole question.
+func (m *Model) selectAll(ctx context.Context, t model.Task) ([]*sentence, float64, error) {
 	var chosen []*sentence
+	lowest := 1.0
 	for _, part := range t.SubQuestions[:min(len(t.SubQuestions), maxParts)] {
 		one := t
 		one.Question = part
-		more, err := m.selectSentences(ctx, one)
+		more, answerability, err := m.selectSentences(ctx, one)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
+		lowest = min(lowest, answerability)
 		for _, c := range more {
 			if !slices.ContainsFunc(chosen, func(o *sentence) bool { return o.passage == c.passage && o.at == c.at || o.text == c.text }) {
 				chosen = append(chosen, c)
@@ -98,28 +103,34 @@ func (m *Model) selectAll(ctx context.Context, t model.Task) ([]*sentence, error
 		}
 	}
 	if len(chosen) > 0 {
-		return chosen, nil
+		return chosen, lowest, nil
 	}
 	return m.selectSentences(ctx, t)
 }
 
-// selectSentences returns the sentences of the answer in order; none if there is no answer.
-func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence, error) {
+// selectSentences returns the sentences of the answer in order; none if there is no answer. It also returns the answerability of the
+// best sentence, or 0 if the question asks for no particular sentence.
+func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence, float64, error) {
 	if m.table == nil {
-		return nil, nil
+		return nil, 0, nil
 	}
 	q, all, readings, err := m.rankAll(ctx, t)
 	if err != nil || len(all) == 0 {
-		return nil, err
+		return nil, 0, err
 	}
-	trusted := q.open || m.opts.Patience <= 0 || q.signals(all[0], readings).answerability() >= q.minTrust()*m.opts.Patience
+	answerability := 0.0
+	if !q.open {
+		answerability = q.signals(all[0], readings).answerability()
+	}
+	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust()*m.opts.Patience
 	chosen := q.multiDocument(all[0], trusted, readings)
 	switch {
 	case chosen != nil:
 	case t.Summary:
+		answerability = 0
 		chosen = q.summarize(t, all, readings, m.opts.Sentences)
 	case !trusted:
-		return nil, nil
+		return nil, answerability, nil
 	default:
 		chosen = q.pick(all, readings, m.opts.Sentences)
 	}
@@ -130,7 +141,7 @@ func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence,
 		}
 		return a.at < b.at
 	})
-	return chosen, nil
+	return chosen, answerability, nil
 }
 
 // rankAll returns the quotable sentences, best first, and the passages.

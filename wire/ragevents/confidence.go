@@ -1,6 +1,7 @@
 package ragevents
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -16,6 +17,9 @@ type Evidence struct {
 	Relevance    float64 // best grade of a passage, 0..1
 	Contribution float64 // share of the answer that cited passages support, 0..1; 0: the answer does not rest on them
 	Verification float64 // share of the answer's claims that the verification supports, 0..1
+	// Answerability is the writer's estimate that the passages hold the answer, 0..1. [EvidenceOf] sets 0.5 if it has none.
+	Answerability float64
+	Lead          float64 // grade of the best cited passage minus that of the best passage that was read and not cited, 0..1
 }
 
 // The ranges of the confidence, in percent.
@@ -25,7 +29,7 @@ const (
 	unsupported  = 30
 	belowCited   = 40 // up to here: the answer does not rest on the passages found, or none were searched
 	moderate     = 65
-	contributing = 75 // from here on: the passages support the answer
+	contributing = 75 // from here on: the passages support the answer, which is probably right
 	highest      = 95
 )
 
@@ -35,8 +39,8 @@ const relevant = 0.4
 // Confidence returns the confidence in percent, from 10 to 95. It never falls if a field of the evidence rises while the others
 // stay the same; for Found and Relevance that is so if the documents were searched.
 //
-//	75 to 95  the passages found support the answer
-//	65 to 74  the answer rests on the passages in part
+//	75 to 95  the answer rests on the passages found: the percentage is the estimate of [Evidence.Probability]
+//	65 to 74  the answer rests on the passages, but may be wrong: the estimate is below 75 %
 //	30 to 40  the answer does not rest on the passages found, or the documents were not searched
 //	10 to 29  nothing relevant was found
 func (e Evidence) Confidence() int {
@@ -47,7 +51,7 @@ func (e Evidence) Confidence() int {
 	case e.Found == 0:
 		return lowest
 	case e.Contribution > 0:
-		p := unit(e.Contribution) * unit(e.Verification) * (1 + relevance) / 2
+		p := e.Probability()
 		if p < contributing/100.0 {
 			return scale(moderate, contributing-1, p/(contributing/100.0))
 		}
@@ -56,6 +60,14 @@ func (e Evidence) Confidence() int {
 		return scale(unsupported, belowCited, (relevance-relevant)/(1-relevant))
 	}
 	return scale(lowest, belowFound, relevance/relevant)
+}
+
+// Probability estimates how likely an answer that rests on passages is right, 0 to 1: a logistic regression, times the shares of the
+// answer that passages and the verification support. The weights are fitted to one half of the questions of six public sets in three
+// languages; docs/benchmarks.md shows how good the estimate is on the other half.
+func (e Evidence) Probability() float64 {
+	logit := 3.3*unit(e.Answerability) + 1.1*unit(e.Lead) - 1.6
+	return unit(e.Contribution) * unit(e.Verification) / (1 + math.Exp(-logit))
 }
 
 // scale returns the whole number at x, 0..1, between two others.
@@ -98,42 +110,68 @@ type assessment struct {
 // assessed reports whether a run has an answer to assess: one that was verified, or is from the cache.
 func assessed(s *event.State) bool { return s.Check != nil || s.Cached() }
 
-// assess returns the assessment of the answer of a run for which assessed is true.
-func assess(s *event.State) assessment {
+// EvidenceOf returns the evidence for the answer of a run. It returns false if there is no answer: the run failed, or has not been
+// verified yet.
+func EvidenceOf(s *event.State) (Evidence, bool) {
+	if !assessed(s) {
+		return Evidence{}, false
+	}
 	e := Evidence{Searched: s.Cached() || len(s.Searches)+len(s.Calls)+len(s.Sources) > 0, Found: len(retrieved(s)), Verification: s.Confidence()}
-	weight, cited, documents := 0.0, 0, map[corpus.DocumentID]bool{}
+	weight, best, other := 0.0, 0.0, 0.0
+	cited := citedSources(s)
 	for _, src := range s.Sources {
 		e.Relevance = max(e.Relevance, src.Score)
-		if src.Cited && len(s.Citations) > 0 {
-			cited++
-			weight += src.Weight
-			documents[src.Document] = true
+		if !src.Cited {
+			other = max(other, src.Score)
 		}
+	}
+	for _, src := range cited {
+		weight += src.Weight
+		best = max(best, src.Score)
 	}
 	for _, g := range s.Grades {
 		for _, d := range g.Grades {
 			e.Relevance = max(e.Relevance, d.Score)
 		}
 	}
+	if flagged := s.Check != nil && s.Check.Flagged; len(cited) == 0 || flagged {
+		return e, true
+	}
+	e.Contribution, e.Lead, e.Answerability = weight, best-other, cmp.Or(s.Answerability, 0.5)
+	if weight <= 0 {
+		e.Contribution = 1 // the shares are not known
+	}
+	return e, true
+}
+
+// citedSources returns the sources that the answer cites.
+func citedSources(s *event.State) (cited []*event.Source) {
+	for i := range s.Sources {
+		if s.Sources[i].Cited && len(s.Citations) > 0 {
+			cited = append(cited, &s.Sources[i])
+		}
+	}
+	return cited
+}
+
+// assess returns the assessment of the answer of a run for which assessed is true.
+func assess(s *event.State) assessment {
+	e, _ := EvidenceOf(s)
 	var reason Reason
 	switch {
 	case !e.Searched:
 		reason = NotSearched
 	case e.Found == 0:
 		reason = NothingFound
+	case e.Contribution > 0:
 	case s.Check != nil && s.Check.Flagged:
 		reason = NotSupported
-	case cited > 0:
-		e.Contribution = weight
-		if weight <= 0 {
-			e.Contribution = 1 // the shares are not known
-		}
 	case e.Relevance < relevant:
 		reason = NotRelevant
 	default:
 		reason = NoAnswer
 	}
-	return assessment{AnswerConfidence{Confidence: e.Confidence(), Reasoning: reasoning(s, &e, cited, len(documents), reason), SourcesFound: e.Found,
+	return assessment{AnswerConfidence{Confidence: e.Confidence(), Reasoning: reasoning(s, &e, reason), SourcesFound: e.Found,
 		SourcesContributed: reason == "", LLMAssessmentConfidence: scale(0, 100, unit(e.Verification))}, reason}
 }
 
@@ -169,8 +207,13 @@ func retrieved(s *event.State) map[corpus.ChunkID]event.Found {
 }
 
 // reasoning explains an assessment by counts.
-func reasoning(s *event.State, e *Evidence, cited, documents int, reason Reason) string {
+func reasoning(s *event.State, e *Evidence, reason Reason) string {
 	var b strings.Builder
+	passages, documents := citedSources(s), map[corpus.DocumentID]bool{}
+	for _, src := range passages {
+		documents[src.Document] = true
+	}
+	cited := len(passages)
 	switch {
 	case !e.Searched:
 		b.WriteString("The documents were not searched.")
@@ -181,7 +224,7 @@ func reasoning(s *event.State, e *Evidence, cited, documents int, reason Reason)
 	}
 	switch {
 	case cited > 0:
-		fmt.Fprintf(&b, " The answer cites %s of %s.", count(cited, "passage", "passages"), count(documents, "document", "documents"))
+		fmt.Fprintf(&b, " The answer cites %s of %s.", count(cited, "passage", "passages"), count(len(documents), "document", "documents"))
 	case e.Searched:
 		b.WriteString(" The answer cites none.")
 	}
@@ -193,6 +236,9 @@ func reasoning(s *event.State, e *Evidence, cited, documents int, reason Reason)
 		b.WriteString(".")
 	} else if s.Cached() && cited > 0 {
 		fmt.Fprintf(&b, " When it was written, its verification had a confidence of %d %%.", scale(0, 100, unit(e.Verification)))
+	}
+	if s.Answerability > 0 {
+		fmt.Fprintf(&b, " The writer estimates that they hold the answer with %d %%.", scale(0, 100, unit(s.Answerability)))
 	}
 	switch {
 	case reason == NotSupported:

@@ -19,14 +19,14 @@ func TestConfidenceIsMonotone(t *testing.T) {
 		return min(max(rng.Float64()*1.5-0.25, 0), 1)
 	}
 	for range 200_000 {
-		e := ragevents.Evidence{Searched: rng.IntN(9) > 0, Found: rng.IntN(4), Relevance: x(), Contribution: x(), Verification: x()}
+		e := ragevents.Evidence{Searched: rng.IntN(9) > 0, Found: rng.IntN(4), Relevance: x(), Contribution: x(), Verification: x(), Answerability: x(), Lead: x()}
 		c := e.Confidence()
 		inRange(t, e, c)
 		if !e.Searched {
 			continue
 		}
 		higher := e
-		switch rng.IntN(4) {
+		switch rng.IntN(6) {
 		case 0:
 			higher.Found += rng.IntN(4)
 		case 1:
@@ -35,6 +35,10 @@ func TestConfidenceIsMonotone(t *testing.T) {
 			higher.Contribution = max(e.Contribution, x())
 		case 3:
 			higher.Verification = max(e.Verification, x())
+		case 4:
+			higher.Answerability = max(e.Answerability, x())
+		case 5:
+			higher.Lead = max(e.Lead, x())
 		}
 		if d := higher.Confidence(); d < c {
 			t.Fatalf("%+v: %d, but %+v: %d", e, c, higher, d)
@@ -42,7 +46,7 @@ func TestConfidenceIsMonotone(t *testing.T) {
 	}
 	for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 2} {
 		for _, e := range []ragevents.Evidence{{Searched: true, Found: 1, Relevance: odd}, {Searched: true, Found: 1, Contribution: odd, Relevance: 1, Verification: 1},
-			{Searched: true, Found: 1, Contribution: 1, Relevance: 1, Verification: odd}} {
+			{Searched: true, Found: 1, Contribution: 1, Verification: 1, Answerability: odd, Lead: odd}, {Searched: true, Found: 1, Contribution: 1, Verification: odd, Answerability: 1}} {
 			if c := e.Confidence(); c < 10 || c > 95 {
 				t.Errorf("%+v: %d", e, c)
 			}
@@ -71,7 +75,7 @@ func TestConfidenceReachesRanges(t *testing.T) {
 	t.Parallel()
 	for want, e := range map[int]ragevents.Evidence{
 		10: {Searched: true}, 29: {Searched: true, Found: 9, Relevance: 0.3999}, 30: {}, 40: {Searched: true, Found: 1, Relevance: 1},
-		65: {Searched: true, Found: 1, Contribution: 0.01}, 95: {Searched: true, Found: 1, Relevance: 1, Contribution: 1, Verification: 1},
+		65: {Searched: true, Found: 1, Contribution: 0.01}, 94: {Searched: true, Found: 1, Contribution: 1, Verification: 1, Answerability: 1, Lead: 1},
 	} {
 		if got := e.Confidence(); got != want {
 			t.Errorf("%+v: got %d, want %d", e, got, want)

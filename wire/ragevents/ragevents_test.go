@@ -270,7 +270,7 @@ func settlement() event.Settled {
 func answeredBodies() []event.Body {
 	return append(searched(0.87),
 		event.Token{Text: "Tokens"}, event.Token{Text: ` "may"`}, event.Token{Text: " arrive <individually> or\nbatched."}, event.Cited{N: 1, Chunk: "c_1"},
-		event.Token{Text: " They append."}, event.Cited{N: 2, Chunk: "c_9"}, event.GenerationFinished{Reason: event.StopEnd},
+		event.Token{Text: " They append."}, event.Cited{N: 2, Chunk: "c_9"}, event.GenerationFinished{Reason: event.StopEnd, Answerability: 0.8},
 		event.Verified{Confidence: 0.75, By: "rules", Claims: []event.Claim{
 			{Text: "Tokens may arrive individually.", Verdict: event.Supported}, {Text: "They append.", Verdict: event.PartiallySupported}}},
 		sources(true))
@@ -291,7 +291,7 @@ func unsettled() []event.Event {
 
 func cached() []event.Event {
 	return logOf(started(), event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules"},
-		event.CacheChecked{Hit: true, Similarity: 0.97, Query: "How does a token arrive?", CachedAt: time.Date(2024, 12, 15, 10, 30, 0, 0, time.UTC), Confidence: 1},
+		event.CacheChecked{Hit: true, Similarity: 0.97, Query: "How does a token arrive?", CachedAt: time.Date(2024, 12, 15, 10, 30, 0, 0, time.UTC), Confidence: 1, Answerability: 0.9},
 		event.Token{Text: "One by one."}, event.Cited{N: 1, Chunk: "c_1"}, sources(true), settlement(), event.RunFinished{})
 }
 

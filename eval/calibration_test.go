@@ -1,0 +1,79 @@
+package eval_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/eval"
+)
+
+func answersOf(confidence, right, wrong int) (out []eval.AskResult) {
+	for i := range right + wrong {
+		out = append(out, eval.AskResult{Confidence: confidence, Right: new(i < right)})
+	}
+	return out
+}
+
+// TestCalibrate compares the report with values computed by hand.
+func TestCalibrate(t *testing.T) {
+	t.Parallel()
+	first := &eval.ModeReport{Results: append(answersOf(80, 6, 2), answersOf(82, 2, 0)...)}
+	second := &eval.ModeReport{Results: append(append(answersOf(20, 0, 5), answersOf(70, 3, 2)...), eval.AskResult{Confidence: 90}, eval.AskResult{Right: new(true)})}
+	got := eval.Calibrate("all", first, second)
+	var summary [][4]float64
+	for _, b := range got.Bins {
+		summary = append(summary, [4]float64{float64(b.From), float64(b.Answers), b.Confidence, b.Right})
+		if b.Low >= b.Right && b.Right > 0 || b.High <= b.Right && b.Right < 1 {
+			t.Errorf("%+v", b)
+		}
+	}
+	want := [][4]float64{{10, 5, 0.2, 0}, {70, 5, 0.7, 0.6}, {80, 10, 0.804, 0.8}}
+	if diff := cmp.Diff(want, summary, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-9 })); diff != "" || got.Answers != 20 {
+		t.Errorf("%d answers (-want +got):\n%s", got.Answers, diff)
+	}
+	if ece := (5*0.2 + 5*0.1 + 10*0.004) / 20; math.Abs(got.ECE-ece) > 1e-9 {
+		t.Errorf("ECE %v, want %v", got.ECE, ece)
+	}
+	// 11 right answers: 3 at 70, 6 at 80, 2 at 82. 9 wrong ones: 5 at 20, 2 at 70, 2 at 80.
+	if auc := (3*(5+1) + 6*(7+1) + 2*9) / 99.0; math.Abs(got.AUC-auc) > 1e-9 {
+		t.Errorf("AUC %v, want %v", got.AUC, auc)
+	}
+	if eval.Calibrate("none", &eval.ModeReport{Results: []eval.AskResult{{Confidence: 90}}}) != nil {
+		t.Error("a report without known answers")
+	}
+}
+
+// TestWriteReliability checks that the diagram is well-formed and has a point for each range, and the table a line.
+func TestWriteReliability(t *testing.T) {
+	t.Parallel()
+	r := eval.Calibrate("a <set>", &eval.ModeReport{Results: append(answersOf(80, 6, 2), answersOf(20, 0, 5)...)})
+	var svg, table bytes.Buffer
+	if err := eval.WriteReliability(&svg, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := eval.WriteCalibration(&table, r); err != nil {
+		t.Fatal(err)
+	}
+	points := 0
+	for dec := xml.NewDecoder(bytes.NewReader(svg.Bytes())); ; {
+		token, err := dec.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "circle" {
+			points++
+		}
+	}
+	if points != 2 || strings.Count(table.String(), "\n") != 3 || !strings.Contains(table.String(), "75.0 %") {
+		t.Errorf("%d points\n%s", points, &table)
+	}
+}
