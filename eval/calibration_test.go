@@ -2,6 +2,7 @@ package eval_test
 
 import (
 	"bytes"
+	"errors"
 	"encoding/xml"
 	"io"
 	"math"
@@ -63,7 +64,7 @@ func TestWriteReliability(t *testing.T) {
 	points := 0
 	for dec := xml.NewDecoder(bytes.NewReader(svg.Bytes())); ; {
 		token, err := dec.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
