@@ -2,8 +2,8 @@ package eval_test
 
 import (
 	"bytes"
-	"errors"
 	"encoding/xml"
+	"errors"
 	"io"
 	"math"
 	"strings"
