@@ -39,15 +39,12 @@ const typeUsage = "query_usage"
 // Authorize holds the most that a run may cost, before its first event is written. A free run needs no hold. Errors: [fault.Payment] if the balance
 // is too low.
 func (b *Billing) Authorize(ctx context.Context, start event.RunStarted) error {
-	if start.Account == "" {
-		return nil
-	}
-	if !ValidAccount(start.Account) {
-		return fault.New(fault.Payment, "the account of the key cannot pay")
-	}
 	most := b.o.Prices.Most(start.Writer.Model, start.Writer.OwnKey, b.o.Limits)
-	if most == 0 {
+	switch {
+	case start.Account == "" || most == 0:
 		return nil
+	case !ValidAccount(start.Account):
+		return fault.New(fault.Payment, "the account of the key cannot pay")
 	}
 	err := b.runs.Hold(context.WithoutCancel(ctx), start.Run, start.Account, most, b.o.Now())
 	if errors.Is(err, ErrInsufficient) {

@@ -1,0 +1,51 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(data, "tenants", "acme"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args      string
+		status    int
+		out, errs string // parts
+	}{
+		{"credit ann 12.50 --id a --note salary", 0, "a: the balance of ann is 12.50", ""},
+		{"credit ann 12.50 --id a", 0, "a: the balance of ann is 12.50", ""},
+		{"credit ann 13 --id a", 1, "", "the transfer exists already"},
+		{"credit ann 0.0000001", 1, "", "amount must have at most 6 decimals"},
+		{"credit ann -1", 2, "", "unknown flag -1"},
+		{"credit platform 0", 1, "", "the amount must be above 0"},
+		{"transfer ann bob 0.000001", 0, "the balance of bob is 0.000001", ""},
+		{"transfer bob ann 1", 1, "", "the balance is too low"},
+		{"transfer issuer ann 1", 1, "", "sluice ledger credit"},
+		{"transfer ann issuer 0.50 --note back", 0, "the balance of issuer is -12.00", ""},
+		{"show", 0, "11.999999  0.00  11.999999 ann\n", ""},
+		{"show ann", 0, "balance 11.999999, held 0.00", ""},
+		{"show ann --limit 1", 0, "back", ""},
+		{"show nobody", 1, "", "no such account"},
+		{"verify", 0, "3 accounts, 3 transfers, 6 entries: 0 problems\n", ""},
+		{"export", 0, ",credit,ann,12.50,0.00,12.50,,salary\n", ""},
+		{"export --format json", 0, `"account":"ann","amount":"12.50","held":"0.00","balance":"12.50","note":"salary"}`, ""},
+		{"credit ann 1 --tenant acme", 0, "the balance of ann is 1.00", ""},
+		{"show --tenant acme", 0, "1.00  0.00       1.00 ann\n", ""},
+		{"show --tenant other", 1, "", "open ledger"},
+		{"show --tenant ../x", 1, "", "tenant"},
+	} {
+		status, out, errs := run(t, append(append([]string{"ledger"}, strings.Fields(c.args)...), "--data", data)...)
+		if status != c.status || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) {
+			t.Errorf("%s: status %d\n%s%s", c.args, status, out, errs)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(data, "tenants", "other")); err == nil {
+		t.Error("a mistyped tenant was created")
+	}
+}
