@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -56,7 +57,9 @@ func (m DublinCore) Or(other DublinCore) DublinCore {
 // Metadata returns what is known of the document: what a user set, and otherwise what the document states.
 func (d Document) Metadata() DublinCore { return d.Given.Or(d.Meta) }
 
-// ValidAccount reports whether name may be the name of an account: 1 to 128 ASCII letters, digits and the characters -_.@:
-func ValidAccount(name string) bool {
-	return name != "" && len(name) <= MaxAccount && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@:") == ""
-}
+// accountRE is the form of the accounts of keys in package auth.
+var accountRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]*$`)
+
+// ValidAccount reports whether name may be the name of an account: 1 to 128 ASCII letters, digits and the characters . _ @ + - of which
+// the first is a letter or digit.
+func ValidAccount(name string) bool { return len(name) <= MaxAccount && accountRE.MatchString(name) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
@@ -127,5 +128,39 @@ func TestShortenedSourceIsMarked(t *testing.T) {
 	got := forge.AnswerOf(log).Sources
 	if !got[0].Truncated || len(got[0].Text) > 1500 || got[1].Truncated {
 		t.Errorf("%v of %d bytes, %v", got[0].Truncated, len(got[0].Text), got[1].Truncated)
+	}
+}
+
+// TestSourcesHaveMetadata checks that sources show the metadata of their documents, unless the event would become too long.
+func TestSourcesHaveMetadata(t *testing.T) {
+	t.Parallel()
+	sources := func(n int, meta *corpus.DublinCore) string {
+		all := make([]event.Source, n)
+		for i := range all {
+			all[i] = event.Source{N: i + 1, Chunk: "c", Document: "d", Title: "T", Text: strings.Repeat("word ", 100), Cited: true, Meta: meta}
+		}
+		var log []event.Event
+		for _, b := range []event.Body{event.RunStarted{Run: "run_1"}, event.QueryAnalyzed{}, event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "x"},
+			event.Cited{N: 1, Chunk: "c"}, event.GenerationFinished{Reason: "stop"}, event.Verified{}, event.Attributed{Sources: all}} {
+			log = append(log, event.Event{Seq: event.Seq(len(log) + 1), Body: b})
+		}
+		for _, f := range (forge.Protocol{}).New().Project(nil, log) {
+			if f.Event == "sources" {
+				return string(f.Data)
+			}
+		}
+		return ""
+	}
+	if got := sources(1, &corpus.DublinCore{Creator: "Ada Brook", Date: "2021"}); !strings.Contains(got, `"dublin_core":{"dc_creator":"Ada Brook","dc_date":"2021"}`) {
+		t.Error(got)
+	}
+	for _, meta := range []*corpus.DublinCore{nil, {}} {
+		if got := sources(1, meta); got == "" || strings.Contains(got, "dublin_core") {
+			t.Error(got)
+		}
+	}
+	long := strings.Repeat("é", 1000)
+	if got := sources(50, &corpus.DublinCore{Title: long, Creator: long, Description: long, Rights: long}); strings.Contains(got, "dublin_core") || len(got) > 16<<10 {
+		t.Errorf("%d bytes: %.2000s", len(got), got)
 	}
 }

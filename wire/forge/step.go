@@ -158,6 +158,10 @@ func verification(b event.Verified, limit int) Verification {
 // sources returns the sources with at most limit bytes of each text, heading and title.
 func sources(in []event.Source, limit int) []Source {
 	out := []Source{}
+	metaLimit := maxReason
+	if limit < maxReason {
+		metaLimit = 0 // the text of a passage matters more than its metadata
+	}
 	for _, s := range in {
 		pages := s.Pages
 		if pages == nil {
@@ -174,7 +178,7 @@ func sources(in []event.Source, limit int) []Source {
 		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: clip(s.Text, limit), Truncated: len(s.Text) > limit, Level: level.String(),
 			Score: round(s.Score), PageNumbers: pages, Heading: clip(s.Heading, limit), Title: clip(s.Title, limit),
 			File: clip(cmp.Or(s.File, s.Name), min(limit, maxReason)), Quote: clip(s.CitedText(), limit), Weight: round(s.Weight), Cited: s.Cited,
-			Path: path, DublinCore: wire.DublinCoreOf(s.Meta, min(limit, maxReason))})
+			Path: path, DublinCore: wire.DublinCoreOf(s.Meta, metaLimit)})
 	}
 	return out
 }

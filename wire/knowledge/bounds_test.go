@@ -44,7 +44,8 @@ func huge(piece string, pieces, calls, sources int) []event.Event {
 		}
 		if i < sources {
 			bodies = append(bodies, event.Cited{N: i + 1, Chunk: corpus.ChunkID(fmt.Sprint("c", i)), Source: &event.Source{N: i + 1, Document: corpus.DocumentID(fmt.Sprint("d", i)),
-				Name: long, Title: long, Heading: long, Text: long, Score: 0.5}})
+				Name: long, Title: long, Heading: long, Text: long, Score: 0.5,
+				Meta: &corpus.DublinCore{Title: long, Creator: long, Description: long, Rights: long}}})
 		}
 	}
 	return logOf(append(bodies, event.Token{Text: long}, event.RunFailed{Code: fault.Model, Message: long})...)

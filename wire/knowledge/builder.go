@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
@@ -286,7 +284,9 @@ func (d *builder) shortened(a Annotation) Annotation {
 	limit := snippetLimits[d.snippetLevel]
 	whole := a.Snippet
 	a.Snippet, a.Quote = clip(a.Snippet, max(limit, 1)), clip(a.Quote, max(limit, 1))
-	a.DublinCore = wire.DublinCoreOf((*corpus.DublinCore)(a.DublinCore), limit)
+	if d.snippetLevel > 0 {
+		a.DublinCore = nil // the snippets matter more
+	}
 	if limit == 0 {
 		a.Snippet, a.Quote, a.Path, a.Heading, a.Filename = "", "", "", "", short(a.Filename, maxBrief)
 	}
