@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"time"
 
+	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/ledger"
 	ledgerdb "github.com/sluice-rag/sluice/ledger/sqlite"
@@ -32,8 +35,33 @@ func (a *App) openLedger(ctx context.Context, o *engine.Options) error {
 	if err != nil {
 		return fmt.Errorf("%w; sluice ledger verify shows all problems", err)
 	}
-	o.Billing = ledger.NewBilling(a.ledger, billing)
+	o.Billing = ledger.NewBilling(reservedRuns{a.ledger, a.reserve}, billing)
 	return nil
+}
+
+// reservedRuns lets the charges and voids of runs in progress use the disk reserve, as their last events may. A hold may not: it begins new work.
+type reservedRuns struct {
+	ledger.Runs
+	space *reserve.File
+}
+
+// Post implements [ledger.Runs].
+func (r reservedRuns) Post(ctx context.Context, c ledger.Charge) (s event.Settled, err error) {
+	err = r.space.Use(func() (err error) {
+		s, err = r.Runs.Post(ctx, c)
+		return err
+	})
+	return s, err
+}
+
+// Void implements [ledger.Runs].
+func (r reservedRuns) Void(ctx context.Context, run event.RunID, at time.Time) error {
+	return r.space.Use(func() error { return r.Runs.Void(ctx, run, at) })
+}
+
+// Refund implements [ledger.Runs].
+func (r reservedRuns) Refund(ctx context.Context, run event.RunID, at time.Time) error {
+	return r.space.Use(func() error { return r.Runs.Refund(ctx, run, at) })
 }
 
 func billingOptions(cfg config.Config) (ledger.Options, error) {

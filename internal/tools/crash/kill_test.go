@@ -20,7 +20,8 @@ func TestKills(t *testing.T) {
 	model := modeltest.NewOpenAI(t, modeltest.Script{Tokens: []string{"Ada ", "Brook ", "is ", "the ", "harbour ", "master ", "and ", "the ", "ferry ",
 		"leaves ", "at ", "nine ", "⟦1⟧", "."}, Every: 4 * time.Millisecond})
 	addr, data := freeAddr(t), filepath.Join(t.TempDir(), "data")
-	args := []string{"--docs", "../../../docs/concepts.md", "--model-url", model.URL, "--judge", "none"}
+	args := []string{"--docs", "../../../docs/concepts.md", "--model-url", model.URL, "--judge", "none", "--price", "default base=0.01 second=0.001"}
+	fund(t, data)
 	c := newClient(t, addr)
 	p := start(t, addr, data, args...)
 	if _, err := p.ready(patience); err != nil {
@@ -54,6 +55,7 @@ func TestKills(t *testing.T) {
 	if err := p.stop(); err != nil {
 		w.unexplained("the server's end: %v\n%s", err, p.output())
 	}
+	w.verifyLedger(t, data)
 }
 
 // work is the load during the kills.
