@@ -80,6 +80,9 @@ func (f *Front) dispatch(w http.ResponseWriter, r *http.Request) {
 	}
 	h, release, err := f.tenants.Acquire(r.Context(), id.Tenant)
 	if err != nil {
+		if r.Context().Err() != nil {
+			return // nobody reads a reply
+		}
 		f.main.setDeadlines(w)
 		f.main.defaultHandler().forPath(r).replyError(w, err)
 		return

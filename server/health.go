@@ -34,7 +34,7 @@ type Health struct {
 }
 
 func (s *Server) health() Health {
-	h := Health{Status: PartOK, Version: s.o.Version, Live: s.engine.Live(), Instance: s.instance}
+	h := Health{Status: PartOK, Version: s.o.Version, Live: s.o.Live(), Instance: s.instance}
 	if s.draining.Load() {
 		h.Status = "draining"
 	}

@@ -45,6 +45,8 @@ type Options struct {
 	// Progress returns the progress of the start. /readyz shows it, with status 503. The start is over if Progress or its
 	// result is nil.
 	Progress func(ctx context.Context) *Progress
+	// Live returns the number of live runs that the health checks show; default: those of the engine.
+	Live func() int
 	// Accept is called before each question. Its error is the reply. May be nil.
 	Accept func(ctx context.Context, collection string) error
 	// OwnModel returns a context in which a question is answered by a model of the provider, openai or anthropic, that the caller's key
@@ -80,6 +82,9 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	}
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
+	}
+	if o.Live == nil {
+		o.Live = e.Live
 	}
 	if len(o.Protocols) == 0 {
 		return nil, errors.New("make server: no protocol")

@@ -63,6 +63,7 @@ type App struct {
 	Registry *prometheus.Registry
 	Failures *ingest.FailureStore // documents that are not parsed again
 	Instance string               // of the server, in its health check; empty: random
+	Live     func() int           // live runs in the health check; nil: those of Engine
 	Now      func() time.Time     // of the health checks
 	logger   *slog.Logger
 	metrics  prometheus.Registerer // Registry; its series get the label tenant
@@ -201,7 +202,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 	return server.New(a.Engine, server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
 		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
-		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), accounts.Routes(a.ledger)), Parts: a.parts, Progress: a.progress, Accept: a.accept,
+		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), accounts.Routes(a.ledger)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept,
 		OwnModel: func(ctx context.Context, provider, key, name string) (context.Context, error) {
 			return a.Models.ownModel(ctx, a.Config.Models, provider, key, name)
 		}})

@@ -73,6 +73,7 @@ func OpenTenants(ctx context.Context, s *Shared, version, instance string) (*Ten
 	a.Instance = instance
 	t := &Tenants{Default: a, shared: s, version: version, room: semaphore.NewWeighted(int64(s.Config.Tenants.MaxOpenTenants)), logger: s.logger, open: map[string]*tenant{},
 		registry: prometheus.NewRegistry(), stop: func() {}}
+	a.Live = t.live
 	a.StartReembedding()
 	if err := a.OpenFiles(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -233,6 +234,9 @@ func (t *Tenants) addWaiting(n int) {
 // evict begins to close the least recently used of the idle tenants, as many as wait for room. The caller holds mu.
 func (t *Tenants) evict() {
 	need := t.waiting
+	if need == 0 {
+		return
+	}
 	for _, e := range t.open {
 		if e.leaving {
 			need--
@@ -269,7 +273,7 @@ func (t *Tenants) openApp(ctx context.Context, e *tenant) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(unfinishedPath(a), nil, 0o600); err != nil {
+	if err := a.reserve.Use(func() error { return os.WriteFile(unfinishedPath(a), nil, 0o600) }); err != nil {
 		return errors.Join(err, a.Close())
 	}
 	a.StartReembedding()
@@ -389,6 +393,14 @@ func (t *Tenants) apps() map[string]*App {
 		}
 	}
 	return out
+}
+
+// live returns the number of live runs of all tenants.
+func (t *Tenants) live() (n int) {
+	for _, a := range t.apps() {
+		n += a.Engine.Live()
+	}
+	return n
 }
 
 // Metrics implements [server.Tenants].

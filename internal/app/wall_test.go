@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -13,12 +14,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
 // attack is a request with an id of another tenant in one place.
@@ -273,6 +277,57 @@ func (a attack) shape(w *httptest.ResponseRecorder, id string) []string {
 		}
 	}
 	return out
+}
+
+// TestLiveRunOfTenant checks that a tenant with a live run and without readers stays open, and that strangers cannot use the run.
+func TestLiveRunOfTenant(t *testing.T) {
+	t.Parallel()
+	silent := modeltest.NewOpenAI(t, modeltest.Script{Wait: time.Hour})
+	c := openTenants(t, t.TempDir(), func(c *config.Config) {
+		c.Models.Model, c.Models.ModelURL, c.Models.ModelName = []string{"openai"}, []string{silent.URL}, []string{"test-model"}
+		c.Runs.Grace, c.Runs.Deadline, c.Tenants.MaxOpenTenants = config.Never, time.Hour, 2
+	})
+	c.upload("acme", "f", victimText)
+	reading, leave := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }() // the stream is aborted
+		r := httptest.NewRequest("POST", "/api/query/stream", strings.NewReader(`{"query":"Who keeps Farland?","collection":"files"}`)).WithContext(
+			auth.With(reading, auth.Identity{Tenant: "acme", Account: "ada", Key: "k1", Scopes: auth.Local().Scopes}))
+		r.Header.Set("Content-Type", "application/json")
+		c.handler.ServeHTTP(httptest.NewRecorder(), r)
+	}()
+	var run string
+	for run == "" {
+		if runs := c.reply(http.StatusOK, "acme", "GET", "/api/runs", "")["runs"].([]any); len(runs) > 0 {
+			run = runs[0].(map[string]any)["run_id"].(string)
+		}
+	}
+	leave()
+	<-done
+	status := func() any { return c.reply(http.StatusOK, "acme", "GET", "/api/runs/"+run, "")["status"] }
+	never := run[:len(run)-3] + "000"
+	for _, stranger := range []string{"beta", "gamma", "delta"} { // each takes the place of the one before
+		for _, a := range attacks {
+			if a.kind != "run" || a.found {
+				continue
+			}
+			if diff := cmp.Diff(a.shape(a.send(c, stranger, never), never), a.shape(a.send(c, stranger, run), run)); diff != "" {
+				t.Errorf("%s with a live run: the reply differs from that to an id that never was:\n%s", a.route, diff)
+			}
+		}
+	}
+	if s := status(); s != "running" {
+		t.Errorf("the run is %v", s)
+	}
+	if live := c.reply(http.StatusOK, "beta", "GET", "/healthz", "")["live_runs"]; live != 1.0 {
+		t.Errorf("%v live runs", live)
+	}
+	c.reply(http.StatusAccepted, "acme", "POST", "/runs/"+run+"/cancel", "")
+	if stream := c.request("acme", "GET", "/runs/"+run+"/stream", "").Body.String(); !strings.Contains(stream, "CANCELLED") {
+		t.Errorf("the stream after the end: %s", stream)
+	}
 }
 
 // TestTenantsShareNoAnswers asks the same questions in two tenants with the same documents, at the same time and one after the other.
