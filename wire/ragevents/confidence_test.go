@@ -1,12 +1,17 @@
 package ragevents_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
+	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/wire/ragevents"
 )
 
@@ -110,6 +115,31 @@ func TestContributionOfRandomRuns(t *testing.T) {
 		}
 		if tx := got.transaction; tx != nil && s.Settlement == nil && (tx.PlatformFee != 0 || tx.TransactionID != nil || tx.BalanceBefore != nil) {
 			t.Fatalf("%+v without a settlement", tx)
+		}
+	}
+}
+
+// TestPortionsAreThoseOfTheLedger checks that the shares shown before the settlement are those that the ledger pays.
+func TestPortionsAreThoseOfTheLedger(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(11, 12))
+	for range 2000 {
+		var sources []event.Source
+		for i := range 1 + rng.IntN(12) {
+			sources = append(sources, event.Source{N: i + 1, Document: corpus.DocumentID(fmt.Sprint(rng.IntN(8))), Weight: float64(rng.IntN(7)) / float64(1+rng.IntN(9))})
+		}
+		got, err := chunks(logOf(started(), event.QueryAnalyzed{}, event.CacheChecked{Hit: true}, event.Cited{N: 1}, event.Attributed{Sources: sources}, event.RunFinished{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]ragevents.Decimal{}
+		for _, share := range ledger.Settle(1000, 60, "asker", sources).Shares {
+			if share.Portion > 0 {
+				want[string(share.Document)] = ragevents.Decimal(share.Portion)
+			}
+		}
+		if diff := cmp.Diff(want, got.attention.BySource); diff != "" {
+			t.Fatalf("%+v (-ledger +shown):\n%s", sources, diff)
 		}
 	}
 }

@@ -15,6 +15,9 @@ const maxURL = 200
 // maxSources limits the number of documents in events-sources-data: those with the largest portions.
 const maxSources = 25
 
+// maxWeight limits the weight of a source, so that sums are finite. Weights of runs are at most 1.
+const maxWeight = 1e9
+
 // owner is the account of whoever runs the server, to whom the documents without a contributor belong.
 const owner = "owner"
 
@@ -31,9 +34,10 @@ type document struct {
 	cited       bool
 }
 
-// documentsOf groups sources by document, the largest portion first. The portions sum to 1, or all are 0.
+// documentsOf groups sources by document, the largest portion first. The portions sum to 1, or all are 0. They are those that the
+// ledger pays, which divides ties in the order of the first source with a weight.
 func documentsOf(sources []event.Source) []*document {
-	var docs []*document
+	var docs, weighted []*document
 	byID, urls := map[corpus.DocumentID]*document{}, map[string]bool{}
 	for _, s := range sources {
 		d := byID[s.Document]
@@ -48,10 +52,13 @@ func documentsOf(sources []event.Source) []*document {
 		d.passages = append(d.passages, s)
 		d.cited = d.cited || s.Cited
 		if s.Weight > 0 && !math.IsInf(s.Weight, 1) {
-			d.weight += s.Weight
+			if d.weight == 0 {
+				weighted = append(weighted, d)
+			}
+			d.weight += min(s.Weight, maxWeight)
 		}
 	}
-	divide(docs)
+	divide(weighted)
 	slices.SortStableFunc(docs, func(a, b *document) int { return cmp.Compare(b.portion, a.portion) })
 	return docs
 }
@@ -62,9 +69,6 @@ func divide(docs []*document) {
 	sum, given := 0.0, Decimal(0)
 	for _, d := range docs {
 		sum += d.weight
-	}
-	if sum == 0 || math.IsInf(sum, 1) {
-		return
 	}
 	rest := func(d *document) float64 { return d.weight/sum*decimalUnit - float64(d.portion) }
 	for _, d := range docs {
