@@ -23,7 +23,7 @@ func TestConfidenceIsMonotone(t *testing.T) {
 	x := func() float64 { // the ends are as likely as the inside
 		return min(max(rng.Float64()*1.5-0.25, 0), 1)
 	}
-	for range 200_000 {
+	for range 30_000 {
 		e := ragevents.Evidence{Searched: rng.IntN(9) > 0, Found: rng.IntN(4), Relevance: x(), Contribution: x(), Verification: x(), Answerability: x(), Lead: x()}
 		c := e.Confidence()
 		inRange(t, e, c)
@@ -123,7 +123,7 @@ func TestContributionOfRandomRuns(t *testing.T) {
 func TestPortionsAreThoseOfTheLedger(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(11, 12))
-	for range 2000 {
+	for range 300 {
 		var sources []event.Source
 		for i := range 1 + rng.IntN(12) {
 			sources = append(sources, event.Source{N: i + 1, Document: corpus.DocumentID(fmt.Sprint(rng.IntN(8))), Weight: float64(rng.IntN(7)) / float64(1+rng.IntN(9))})
