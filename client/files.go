@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // File is an uploaded file.
@@ -32,6 +34,9 @@ type File struct {
 	ProcessingError string          `json:"processing_error_message,omitempty"`
 	URL             string          `json:"url,omitempty"` // where it was fetched
 	Metadata        json.RawMessage `json:"metadata"`
+	// DublinCore is what users set and, in the reply about a single indexed file, what the file states otherwise.
+	DublinCore  *wire.DublinCore `json:"dublin_core,omitempty"`
+	Contributor string           `json:"contributor,omitempty"` // account that earns a share of the answers that use the file
 }
 
 // FileList is a page of files.
@@ -57,26 +62,28 @@ type Document struct {
 	TaskID          string `json:"task_id"`
 	ProcessingError string `json:"processing_error_message,omitempty"`
 
-	CreatedAt      string          `json:"created_at"` // UTC, ISO 8601 with microseconds and without a time zone
-	UpdatedAt      string          `json:"updated_at"`
-	MD5Sum         string          `json:"md5sum"`
-	MimeType       string          `json:"mime_type"`
-	Title          string          `json:"title"`
-	Author         string          `json:"author"`
-	Owner          string          `json:"owner"`
-	URL            string          `json:"url"`
-	ReadProgress   float64         `json:"read_progress"`
-	LastReadAt     string          `json:"last_read_at,omitempty"`
-	Bookmarks      []int           `json:"bookmarks"`
-	Highlights     []string        `json:"highlights"`
-	Notes          []string        `json:"notes"`
-	RelatedDocs    []string        `json:"related_docs"`
-	Permissions    []string        `json:"permissions"`
-	VectorStoreIDs []string        `json:"vector_store_ids"`
-	IsFavorite     bool            `json:"is_favorite"`
-	IsDelete       bool            `json:"is_delete"`
-	Metadata       json.RawMessage `json:"metadata"`
-	Content        *Content        `json:"content,omitempty"` // nil until the file is indexed
+	CreatedAt      string           `json:"created_at"` // UTC, ISO 8601 with microseconds and without a time zone
+	UpdatedAt      string           `json:"updated_at"`
+	MD5Sum         string           `json:"md5sum"`
+	MimeType       string           `json:"mime_type"`
+	Title          string           `json:"title"`
+	Author         string           `json:"author"`
+	Owner          string           `json:"owner"`
+	URL            string           `json:"url"`
+	ReadProgress   float64          `json:"read_progress"`
+	LastReadAt     string           `json:"last_read_at,omitempty"`
+	Bookmarks      []int            `json:"bookmarks"`
+	Highlights     []string         `json:"highlights"`
+	Notes          []string         `json:"notes"`
+	RelatedDocs    []string         `json:"related_docs"`
+	Permissions    []string         `json:"permissions"`
+	VectorStoreIDs []string         `json:"vector_store_ids"`
+	IsFavorite     bool             `json:"is_favorite"`
+	IsDelete       bool             `json:"is_delete"`
+	Metadata       json.RawMessage  `json:"metadata"`
+	DublinCore     *wire.DublinCore `json:"dublin_core,omitempty"` // what users set and, where that is empty, what the file states
+	Contributor    string           `json:"contributor,omitempty"`
+	Content        *Content         `json:"content,omitempty"` // nil until the file is indexed
 }
 
 // Content is the text of a document in segments. The index of a citation is the index of a segment.
@@ -121,18 +128,20 @@ type SegmentMetadata struct {
 
 // DocumentUpdate sets fields of a file. Fields that are left out do not change.
 type DocumentUpdate struct {
-	Title          *string         `json:"title,omitempty"`
-	Author         *string         `json:"author,omitempty"`
-	Owner          *string         `json:"owner,omitempty"`
-	ReadProgress   *float64        `json:"read_progress,omitempty"`
-	Bookmarks      []int           `json:"bookmarks,omitempty"`
-	Highlights     []string        `json:"highlights,omitempty"`
-	Notes          []string        `json:"notes,omitempty"`
-	RelatedDocs    []string        `json:"related_docs,omitempty"`
-	Permissions    []string        `json:"permissions,omitempty"`
-	IsFavorite     *bool           `json:"is_favorite,omitempty"`
-	Metadata       json.RawMessage `json:"metadata,omitempty"`         // an object; it replaces the previous one
-	VectorStoreIDs []string        `json:"vector_store_ids,omitempty"` // the vector stores that the file is to belong to
+	Title          *string          `json:"title,omitempty"`
+	Author         *string          `json:"author,omitempty"`
+	Owner          *string          `json:"owner,omitempty"`
+	ReadProgress   *float64         `json:"read_progress,omitempty"`
+	Bookmarks      []int            `json:"bookmarks,omitempty"`
+	Highlights     []string         `json:"highlights,omitempty"`
+	Notes          []string         `json:"notes,omitempty"`
+	RelatedDocs    []string         `json:"related_docs,omitempty"`
+	Permissions    []string         `json:"permissions,omitempty"`
+	IsFavorite     *bool            `json:"is_favorite,omitempty"`
+	Metadata       json.RawMessage  `json:"metadata,omitempty"`         // an object; it replaces the previous one
+	VectorStoreIDs []string         `json:"vector_store_ids,omitempty"` // the vector stores that the file is to belong to
+	DublinCore     *wire.DublinCore `json:"dublin_core,omitempty"`      // takes precedence over what the file states; it replaces what was set before
+	Contributor    *string          `json:"contributor,omitempty"`      // only the present contributor and administrators can change it
 }
 
 // Pages are pages of a document's text.
@@ -152,12 +161,14 @@ type Page struct {
 
 // UploadOptions configures an upload. The zero value works.
 type UploadOptions struct {
-	ID         string          // id of the file; empty: chosen by the server
-	Purpose    string          // empty: general
-	MediaType  string          // empty: detected by the server
-	MD5        string          // expected MD5 of the file, in hex
-	SkipExists bool            // if a file with the same bytes exists, return that one
-	Parse      json.RawMessage // parse_options: a JSON object
+	ID          string           // id of the file; empty: chosen by the server
+	Purpose     string           // empty: general
+	MediaType   string           // empty: detected by the server
+	MD5         string           // expected MD5 of the file, in hex
+	SkipExists  bool             // if a file with the same bytes exists, return that one
+	Parse       json.RawMessage  // parse_options: a JSON object
+	DublinCore  *wire.DublinCore // metadata, which takes precedence over what the file states; may be nil
+	Contributor string           // account that earns a share of the answers that use the file; empty: that of the key
 	// Progress is called with the number of bytes sent so far, from the goroutine that sends them.
 	Progress func(sent int64)
 }
@@ -226,7 +237,12 @@ func (s *sending) wait(ctx context.Context) error {
 func form(name string, o UploadOptions) (head, tail []byte, contentType string, err error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
-	fields := [][2]string{{"id", o.ID}, {"purpose", o.Purpose}, {"md5", o.MD5}, {"parse_options", string(o.Parse)}}
+	fields := [][2]string{{"id", o.ID}, {"purpose", o.Purpose}, {"md5", o.MD5}, {"parse_options", string(o.Parse)}, {"contributor", o.Contributor}}
+	if o.DublinCore != nil {
+		for name, value := range o.DublinCore.All() {
+			fields = append(fields, [2]string{name, value})
+		}
+	}
 	if o.SkipExists {
 		fields = append(fields, [2]string{"skip_exists", "true"})
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	service "github.com/sluice-rag/sluice/server/knowledge"
 	"github.com/sluice-rag/sluice/store/sqlite"
+	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
@@ -129,10 +130,13 @@ func TestServiceFromEndToEnd(t *testing.T) {
 	var sent []int64
 	sum := md5.Sum([]byte(gold))
 	f, err := s.c.Upload(ctx, "报 告/no 1%20+.md", strings.NewReader(gold), int64(len(gold)), client.UploadOptions{Purpose: "qa", MD5: hex.EncodeToString(sum[:]),
-		Progress: func(n int64) { sent = append(sent, n) }})
+		DublinCore: &wire.DublinCore{Creator: "Ada Brook"}, Contributor: "ada", Progress: func(n int64) { sent = append(sent, n) }})
 	must(err)
 	if f.Filename != "no 1%20+.md" || f.Bytes != int64(len(gold)) || len(sent) == 0 || sent[len(sent)-1] != int64(len(gold)) {
 		t.Errorf("%+v after %v", f, sent)
+	}
+	if f.DublinCore == nil || *f.DublinCore != (wire.DublinCore{Creator: "Ada Brook"}) || f.Contributor != "ada" {
+		t.Errorf("metadata %+v of %q", f.DublinCore, f.Contributor)
 	}
 	var progress []float64
 	task, err := s.c.WaitForTask(ctx, f.TaskID, func(t client.Task) { progress = append(progress, t.Progress) })

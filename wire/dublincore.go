@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"iter"
+
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/lang"
 )
@@ -17,6 +19,18 @@ type DublinCore struct {
 	Rights      string `json:"dc_rights,omitempty" maxLength:"2000"`
 	Source      string `json:"dc_source,omitempty" maxLength:"2000" description:"The resource that the document is derived from, such as its original URL."`
 	Identifier  string `json:"dc_identifier,omitempty" maxLength:"2000" description:"Such as a DOI or ISBN."`
+}
+
+// All iterates over the elements by their names in JSON. Unknown elements are empty.
+func (d DublinCore) All() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		m := corpus.DublinCore(d)
+		for _, e := range m.Elements() {
+			if !yield(e.Name, *e.Value) {
+				return
+			}
+		}
+	}
 }
 
 // DublinCoreOf returns metadata with at most limit bytes of each element. It returns nil if m is nil or empty, or if limit is 0.

@@ -16,6 +16,19 @@ export interface FileFields {
   /** Stored with the file. */
   parse_options?: Record<string, unknown>;
   request_id?: string;
+  /** Account that earns a share of the answers that use the file; default: that of the key. */
+  contributor?: string;
+  /** Metadata (Dublin Core), which takes precedence over what the file states. */
+  dc_title?: string;
+  dc_creator?: string;
+  dc_subject?: string;
+  dc_description?: string;
+  dc_publisher?: string;
+  dc_date?: string;
+  dc_language?: string;
+  dc_rights?: string;
+  dc_source?: string;
+  dc_identifier?: string;
 }
 
 export interface UploadOptions extends CallOptions, FileFields {
