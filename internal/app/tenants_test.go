@@ -55,7 +55,7 @@ func openSecured(t *testing.T, data string) *city {
 func openCity(t *testing.T, data string, change func(*config.Config), prepare func(*app.Shared) error) (*city, *app.Shared) {
 	t.Helper()
 	cfg := config.Default()
-	cfg.Store.Data = data
+	cfg.Store.Data, cfg.Runs.QueueWait = data, 5*time.Minute // the machine may be busy
 	if change != nil {
 		change(&cfg)
 	}
