@@ -18,7 +18,7 @@ const touchEvery = time.Minute
 // keyState is what is only kept in memory of a key.
 type keyState struct {
 	limiter *rate.Limiter // nil: no limit
-	touched atomic.Int64  // when its last use was written, in nanoseconds
+	touched atomic.Int64  // when its last use was written, in Unix milliseconds
 }
 
 func (a *Access) state(k auth.Key) *keyState {
@@ -26,7 +26,7 @@ func (a *Access) state(k auth.Key) *keyState {
 		return s
 	}
 	s := &keyState{}
-	s.touched.Store(k.Used.UnixNano())
+	s.touched.Store(k.Used.UnixMilli())
 	if k.Rate.N > 0 {
 		s.limiter = rate.NewLimiter(rate.Every(k.Rate.Interval()), k.Rate.N)
 	}
@@ -44,7 +44,7 @@ func (a *Access) countRequest(ctx context.Context, k auth.Key) error {
 			return err
 		}
 	}
-	if last := s.touched.Load(); now.Sub(time.Unix(0, last)) >= touchEvery && s.touched.CompareAndSwap(last, now.UnixNano()) {
+	if last := s.touched.Load(); now.Sub(time.UnixMilli(last)) >= touchEvery && s.touched.CompareAndSwap(last, now.UnixMilli()) {
 		if err := a.store.Use(context.WithoutCancel(ctx), k.ID, now, 0); err != nil {
 			a.o.Logger.Warn("could not record the use of a key", "key", k.ID, "error", err)
 		}
