@@ -41,7 +41,7 @@ func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err er
 		for _, s := range runs {
 			before = s.Start.Run
 			if s.Ended {
-				if s.Code != "" {
+				if s.Code == fault.Internal || s.Code == fault.NoSpace { // a run that failed otherwise cannot have been charged
 					e.refund(ctx, before)
 				}
 				if s.Start.Ephemeral {

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/ledger/sqlite"
 )
@@ -157,6 +158,9 @@ func child(dir string, at int64, fails bool) error {
 // once, or it costs nothing.
 func TestKillAtEachWrite(t *testing.T) {
 	t.Parallel()
+	if race.Enabled {
+		t.Skip("a hundred processes that share nothing: the race detector only slows them down")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -172,7 +172,7 @@ func (c *crashing) Refund(ctx context.Context, run event.RunID, at time.Time) er
 // credit is made or lost: the accounts are what the log and the accepted transfers say.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(3) {
+	for seed := range seeds(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			s := &schedule{path: filepath.Join(t.TempDir(), "ledger.db"), log: eventlog.NewMemory(), want: map[string]ledger.Credits{}}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/ledger/sqlite"
 )
@@ -117,7 +118,7 @@ func (m *model) transfer(from, to string, amount ledger.Credits) error {
 // TestModel compares random operations with the model. From time to time the file is opened again, or written through another connection.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(8) {
+	for seed := range seeds(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // reproducible
@@ -208,6 +209,14 @@ func (m *model) compare(t *testing.T, s *sqlite.Store) {
 	if got, err := s.Holds(t.Context()); err != nil || !slices.Equal(got, open) {
 		t.Errorf("holds %v, %v, want %v", got, err, open)
 	}
+}
+
+// seeds returns the number of random schedules: fewer under the race detector, with which SQLite is slow.
+func seeds(n uint64) uint64 {
+	if race.Enabled {
+		return max(n/4, 1)
+	}
+	return n
 }
 
 func sources(rnd *rand.Rand) []event.Source {
