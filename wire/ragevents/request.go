@@ -75,6 +75,9 @@ func (r *Request) check(maxQuery int) error {
 		if roles[m.Role] == "" {
 			return fault.Invalid(fmt.Sprintf("history[%d].role", i), "want user or assistant")
 		}
+		if strings.TrimSpace(m.Content) == "" {
+			return fault.Invalid(fmt.Sprintf("history[%d].content", i), "required")
+		}
 		if size += len(m.Content); size > event.MaxHistory {
 			return fault.Invalid("history", "over %d bytes", event.MaxHistory)
 		}

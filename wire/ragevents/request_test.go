@@ -76,7 +76,8 @@ func TestDecodeNamesField(t *testing.T) {
 		`{}`: "question", `{"question":" "}`: "question", `{"question":"` + strings.Repeat("x", 101) + `"}`: "question",
 		`{"question":"x","method":"similaritysearch"}`: "method", `{"question":"x","top_k":51}`: "top_k", `{"question":"x","top_k":"1"}`: "top_k",
 		`{"question":"x","history":[{"role":"user","content":"a"},{"role":"system","content":"b"}]}`: "history[1].role",
-		`{"question":"x","history":{}}`: "history", `{"question":"x","collection":"\u0001"}`: "collection", `{"question":"x","stream":1}`: "stream",
+		`{"question":"x","history":[{"role":"user"}]}`:                                               "history[0].content",
+		`{"question":"x","history":{}}`:                                                              "history", `{"question":"x","collection":"\u0001"}`: "collection", `{"question":"x","stream":1}`: "stream",
 		`{"question":"x","model":"` + strings.Repeat("m", 129) + `"}`: "model", `{"question":"x","colection":"c"}`: "colection", `[]`: "body", ``: "body",
 		`{"question":"x","history":[` + strings.Repeat(`{"role":"user","content":""},`, 200) + `{"role":"user","content":""}]}`: "history",
 	} {
