@@ -27,7 +27,7 @@ var allowedImports = map[string]string{
 	"corpus":          "fault",
 	"event":           "corpus fault",
 	"lang":            "",
-	"auth":            "fault",
+	"auth":            "corpus fault",
 	"auth/sqlite":     "auth disk/sqlitedb",
 	"internal/config": "auth fault lang ledger",
 	"disk/atomicfile": "",
@@ -61,7 +61,7 @@ var allowedImports = map[string]string{
 	"index/scope":            "corpus index lang model",
 	"store":                  "",
 	"ledger":                 "auth corpus event fault",
-	"ledger/sqlite":          "disk/sqlitedb event ledger",
+	"ledger/sqlite":          "corpus disk/sqlitedb event ledger",
 	"store/*":                "corpus event fault store disk/atomicfile disk/sqlitedb",
 	// The recorder writes through the interface of eventlog; the steps in the sub-packages must not import it.
 	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/grade answer/hyde answer/rerank answer/selfquery answer/verify cache corpus event eventlog fault index lang model",

@@ -9,11 +9,11 @@ import (
 	"errors"
 	"hash/crc32"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 )
 
@@ -38,8 +38,8 @@ func (k Key) Validate() error {
 	if err := ValidateTenant(k.Tenant); err != nil {
 		return err
 	}
-	if !accountName.MatchString(k.Account) {
-		return fault.Invalid("account", "want 1 to 128 letters, digits and the characters . _ @ + - and not one of these first")
+	if !corpus.ValidAccount(k.Account) {
+		return fault.Invalid("account", "%s", corpus.WantAccount)
 	}
 	if len(k.Name) > 128 || strings.ContainsFunc(k.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return fault.Invalid("name", "want at most 128 bytes without control characters")
@@ -59,8 +59,6 @@ func (k Key) Validate() error {
 	}
 	return nil
 }
-
-var accountName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$`)
 
 // CheckOrigin returns an error if a text is not the origin of a web page as browsers send it, such as https://app.example.com.
 func CheckOrigin(text string) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 )
 
@@ -59,7 +60,7 @@ func TestValidate(t *testing.T) {
 	}
 	for field, change := range map[string]func(*auth.Key){
 		"tenant":  func(k *auth.Key) { k.Tenant = "../x" },
-		"account": func(k *auth.Key) { k.Account = "a b" },
+		"account": func(k *auth.Key) { k.Account = corpus.IssuerAccount },
 		"name":    func(k *auth.Key) { k.Name = "a\x1b[31m" },
 		"scope":   func(k *auth.Key) { k.Scopes = []auth.Scope{"all"} },
 		"origin":  func(k *auth.Key) { k.Origins = []string{"*"} },

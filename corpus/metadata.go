@@ -1,7 +1,6 @@
 package corpus
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -57,9 +56,18 @@ func (m DublinCore) Or(other DublinCore) DublinCore {
 // Metadata returns what is known of the document: what a user set, and otherwise what the document states.
 func (d Document) Metadata() DublinCore { return d.Given.Or(d.Meta) }
 
-// accountRE is the form of the accounts of keys in package auth.
-var accountRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]*$`)
+// The accounts of the ledger itself. Neither an asker nor a contributor can have these names.
+const (
+	PlatformAccount = "platform" // earns what is not distributed to contributors
+	IssuerAccount   = "issuer"   // credits come from it
+)
 
-// ValidAccount reports whether name may be the name of an account: 1 to 128 ASCII letters, digits and the characters . _ @ + - of which
-// the first is a letter or digit.
-func ValidAccount(name string) bool { return len(name) <= MaxAccount && accountRE.MatchString(name) }
+// WantAccount describes the names that [ValidAccount] accepts, for errors.
+const WantAccount = "want the name of an account: 1 to 128 bytes of printable UTF-8 without a space at either end, and not platform or issuer"
+
+// ValidAccount reports whether an asker or a contributor can have the name: 1 to [MaxAccount] bytes of printable UTF-8 that do not begin or end
+// with a space, and not the name of an account of the ledger itself.
+func ValidAccount(name string) bool {
+	return name != "" && len(name) <= MaxAccount && name != PlatformAccount && name != IssuerAccount && utf8.ValidString(name) &&
+		strings.TrimSpace(name) == name && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+}

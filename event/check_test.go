@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -196,6 +197,33 @@ func TestStateOfRandomLogs(t *testing.T) {
 		}
 		if string(s.Text) != text.String() || len(s.Citations) != cites || s.Seq != es[len(es)-1].Seq || s.Status == event.Running {
 			t.Fatalf("state %+v of another log", s)
+		}
+	}
+}
+
+// TestContributing checks on which sources an answer rests: on none if it was flagged, if it cites nothing, or if it is incomplete.
+func TestContributing(t *testing.T) {
+	t.Parallel()
+	cited, read := event.Source{N: 1, Document: "a", Weight: 0.25, Cited: true}, event.Source{N: 2, Document: "b", Weight: 0.75}
+	odd, bare := event.Source{N: 3, Document: "c", Weight: math.NaN(), Cited: true}, event.Source{N: 4, Document: "d", Cited: true}
+	one := bare
+	one.Weight = 1
+	for name, c := range map[string]struct {
+		check   *event.Verified
+		cache   *event.CacheChecked
+		sources []event.Source
+		want    []event.Source
+	}{
+		"verified":      {&event.Verified{}, &event.CacheChecked{}, []event.Source{cited, read, odd}, []event.Source{cited, read}},
+		"flagged":       {&event.Verified{Flagged: true}, &event.CacheChecked{}, []event.Source{cited, read}, nil},
+		"cites nothing": {&event.Verified{}, &event.CacheChecked{}, []event.Source{read}, nil},
+		"cached":        {nil, &event.CacheChecked{Hit: true}, []event.Source{cited}, []event.Source{cited}},
+		"incomplete":    {nil, &event.CacheChecked{}, []event.Source{cited}, nil},
+		"no weights":    {&event.Verified{}, &event.CacheChecked{}, []event.Source{bare, {N: 5}}, []event.Source{one}},
+	} {
+		s := event.State{Check: c.check, Cache: c.cache, Sources: c.sources}
+		if diff := cmp.Diff(c.want, s.Contributing()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }

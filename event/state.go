@@ -183,6 +183,30 @@ func (s *State) Abstained() bool {
 	return whole && searched && len(s.Citations) == 0
 }
 
+// maxWeight is the greatest weight of a source: sums of weights stay finite. Weights are at most 1, unless a log is damaged.
+const maxWeight = 1e9
+
+// Contributing returns the sources on which a complete answer rests, with weights above zero: those that support a part of it. It is empty if the
+// verification flagged the answer, or if the answer cites nothing. If no source has a weight, it returns those that are cited, with equal weights.
+func (s *State) Contributing() []Source {
+	cited := func(src Source) bool { return src.Cited }
+	complete := s.Check != nil && !s.Check.Flagged || s.Check == nil && s.Cached()
+	if !complete || !slices.ContainsFunc(s.Sources, cited) {
+		return nil
+	}
+	out := slices.DeleteFunc(slices.Clone(s.Sources), func(src Source) bool { return !(src.Weight > 0 && src.Weight <= maxWeight) })
+	if len(out) > 0 {
+		return out
+	}
+	for _, src := range s.Sources {
+		if src.Cited {
+			src.Weight = 1
+			out = append(out, src)
+		}
+	}
+	return out
+}
+
 // Cost returns the sum of what models cost, without a step and a model.
 func (s *State) Cost() ModelUsed {
 	var sum ModelUsed

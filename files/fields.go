@@ -75,13 +75,11 @@ var fields = map[string]func(any) string{
 	},
 	"contributor": func(v any) string {
 		if name, ok := v.(string); !ok || !corpus.ValidAccount(name) {
-			return wantAccount
+			return corpus.WantAccount
 		}
 		return ""
 	},
 }
-
-const wantAccount = "want the name of an account: 1 to 128 letters, digits and the characters . _ @ + - and not one of these first"
 
 // given is what users state about a file. It is stored in the fields of the file, and copied to its document in the index.
 type given struct {

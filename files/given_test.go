@@ -65,7 +65,7 @@ func TestInvalidMetadata(t *testing.T) {
 		"dc_title":       {Meta: corpus.DublinCore{Title: strings.Repeat("a", corpus.MaxElement+1)}},
 		"dc_description": {Meta: corpus.DublinCore{Description: "a\nb"}},
 		"dc_identifier":  {Meta: corpus.DublinCore{Identifier: "\xff"}},
-		"contributor":    {Contributor: "Ada Brook"},
+		"contributor":    {Contributor: "Ada\nBrook"},
 	} {
 		u.Name, u.Body = "a.md", strings.NewReader(ferns)
 		_, _, err := p.Upload(t.Context(), u)
@@ -74,7 +74,7 @@ func TestInvalidMetadata(t *testing.T) {
 	id := p.indexed(files.Upload{}, ferns)
 	for field, wrong := range map[string][]string{
 		"dublin_core": {`[]`, `"x"`, `{"dc_title":1}`, `{"dc_title":null}`, `{"dc_other":"x"}`, `{"dc_date":"a\u0000"}`, `{"dc_date":"` + strings.Repeat("a", corpus.MaxElement+1) + `"}`},
-		"contributor": {`1`, `""`, `"Ada Brook"`, `"` + strings.Repeat("a", corpus.MaxAccount+1) + `"`},
+		"contributor": {`1`, `""`, `" Ada"`, `"platform"`, `"` + strings.Repeat("a", corpus.MaxAccount+1) + `"`},
 	} {
 		for _, w := range wrong {
 			_, err := p.UpdateFile(t.Context(), id, map[string]json.RawMessage{field: json.RawMessage(w)})

@@ -221,7 +221,7 @@ func (u *Upload) Validate() error {
 		return fault.Invalid("parse_options", "want a JSON object of at most %d bytes", maxOptions)
 	}
 	if u.Contributor != "" && !corpus.ValidAccount(u.Contributor) {
-		return fault.Invalid("contributor", "%s", wantAccount)
+		return fault.Invalid("contributor", "%s", corpus.WantAccount)
 	}
 	return u.Meta.Validate()
 }

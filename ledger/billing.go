@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 )
@@ -43,7 +44,7 @@ func (b *Billing) Authorize(ctx context.Context, start event.RunStarted) error {
 	switch {
 	case start.Account == "" || most == 0:
 		return nil
-	case !ValidAccount(start.Account):
+	case !corpus.ValidAccount(start.Account):
 		return fault.New(fault.Payment, "the account of the key cannot pay")
 	}
 	err := b.runs.Hold(context.WithoutCancel(ctx), start.Run, start.Account, most, b.o.Now())
@@ -69,7 +70,7 @@ func (b *Billing) Settle(ctx context.Context, s event.State) (*event.Settled, er
 	}
 	used := s.Cost()
 	fee := b.o.Prices.Price(s.Writer.Model, s.Writer.OwnKey, s.Cached()).Fee(s.Elapsed(), used.Input, used.Output)
-	settled := Settle(min(fee, run.Held), b.o.Share, s.Account, s.Sources)
+	settled := Settle(min(fee, run.Held), b.o.Share, s.Account, s.Contributing())
 	settled.Type, settled.Duration = typeUsage, event.MillisOf(s.Elapsed())
 	settled, err = b.runs.Post(ctx, Charge{Run: s.Run, Account: s.Account, At: b.o.Now(), Settlement: settled, Model: modelOf(s),
 		Collection: s.Collection, Input: used.Input, Output: used.Output, Cached: s.Cached()})

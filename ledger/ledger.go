@@ -8,11 +8,9 @@ package ledger
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 )
 
@@ -22,21 +20,11 @@ type Credits = event.Credits
 // MaxCredits is the greatest amount and balance: a million million credits.
 const MaxCredits Credits = 1e18
 
-// The accounts of the ledger itself. No key can use them.
+// The accounts of the ledger itself: see [corpus.ValidAccount].
 const (
-	Platform = "platform" // earns what is not distributed to contributors
-	Issuer   = "issuer"   // credits come from it; the only account whose balance may be below zero
+	Platform = corpus.PlatformAccount // earns what is not distributed to contributors
+	Issuer   = corpus.IssuerAccount   // credits come from it; the only account whose balance may be below zero
 )
-
-// maxAccount is the greatest length of an account's name, in bytes.
-const maxAccount = 128
-
-// ValidAccount reports whether an asker or a contributor can have the name: up to 128 bytes of printable UTF-8 that do not begin or end with a
-// space, and not the name of an account of the ledger itself.
-func ValidAccount(name string) bool {
-	return name != "" && len(name) <= maxAccount && name != Platform && name != Issuer && utf8.ValidString(name) && strings.TrimSpace(name) == name &&
-		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
-}
 
 // Errors of a store. Test for them with [errors.Is].
 var (

@@ -221,13 +221,3 @@ func FuzzSettle(f *testing.F) {
 		}
 	})
 }
-
-func TestValidAccount(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]bool{"ann": true, "Zoë Smith": true, "": false, ledger.Platform: false, ledger.Issuer: false, " a": false,
-		"a\nb": false, "\xff": false, strings.Repeat("a", 128): true, strings.Repeat("a", 129): false, "a\u202eb": false} {
-		if ledger.ValidAccount(name) != want {
-			t.Errorf("%q: %v", name, !want)
-		}
-	}
-}

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// Settle computes the shares of the documents in a fee. Of the fee, percent are distributed, rounded down: by the portions of the documents in the
-// answer, which are the sums of the weights of their sources. Portions sum to [event.PortionUnit] and shares to the amount, by largest
+// Settle computes the shares of documents in a fee. The sources are those on which the answer rests: see [event.State.Contributing]. Of the fee,
+// percent are distributed, rounded down: by the portions of the documents in the answer, which are the sums of the weights of their sources. Portions sum to [event.PortionUnit] and shares to the amount, by largest
 // remainder. The shares of the asker's own documents stay with the platform, and so does everything if no source has a weight.
 func Settle(fee Credits, percent int, asker string, sources []event.Source) event.Settled {
 	out := event.Settled{Fee: fee, Shares: []event.Share{}}
@@ -48,7 +48,7 @@ func Settle(fee Credits, percent int, asker string, sources []event.Source) even
 
 // contributor returns the account of a contributor. Names come from documents: those that no account can have stand for the owner.
 func contributor(name string) string {
-	if !ValidAccount(name) {
+	if !corpus.ValidAccount(name) {
 		return auth.Owner
 	}
 	return name

@@ -252,7 +252,7 @@ func TestStatedMetadata(t *testing.T) {
 			t.Errorf("%s, contributor %q (-want +got):\n%s", name, p.Contributor, d)
 		}
 	}
-	p, err := parse.Parse(t.Context(), "a.md", []byte("---\ncontributor: Dee Water of the Society\n---\nwords"), parse.Limits{})
+	p, err := parse.Parse(t.Context(), "a.md", []byte("---\ncontributor: issuer\n---\nwords"), parse.Limits{})
 	if err != nil || p.Contributor != "" {
 		t.Errorf("contributor %q, which cannot be an account, %v", p.Contributor, err)
 	}

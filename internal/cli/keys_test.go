@@ -141,7 +141,7 @@ func TestListenWithoutKeys(t *testing.T) {
 func TestInvalidKeys(t *testing.T) {
 	clean(t)
 	data := t.TempDir()
-	for field, args := range map[string][]string{"tenant": {"--tenant", "../x"}, "account": {"--account", "a b"}, "scope": {"--scope", "all"}, "rate": {"--rate", "60"},
+	for field, args := range map[string][]string{"tenant": {"--tenant", "../x"}, "account": {"--account", "platform"}, "scope": {"--scope", "all"}, "rate": {"--rate", "60"},
 		"quota": {"--quota", "5/m"}, "expires": {"--expires", "soon"}, "origin": {"--origin", "*"}} {
 		status, out, errs := run(t, append([]string{"keys", "add", "--data", data}, args...)...)
 		if status != 1 || out != "" || !strings.Contains(errs, field+": want") {

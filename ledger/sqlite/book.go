@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/disk/sqlitedb"
 	"github.com/sluice-rag/sluice/ledger"
 )
@@ -61,7 +62,7 @@ func (s *Store) Transfer(ctx context.Context, t ledger.Transfer) error {
 		kind = ledger.KindCredit
 	}
 	valid := func(name string) bool {
-		return ledger.ValidAccount(name) || name == ledger.Platform || name == ledger.Issuer
+		return corpus.ValidAccount(name) || name == ledger.Platform || name == ledger.Issuer
 	}
 	switch {
 	case !valid(t.From) || !valid(t.To):

@@ -44,7 +44,7 @@ func (s script) Answer(ctx context.Context, r *answer.Recorder) error {
 		event.Token{Text: "yes"},
 		event.GenerationFinished{Reason: event.StopEnd},
 		event.Verified{Claims: []event.Claim{}, By: "rules"},
-		event.Attributed{Sources: []event.Source{{N: 1, Document: "d", Contributor: "bob", Weight: 1}}, By: "rules"},
+		event.Attributed{Sources: []event.Source{{N: 1, Document: "d", Contributor: "bob", Weight: 1, Cited: true}}, By: "rules"},
 	} {
 		if r.State().Seq >= event.Seq(i+2) { //nolint:gosec // a small index
 			continue

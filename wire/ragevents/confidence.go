@@ -134,7 +134,7 @@ func EvidenceOf(s *event.State) (Evidence, bool) {
 			e.Relevance = max(e.Relevance, d.Score)
 		}
 	}
-	if flagged := s.Check != nil && s.Check.Flagged; len(cited) == 0 || flagged {
+	if len(s.Contributing()) == 0 {
 		return e, true
 	}
 	e.Contribution, e.Lead, e.Answerability = weight, best-other, cmp.Or(s.Answerability, 0.5)
@@ -147,7 +147,7 @@ func EvidenceOf(s *event.State) (Evidence, bool) {
 // citedSources returns the sources that the answer cites.
 func citedSources(s *event.State) (cited []*event.Source) {
 	for i := range s.Sources {
-		if s.Sources[i].Cited && len(s.Citations) > 0 {
+		if s.Sources[i].Cited {
 			cited = append(cited, &s.Sources[i])
 		}
 	}

@@ -108,8 +108,11 @@ func TestContributionOfRandomRuns(t *testing.T) {
 			t.Fatalf("the portions sum to %d millionths, and to %d of percent", sum, percent)
 		}
 		if c := got.confidence; c != nil {
+			if c.SourcesContributed != (sum != 0) {
+				t.Fatalf("the portions sum to %d, but the sources contributed: %v", sum, c.SourcesContributed)
+			}
 			flagged := s.Check != nil && s.Check.Flagged
-			if c.Confidence < 10 || c.Confidence > 95 || c.SourcesContributed && (len(s.Citations) == 0 || flagged || c.Confidence < 65) || !c.SourcesContributed && c.Confidence > 40 {
+			if c.Confidence < 10 || c.Confidence > 95 || c.SourcesContributed && (len(s.Contributing()) == 0 || flagged || c.Confidence < 65) || !c.SourcesContributed && c.Confidence > 40 {
 				t.Fatalf("%+v with %d citations, flagged %v", c, len(s.Citations), flagged)
 			}
 		}

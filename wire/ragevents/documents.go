@@ -15,9 +15,6 @@ const maxURL = 200
 // maxSources limits the number of documents in events-sources-data: those with the largest portions.
 const maxSources = 25
 
-// maxWeight limits the weight of a source, so that sums are finite. Weights of runs are at most 1.
-const maxWeight = 1e9
-
 // owner is the account of whoever runs the server, to whom the documents without a contributor belong.
 const owner = "owner"
 
@@ -34,12 +31,12 @@ type document struct {
 	cited       bool
 }
 
-// documentsOf groups sources by document, the largest portion first. The portions sum to 1, or all are 0. They are those that the
-// ledger pays, which divides ties in the order of the first source with a weight.
-func documentsOf(sources []event.Source) []*document {
+// documentsOf groups the sources of a run by document, the largest portion first. The portions of the documents on which the answer rests sum
+// to 1; if it rests on none, all are 0. They are those that the ledger pays, which divides ties in the order of the first source with a weight.
+func documentsOf(st *event.State) []*document {
 	var docs, weighted []*document
 	byID, urls := map[corpus.DocumentID]*document{}, map[string]bool{}
-	for _, s := range sources {
+	for _, s := range st.Sources {
 		d := byID[s.Document]
 		if d == nil {
 			d = &document{id: s.Document, url: clip(cmp.Or(s.URI, s.File, s.Name, string(s.Document)), maxURL), title: s.Title,
@@ -51,12 +48,13 @@ func documentsOf(sources []event.Source) []*document {
 		}
 		d.passages = append(d.passages, s)
 		d.cited = d.cited || s.Cited
-		if s.Weight > 0 && !math.IsInf(s.Weight, 1) {
-			if d.weight == 0 {
-				weighted = append(weighted, d)
-			}
-			d.weight += min(s.Weight, maxWeight)
+	}
+	for _, s := range st.Contributing() {
+		d := byID[s.Document]
+		if d.weight == 0 {
+			weighted = append(weighted, d)
 		}
+		d.weight += s.Weight
 	}
 	divide(weighted)
 	slices.SortStableFunc(docs, func(a, b *document) int { return cmp.Compare(b.portion, a.portion) })

@@ -131,7 +131,7 @@ type ModelName struct {
 // AnswerOf folds the events of a run to an answer.
 func AnswerOf(log []event.Event) Answer {
 	s := event.Fold(log)
-	docs, model := documentsOf(s.Sources), modelInfo(s.Writer, "")
+	docs, model := documentsOf(&s), modelInfo(s.Writer, "")
 	a := Answer{RunID: string(s.Run), Question: s.Query, Answer: answerOf(&s), Model: ModelName{model.Provider, model.Model, model.Mode}, Cached: s.Cached(),
 		DurationMS: s.Waited + event.MillisOf(s.Elapsed()), Sources: sourcesData(docs, maxSource).Sources,
 		Transaction: transaction(&s, docs, maxSource)}

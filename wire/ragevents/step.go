@@ -51,7 +51,7 @@ func (p *projection) step(e event.Event) []any {
 
 // attributed returns the payloads that follow the answer. An answer without its end only has the sources that were found.
 func attributed(s *event.State, at string) []any {
-	docs := documentsOf(s.Sources)
+	docs := documentsOf(s)
 	encoded := func(name string, content func(limit int) any) any {
 		return fitting(maxSource, func(limit int) any { return Encoded{name, string(sse.AppendJSON(nil, content(limit))), at} })
 	}
@@ -80,7 +80,7 @@ func attributed(s *event.State, at string) []any {
 }
 
 func settled(s *event.State, at string) any {
-	docs := documentsOf(s.Sources)
+	docs := documentsOf(s)
 	return fitting(maxSource, func(limit int) any {
 		return Encoded{"transaction-summary", string(sse.AppendJSON(nil, transaction(s, docs, limit))), at}
 	})

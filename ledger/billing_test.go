@@ -1,0 +1,47 @@
+package ledger_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/ledger"
+)
+
+// charges is a store of one run that holds everything, and records what is held and posted.
+type charges struct {
+	ledger.Runs
+	held   ledger.Credits
+	posted ledger.Charge
+}
+
+func (c *charges) Hold(_ context.Context, _ event.RunID, _ string, amount ledger.Credits, _ time.Time) error {
+	c.held = amount
+	return nil
+}
+
+func (c *charges) Run(context.Context, event.RunID) (ledger.Run, error) {
+	return ledger.Run{Held: c.held}, nil
+}
+
+func (c *charges) Post(_ context.Context, charge ledger.Charge) (event.Settled, error) {
+	c.posted = charge
+	return charge.Settlement, nil
+}
+
+// TestFlaggedAnswerPaysNobody checks that contributors earn nothing from an answer that their documents do not support.
+func TestFlaggedAnswerPaysNobody(t *testing.T) {
+	t.Parallel()
+	store := &charges{held: ledger.MaxCredits}
+	b := ledger.NewBilling(store, ledger.Options{Share: 60, Prices: prices(t, "default base=1")})
+	s := event.State{RunStarted: event.RunStarted{Run: "r", Account: "ann"}, Check: &event.Verified{Flagged: true},
+		Sources: []event.Source{{Document: "d", Contributor: "bob", Weight: 1, Cited: true}}}
+	for flagged, want := range map[bool]ledger.Credits{true: 0, false: 600_000} {
+		s.Check = &event.Verified{Flagged: flagged}
+		settled, err := b.Settle(t.Context(), s)
+		if err != nil || settled.Fee != 1_000_000 || settled.Distributed != want {
+			t.Errorf("flagged %v: %+v, %v", flagged, settled, err)
+		}
+	}
+}
