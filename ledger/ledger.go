@@ -115,7 +115,7 @@ const (
 
 // Transfer is a credit or a transfer between two accounts.
 type Transfer struct {
-	ID       string // idempotency key
+	ID       string // idempotency key: 1 to 128 bytes of printable ASCII without spaces, not beginning with hold_, charge_, void_ or refund_
 	From, To string // From [Issuer] is a credit
 	Amount   Credits
 	At       time.Time

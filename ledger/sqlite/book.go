@@ -52,8 +52,24 @@ func (s *Store) Statement(ctx context.Context, account string, before ledger.Cur
 	return list, wrap("read statement", err)
 }
 
-// maxNote is the greatest length of a note, in bytes.
-const maxNote = 500
+// The greatest lengths of an id and a note, in bytes.
+const (
+	maxID   = 128
+	maxNote = 500
+)
+
+// checkID returns an error for an id that a transfer of a person cannot have: those of the transfers of runs are "kind_run".
+func checkID(id string) error {
+	if id == "" || len(id) > maxID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("transfer: the id must have 1 to %d bytes of printable ASCII without spaces", maxID)
+	}
+	for _, kind := range []ledger.Kind{ledger.KindHold, ledger.KindCharge, ledger.KindVoid, ledger.KindRefund} {
+		if strings.HasPrefix(id, string(kind)+"_") {
+			return fmt.Errorf("transfer: the id must not begin with %s_, which is reserved for runs", kind)
+		}
+	}
+	return nil
+}
 
 // Transfer implements [ledger.Book].
 func (s *Store) Transfer(ctx context.Context, t ledger.Transfer) error {
@@ -63,6 +79,9 @@ func (s *Store) Transfer(ctx context.Context, t ledger.Transfer) error {
 	}
 	valid := func(name string) bool {
 		return corpus.ValidAccount(name) || name == ledger.Platform || name == ledger.Issuer
+	}
+	if err := checkID(t.ID); err != nil {
+		return err
 	}
 	switch {
 	case !valid(t.From) || !valid(t.To):
@@ -107,7 +126,7 @@ func (s *Store) Usage(ctx context.Context, q ledger.UsageQuery) ([]ledger.Usage,
 	}
 	query := "SELECT " + strings.Join(columns, ", ") + `, count(*), coalesce(sum(c.cached), 0), coalesce(sum(c.input), 0), coalesce(sum(c.output), 0),
 		coalesce(sum(c.duration), 0), coalesce(sum(c.fee), 0), coalesce(sum(c.distributed), 0) FROM charges c
-		WHERE c.at >= ? AND c.at < ? AND NOT EXISTS (SELECT 1 FROM transfers WHERE id = 'refund_' || c.run)`
+		WHERE c.at >= ? AND c.at < ? AND NOT EXISTS (SELECT 1 FROM transfers t WHERE t.id = 'refund_' || c.run AND t.kind = 'refund' AND t.run = c.run)`
 	from, to := sqlitedb.Micros(q.From), sqlitedb.Micros(q.To)
 	if q.To.IsZero() {
 		to = math.MaxInt64

@@ -35,6 +35,9 @@ var (
 func Open(ctx context.Context, path string) (_ *Store, err error) {
 	s := &Store{}
 	defer func() {
+		if e, ok := errors.AsType[*driver.Error](err); ok && (e.Code()&0xff == corrupt || e.Code()&0xff == notADatabase) {
+			err = fmt.Errorf("%w; restore %s from a backup", err, filepath.Base(path))
+		}
 		if err != nil {
 			err = wrap("open "+filepath.Base(path), errors.Join(err, s.Close()))
 		}
@@ -60,14 +63,18 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// full is the result code of SQLite for a full disk.
-const full = 13
+// Result codes of SQLite: https://sqlite.org/rescode.html
+const (
+	corrupt      = 11
+	full         = 13
+	notADatabase = 26
+)
 
 func wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := errors.AsType[*driver.Error](err); ok && e.Code() == full {
+	if e, ok := errors.AsType[*driver.Error](err); ok && e.Code()&0xff == full {
 		return fmt.Errorf("%s: %w: %w", what, err, syscall.ENOSPC)
 	}
 	return fmt.Errorf("%s: %w", what, err)
@@ -165,7 +172,7 @@ func runOf(ctx context.Context, q sqlitedb.Querier, run event.RunID) (ledger.Run
 		}
 		return r, err
 	}, `SELECT coalesce((SELECT amount FROM holds WHERE run = ?1), 0), (SELECT settlement FROM charges WHERE run = ?1),
-		EXISTS (SELECT 1 FROM transfers WHERE id IN ('void_' || ?1, 'refund_' || ?1))`, run)
+		EXISTS (SELECT 1 FROM transfers WHERE id IN ('void_' || ?1, 'refund_' || ?1) AND kind IN ('void', 'refund') AND run = ?1)`, run)
 }
 
 // holdOf returns the account and the amount of a hold; the amount is 0 if there is none.
