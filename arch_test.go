@@ -28,7 +28,7 @@ var allowedImports = map[string]string{
 	"event":           "corpus fault",
 	"lang":            "",
 	"auth":            "corpus fault",
-	"auth/sqlite":     "auth disk/sqlitedb",
+	"auth/sqlite":     "auth disk/atomicfile disk/sqlitedb",
 	"internal/config": "auth fault lang ledger",
 	"disk/atomicfile": "",
 	"disk/cachedb":    "disk/atomicfile",

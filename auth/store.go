@@ -12,14 +12,19 @@ import (
 var (
 	ErrNotFound = errors.New("no such key or session")
 	ErrQuota    = errors.New("the quota is used up")
+	ErrLost     = errors.New("keys were added before, but the key database has none")
 )
 
 // Session is a login of a browser.
 type Session struct {
 	Hash    []byte // of the random text that the browser has: see [Hash]
 	Key     string // id of the key
+	Secret  []byte // hash of the secret of the key with which the browser logged in
 	Expires time.Time
 }
+
+// MaxSessions is how many sessions a key can have. A further login ends the oldest one.
+const MaxSessions = 100
 
 // Store is what a server needs to know about keys. Methods may be called at once, and several processes may use the same keys: each call
 // sees what others have changed before.
@@ -34,7 +39,8 @@ type Store interface {
 	Use(ctx context.Context, id string, at time.Time, questions int) error
 	// Session returns the key of the session that has the hash and has not expired at a time, or [ErrNotFound].
 	Session(ctx context.Context, hash []byte, at time.Time) (Key, error)
-	// PutSession adds a session. If it has expired at the time, it ends the one with the same hash.
+	// PutSession adds a session, which ends with its secret at the latest. It returns [ErrNotFound] if the key is not live or the secret is
+	// not valid at the time. A session that has expired at the time ends the one with the same hash.
 	PutSession(ctx context.Context, s Session, at time.Time) error
 }
 

@@ -8,9 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/disk/sqlitedb"
 )
 
@@ -47,13 +52,17 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_key ON sessions (key);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
-`}
+`, `ALTER TABLE sessions ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;`}
 
 // readConns is the number of connections for reads.
 const readConns = 4
 
 // Store is a store of keys in a file. Call [Store.Close] after use.
-type Store struct{ read, write *sqlitedb.DB }
+type Store struct {
+	read, write *sqlitedb.DB
+	path        string
+	opened      fs.FileInfo
+}
 
 var (
 	_ auth.Store   = (*Store)(nil)
@@ -63,7 +72,7 @@ var (
 // Open opens the file path. It creates the file if it does not exist, and upgrades a file of an earlier version. A file of a later version
 // is an error.
 func Open(ctx context.Context, path string) (_ *Store, err error) {
-	s := &Store{}
+	s := &Store{path: path}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("open keys: %w", errors.Join(err, s.Close()))
@@ -75,8 +84,61 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	if err = s.write.Migrate(ctx, migrations); err != nil {
 		return nil, err
 	}
-	s.read, err = sqlitedb.Reader(path, readConns)
-	return s, err
+	if s.read, err = sqlitedb.Reader(path, readConns); err != nil {
+		return nil, err
+	}
+	if s.opened, err = os.Stat(path); err != nil {
+		return nil, err
+	}
+	if exist, err := s.rows(ctx); err != nil || !exist { // also if a backup has only the database
+		return s, err
+	}
+	return s, s.mark()
+}
+
+// marker returns the path of the file that shows that keys were added, beside the file path of a store. So a store that was lost is not taken
+// for one that never had a key.
+func marker(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + ".required" }
+
+const markerText = "Keys were added to this folder, so its server needs keys.db. Delete this file only to serve everybody without a key.\n"
+
+// Marked reports whether keys were added to the store of a path, even if it was lost.
+func Marked(path string) (bool, error) {
+	_, err := os.Stat(marker(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// mark makes the marker durable, unless it exists. Several processes may do so at once.
+func (s *Store) mark() error {
+	if marked, err := Marked(s.path); marked || err != nil {
+		return err
+	}
+	f, err := os.OpenFile(marker(s.path), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(markerText)
+	return errors.Join(err, f.Sync(), f.Close(), atomicfile.SyncDir(filepath.Dir(s.path)))
+}
+
+// Check returns an error if the file cannot be read, was replaced since it was opened, or has lost the keys that were added: [auth.ErrLost].
+func (s *Store) Check(ctx context.Context) error {
+	exist, err := s.rows(ctx)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(s.path)
+	if err != nil || !os.SameFile(info, s.opened) {
+		return errors.Join(errors.New("check keys: the file was replaced; restart the server"), err)
+	}
+	marked, err := Marked(s.path)
+	if err == nil && marked && !exist {
+		err = auth.ErrLost
+	}
+	return err
 }
 
 // Close closes the file.
@@ -116,8 +178,16 @@ func wrap(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// Any implements [auth.Store].
+// Any implements [auth.Store]. It is true for ever after the first key, also if the file is lost.
 func (s *Store) Any(ctx context.Context) (bool, error) {
+	if marked, err := Marked(s.path); marked || err != nil {
+		return marked, wrap("find keys", err)
+	}
+	return s.rows(ctx)
+}
+
+// rows reports whether the file has a key.
+func (s *Store) rows(ctx context.Context) (bool, error) {
 	n, err := sqlitedb.One(ctx, s.read, sqlitedb.Text, "SELECT EXISTS (SELECT 1 FROM keys)")
 	return n == "1", wrap("count keys", err)
 }
@@ -159,19 +229,35 @@ func (s *Store) Session(ctx context.Context, hash []byte, at time.Time) (auth.Ke
 	return c.Key, wrap("get session", err)
 }
 
-// PutSession implements [auth.Store]. It removes expired sessions.
+// PutSession implements [auth.Store]. It removes expired sessions. One statement compares the secret and adds the session, so that no
+// session with an old secret is added after a rotation.
 func (s *Store) PutSession(ctx context.Context, v auth.Session, at time.Time) error {
+	now := sqlitedb.Micros(at)
 	return wrap("put session", s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
-		if _, err := sqlitedb.Exec(ctx, tx, "INSERT OR REPLACE INTO sessions (hash, key, expires_at) VALUES (?, ?, ?)", v.Hash, v.Key, sqlitedb.Micros(v.Expires)); err != nil {
+		if _, err := sqlitedb.Exec(ctx, tx, "DELETE FROM sessions WHERE expires_at <= ? OR hash = ?", now, v.Hash); err != nil || !v.Expires.After(at) {
 			return err
 		}
-		_, err := sqlitedb.Exec(ctx, tx, "DELETE FROM sessions WHERE expires_at <= ?", sqlitedb.Micros(at))
+		n, err := sqlitedb.Exec(ctx, tx, `INSERT INTO sessions (hash, key, expires_at, created_at)
+			SELECT ?1, id, CASE WHEN hash = ?3 THEN ?4 ELSE min(?4, old_until) END, ?5 FROM keys
+			WHERE id = ?2 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?5) AND (hash = ?3 OR old_hash = ?3 AND old_until > ?5)`,
+			v.Hash, v.Key, v.Secret, sqlitedb.Micros(v.Expires), now)
+		if err == nil && n == 0 {
+			err = auth.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		_, err = sqlitedb.Exec(ctx, tx, `DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE key = ? AND hash <> ?
+			ORDER BY created_at DESC LIMIT -1 OFFSET ?)`, v.Key, v.Hash, auth.MaxSessions-1)
 		return err
 	}))
 }
 
-// Add implements [auth.Manager].
+// Add implements [auth.Manager]. The marker is durable before the first key: see [Store.Check].
 func (s *Store) Add(ctx context.Context, c auth.Credential) error {
+	if err := s.mark(); err != nil {
+		return fmt.Errorf("add key: %w", err)
+	}
 	scopes, err := json.Marshal(c.Scopes)
 	if err != nil {
 		return err

@@ -2,7 +2,9 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,6 +105,51 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestLostKeys: a database that lost its keys still has had some, and its check fails.
+func TestLostKeys(t *testing.T) {
+	t.Parallel()
+	server, command, path := open(t)
+	if err := server.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	create(t, command, auth.Key{})
+	if err := server.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	lose := func(name string, change func() error, want error) {
+		t.Helper()
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := sqlite.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		exist, err := s.Any(t.Context())
+		if check := s.Check(t.Context()); err != nil || !exist || !errors.Is(check, want) {
+			t.Errorf("%s: %v, %v, %v", name, exist, err, check)
+		}
+	}
+	lose("the marker is missing", func() error { return os.Remove(strings.TrimSuffix(path, ".db") + ".required") }, nil)
+	lose("the rows are missing", func() error {
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			return err
+		}
+		_, err = db.ExecContext(t.Context(), "DELETE FROM keys")
+		return errors.Join(err, db.Close())
+	}, auth.ErrLost)
+	if exist, err := server.Any(t.Context()); err != nil || !exist || !errors.Is(server.Check(t.Context()), auth.ErrLost) {
+		t.Errorf("the running server: %v, %v", exist, err)
+	}
+	lose("the file is missing", func() error { return os.Remove(path) }, auth.ErrLost)
+	if err := server.Check(t.Context()); err == nil {
+		t.Error("the running server does not see that the file was replaced")
+	}
+	lose("the file is empty", func() error { return os.Truncate(path, 0) }, auth.ErrLost)
+}
+
 // TestRefusedKeys: unknown ids and wrong secrets have the same reason. What a command changes counts at once in the server.
 func TestRefusedKeys(t *testing.T) {
 	t.Parallel()
@@ -144,7 +191,7 @@ func TestRotate(t *testing.T) {
 	t.Parallel()
 	server, command, _ := open(t)
 	first, k := create(t, command, auth.Key{})
-	if err := server.PutSession(t.Context(), auth.Session{Hash: []byte("s"), Key: k.ID, Expires: now.Add(12 * time.Hour)}, now); err != nil {
+	if err := server.PutSession(t.Context(), auth.Session{Hash: []byte("s"), Key: k.ID, Secret: secretOf(t, first), Expires: now.Add(12 * time.Hour)}, now); err != nil {
 		t.Fatal(err)
 	}
 	second, err := auth.Rotate(t.Context(), command, k.ID, now, time.Hour)
@@ -178,10 +225,10 @@ func TestRotate(t *testing.T) {
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	server, command, _ := open(t)
-	_, k := create(t, command, auth.Key{})
+	text, k := create(t, command, auth.Key{})
 	begin := func(hash string) {
 		t.Helper()
-		if err := server.PutSession(t.Context(), auth.Session{Hash: []byte(hash), Key: k.ID, Expires: now.Add(time.Hour)}, now); err != nil {
+		if err := server.PutSession(t.Context(), auth.Session{Hash: []byte(hash), Key: k.ID, Secret: secretOf(t, text), Expires: now.Add(time.Hour)}, now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -204,6 +251,88 @@ func TestSessions(t *testing.T) {
 	if err := command.Revoke(t.Context(), k.ID, now); err != nil || live("b", now) {
 		t.Errorf("a revoked key has a session: %v", err)
 	}
+}
+
+// TestSessionsOfOldSecrets: a login that began before a rotation gets no session after it, or one that ends with its secret.
+func TestSessionsOfOldSecrets(t *testing.T) {
+	t.Parallel()
+	server, command, _ := open(t)
+	text, k := create(t, command, auth.Key{})
+	login := func(hash, text string, at time.Time) error {
+		t.Helper()
+		return server.PutSession(t.Context(), auth.Session{Hash: []byte(hash), Key: k.ID, Secret: secretOf(t, text), Expires: at.Add(12 * time.Hour)}, at)
+	}
+	live := func(hash string, at time.Time) bool {
+		_, err := server.Session(t.Context(), []byte(hash), at)
+		return err == nil
+	}
+	second, err := auth.Rotate(t.Context(), command, k.ID, now, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(login("old", text, now), login("new", second, now)); err != nil {
+		t.Fatal(err)
+	}
+	if at := now.Add(time.Hour); live("old", at) || !live("old", at.Add(-time.Second)) || !live("new", at) {
+		t.Error("a session does not end with its secret")
+	}
+	if err := login("late", text, now.Add(time.Hour)); !errors.Is(err, auth.ErrNotFound) {
+		t.Errorf("login after the overlap: %v", err)
+	}
+	if _, err := auth.Rotate(t.Context(), command, k.ID, now, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := login("second", second, now); !errors.Is(err, auth.ErrNotFound) || live("second", now) {
+		t.Errorf("login with a secret that was rotated: %v", err)
+	}
+	third, err := auth.Rotate(t.Context(), command, k.ID, now, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Revoke(t.Context(), k.ID, now); err != nil {
+		t.Fatal(err)
+	}
+	if err := login("revoked", third, now); !errors.Is(err, auth.ErrNotFound) {
+		t.Errorf("login with a revoked key: %v", err)
+	}
+}
+
+// TestMaxSessions: each login above the limit ends the oldest session of the same key.
+func TestMaxSessions(t *testing.T) {
+	t.Parallel()
+	server, command, _ := open(t)
+	text, k := create(t, command, auth.Key{})
+	other, l := create(t, command, auth.Key{})
+	login := func(text, id string, n int) {
+		t.Helper()
+		at := now.Add(time.Duration(n) * time.Second)
+		s := auth.Session{Hash: fmt.Append(nil, id, n), Key: id, Secret: secretOf(t, text), Expires: now.Add(time.Hour)}
+		if err := server.PutSession(t.Context(), s, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	login(other, l.ID, 0)
+	for i := range auth.MaxSessions + 3 {
+		login(text, k.ID, i)
+	}
+	for i := range auth.MaxSessions + 3 {
+		if _, err := server.Session(t.Context(), fmt.Append(nil, k.ID, i), now); (err == nil) != (i >= 3) {
+			t.Errorf("session %d: %v", i, err)
+		}
+	}
+	if _, err := server.Session(t.Context(), fmt.Append(nil, l.ID, 0), now); err != nil {
+		t.Errorf("the session of another key: %v", err)
+	}
+}
+
+// secretOf returns the hash of the secret of a key.
+func secretOf(t *testing.T, text string) []byte {
+	t.Helper()
+	_, secret, err := auth.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return auth.Hash(secret)
 }
 
 // TestQuota: concurrent questions through two processes never exceed a quota, and the next window begins with all of it.

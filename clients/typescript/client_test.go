@@ -186,7 +186,7 @@ func openTenants(t *testing.T, version string) (*app.Shared, *app.Tenants) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := shared.OpenAccess(ctx, ""); err != nil {
+	if err := shared.OpenAccess(ctx, "", false); err != nil {
 		t.Fatal(err)
 	}
 	tenants, err := app.OpenTenants(ctx, shared, version, "")

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/agent"
 	"github.com/sluice-rag/sluice/auth"
+	keydb "github.com/sluice-rag/sluice/auth/sqlite"
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/engine"
@@ -77,6 +78,7 @@ type App struct {
 	indexing atomic.Pointer[ingest.Progress] // nil: no indexing is in progress
 
 	access      *access.Access // nil: no logins
+	keys        *keydb.Store   // nil: no keys
 	closeShared func() error   // nil: the caller closes it
 }
 
@@ -125,7 +127,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	if err != nil {
 		return nil, errors.Join(err, ix.Close(), log.Close())
 	}
-	a := &App{Tenant: tenant, access: s.Access, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space,
+	a := &App{Tenant: tenant, access: s.Access, keys: s.keys, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space,
 		Now: time.Now, health: health{failed: map[string]bool{}},
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.reembed})}
 	a.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"tenant": tenant}, a.Registry)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
@@ -50,6 +51,14 @@ func (a *App) checkParts(ctx context.Context) map[string]server.Part {
 		"log":   a.part("log", "the run log cannot be written", a.Log.Err()),
 		"index": a.part("index", "the index cannot be read", errors.Join(a.Index.Health(), second(a.Index.Documents(ctx, a.Config.Store.Collection, "", 1)))),
 		"disk":  a.part("disk", "the data folder cannot be written", errors.Join(a.reserve.Check(), writable(a.Config.Store.Data))),
+	}
+	if a.keys != nil {
+		detail := "the key database cannot be read; see the log"
+		err := a.keys.Check(ctx)
+		if errors.Is(err, auth.ErrLost) {
+			detail = "the keys were lost: restore keys.db from a backup and restart the server, or add new keys"
+		}
+		out["keys"] = a.part("keys", detail, err)
 	}
 	if a.files.service != nil {
 		store := a.part("store", "the file database cannot be read", second(a.files.service.Files(ctx, "", 1)))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sluice-rag/sluice/auth"
 	keydb "github.com/sluice-rag/sluice/auth/sqlite"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
@@ -25,12 +26,44 @@ func OpenKeys(ctx context.Context, data string) (*keydb.Store, error) {
 	return keydb.Open(ctx, filepath.Join(data, keysFile))
 }
 
-// HasKeys reports whether a key was ever added to a data folder. It does not change the folder.
-func HasKeys(ctx context.Context, data string) (exist bool, err error) {
-	if _, err := os.Stat(filepath.Join(data, keysFile)); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+// ErrNoKeys means that a data folder has no key database.
+var ErrNoKeys = errors.New("the data folder has no keys; \"sluice keys add\" adds one")
+
+// OpenExistingKeys is [OpenKeys] for a folder that has keys. Otherwise it returns [ErrNoKeys], or [auth.ErrLost] if the database was lost.
+func OpenExistingKeys(ctx context.Context, data string) (*keydb.Store, error) {
+	path := filepath.Join(data, keysFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		marked, err := keydb.Marked(path)
+		if marked {
+			return nil, lostKeys(data)
+		}
+		return nil, fmt.Errorf("open keys in %s: %w", data, errors.Join(err, ErrNoKeys))
 	}
 	keys, err := OpenKeys(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := keys.Check(ctx); err != nil {
+		if errors.Is(err, auth.ErrLost) {
+			err = lostKeys(data)
+		}
+		return nil, errors.Join(err, keys.Close())
+	}
+	return keys, nil
+}
+
+// lostKeys returns the error that tells the operator what to do.
+func lostKeys(data string) error {
+	return fmt.Errorf("open keys in %s: %w: restore %s from a backup, or add new keys with \"sluice keys add\"; to serve everybody without a key again, delete keys.required",
+		data, auth.ErrLost, keysFile)
+}
+
+// HasKeys reports whether a key was ever added to a data folder. If the keys were lost, the error is [auth.ErrLost]. It creates no files.
+func HasKeys(ctx context.Context, data string) (exist bool, err error) {
+	keys, err := OpenExistingKeys(ctx, data)
+	if errors.Is(err, ErrNoKeys) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -39,20 +72,23 @@ func HasKeys(ctx context.Context, data string) (exist bool, err error) {
 }
 
 // OpenAccess opens the key database and sets Access. The servers of the tenants that are opened later have the routes of logins. The token is
-// that of commands on the same machine: see [access.Options].
-func (s *Shared) OpenAccess(ctx context.Context, token string) error {
+// that of commands on the same machine. If closed is set, requests need a key even if there is none: see [access.Options].
+func (s *Shared) OpenAccess(ctx context.Context, token string, closed bool) error {
 	keys, err := OpenKeys(ctx, s.Config.Store.Data)
 	if err != nil {
 		return err
 	}
 	s.keys = keys
-	s.Access, err = access.New(keys, access.Options{Protocols: Protocols(), Origins: s.Config.HTTP.AllowOrigin, LocalToken: token, Logger: s.logger})
+	s.Access, err = access.New(keys, access.Options{Protocols: Protocols(), Origins: s.Config.HTTP.AllowOrigin, LocalToken: token, Closed: closed, Logger: s.logger})
 	return err
 }
 
 func (s *Shared) closeKeys() error {
 	if s.keys == nil {
 		return nil
+	}
+	if s.Access != nil {
+		s.Access.Close()
 	}
 	return s.keys.Close()
 }

@@ -1,11 +1,13 @@
 package app_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +34,7 @@ func TestEveryRouteNeedsAKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := shared.OpenAccess(t.Context(), ""); err != nil {
+	if err := shared.OpenAccess(t.Context(), "", false); err != nil {
 		t.Fatal(err)
 	}
 	tenants, err := app.OpenTenants(t.Context(), shared, "test", "test")
@@ -109,4 +111,35 @@ func TestEveryRouteNeedsAKey(t *testing.T) {
 	if n < 30 {
 		t.Errorf("the document has only %d operations", n)
 	}
+}
+
+// TestReadyWithoutKeys: a server that has lost its keys is not ready, and says what to do.
+func TestReadyWithoutKeys(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	c := openSecured(t, data)
+	c.Default.Now = ticking(2 * time.Second)
+	c.key("default")
+	ready := func(status int, want string) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		c.handler.ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+		if w.Code != status || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%d, want %d and %s: %s", w.Code, status, want, w.Body)
+		}
+	}
+	ready(200, `"keys":{"status":"ok"}`)
+	db, err := sql.Open("sqlite", filepath.Join(data, "keys.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), "DELETE FROM keys"); err != nil {
+		t.Fatal(err)
+	}
+	ready(503, "restore keys.db from a backup")
+	if _, err := db.ExecContext(t.Context(), "DROP TABLE keys"); err != nil {
+		t.Fatal(err)
+	}
+	ready(503, "the key database cannot be read")
 }

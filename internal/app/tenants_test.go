@@ -47,7 +47,7 @@ func openTenants(t *testing.T, data string, change func(*config.Config)) *city {
 // openSecured is openTenants with a server that requires keys.
 func openSecured(t *testing.T, data string) *city {
 	t.Helper()
-	c, shared := openCity(t, data, nil, func(s *app.Shared) error { return s.OpenAccess(t.Context(), "") })
+	c, shared := openCity(t, data, nil, func(s *app.Shared) error { return s.OpenAccess(t.Context(), "", false) })
 	c.secure(shared)
 	return c
 }

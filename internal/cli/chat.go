@@ -79,7 +79,11 @@ func startServer(e *env) (at remote, stop func() error, err error) {
 		return remote{}, nil, err
 	}
 	token, instance := newToken(), rand.Text()
-	if err := shared.OpenAccess(e.ctx, token); err != nil {
+	keys, err := app.HasKeys(e.ctx, e.cfg.Store.Data)
+	if err == nil {
+		err = shared.OpenAccess(e.ctx, token, keys)
+	}
+	if err != nil {
 		return remote{}, nil, errors.Join(err, shared.Close())
 	}
 	tenants, err := app.OpenTenants(e.ctx, shared, version(), instance)

@@ -58,7 +58,7 @@ func (c *keysAddCmd) Run(e *env) error {
 			return err
 		}
 	}
-	return withKeys(e, func(keys auth.Manager) error {
+	return withKeys(e, true, func(keys auth.Manager) error {
 		text, k, err := auth.Create(e.ctx, keys, k, now)
 		if err != nil {
 			return err
@@ -97,8 +97,12 @@ func parseExpiry(text string, now time.Time) (time.Time, error) {
 }
 
 // withKeys opens the key database of the data folder, which a server may be using.
-func withKeys(e *env, do func(auth.Manager) error) (err error) {
-	keys, err := app.OpenKeys(e.ctx, e.cfg.Store.Data)
+func withKeys(e *env, create bool, do func(auth.Manager) error) (err error) {
+	open := app.OpenExistingKeys
+	if create {
+		open = app.OpenKeys
+	}
+	keys, err := open(e.ctx, e.cfg.Store.Data)
 	if err != nil {
 		return err
 	}
@@ -124,7 +128,7 @@ type keysListCmd struct {
 
 // Run lists the keys.
 func (c *keysListCmd) Run(e *env) error {
-	return withKeys(e, func(keys auth.Manager) error {
+	return withKeys(e, false, func(keys auth.Manager) error {
 		list, err := keys.List(e.ctx)
 		if err != nil {
 			return err
@@ -173,7 +177,7 @@ type keysRevokeCmd struct {
 
 // Run revokes a key.
 func (c *keysRevokeCmd) Run(e *env) error {
-	return withKeys(e, func(keys auth.Manager) error { return keys.Revoke(e.ctx, c.ID, time.Now()) })
+	return withKeys(e, false, func(keys auth.Manager) error { return keys.Revoke(e.ctx, c.ID, time.Now()) })
 }
 
 type keysRotateCmd struct {
@@ -188,7 +192,7 @@ func (c *keysRotateCmd) Run(e *env) error {
 	if c.Overlap < 0 {
 		return fault.Invalid("overlap", "want a duration of 0s or more")
 	}
-	return withKeys(e, func(keys auth.Manager) error {
+	return withKeys(e, false, func(keys auth.Manager) error {
 		text, err := auth.Rotate(e.ctx, keys, c.ID, time.Now(), c.Overlap)
 		if err != nil {
 			return err

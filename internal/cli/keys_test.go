@@ -1,7 +1,11 @@
 package cli_test
 
 import (
+	"bufio"
+	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -10,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/internal/cli"
 )
 
 // addKey adds a key and returns its text and public id.
@@ -130,11 +135,118 @@ func TestListenWithoutKeys(t *testing.T) {
 	}
 	key, _ := addKey(t, data)
 	url, _ := serve(t, "--addr", "0.0.0.0:0", "--data", data)
-	if got := statusWith(t, key, url+"/api/runs"); got != 200 {
-		t.Errorf("with a key: %d", got)
+	emptyKeys(t, data) // before the first request
+	if got := statusWith(t, key, url+"/api/runs"); got != 401 {
+		t.Errorf("with a key that was lost: %d", got)
 	}
 	if got := statusWith(t, "", url+"/api/runs"); got != 401 {
 		t.Errorf("without a key: %d", got)
+	}
+	key, _ = addKey(t, data)
+	if got := statusWith(t, key, url+"/api/runs"); got != 200 {
+		t.Errorf("with a new key: %d", got)
+	}
+}
+
+// emptyKeys deletes the rows of the key database.
+func emptyKeys(t *testing.T, data string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(data, "keys.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), "DELETE FROM keys")
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLostKeys: after the loss of its keys, a server does not start, until the operator decides what to do.
+func TestLostKeys(t *testing.T) {
+	clean(t)
+	data := t.TempDir()
+	path := filepath.Join(data, "keys.db")
+	addKey(t, data)
+	for name, lose := range map[string]func() error{"deleted": func() error { return os.Remove(path) }, "truncated": func() error { return os.WriteFile(path, nil, 0o600) }} {
+		if err := lose(); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range [][]string{{"serve", "--addr", "127.0.0.1:0"}, {"chat"}, {"keys", "list"}} {
+			status, _, errs := run(t, append(command, "--data", data)...)
+			if status != 1 || !strings.Contains(errs, "restore keys.db from a backup") {
+				t.Errorf("%s, %s: status %d: %s", name, command, status, errs)
+			}
+		}
+		key, _ := addKey(t, data)
+		url, stop := serve(t, "--data", data)
+		if got := statusWith(t, key, url+"/api/runs"); got != 200 || statusWith(t, "", url+"/api/runs") != 401 {
+			t.Errorf("%s: with a new key: %d", name, got)
+		}
+		stop()
+	}
+	if err := errors.Join(os.Remove(path), os.Remove(filepath.Join(data, "keys.required"))); err != nil {
+		t.Fatal(err)
+	}
+	url, _ := serve(t, "--data", data)
+	if got := statusWith(t, "", url+"/api/runs"); got != 200 {
+		t.Errorf("without keys: %d", got)
+	}
+}
+
+// TestKeysCreateNothing: only keys add creates a data folder and a database.
+func TestKeysCreateNothing(t *testing.T) {
+	clean(t)
+	data := filepath.Join(t.TempDir(), "mistyped")
+	for _, args := range [][]string{{"list"}, {"revoke", "a"}, {"rotate", "a"}} {
+		status, _, errs := run(t, append(append([]string{"keys"}, args...), "--data", data)...)
+		if _, err := os.Stat(data); status != 1 || !strings.Contains(errs, "sluice keys add") || err == nil {
+			t.Errorf("%s: status %d, %v: %s", args, status, err, errs)
+		}
+	}
+}
+
+// TestNoKeyIsNeeded: the server says at its start that it needs no key.
+func TestNoKeyIsNeeded(t *testing.T) {
+	clean(t)
+	data := t.TempDir()
+	const warning = "no key is needed"
+	for _, want := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var said strings.Builder
+		r, w := io.Pipe()
+		done := make(chan struct{})
+		go func() { // stop the server when it is up
+			defer close(done)
+			for lines := bufio.NewScanner(r); lines.Scan(); {
+				said.WriteString(lines.Text() + "\n")
+				if strings.Contains(lines.Text(), "models") {
+					cancel()
+				}
+			}
+		}()
+		cli.Main(ctx, []string{"serve", "--addr", "127.0.0.1:0", "--data", data}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: w})
+		_ = w.Close()
+		<-done
+		cancel()
+		if strings.Contains(said.String(), warning) != want {
+			t.Errorf("want %v: %s", want, said.String())
+		}
+		addKey(t, data)
+	}
+}
+
+// TestPublicMetrics: the address for metrics needs no key, so only --insecure makes it public.
+func TestPublicMetrics(t *testing.T) {
+	clean(t)
+	data := t.TempDir()
+	addKey(t, data)
+	status, _, errs := run(t, "serve", "--addr", "127.0.0.1:0", "--data", data, "--metrics-addr", "0.0.0.0:0")
+	if status != 1 || !strings.Contains(errs, "listen for metrics on 0.0.0.0:") && !strings.Contains(errs, "listen for metrics on [::]:") || !strings.Contains(errs, "--insecure") {
+		t.Errorf("status %d: %s", status, errs)
+	}
+	_, stop := serve(t, "--data", data, "--metrics-addr", "0.0.0.0:0", "--insecure")
+	if status := stop(); status != 0 {
+		t.Errorf("--insecure: status %d", status)
 	}
 }
 
@@ -148,6 +260,7 @@ func TestInvalidKeys(t *testing.T) {
 			t.Errorf("%s: status %d %q %s", field, status, out, errs)
 		}
 	}
+	addKey(t, data)
 	for _, args := range [][]string{{"revoke"}, {"rotate"}} {
 		if status, _, errs := run(t, append(append([]string{"keys"}, args...), "--data", data, "none")...); status != 1 || !strings.Contains(errs, "no such key") {
 			t.Errorf("%s: status %d %s", args, status, errs)

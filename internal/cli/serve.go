@@ -41,7 +41,7 @@ type serveCmd struct {
 	config.Tenants
 	config.Billing
 	NoCache  bool `name:"no-cache" help:"Disable the cache, also for concurrent equal questions."`
-	Insecure bool `name:"insecure" help:"Listen on an address that others can reach although there is no API key. Everybody who reaches it can read and change everything."`
+	Insecure bool `name:"insecure" help:"Listen on an address that others can reach although there is no API key: everybody who reaches it can read and change everything. Also needed for --metrics-addr on such an address."`
 }
 
 // Run listens, opens the data folder, indexes the documents in the background, and serves until the context ends.
@@ -63,18 +63,28 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if err := access.CheckListen(l.Addr(), keys, c.Insecure); err != nil {
 		return err
 	}
+	metrics, err := listenMetrics(e, c.Insecure)
+	if err != nil {
+		return err
+	}
+	if metrics != nil {
+		defer metrics.Close()
+	}
 	instance, token := rand.Text(), newToken()
 	starting := server.NewStarting(l, server.Options{Protocols: app.Protocols(), Version: version(), Instance: instance})
 	stop := sync.OnceFunc(starting.Stop)
 	defer stop()
 	url := "http://" + clientAddr(l.Addr())
 	fmt.Fprintln(e.Err, "listening on", url)
+	if !keys {
+		fmt.Fprintln(e.Err, "no key is needed: everybody who reaches this address can read and change everything; \"sluice keys add\" adds the first key")
+	}
 	shared, err := app.OpenShared(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, shared.Close()) }()
-	if err := shared.OpenAccess(e.ctx, token); err != nil {
+	if err := shared.OpenAccess(e.ctx, token, keys || !c.Insecure && !access.Loopback(l.Addr())); err != nil {
 		return err
 	}
 	write, embed := shared.Models.Names()
@@ -105,26 +115,30 @@ func (c *serveCmd) Run(e *env) (err error) {
 	})
 	defer background.Wait()
 	defer cancel()
-	if addr := e.cfg.HTTP.MetricsAddr; addr != "" {
-		m, err := listenMetrics(e.ctx, addr)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(e.Err, "metrics on", "http://"+clientAddr(m.Addr())+"/metrics")
-		background.Go(func() { _ = front.ServeMetrics(ctx, m) }) // an error closes only this listener
+	if metrics != nil {
+		background.Go(func() { _ = front.ServeMetrics(ctx, metrics) }) // an error closes only this listener
 	}
 	return front.Serve(e.ctx, l)
 }
 
-// listenMetrics listens on an address, on a loopback interface if it has no host.
-func listenMetrics(ctx context.Context, addr string) (net.Listener, error) {
+// listenMetrics listens on the address for metrics, on a loopback interface if it has no host. It returns nil if there is no address.
+func listenMetrics(e *env, insecure bool) (net.Listener, error) {
+	addr := e.cfg.HTTP.MetricsAddr
+	if addr == "" {
+		return nil, nil
+	}
 	if strings.HasPrefix(addr, ":") {
 		addr = "127.0.0.1" + addr
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	l, err := new(net.ListenConfig).Listen(e.ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen for metrics: %w", err)
 	}
+	if !insecure && !access.Loopback(l.Addr()) {
+		return nil, errors.Join(fmt.Errorf("listen for metrics on %s: everybody who reaches this address could read the metrics, because they need no key there; "+
+			"listen on 127.0.0.1, read /metrics with a key of the scope admin, or confirm it with --insecure", l.Addr()), l.Close())
+	}
+	fmt.Fprintf(e.Err, "metrics on http://%s/metrics\n", l.Addr())
 	return l, nil
 }
 

@@ -105,8 +105,8 @@ func (c *tenantsDeleteCmd) Run(e *env) error {
 	if !c.Yes {
 		return fmt.Errorf("tenants: this deletes all documents, runs and files of the tenant %.64q for ever: confirm it with --yes", c.Name)
 	}
-	err := withKeys(e, func(keys auth.Manager) error { return revokeTenant(e.ctx, keys, c.Name) })
-	if err != nil {
+	err := withKeys(e, false, func(keys auth.Manager) error { return revokeTenant(e.ctx, keys, c.Name) })
+	if err != nil && !errors.Is(err, app.ErrNoKeys) {
 		return err
 	}
 	err = app.DeleteTenant(e.cfg.Store.Data, c.Name)

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +32,7 @@ type Options struct {
 	Origins   []string          // of other pages that may send requests, besides those of keys
 	// LocalToken is accepted as a key for everything in the default tenant. It is for commands on the same machine. Empty: none.
 	LocalToken string
+	Closed     bool          // every request needs a key, even if the store has none
 	Session    time.Duration // lifetime of a login; default 12 h
 	Logger     *slog.Logger  // default: no logs
 	Now        func() time.Time
@@ -47,10 +49,13 @@ type Access struct {
 	keys     *lru.Cache[string, *keyState]
 	failures *lru.Cache[string, *rate.Limiter] // by address
 	closed   atomic.Bool                       // a key was added, so every request needs one
+	broken   rate.Sometimes                    // when failures of the store are logged
+	uses     chan struct{}                     // semaphore of the last uses that are being written
+	work     sync.WaitGroup                    // writes last uses
 }
 
-// Limits of memory, and of attempts with wrong keys: a valid key passes in any case, since nobody can guess it. The limit keeps clients that
-// fail from filling the log.
+// Limits of memory, and of attempts with wrong keys: a valid key passes in any case, since nobody can guess it, and a wrong one gets the same
+// reply, because clients behind one proxy share an address. The limit keeps clients that fail from filling the log.
 const (
 	maxKeys      = 10_000
 	maxAddresses = 10_000
@@ -89,7 +94,9 @@ func New(store auth.Store, o Options) (*Access, error) {
 		return nil, err
 	}
 	a := &Access{store: store, o: o, guard: http.NewCrossOriginProtection(), keys: keys, failures: failures,
+		broken: rate.Sometimes{Interval: time.Second}, uses: make(chan struct{}, maxUses),
 		replies: server.Options{Protocols: o.Protocols, Logger: o.Logger, BodyTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second}}
+	a.closed.Store(o.Closed)
 	if o.LocalToken != "" {
 		a.local = auth.Hash(o.LocalToken)
 	}
@@ -104,6 +111,9 @@ func New(store auth.Store, o Options) (*Access, error) {
 	})
 	return a, nil
 }
+
+// Close waits until the last uses of keys are written. Call it after the last request, and before the store is closed.
+func (a *Access) Close() { a.work.Wait() }
 
 // Handler returns a handler that authenticates each request and passes it to next with an [auth.Identity] in its context. Without any key
 // in the store it is [auth.Local]. Requests that need no key have one without scopes, of the default tenant. Refused requests get the error in
@@ -139,7 +149,7 @@ func (a *Access) admit(r *http.Request) (context.Context, error) {
 	if by.key.ID == "" {
 		return ctx, nil
 	}
-	if err := a.countRequest(ctx, by.key); err != nil {
+	if err := a.countRequest(by.key); err != nil {
 		return nil, err
 	}
 	if by.key.Quota.N > 0 {
@@ -168,14 +178,18 @@ func (a *Access) identify(r *http.Request) (caller, error) {
 	if !a.closed.Load() {
 		exist, err := a.store.Any(ctx)
 		if err != nil {
-			return caller{}, err
+			return caller{}, a.unavailable(ctx, err)
 		}
 		if !exist {
 			return caller{Identity: auth.Local()}, nil
 		}
 		a.closed.Store(true)
 	}
-	if text := keyOf(r); text != "" {
+	text, err := keyOf(r)
+	if err != nil {
+		return caller{}, err
+	}
+	if text != "" {
 		if a.local != nil && subtle.ConstantTimeCompare(auth.Hash(text), a.local) == 1 {
 			i := auth.Local()
 			i.Key = localKey
@@ -193,29 +207,46 @@ func (a *Access) identify(r *http.Request) (caller, error) {
 	}
 	k, err := a.store.Session(ctx, auth.Hash(session), now)
 	if errors.Is(err, auth.ErrNotFound) {
-		err = fault.New(fault.Unauthenticated, "the session has ended: log in again")
-	} else if err == nil {
-		err = k.Live(now)
+		return caller{}, fault.New(fault.Unauthenticated, "the session has ended: log in again")
 	}
 	if err != nil {
-		return caller{}, a.failed(r, err)
+		return caller{}, a.unavailable(ctx, err)
+	}
+	if err := k.Live(now); err != nil {
+		return caller{}, err
 	}
 	return caller{Identity: k.Identity(), key: k, cookie: true}, nil
 }
 
-// keyOf returns the key of a request. Authorization of other schemes is for proxies.
-func keyOf(r *http.Request) string {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if strings.EqualFold(scheme, "Bearer") {
-		return strings.TrimSpace(token)
+// keyOf returns the key of a request. Authorization of other schemes is for proxies. Several keys are an error, because a proxy might check one
+// and the server another.
+func keyOf(r *http.Request) (string, error) {
+	for _, name := range []string{"Authorization", "X-Api-Key"} {
+		if len(r.Header.Values(name)) > 1 {
+			return "", fault.Invalid(name, "want one header, not several")
+		}
 	}
-	return r.Header.Get("X-Api-Key")
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if token = strings.TrimSpace(token); token != "" && strings.EqualFold(scheme, "Bearer") {
+		return token, nil
+	}
+	return r.Header.Get("X-Api-Key"), nil
 }
 
-// failed returns the error for a wrong key. The first failures of an address are logged; later ones are refused for a while.
-func (a *Access) failed(r *http.Request, err error) error {
-	if fault.Public(err).Code != fault.Unauthenticated {
+// unavailable returns the error for a failure of the store. The log has the cause, at most once per second.
+func (a *Access) unavailable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
 		return err
+	}
+	a.broken.Do(func() { a.o.Logger.Error("the key database failed", "error", err) })
+	return fault.Wrap(fault.Unavailable, err, "keys cannot be checked, because the key database of the server failed; try again later")
+}
+
+// failed returns the error for a wrong key. The first failures of an address are logged; later ones are not, and are told how long to wait.
+func (a *Access) failed(r *http.Request, err error) error {
+	reason := fault.Public(err)
+	if reason.Code != fault.Unauthenticated {
+		return a.unavailable(r.Context(), err)
 	}
 	address := server.AddressOf(r)
 	limiter, ok := a.failures.Get(address)
@@ -225,10 +256,10 @@ func (a *Access) failed(r *http.Request, err error) error {
 			limiter = earlier
 		}
 	}
-	if err := take(limiter, a.o.Now(), "too many wrong keys from this address"); err != nil {
-		return err
+	if wait := take(limiter, a.o.Now()); wait > 0 {
+		return &auth.LimitError{Fault: reason, After: wait}
 	}
-	a.o.Logger.Info("request refused", "address", address, "reason", fault.Public(err).Message)
+	a.o.Logger.Info("request refused", "address", address, "reason", reason.Message)
 	return err
 }
 
@@ -236,7 +267,7 @@ func (a *Access) failed(r *http.Request, err error) error {
 func (a *Access) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if fault.Public(err).Code == fault.Unauthenticated {
 		challenge := `Bearer realm="sluice"`
-		if keyOf(r) != "" {
+		if key, _ := keyOf(r); key != "" {
 			challenge += `, error="invalid_token"` // https://www.rfc-editor.org/rfc/rfc6750#section-3.1
 		} else if sessionOf(r) != "" {
 			http.SetCookie(w, cookie(r, "", -1))
@@ -298,10 +329,16 @@ func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
+// Loopback reports whether only the same machine reaches an address.
+func Loopback(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
 // CheckListen returns an error if a server without keys would be open to others. A server that has keys, or whose user insists, may listen on
 // any address.
 func CheckListen(addr net.Addr, keys, insecure bool) error {
-	if tcp, ok := addr.(*net.TCPAddr); keys || insecure || ok && tcp.IP.IsLoopback() {
+	if keys || insecure || Loopback(addr) {
 		return nil
 	}
 	return fmt.Errorf("listen on %s: everybody who reaches this address could read and change everything, because there is no key; "+

@@ -2,7 +2,10 @@ package access_test
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -27,6 +30,33 @@ func TestWithoutKeys(t *testing.T) {
 	s.expect(200, "GET", "/metrics", "")
 	s.expect(403, "POST", "/api/query", question, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site")
 	s.expect(403, "POST", "/api/query", question, "Origin", "https://evil.example")
+}
+
+// TestClosed: a server that began with keys needs one for ever, also if the database is emptied before the first request.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	s := serve(t, access.Options{Closed: true})
+	s.expect(401, "GET", "/api/runs", "")
+	s.expect(200, "GET", "/healthz", "")
+	key, _ := s.add("alice", nil, auth.Read)
+	s.expect(200, "GET", "/api/runs", "", bearer(key)...)
+}
+
+// TestKeysLost: a running server whose first key is lost before the next request does not open again.
+func TestKeysLost(t *testing.T) {
+	t.Parallel()
+	s := serve(t, access.Options{})
+	s.expect(200, "GET", "/api/runs", "")
+	s.add("alice", nil, auth.Read)
+	db, err := sql.Open("sqlite", s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), "DELETE FROM keys")
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(401, "GET", "/api/runs", "")
 }
 
 // TestEveryRouteNeedsAKey: as soon as a key was added, and also after it was revoked.
@@ -59,7 +89,8 @@ func TestKeysInHeaders(t *testing.T) {
 	t.Parallel()
 	s := serve(t, access.Options{})
 	key, _ := s.add("alice", nil, auth.Read)
-	for _, headers := range [][]string{bearer(key), {"Authorization", "bearer " + key}, {"X-API-Key", key}, {"Authorization", "Basic eDp5", "X-API-Key", key}} {
+	for _, headers := range [][]string{bearer(key), {"Authorization", "bearer " + key}, {"X-API-Key", key}, {"Authorization", "Basic eDp5", "X-API-Key", key},
+		{"Authorization", "Bearer", "X-API-Key", key}, {"Authorization", "Bearer  ", "X-API-Key", key}} {
 		s.expect(200, "GET", "/api/runs", "", headers...)
 	}
 	for _, headers := range [][]string{bearer(key + "x"), {"X-API-Key", "x"}, {"Authorization", "Bearer x", "X-API-Key", key}} {
@@ -69,6 +100,22 @@ func TestKeysInHeaders(t *testing.T) {
 		}
 		if r = s.expect(401, "GET", "/api/runs", "", headers...); strings.Contains(r.body, `"detail"`) {
 			t.Error(r.body)
+		}
+	}
+	for _, name := range []string{"Authorization", "X-Api-Key"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/api/runs", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header[name] = []string{"Bearer " + key, "Bearer " + key}
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if res.StatusCode != 400 || !strings.Contains(string(body), name+": want one header") {
+			t.Errorf("two headers %s: %s %s", name, res.Status, body)
 		}
 	}
 }
@@ -147,6 +194,9 @@ func TestRate(t *testing.T) {
 		s.expect(200, "GET", "/api/runs", "", bearer(other)...)
 		s.clock.advance(time.Minute)
 	}
+	for _, status := range []int{200, 200, 200, 429} {
+		s.expect(status, "POST", "/auth/login", `{"key":"`+limited+`"}`)
+	}
 }
 
 // TestQuota: questions count, and other requests and invalid questions do not.
@@ -169,7 +219,7 @@ func TestQuota(t *testing.T) {
 	s.ask(key, "3")
 }
 
-// TestWrongKeys: an address that fails too often has to wait. Valid keys pass.
+// TestWrongKeys: the failures of an address are logged up to a limit. The replies stay the same, because clients may share an address.
 func TestWrongKeys(t *testing.T) {
 	t.Parallel()
 	s := serve(t, access.Options{})
@@ -177,13 +227,16 @@ func TestWrongKeys(t *testing.T) {
 	wrong := auth.Text(id, auth.NewSecret())
 	for range 5 {
 		s.expect(401, "GET", "/api/runs", "", bearer(wrong)...)
-		s.expect(401, "POST", "/auth/login", `{"key":"`+wrong+`"}`)
+		if r := s.expect(401, "POST", "/auth/login", `{"key":"`+wrong+`"}`); r.Header.Get("Retry-After") != "" {
+			t.Error("Retry-After before the limit")
+		}
 	}
 	for range 3 {
-		if r := s.expect(429, "GET", "/api/runs", "", bearer(wrong)...); r.Header.Get("Retry-After") != "6" {
-			t.Errorf("retry after %q", r.Header.Get("Retry-After"))
+		for _, r := range []reply{s.expect(401, "GET", "/api/runs", "", bearer(wrong)...), s.expect(401, "POST", "/auth/login", `{"key":"`+wrong+`"}`)} {
+			if r.Header.Get("Retry-After") != "6" || r.Code != "UNAUTHENTICATED" || !strings.Contains(r.body, "the key is not valid") {
+				t.Errorf("retry after %q: %s", r.Header.Get("Retry-After"), r.body)
+			}
 		}
-		s.expect(429, "POST", "/auth/login", `{"key":"`+wrong+`"}`)
 	}
 	s.expect(200, "GET", "/api/runs", "", bearer(key)...)
 	s.expect(401, "GET", "/api/runs", "")
@@ -191,6 +244,60 @@ func TestWrongKeys(t *testing.T) {
 	s.expect(401, "GET", "/api/runs", "", bearer(wrong)...)
 	if n := strings.Count(s.logs.String(), "request refused"); n != 11 {
 		t.Errorf("%d failures are in the log", n)
+	}
+}
+
+// TestEndedSessions: a browser whose session has ended is no attacker.
+func TestEndedSessions(t *testing.T) {
+	t.Parallel()
+	s := serve(t, access.Options{})
+	key, _ := s.add("alice", nil, auth.Read)
+	c := s.login(key)
+	s.clock.advance(13 * time.Hour)
+	for range 30 {
+		r := s.expect(401, "GET", "/api/runs", "", "Cookie", c.Name+"="+c.Value)
+		if len(r.Cookies()) != 1 || r.Cookies()[0].MaxAge >= 0 || !strings.Contains(r.body, "log in again") || r.Header.Get("Retry-After") != "" {
+			t.Fatalf("%v: %s", r.Header, r.body)
+		}
+	}
+	if r := s.expect(401, "GET", "/api/runs", "", bearer("wrong")...); r.Header.Get("Retry-After") != "" {
+		t.Error("ended sessions count as wrong keys")
+	}
+	if n := strings.Count(s.logs.String(), "request refused"); n != 1 {
+		t.Errorf("%d failures are in the log", n)
+	}
+}
+
+// TestLastUse is recorded in the background: requests do not wait while another process has the database locked.
+func TestLastUse(t *testing.T) {
+	t.Parallel()
+	s := serve(t, access.Options{})
+	key, id := s.add("alice", nil, auth.Read)
+	db, err := sql.Open("sqlite", "file:"+s.path+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	lock, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	for range 10 {
+		s.expect(200, "GET", "/api/runs", "", bearer(key)...)
+		s.clock.advance(time.Minute)
+	}
+	if waited := time.Since(began); waited > 5*time.Second {
+		t.Errorf("requests waited %s", waited)
+	}
+	if err := lock.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	s.access.Close()
+	s.expect(200, "GET", "/api/runs", "", bearer(key)...)
+	s.access.Close()
+	if c, err := s.keys.Key(t.Context(), id); err != nil || !c.Used.Equal(s.clock.now().UTC().Truncate(time.Microsecond)) {
+		t.Errorf("last used %s, %v; now %s", c.Used, err, s.clock.now())
 	}
 }
 
@@ -260,9 +367,18 @@ func TestStoreFails(t *testing.T) {
 	if err := s.keys.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.expect(500, "GET", "/api/runs", "")
-	s.expect(500, "GET", "/api/runs", "", bearer(key)...)
+	c := []string{"Cookie", "sluice_session=x"}
+	for _, headers := range [][]string{bearer(key), c, bearer(key)} {
+		if r := s.expect(503, "GET", "/api/runs", "", headers...); r.Code != "UNAVAILABLE" || !strings.Contains(r.body, "key database") {
+			t.Error(r.body)
+		}
+	}
+	s.expect(503, "POST", "/auth/login", `{"key":"`+key+`"}`)
+	s.expect(401, "GET", "/api/runs", "")
 	s.expect(200, "GET", "/healthz", "")
+	if n := strings.Count(s.logs.String(), "the key database failed"); n == 0 || n > 3 {
+		t.Errorf("the failure is %d times in the log", n)
+	}
 }
 
 func TestCheckListen(t *testing.T) {

@@ -28,13 +28,15 @@ import (
 
 // site is a server whose requests are authenticated.
 type site struct {
-	t     testing.TB
-	url   string
-	keys  *sqlite.Store
-	logs  *safeBuffer
-	seen  *safeBuffer // all replies
-	clock *clock
-	open  chan struct{} // runs end when it is closed
+	t      testing.TB
+	url    string
+	path   string // of the key database
+	keys   *sqlite.Store
+	access *access.Access
+	logs   *safeBuffer
+	seen   *safeBuffer // all replies
+	clock  *clock
+	open   chan struct{} // runs end when it is closed
 }
 
 type clock struct {
@@ -90,7 +92,8 @@ var protocols = []server.Endpoint{
 func serve(t testing.TB, o access.Options) *site {
 	t.Helper()
 	s := &site{t: t, logs: &safeBuffer{}, seen: &safeBuffer{}, clock: &clock{at: time.Now()}, open: make(chan struct{})}
-	keys, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "keys.db"))
+	s.path = filepath.Join(t.TempDir(), "keys.db")
+	keys, err := sqlite.Open(t.Context(), s.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +104,7 @@ func serve(t testing.TB, o access.Options) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.access = a
 	e := engine.New(answerer{s.open}, engine.Options{Grace: -1})
 	routes := append(a.Routes(), knowledge.Routes(knowledge.Options{Engine: e})...)
 	srv, err := server.New(e, server.Options{Protocols: protocols, Routes: routes, Logger: logger})
@@ -115,6 +119,7 @@ func serve(t testing.TB, o access.Options) *site {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
+		a.Close()
 		if err := keys.Close(); err != nil {
 			t.Error(err)
 		}

@@ -12,8 +12,12 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// touchEvery is how often the time of a key's last use is written.
-const touchEvery = time.Minute
+// Writes of the last uses of keys.
+const (
+	touchEvery = time.Minute // per key
+	maxUses    = 4           // at once; further ones wait for the next request of their key
+	useTimeout = 2 * time.Second
+)
 
 // keyState is what is only kept in memory of a key.
 type keyState struct {
@@ -37,40 +41,62 @@ func (a *Access) state(k auth.Key) *keyState {
 }
 
 // countRequest counts a request against the rate of its key, and records that the key was used.
-func (a *Access) countRequest(ctx context.Context, k auth.Key) error {
+func (a *Access) countRequest(k auth.Key) error {
 	s, now := a.state(k), a.o.Now()
 	if s.limiter != nil {
-		if err := take(s.limiter, now, "too many requests with this key: its limit is "+k.Rate.String()); err != nil {
-			return err
+		if wait := take(s.limiter, now); wait > 0 {
+			return &auth.LimitError{After: wait, Fault: fault.New(fault.Overloaded, "too many requests with this key: its limit is %s", k.Rate)}
 		}
 	}
-	if last := s.touched.Load(); now.Sub(time.UnixMilli(last)) >= touchEvery && s.touched.CompareAndSwap(last, now.UnixMilli()) {
-		if err := a.store.Use(context.WithoutCancel(ctx), k.ID, now, 0); err != nil {
-			a.o.Logger.Warn("could not record the use of a key", "key", k.ID, "error", err)
-		}
-	}
+	a.touch(s, k.ID, now)
 	return nil
+}
+
+// touch writes the last use of a key in the background if it is due, so that no request waits for the disk.
+func (a *Access) touch(s *keyState, id string, now time.Time) {
+	last := s.touched.Load()
+	if now.Sub(time.UnixMilli(last)) < touchEvery {
+		return
+	}
+	select {
+	case a.uses <- struct{}{}:
+	default:
+		return
+	}
+	if !s.touched.CompareAndSwap(last, now.UnixMilli()) {
+		<-a.uses
+		return
+	}
+	a.work.Go(func() {
+		defer func() { <-a.uses }()
+		ctx, cancel := context.WithTimeout(context.Background(), useTimeout)
+		defer cancel()
+		if err := a.store.Use(ctx, id, now, 0); err != nil {
+			a.o.Logger.Warn("could not record the use of a key", "key", id, "error", err)
+		}
+	})
 }
 
 // countQuestion counts a question against the quota of its key.
 func (a *Access) countQuestion(ctx context.Context, k auth.Key) error {
 	now := a.o.Now()
 	err := a.store.Use(context.WithoutCancel(ctx), k.ID, now, 1)
+	if err == nil {
+		return nil
+	}
 	if !errors.Is(err, auth.ErrQuota) {
-		return err
+		return a.unavailable(ctx, err)
 	}
 	_, next := k.Quota.Window(now)
 	return &auth.LimitError{After: next.Sub(now), Fault: fault.Wrap(fault.Quota, err,
 		"the quota of this key is used up: %d questions a %s; the next begins at %s", k.Quota.N, k.Quota.Unit, next.Format(time.RFC3339))}
 }
 
-// take takes one event of a limiter, or returns an [auth.LimitError].
-func take(l *rate.Limiter, now time.Time, message string) error {
+// take takes one event of a limiter, or returns how long to wait for it.
+func take(l *rate.Limiter, now time.Time) (wait time.Duration) {
 	r := l.ReserveN(now, 1)
-	wait := r.DelayFrom(now)
-	if wait == 0 {
-		return nil
+	if wait = r.DelayFrom(now); wait > 0 {
+		r.CancelAt(now)
 	}
-	r.CancelAt(now)
-	return &auth.LimitError{After: wait, Fault: fault.New(fault.Overloaded, "%s", message)}
+	return wait
 }

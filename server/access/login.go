@@ -2,6 +2,7 @@ package access
 
 import (
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"strings"
@@ -55,13 +56,23 @@ func (a *Access) login(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.failed(r, err)
 	}
+	if err := a.countRequest(k); err != nil {
+		return err
+	}
 	expires := now.Add(a.o.Session)
 	if !k.Expires.IsZero() && k.Expires.Before(expires) {
 		expires = k.Expires
 	}
 	id := auth.NewSecret()
-	if err := a.store.PutSession(r.Context(), auth.Session{Hash: auth.Hash(id), Key: k.ID, Expires: expires}, now); err != nil {
-		return err
+	_, secret, err := auth.Parse(body.Key)
+	if err == nil {
+		err = a.store.PutSession(r.Context(), auth.Session{Hash: auth.Hash(id), Key: k.ID, Secret: auth.Hash(secret), Expires: expires}, now)
+	}
+	if errors.Is(err, auth.ErrNotFound) { // the key was rotated or revoked meanwhile
+		return a.failed(r, fault.New(fault.Unauthenticated, "the key is not valid"))
+	}
+	if err != nil {
+		return a.unavailable(r.Context(), err)
 	}
 	http.SetCookie(w, cookie(r, id, max(int(expires.Sub(now)/time.Second), 1)))
 	server.ReplyJSON(w, http.StatusOK, infoOf(k.Identity()))
@@ -71,7 +82,7 @@ func (a *Access) login(w http.ResponseWriter, r *http.Request) error {
 func (a *Access) logout(w http.ResponseWriter, r *http.Request) error {
 	if id := sessionOf(r); id != "" {
 		if err := a.store.PutSession(r.Context(), auth.Session{Hash: auth.Hash(id)}, a.o.Now()); err != nil {
-			return err
+			return a.unavailable(r.Context(), err)
 		}
 		http.SetCookie(w, cookie(r, "", -1))
 	}
