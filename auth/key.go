@@ -1,11 +1,13 @@
 package auth
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base32"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"hash/crc32"
 	"net/url"
@@ -138,6 +140,20 @@ func Hash(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
 }
+
+// Proof returns a proof for a challenge that its sender has a token: the HMAC-SHA256 of the challenge, in hexadecimal digits. It does not reveal
+// the token.
+func Proof(token, challenge string) string {
+	mac := hmac.New(sha256.New, []byte(token))
+	mac.Write([]byte(challenge))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Headers of the challenge that a command sends to the health check of the server on its machine before it sends its token.
+const (
+	HeaderChallenge = "Sluice-Challenge"
+	HeaderProof     = "Sluice-Proof"
+)
 
 // ErrMalformed means that a text is not a key.
 var ErrMalformed = errors.New("not a key")

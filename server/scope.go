@@ -39,7 +39,8 @@ func (h handler) scoped(rt Route, next http.Handler) http.Handler {
 	})
 }
 
-// checkRun returns an error if the sender of a request may not use a run: it needs the scope, or [auth.Ask] for a run of its account.
+// checkRun returns an error if the sender of a request may not use a run: it needs the scope, or [auth.Ask] for a run of its account. With
+// auth.Ask alone, a run of another account is an unknown one.
 func (h handler) checkRun(ctx context.Context, id event.RunID, scope auth.Scope) error {
 	i, ok := auth.From(ctx)
 	switch {
@@ -59,7 +60,7 @@ func (h handler) checkRun(ctx context.Context, id event.RunID, scope auth.Scope)
 			return nil
 		}
 	}
-	return lacks(scope)
+	return eventlog.ErrNotFound
 }
 
 func lacks(scope auth.Scope) error {

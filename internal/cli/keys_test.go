@@ -6,8 +6,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,6 +67,11 @@ func TestKeysOfRunningServer(t *testing.T) {
 	if status, out, errs := run(t, "ask", "--data", data, question); status != 0 || !strings.Contains(out, "1932") {
 		t.Errorf("ask on the data folder: status %d\n%s\n%s", status, out, errs)
 	}
+	t.Setenv("SLUICE_KEY", auth.Text(auth.NewID(), auth.NewSecret()))
+	if status, out, errs := run(t, "ask", "--data", data, question); status != 0 || !strings.Contains(out, "1932") {
+		t.Errorf("ask on the data folder with SLUICE_KEY, which is for another server: status %d\n%s\n%s", status, out, errs)
+	}
+	t.Setenv("SLUICE_KEY", "")
 	if status, out, errs := run(t, "ask", "--server", url, "--key", key, question); status != 0 || !strings.Contains(out, "1932") {
 		t.Errorf("ask with --key: status %d\n%s\n%s", status, out, errs)
 	}
@@ -73,7 +80,7 @@ func TestKeysOfRunningServer(t *testing.T) {
 	}
 	t.Setenv("SLUICE_KEY", key)
 	status, out, errs := run(t, "runs", "--server", url, "--json")
-	if status != 0 || strings.Count(out, question) != 2 {
+	if status != 0 || strings.Count(out, question) != 3 {
 		t.Errorf("runs with SLUICE_KEY: status %d\n%s\n%s", status, out, errs)
 	}
 	var newest struct {
@@ -115,6 +122,38 @@ func TestKeysOfRunningServer(t *testing.T) {
 	}
 	if info, err := os.Stat(filepath.Join(data, "server.json")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("server.json: %v, %v", info.Mode(), err)
+	}
+}
+
+// TestImpostor: another program at the address of a server that has stopped gets no token, key or question.
+func TestImpostor(t *testing.T) {
+	dir, data := docs(t), t.TempDir()
+	if status, _, errs := run(t, "ingest", "--data", data, dir); status != 0 {
+		t.Fatal(errs)
+	}
+	t.Setenv("SLUICE_KEY", auth.Text(auth.NewID(), auth.NewSecret()))
+	requests := make(chan *http.Request, 10)
+	impostor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests <- r
+		w.Header().Set("Sluice-Proof", auth.Proof("", r.Header.Get("Sluice-Challenge")))
+		fmt.Fprint(w, `{"status":"ok","instance":"known","runs":[]}`)
+	}))
+	defer impostor.Close()
+	for _, token := range []string{auth.Text(auth.NewID(), auth.NewSecret()), ""} {
+		info := fmt.Sprintf(`{"url":%q,"instance":"known","token":%q}`, impostor.URL, token)
+		if err := os.WriteFile(filepath.Join(data, "server.json"), []byte(info), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		status, out, errs := run(t, "ask", "--data", data, "When was the north lock opened?")
+		if status != 0 || !strings.Contains(out, "1932") {
+			t.Errorf("status %d\n%s\n%s", status, out, errs)
+		}
+	}
+	close(requests)
+	for r := range requests {
+		if r.URL.Path != "/healthz" || r.Header.Get("Authorization") != "" || r.Header.Get("X-Api-Key") != "" {
+			t.Errorf("the impostor received %s with a key %t", r.URL, r.Header.Get("Authorization") != "")
+		}
 	}
 }
 

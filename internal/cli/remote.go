@@ -1,13 +1,15 @@
 package cli
 
 import (
+	"os"
+
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
 // keyFlag is the key of commands that use a server.
 type keyFlag struct {
-	Key config.Secret `name:"key" env:"SLUICE_KEY" placeholder:"KEY" help:"API key for the server. Prefer the variable, because other users of the machine can see flags. The server that uses the data folder needs none."`
+	Key config.Secret `name:"key" placeholder:"KEY" help:"API key for the server. Prefer the variable SLUICE_KEY with --server, because other users of the machine can see flags. The server that uses the data folder needs none."`
 }
 
 // remote is a server and the key for it.
@@ -16,10 +18,14 @@ type remote struct {
 	key config.Secret
 }
 
-// over returns the server with the key of the flag, if it is set.
+// over returns the server with the key of the flag, if it is set. A server that was given without a key gets that of SLUICE_KEY, which is
+// not for the server that uses the data folder.
 func (f keyFlag) over(at remote) remote {
-	if f.Key != "" {
+	switch {
+	case f.Key != "":
 		at.key = f.Key
+	case at.key == "":
+		at.key = config.Secret(os.Getenv("SLUICE_KEY"))
 	}
 	return at
 }

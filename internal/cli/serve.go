@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -211,9 +212,9 @@ const serverFile = "server.json"
 
 type serverInfo struct {
 	URL string `json:"url"`
-	// Instance is the instance of the server's health check. It detects that another server uses the address by now.
+	// Instance is the instance of the server's health check. It shows that another server uses the address by now.
 	Instance string `json:"instance"`
-	// Token is accepted as a key until the server stops.
+	// Token is accepted as a key until the server stops. Only the server can prove that it has it: see [auth.Proof].
 	Token string `json:"token"`
 }
 
@@ -233,15 +234,19 @@ func announce(e *env, info serverInfo) (withdraw func()) {
 	return func() { _ = os.Remove(path) }
 }
 
-// running returns the server that uses the data folder, if one answers.
+// running returns the server that uses the data folder, if one answers. Another program at its address gets neither the token nor a question.
 func running(ctx context.Context, data string) (at remote, ok bool) {
 	raw, err := os.ReadFile(filepath.Join(data, serverFile))
 	var info serverInfo
-	if err != nil || json.Unmarshal(raw, &info) != nil || info.URL == "" {
+	if err != nil || json.Unmarshal(raw, &info) != nil || info.URL == "" || info.Token == "" {
 		return remote{}, false
 	}
-	h, err := health(ctx, info.URL+"/healthz")
-	return remote{info.URL, config.Secret(info.Token)}, err == nil && h.Instance == info.Instance
+	challenge := rand.Text()
+	h, proof, err := challengedHealth(ctx, info.URL+"/healthz", challenge)
+	if err != nil || h.Instance != info.Instance || !hmac.Equal([]byte(proof), []byte(auth.Proof(info.Token, challenge))) {
+		return remote{}, false
+	}
+	return remote{info.URL, config.Secret(info.Token)}, true
 }
 
 // startTimeout is how long a command waits for a server that is opening the data folder.
@@ -293,17 +298,24 @@ func wait(ctx context.Context, d time.Duration) error {
 
 // health returns the body of a health check with any status.
 func health(ctx context.Context, url string) (h server.Health, err error) {
+	h, _, err = challengedHealth(ctx, url, "")
+	return h, err
+}
+
+// challengedHealth is health that sends a challenge and returns the proof: see [auth.Proof].
+func challengedHealth(ctx context.Context, url, challenge string) (h server.Health, proof string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return h, err
+		return h, "", err
 	}
+	req.Header.Set(auth.HeaderChallenge, challenge)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return h, err
+		return h, "", err
 	}
 	defer res.Body.Close()
 	err = json.NewDecoder(res.Body).Decode(&h)
-	return h, err
+	return h, res.Header.Get(auth.HeaderProof), err
 }

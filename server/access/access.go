@@ -125,6 +125,9 @@ func (a *Access) Handler(next http.Handler) http.Handler {
 			a.refuse(w, r, err)
 			return
 		}
+		if challenge := r.Header.Get(auth.HeaderChallenge); challenge != "" && a.local != nil && r.URL.Path == "/healthz" {
+			w.Header().Set(auth.HeaderProof, auth.Proof(a.o.LocalToken, challenge))
+		}
 		next.ServeHTTP(w, r.WithContext(ctx))
 	}))
 }

@@ -159,18 +159,22 @@ func TestOwnRuns(t *testing.T) {
 	laptop, _ := s.add("alice", nil, auth.Ask)
 	bob, _ := s.add("bob", nil, auth.Ask)
 	write, _ := s.add("carol", nil, auth.Write)
+	const unknown = "run_01jb00000000000000000000aa"
 	first, second := s.ask(alice, "why?"), s.ask(alice, "how?")
 	for _, run := range []string{string(first), string(second)} {
 		for _, path := range []string{"/api/runs/" + run, "/runs/" + run + "/stream", "/v1/responses/" + run, "/v1/responses/" + run + "?stream=true"} {
-			s.expect(403, "GET", path, "", bearer(bob)...)
 			s.expect(200, "HEAD", path, "", bearer(laptop)...)
 		}
-		s.expect(403, "POST", "/api/query/stream", "", "X-API-Key", bob, "Sluice-Run-Id", run)
-		s.expect(403, "POST", "/v1/responses", `{"input":"and?","previous_response_id":"`+run+`"}`, "X-API-Key", bob)
-		s.expect(403, "POST", "/runs/"+run+"/cancel", "", bearer(bob)...)
-		s.expect(403, "POST", "/v1/responses/"+run+"/cancel", "", bearer(bob)...)
+		for path, method := range map[string]string{"/api/runs/%s": "GET", "/runs/%s/stream": "GET", "/v1/responses/%s": "GET", "/v1/responses/%s?stream=true": "GET",
+			"/runs/%s/cancel": "POST", "/v1/responses/%s/cancel": "POST"} {
+			foreign, none := s.expect(404, method, fmt.Sprintf(path, run), "", bearer(bob)...), s.expect(404, method, fmt.Sprintf(path, unknown), "", bearer(bob)...)
+			if foreign.body != none.body {
+				t.Errorf("%s: the run of another account has the reply %s, an unknown one %s", path, foreign.body, none.body)
+			}
+		}
+		s.expect(404, "POST", "/api/query/stream", "", "X-API-Key", bob, "Sluice-Run-Id", run)
+		s.expect(404, "POST", "/v1/responses", `{"input":"and?","previous_response_id":"`+run+`"}`, "X-API-Key", bob)
 	}
-	s.expect(404, "GET", "/api/runs/run_none", "", bearer(bob)...)
 	s.expect(202, "POST", "/runs/"+string(first)+"/cancel", "", bearer(laptop)...)
 	s.expect(202, "POST", "/runs/"+string(second)+"/cancel", "", bearer(write)...)
 	for _, run := range []string{string(first), string(second)} {
@@ -312,6 +316,12 @@ func TestLocalToken(t *testing.T) {
 	s.expect(200, "GET", "/metrics", "", bearer(token)...)
 	s.expect(401, "GET", "/metrics", "", bearer(auth.Text(auth.NewID(), auth.NewSecret()))...)
 	s.expect(401, "POST", "/auth/login", `{"key":"`+token+`"}`)
+	if r := s.expect(200, "GET", "/healthz", "", "Sluice-Challenge", "abc"); r.Header.Get("Sluice-Proof") != auth.Proof(token, "abc") {
+		t.Errorf("proof %q", r.Header.Get("Sluice-Proof"))
+	}
+	if r := s.expect(200, "GET", "/healthz", ""); r.Header.Get("Sluice-Proof") != "" {
+		t.Error("a proof without a challenge")
+	}
 }
 
 // TestNoSecrets: after all failures, no secret is in a reply or in the log.
