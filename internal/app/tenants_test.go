@@ -295,6 +295,15 @@ func TestRecoversTenants(t *testing.T) {
 	first.upload("acme", "f1", farland("Ada Brook"))
 	first.upload("aaa", "f1", farland("Ada Brook"))
 	first.close()
+	// A worker that had not looked for the next task yet leaves the mark of unfinished work.
+	for range 20 {
+		if _, err := os.Stat(filepath.Join(app.Folder(data, "aaa"), "unfinished")); os.IsNotExist(err) {
+			break
+		}
+		again := openTenants(t, data, nil)
+		again.reply(http.StatusOK, "aaa", "GET", "/api/runs", "")
+		again.close()
+	}
 	folder := app.Folder(data, "acme")
 	interrupt(t, data, folder)
 
