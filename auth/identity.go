@@ -11,10 +11,10 @@ type Scope string
 
 // The scopes. Each permits only its own requests, except that Admin permits all.
 const (
-	Ask   Scope = "ask"   // ask questions, and cancel one's own
-	Read  Scope = "read"  // read runs, documents, files, stored responses, one's own account
+	Ask   Scope = "ask"   // ask questions; read, resume and cancel the runs of one's account
+	Read  Scope = "read"  // read all runs, documents, files and stored responses of the tenant
 	Write Scope = "write" // add, change and delete documents, files, vector stores, runs
-	Admin Scope = "admin" // all of the tenant: metrics, accounts of others, and what the others permit
+	Admin Scope = "admin" // everything in the tenant: what the other scopes permit, metrics, and the accounts of others
 )
 
 // DefaultTenant is the tenant of a server without keys. Its data is in the data folder itself.

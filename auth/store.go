@@ -26,7 +26,7 @@ type Session struct {
 // MaxSessions is how many sessions a key can have. A further login ends the oldest one.
 const MaxSessions = 100
 
-// Store is what a server needs to know about keys. Methods may be called at once, and several processes may use the same keys: each call
+// Store is what a server needs to know about keys. It is safe for concurrent use, and several processes may use the same keys: each call
 // sees what others have changed before.
 type Store interface {
 	// Any reports whether a key was ever added, also if it was revoked or has expired.
@@ -44,7 +44,7 @@ type Store interface {
 	PutSession(ctx context.Context, s Session, at time.Time) error
 }
 
-// Manager changes keys. Methods may be called at once.
+// Manager changes keys. It is safe for concurrent use.
 type Manager interface {
 	// Add adds a key, whose id must be new.
 	Add(ctx context.Context, c Credential) error

@@ -20,9 +20,9 @@ func TestExampleOfThePage(t *testing.T) {
 	const price = "gpt-4o-mini base=0.001 second=0.0005 input=0.15 output=0.60"
 	d, input, output := 3400*time.Millisecond, 100_000, 9_834
 	fee := prices(t, price).Price("gpt-4o-mini", false, false).Fee(d, input, output)
-	s := ledger.Settle(fee, 60, "ann", []event.Source{
+	s := ledger.Settle(fee, 60, "alice", []event.Source{
 		{Document: "handbook.md", Contributor: "bob", Weight: 0.25},
-		{Document: "guide.md", Contributor: "ann", Weight: 0.3},
+		{Document: "guide.md", Contributor: "alice", Weight: 0.3},
 		{Document: "handbook.md", Contributor: "bob", Weight: 0.2},
 		{Document: "notes.md", Weight: 0.25},
 	})
@@ -31,7 +31,7 @@ func TestExampleOfThePage(t *testing.T) {
 	fmt.Fprintf(w, "price\t%s\nrun\t%s, %d input tokens, %d output tokens\nfee\t%s\ndistributed\t%s\n", price, d, input, output,
 		ledger.FormatCredits(s.Fee), ledger.FormatCredits(s.Distributed))
 	fmt.Fprintln(w, "\nDOCUMENT\tCONTRIBUTOR\tCHUNKS\tPORTION\tEARNED")
-	entries := "\nACCOUNT\tAMOUNT\nann\t" + ledger.FormatCredits(-s.Fee) + "\n"
+	entries := "\nACCOUNT\tAMOUNT\nalice\t" + ledger.FormatCredits(-s.Fee) + "\n"
 	for _, share := range s.Shares {
 		earned := "null"
 		if share.Earned != nil {

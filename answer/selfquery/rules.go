@@ -11,7 +11,7 @@ import (
 // maxQuestion limits the text that the rules read, in bytes.
 const maxQuestion = 2048
 
-// Words that speak of documents. Without one of them, a date or a name in a question is about its subject, not about documents.
+// Words for documents. Without one of them, a date or a name in a question is about its subject, not about documents.
 const (
 	noun = `(?:documents?|docs?|files?|papers?|reports?|articles?|notes?|books?|letters?|publications?|posts?|pages?|pdfs?|memos?|manuals?|guides?|sources?|essays?|studies|study)`
 	cue  = `\b(?i:` + noun + `|published|written|authored|dated)`

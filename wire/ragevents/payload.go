@@ -82,7 +82,7 @@ type (
 		ChunkID string  `json:"chunk_id"`
 		Score   float64 `json:"score"` // 0..1
 	}
-	// Relevance is whether the answer rests on its sources.
+	// Relevance is whether the answer rests on its sources: whether passages that it cites support it.
 	Relevance struct {
 		SourcesContributed bool   `json:"sourcesContributed"`
 		Confidence         int    `json:"confidence" minimum:"10" maximum:"95"`
@@ -157,7 +157,7 @@ type (
 		Reasoning          string `json:"reasoning"`
 		Message            string `json:"message"`
 	}
-	// SourcesMessage explains why.
+	// SourcesMessage follows a NoContribution and explains it.
 	SourcesMessage struct {
 		Message    string `json:"message"`
 		Reason     Reason `json:"reason"`
@@ -175,13 +175,13 @@ type (
 	AnswerConfidence struct {
 		Confidence              int    `json:"confidence"` // percent, 10 to 95
 		Reasoning               string `json:"reasoning"`
-		SourcesFound            int    `json:"sourcesFound"` // passages retrieved
+		SourcesFound            int    `json:"sourcesFound"` // number of passages retrieved
 		SourcesContributed      bool   `json:"sourcesContributed"`
 		LLMAssessmentConfidence int    `json:"llmAssessmentConfidence"` // percent of the answer's claims that the verification found supported
 	}
 	// Transaction is what the run cost, and who earned what.
 	Transaction struct {
-		PlatformFee           Decimal      `json:"platform_fee"`
+		PlatformFee           Decimal      `json:"platform_fee"` // the whole fee, in credits; contributors earn a part of it
 		RoCCreditsDistributed Decimal      `json:"roc_credits_distributed"`
 		UsageDurationSeconds  Decimal      `json:"usage_duration_seconds"`
 		TransactionType       string       `json:"transaction_type"`
