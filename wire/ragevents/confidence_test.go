@@ -129,14 +129,15 @@ func TestPortionsAreThoseOfTheLedger(t *testing.T) {
 	for range 300 {
 		var sources []event.Source
 		for i := range 1 + rng.IntN(12) {
-			sources = append(sources, event.Source{N: i + 1, Document: corpus.DocumentID(fmt.Sprint(rng.IntN(8))), Weight: float64(rng.IntN(7)) / float64(1+rng.IntN(9))})
+			sources = append(sources, event.Source{N: i + 1, Document: corpus.DocumentID(fmt.Sprint(rng.IntN(8))), Weight: float64(rng.IntN(7)) / float64(1+rng.IntN(9)), Cited: rng.IntN(3) == 0})
 		}
-		got, err := chunks(logOf(started(), event.QueryAnalyzed{}, event.CacheChecked{Hit: true}, event.Cited{N: 1}, event.Attributed{Sources: sources}, event.RunFinished{}))
+		log := logOf(started(), event.QueryAnalyzed{}, event.CacheChecked{Hit: true}, event.Cited{N: 1}, event.Attributed{Sources: sources}, event.RunFinished{})
+		got, err := chunks(log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]ragevents.Decimal{}
-		for _, share := range ledger.Settle(1000, 60, "asker", sources).Shares {
+		s, want := event.Fold(log), map[string]ragevents.Decimal{}
+		for _, share := range ledger.Settle(1000, 60, "asker", s.Contributing()).Shares {
 			if share.Portion > 0 {
 				want[string(share.Document)] = ragevents.Decimal(share.Portion)
 			}
