@@ -112,6 +112,16 @@ func (r *Recorder) event(i int, b event.Body) event.Event {
 	return event.Event{Seq: r.state.Seq + 1 + event.Seq(i), At: at, Body: b} //nolint:gosec // a small index
 }
 
+// Complete reports whether the answer is complete, so that only the end of the run is missing.
+func (r *Recorder) Complete() bool { return r.permits(event.RunFinished{}) == nil }
+
+// Continue tells a recorder of [ResumeRecorder] that this process begins to work on the run: the time since its last event is [event.State.Idle].
+func (r *Recorder) Continue() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state.Idle = max(r.now().Sub(r.state.UpdatedAt), 0)
+}
+
 // permits returns an error if the event must not be next in the log.
 func (r *Recorder) permits(b event.Body) error {
 	r.mu.Lock()

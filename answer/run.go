@@ -23,6 +23,9 @@ type Ending struct {
 	// Settle charges a run whose answer is complete, and returns the settlement for its log, or nil. It is called with the state of the run. A run
 	// that was charged is finished whatever happens, so a repeated call for the same run must return the same settlement.
 	Settle func(context.Context, event.State) (*event.Settled, error)
+	// Refund makes a run that fails cost nothing. It is called before the terminal event is written, so that whoever reads that event has the
+	// credits again.
+	Refund func(context.Context, event.RunID)
 }
 
 // Run answers the recorder's question and ends its log exactly once: on success, error, panic, deadline or cancellation. The error is for
@@ -62,6 +65,9 @@ func end(ctx context.Context, r *Recorder, ending Ending, err error) error {
 		if werr := r.Emit(context.WithoutCancel(ctx), event.GenerationFinished{Reason: reason(public.Code)}); werr != nil {
 			err = errors.Join(err, werr)
 		}
+	}
+	if ending.Refund != nil {
+		ending.Refund(context.WithoutCancel(ctx), s.Run)
 	}
 	if werr := r.Emit(context.WithoutCancel(ctx), event.RunFailed{Code: public.Code, Message: public.Message}); werr != nil {
 		return errors.Join(err, werr, ErrNoEnd)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/event"
@@ -14,9 +15,9 @@ import (
 // durable. A billing is a store beside the run log, so after a crash either may lack a write that the other has. This is the order of writes:
 //
 //  1. Authorize holds credits.
-//  2. The first event is written, and those that follow.
-//  3. Settle posts the charge; or else, RunFailed is written.
-//  4. Settled and RunFinished are written; or else, Refund releases the hold.
+//  2. The first event is written, and those that follow. Those of a run with a hold are synced: see [eventlog.Syncer].
+//  3. Settle posts the charge; or else, Refund releases the hold.
+//  4. Settled and RunFinished are written; or else, RunFailed is.
 //
 // The third write decides whether the run costs something, and [Engine.Recover] does what is missing after it. Package ledger implements Billing.
 type Billing interface {
@@ -24,8 +25,8 @@ type Billing interface {
 	Authorize(ctx context.Context, start event.RunStarted) error
 	// Settle posts the charge of a run whose answer is complete; nil: nobody pays. After a success, the run is finished. A repeated call returns the same.
 	Settle(ctx context.Context, s event.State) (*event.Settled, error)
-	// Settled reports whether the charge of a run was posted.
-	Settled(ctx context.Context, id event.RunID) (bool, error)
+	// Payment returns how far the payment of a run is.
+	Payment(ctx context.Context, id event.RunID) (event.Payment, error)
 	// Refund makes a run that failed cost nothing, even if its charge was posted.
 	Refund(ctx context.Context, id event.RunID) error
 	// Void releases the hold of a run, if it has one.
@@ -39,14 +40,15 @@ type free struct{}
 
 func (free) Authorize(context.Context, event.RunStarted) error           { return nil }
 func (free) Settle(context.Context, event.State) (*event.Settled, error) { return nil, nil } //nolint:nilnil // nobody pays
-func (free) Settled(context.Context, event.RunID) (bool, error)          { return false, nil }
+func (free) Payment(context.Context, event.RunID) (event.Payment, error) { return event.Unpaid, nil }
 func (free) Refund(context.Context, event.RunID) error                   { return nil }
 func (free) Void(context.Context, event.RunID) error                     { return nil }
 func (free) Holds(context.Context) ([]event.RunID, error)                { return nil, nil }
 
-// begin holds the credits for a run and writes its first event.
-func (e *Engine) begin(ctx context.Context, start event.RunStarted) (rec *answer.Recorder, err error) {
+// begin holds the credits for a run that was asked for at a time, and writes its first event.
+func (e *Engine) begin(ctx context.Context, start event.RunStarted, asked time.Time) (rec *answer.Recorder, err error) {
 	if err = e.o.Billing.Authorize(ctx, start); err == nil {
+		start.Waited = event.MillisOf(e.o.Now().Sub(asked))
 		rec, err = answer.NewRecorder(ctx, e.o.Store, e.o.Now, start)
 	}
 	if err != nil {
@@ -56,34 +58,63 @@ func (e *Engine) begin(ctx context.Context, start event.RunStarted) (rec *answer
 	return rec, nil
 }
 
-// refund makes a run that failed cost nothing. If the billing fails, the next [Engine.Recover] does it.
+// settle charges a run. A loss of power must not take the answer of a run that was charged, so the log of a run that may cost something is
+// synced before.
+func (e *Engine) settle(ctx context.Context, s event.State) (*event.Settled, error) {
+	if syncer, ok := e.o.Store.(eventlog.Syncer); ok {
+		payment, err := e.o.Billing.Payment(ctx, s.Run)
+		if err == nil && payment == event.Held {
+			err = syncer.Sync(context.WithoutCancel(ctx), s.Run)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("charge run: %w", err)
+		}
+	}
+	return e.o.Billing.Settle(ctx, s)
+}
+
+// refund makes a run that fails cost nothing.
 func (e *Engine) refund(ctx context.Context, id event.RunID) {
-	if err := e.o.Billing.Refund(context.WithoutCancel(ctx), id); err != nil {
-		e.o.Logger.Error("a run that failed could not be refunded", "run", id, "error", err)
-	}
+	e.undo(ctx, id, "refund", e.o.Billing.Refund)
 }
 
-// void releases the hold of a run that did not start. If the billing fails, the next [Engine.Recover] does it.
-func (e *Engine) void(ctx context.Context, id event.RunID) {
-	if err := e.o.Billing.Void(context.WithoutCancel(ctx), id); err != nil {
-		e.o.Logger.Error("a run that did not start still holds credits", "run", id, "error", err)
+// void releases the hold of a run that did not start.
+func (e *Engine) void(ctx context.Context, id event.RunID) { e.undo(ctx, id, "void", e.o.Billing.Void) }
+
+// The pauses between attempts of the billing to undo a payment.
+const (
+	firstPause = 100 * time.Millisecond
+	lastPause  = 30 * time.Second
+)
+
+// undo undoes a payment. If the billing fails, for example because another process has locked the ledger, undo repeats it in the background for
+// about a minute, unless the engine is closed and cannot wait. After that, the next [Engine.Recover] does it.
+func (e *Engine) undo(ctx context.Context, id event.RunID, what string, do func(context.Context, event.RunID) error) {
+	ctx = context.WithoutCancel(ctx)
+	err := do(ctx, id)
+	if err == nil {
+		return
 	}
-}
-
-// finishSettled finishes a run that was charged before its process ended. It reports whether the run was charged.
-func (e *Engine) finishSettled(ctx context.Context, rec *answer.Recorder) (bool, error) {
-	settled, err := e.o.Billing.Settled(ctx, rec.State().Run)
-	if err != nil || !settled {
-		return false, err
+	e.o.Logger.Warn("a payment could not be undone yet", "run", id, "action", what, "error", err)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closing && len(e.runs) == 0 {
+		return // nobody waits
 	}
-	return true, answer.Run(ctx, completeAnswerer{}, rec, answer.Ending{Settle: e.o.Billing.Settle})
+	e.wg.Go(func() {
+		for pause := firstPause; err != nil && pause <= lastPause; pause *= 2 {
+			select {
+			case <-time.After(pause):
+				err = do(ctx, id)
+			case <-e.hurry.Done():
+				return
+			}
+		}
+		if err != nil {
+			e.o.Logger.Error("a payment could not be undone", "run", id, "action", what, "error", err)
+		}
+	})
 }
-
-// completeAnswerer is the answerer of runs whose answer is complete.
-type completeAnswerer struct{}
-
-// Answer implements [answer.Answerer].
-func (completeAnswerer) Answer(context.Context, *answer.Recorder) error { return nil }
 
 // recoverHolds releases the holds of runs that an earlier process did not start or whose failure is in the log.
 func (e *Engine) recoverHolds(ctx context.Context, archive eventlog.Archive) error {

@@ -56,7 +56,10 @@ type Engine struct {
 	runs    map[event.RunID]*run // see [run] for which
 	byKey   map[string]*run      // runs that questions of the key can join
 	closing bool
-	wg      sync.WaitGroup // runs before the state ended
+	wg      sync.WaitGroup // runs before the state ended, and payments that are being undone
+
+	hurry    context.Context // ends when Close cannot wait
+	hurryNow context.CancelFunc
 }
 
 // Caller is who asks a question. The zero value is an anonymous program that uses the library.
@@ -109,7 +112,9 @@ func New(a answer.Answerer, o Options) *Engine {
 	if o.Billing == nil {
 		o.Billing = free{}
 	}
-	return &Engine{o: o, answerer: a, limiter: o.Limiter, runs: map[event.RunID]*run{}, byKey: map[string]*run{}}
+	e := &Engine{o: o, answerer: a, limiter: o.Limiter, runs: map[event.RunID]*run{}, byKey: map[string]*run{}}
+	e.hurry, e.hurryNow = context.WithCancel(context.Background())
+	return e
 }
 
 // Store returns the engine's store, for reading.
@@ -164,8 +169,7 @@ func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached b
 		return r, err
 	}
 	r.client, r.release = c.Client, release
-	start.Waited = event.MillisOf(e.o.Now().Sub(asked))
-	rec, err := e.begin(ctx, start)
+	rec, err := e.begin(ctx, start, asked)
 	e.started(r, err)
 	if err != nil {
 		return nil, fmt.Errorf("start run: %w", err)
@@ -305,6 +309,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
+	e.hurryNow()
 	e.mu.Lock()
 	for _, r := range e.runs {
 		if r.live() {

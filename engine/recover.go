@@ -87,7 +87,12 @@ func (e *Engine) recover(ctx context.Context, s eventlog.Summary, how Recovery, 
 	if err != nil {
 		return errors.Join(err, e.endDamaged(ctx, s, n))
 	}
-	if settled, err := e.finishSettled(ctx, rec); settled || err != nil {
+	payment, err := e.o.Billing.Payment(ctx, id)
+	if err != nil {
+		return err
+	}
+	if payment == event.Charged && rec.Complete() {
+		err := answer.Run(ctx, completeAnswerer{}, rec, answer.Ending{Settle: e.settle})
 		if err == nil && s.Start.Ephemeral {
 			e.recoverEphemeral(id)
 		}
@@ -95,18 +100,24 @@ func (e *Engine) recover(ctx context.Context, s eventlog.Summary, how Recovery, 
 	}
 	left := min(e.o.Deadline, e.o.Deadline-e.o.Now().Sub(s.StartedAt))
 	cause := error(errStopped)
-	if !how.Fail && left > 0 {
+	if !how.Fail && left > 0 && payment != event.Voided {
 		if cause = e.resume(rec, left, how.Ready); cause == nil {
 			n.Resumed++
 			return nil
 		}
 	}
-	if err := answer.Run(ctx, failingAnswerer{cause}, rec, answer.Ending{}); errors.Is(err, answer.ErrNoEnd) {
+	if err := answer.Run(ctx, failingAnswerer{cause}, rec, answer.Ending{Refund: e.refund}); errors.Is(err, answer.ErrNoEnd) {
 		return err
 	}
-	e.countFailed(ctx, s, n)
+	e.countFailed(s, n)
 	return nil
 }
+
+// completeAnswerer is the answerer of runs whose answer is complete.
+type completeAnswerer struct{}
+
+// Answer implements [answer.Answerer].
+func (completeAnswerer) Answer(context.Context, *answer.Recorder) error { return nil }
 
 // endDamaged ends a run whose log cannot be read or is invalid. If the store refuses the terminal event, the error is an [answer.ErrNoEnd].
 func (e *Engine) endDamaged(ctx context.Context, s eventlog.Summary, n *Recovered) error {
@@ -114,18 +125,18 @@ func (e *Engine) endDamaged(ctx context.Context, s eventlog.Summary, n *Recovere
 	if at.Before(s.UpdatedAt) {
 		at = s.UpdatedAt
 	}
+	e.refund(ctx, s.Start.Run)
 	end := event.RunFailed{Code: errStopped.Code, Message: errStopped.Message}
 	err := e.o.Store.Append(ctx, s.Start.Run, event.Event{Seq: s.Last + 1, At: at, Body: end})
 	if err != nil {
 		return errors.Join(err, answer.ErrNoEnd)
 	}
-	e.countFailed(ctx, s, n)
+	e.countFailed(s, n)
 	return nil
 }
 
-// countFailed counts a run that was ended, which costs nothing. An ephemeral run stays for its readers during the grace period.
-func (e *Engine) countFailed(ctx context.Context, s eventlog.Summary, n *Recovered) {
-	e.refund(ctx, s.Start.Run)
+// countFailed counts a run that was ended. An ephemeral run stays for its readers during the grace period.
+func (e *Engine) countFailed(s eventlog.Summary, n *Recovered) {
 	n.Failed++
 	if s.Start.Ephemeral {
 		e.recoverEphemeral(s.Start.Run)
@@ -169,6 +180,7 @@ func (e *Engine) resume(rec *answer.Recorder, left time.Duration, ready <-chan s
 			}
 			left -= e.o.Now().Sub(began)
 		}
+		rec.Continue()
 		e.answer(r, rec, left)
 	}()
 	return nil

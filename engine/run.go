@@ -165,11 +165,8 @@ func (e *Engine) answer(r *run, rec *answer.Recorder, left time.Duration) {
 	if e.limiter.workers != nil {
 		answerer = fairAnswerer{answerer, e.limiter.workers, r.client}
 	}
-	err := answer.Run(ctx, answerer, rec, answer.Ending{Answered: func() { e.answered(r) }, Settle: e.o.Billing.Settle})
+	err := answer.Run(ctx, answerer, rec, answer.Ending{Answered: func() { e.answered(r) }, Settle: e.settle, Refund: e.refund})
 	defer e.end(r, errors.Is(err, answer.ErrNoEnd))
-	if rec.State().Failure != nil {
-		e.refund(ctx, r.id)
-	}
 	if err != nil {
 		e.o.Logger.Error("run failed", "run", r.id, "error", err)
 	}

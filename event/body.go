@@ -375,8 +375,8 @@ type Settled struct {
 	Distributed Credits `json:"distributed"` // sum of what the shares earned
 	Before      Credits `json:"before"`      // balance of the account before the fee
 	After       Credits `json:"after"`       // Before - Fee
-	Duration    Millis  `json:"duration_ms"`
-	Shares      []Share `json:"shares"` // one for each document whose text is in the answer, the largest portion first
+	Duration    Millis  `json:"duration_ms"` // in which the run was worked on
+	Shares      []Share `json:"shares"`      // one for each document whose text is in the answer, the largest portion first
 }
 
 // Share is the share of one document in a settlement.

@@ -67,6 +67,9 @@ type State struct {
 	Usage         []ModelUsed
 	Tools         []string // names of the tools used, in the order of first use
 	Iterations    int      // the highest iteration so far
+	// Idle is how long nothing worked on the run between its last event in a process that crashed and its continuation in this one. It is not in
+	// the log, so only the process that works on the run knows it.
+	Idle time.Duration
 }
 
 // Fold returns the state after the events.
@@ -235,3 +238,6 @@ func (s *State) Cached() bool { return s.Cache != nil && s.Cache.Hit }
 
 // Elapsed returns the time from the first event to the last one applied.
 func (s *State) Elapsed() time.Duration { return s.UpdatedAt.Sub(s.StartedAt) }
+
+// Worked returns the part of Elapsed in which a process worked on the run.
+func (s *State) Worked() time.Duration { return max(s.Elapsed()-s.Idle, 0) }

@@ -56,6 +56,12 @@ type Deleter interface {
 	Delete(ctx context.Context, run event.RunID) error
 }
 
+// Syncer is a Store whose events survive a loss of power only from some later time on.
+type Syncer interface {
+	// Sync returns after all events that were appended to the run are durable.
+	Sync(ctx context.Context, run event.RunID) error
+}
+
 // Brief returns the first event of a run without its long fields, for lists of runs.
 func Brief(s event.RunStarted) event.RunStarted {
 	s.History, s.Instructions, s.Request = nil, "", nil

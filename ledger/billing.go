@@ -69,9 +69,9 @@ func (b *Billing) Settle(ctx context.Context, s event.State) (*event.Settled, er
 		return run.Settled, err
 	}
 	used := s.Cost()
-	fee := b.o.Prices.Price(s.Writer.Model, s.Writer.OwnKey, s.Cached()).Fee(s.Elapsed(), used.Input, used.Output)
+	fee := b.o.Prices.Price(s.Writer.Model, s.Writer.OwnKey, s.Cached()).Fee(s.Worked(), used.Input, used.Output)
 	settled := Settle(min(fee, run.Held), b.o.Share, s.Account, s.Contributing())
-	settled.Type, settled.Duration = typeUsage, event.MillisOf(s.Elapsed())
+	settled.Type, settled.Duration = typeUsage, event.MillisOf(s.Worked())
 	settled, err = b.runs.Post(ctx, Charge{Run: s.Run, Account: s.Account, At: b.o.Now(), Settlement: settled, Model: modelOf(s),
 		Collection: s.Collection, Input: used.Input, Output: used.Output, Cached: s.Cached()})
 	if err != nil {
@@ -88,10 +88,18 @@ func modelOf(s event.State) string {
 	return s.Writer.Model
 }
 
-// Settled reports whether a run was charged and not refunded.
-func (b *Billing) Settled(ctx context.Context, id event.RunID) (bool, error) {
+// Payment returns how far the payment of a run is.
+func (b *Billing) Payment(ctx context.Context, id event.RunID) (event.Payment, error) {
 	run, err := b.runs.Run(ctx, id)
-	return run.Settled != nil, err
+	switch {
+	case run.Voided:
+		return event.Voided, err
+	case run.Settled != nil:
+		return event.Charged, err
+	case run.Held > 0:
+		return event.Held, err
+	}
+	return event.Unpaid, err
 }
 
 // Void releases the hold of a run that was not charged.

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/ledger"
 )
 
@@ -43,5 +45,36 @@ func TestFlaggedAnswerPaysNobody(t *testing.T) {
 		if err != nil || settled.Fee != 1_000_000 || settled.Distributed != want {
 			t.Errorf("flagged %v: %+v, %v", flagged, settled, err)
 		}
+	}
+}
+
+// TestDowntimeIsFree checks that the time in which no process worked on a run costs nothing.
+func TestDowntimeIsFree(t *testing.T) {
+	t.Parallel()
+	store := &charges{held: ledger.MaxCredits}
+	b := ledger.NewBilling(store, ledger.Options{Prices: prices(t, "default second=1")})
+	log, clock := eventlog.NewMemory(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	tick := func() time.Time { clock = clock.Add(time.Second); return clock }
+	q := event.Question{Query: "why?"}
+	q.SetDefaults()
+	if _, err := answer.NewRecorder(t.Context(), log, tick, event.RunStarted{Run: "r", Account: "ann", Question: q}); err != nil {
+		t.Fatal(err)
+	}
+	events, err := log.Load(t.Context(), "r", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := answer.ResumeRecorder(log, tick, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock = clock.Add(time.Hour)
+	rec.Continue()                                                       // a second later
+	if err := rec.Emit(t.Context(), event.QueryAnalyzed{}); err != nil { // and another one
+		t.Fatal(err)
+	}
+	settled, err := b.Settle(t.Context(), rec.State())
+	if err != nil || settled.Fee != 1_000_000 || settled.Duration != 1000 {
+		t.Errorf("%+v, %v", settled, err)
 	}
 }

@@ -47,7 +47,8 @@ type Runs interface {
 	Post(ctx context.Context, c Charge) (event.Settled, error)
 	// Void releases the hold of a run. It does nothing for a run without a hold, such as one that was posted.
 	Void(ctx context.Context, run event.RunID, at time.Time) error
-	// Refund returns the charge of a run to all accounts; without a charge, it is Void. ErrInsufficient: a contributor has spent its share.
+	// Refund returns the charge of a run to its payer; without a charge, it is Void. What a contributor has spent of its share, the platform bears,
+	// and what the platform lacks, the issuer.
 	Refund(ctx context.Context, run event.RunID, at time.Time) error
 	// Holds returns the runs that hold credits.
 	Holds(ctx context.Context) ([]event.RunID, error)

@@ -88,6 +88,10 @@ func (w *world) Append(ctx context.Context, run event.RunID, es ...event.Event) 
 	return w.around(func() error { return w.Store.Append(ctx, run, es...) })
 }
 
+func (w *world) Sync(ctx context.Context, run event.RunID) error {
+	return w.around(func() error { return w.Store.(eventlog.Syncer).Sync(ctx, run) })
+}
+
 func (w *world) Hold(ctx context.Context, run event.RunID, account string, amount ledger.Credits, at time.Time) error {
 	return w.around(func() error { return w.Runs.Hold(ctx, run, account, amount, at) })
 }

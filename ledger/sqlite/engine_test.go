@@ -131,6 +131,145 @@ func TestLostPower(t *testing.T) {
 	}
 }
 
+// TestChargedWithoutAnswer checks a run that was charged, but whose log lacks the end of its answer: it is answered on, and keeps its charge, or it
+// fails and costs nothing.
+func TestChargedWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	for _, fail := range []bool{false, true} {
+		store, log := openIn(t, t.TempDir()), eventlog.NewMemory()
+		credit(t, store, "1", "ann", fee)
+		q := event.Question{Query: "why?"}
+		q.SetDefaults()
+		at := time.Now().UTC().Truncate(time.Microsecond)
+		start := event.Event{Seq: 1, At: at, Body: event.RunStarted{Run: "r", Account: "ann", Question: q}}
+		if err := errors.Join(store.Hold(t.Context(), "r", "ann", fee, now), log.Append(t.Context(), "r", start)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Post(t.Context(), charge("r", "ann", fee, event.Source{Document: "d", Contributor: "bob", Weight: 1})); err != nil {
+			t.Fatal(err)
+		}
+		e := engine.New(script{}, engine.Options{Store: log, Billing: billing(store)})
+		if _, err := e.Recover(t.Context(), engine.Recovery{Fail: fail}); err != nil {
+			t.Fatal(err)
+		}
+		s := end(t, e, "r")
+		if fail && s.Status != event.Failed || !fail && (s.Status != event.Finished || s.Settlement == nil) {
+			t.Errorf("fail %v: %s, %+v", fail, s.Status, s.Settlement)
+		}
+		_ = e.Close(t.Context())
+		agree(t, log, store, "recovered")
+	}
+}
+
+// TestVoidedRunIsNotResumed checks that a run that failed, and whose hold was released before the log had its end, fails.
+func TestVoidedRunIsNotResumed(t *testing.T) {
+	t.Parallel()
+	store, log := openIn(t, t.TempDir()), eventlog.NewMemory()
+	credit(t, store, "1", "ann", fee)
+	q := event.Question{Query: "why?"}
+	q.SetDefaults()
+	start := event.Event{Seq: 1, At: time.Now().UTC().Truncate(time.Microsecond), Body: event.RunStarted{Run: "r", Account: "ann", Question: q}}
+	if err := errors.Join(store.Hold(t.Context(), "r", "ann", fee, now), log.Append(t.Context(), "r", start), store.Void(t.Context(), "r", now)); err != nil {
+		t.Fatal(err)
+	}
+	e := engine.New(script{}, engine.Options{Store: log, Billing: billing(store)})
+	if n, err := e.Recover(t.Context(), engine.Recovery{}); err != nil || n.Resumed != 0 || n.Failed != 1 {
+		t.Fatalf("%+v, %v", n, err)
+	}
+	agree(t, log, store, "recovered")
+}
+
+// stubborn refuses to release holds at first.
+type stubborn struct {
+	ledger.Runs
+	refuse atomic.Int64
+}
+
+func (s *stubborn) Refund(ctx context.Context, run event.RunID, at time.Time) error {
+	if s.refuse.Add(-1) >= 0 {
+		return errors.New("the ledger is locked")
+	}
+	return s.Runs.Refund(ctx, run, at)
+}
+
+// TestFailedRunReleasesItsHold checks that the credits of a run that fails are free when its end is in the log, and that a release that the ledger
+// refuses is repeated.
+func TestFailedRunReleasesItsHold(t *testing.T) {
+	t.Parallel()
+	store := openIn(t, t.TempDir())
+	credit(t, store, "1", "ann", fee)
+	runs := &stubborn{Runs: store}
+	e := engine.New(script{fails: true}, engine.Options{Store: checksEnds{eventlog.NewMemory(), store, t}, Billing: billing(runs)})
+	for range 20 {
+		id, err := ask(t, e, "ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(t, e, id)
+	}
+	_ = e.Close(t.Context())
+	runs.refuse.Store(3)
+	e = engine.New(script{fails: true}, engine.Options{Billing: billing(runs)})
+	if _, err := ask(t, e, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if holds, err := store.Holds(t.Context()); err != nil || len(holds) > 0 || runs.refuse.Load() >= 0 {
+		t.Errorf("holds %v, %v", holds, err)
+	}
+}
+
+// checksEnds checks that a run has no hold when its failure is written.
+type checksEnds struct {
+	eventlog.Store
+	ledger *sqlite.Store
+	t      *testing.T
+}
+
+func (c checksEnds) Append(ctx context.Context, run event.RunID, es ...event.Event) error {
+	if _, failed := es[0].Body.(event.RunFailed); failed {
+		if r, err := c.ledger.Run(ctx, run); err != nil || r.Held > 0 {
+			c.t.Errorf("%s ends with %+v, %v", run, r, err)
+		}
+	}
+	return c.Store.Append(ctx, run, es...)
+}
+
+// synced is a log that counts syncs.
+type synced struct {
+	eventlog.Store
+	ledger *sqlite.Store
+	before atomic.Int64 // syncs of runs that were not charged
+}
+
+func (s *synced) Sync(ctx context.Context, run event.RunID) error {
+	if r, err := s.ledger.Run(ctx, run); err == nil && r.Settled == nil {
+		s.before.Add(1)
+	}
+	return nil
+}
+
+// TestLogIsSyncedBeforeTheCharge checks that a paid answer is durable before its charge is, and that a free run does not wait for that.
+func TestLogIsSyncedBeforeTheCharge(t *testing.T) {
+	t.Parallel()
+	store := openIn(t, t.TempDir())
+	credit(t, store, "1", "ann", fee)
+	log := &synced{Store: eventlog.NewMemory(), ledger: store}
+	for i, b := range []engine.Billing{billing(store), ledger.NewBilling(store, ledger.Options{})} {
+		e := engine.New(script{}, engine.Options{Store: log, Billing: b})
+		id, err := ask(t, e, "ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := end(t, e, id); s.Settlement == nil || log.before.Load() != 1 {
+			t.Errorf("%d: %d syncs before the charge %+v", i, log.before.Load(), s.Settlement)
+		}
+		_ = e.Close(t.Context())
+	}
+}
+
 // crashing is a process that may be dead: then no write reaches a store.
 type crashing struct {
 	eventlog.Store

@@ -93,14 +93,19 @@ func (m *model) refund(id event.RunID) error {
 		m.void(id)
 		return nil
 	}
+	missing := r.fee
+	take := func(account string, most ledger.Credits) {
+		most = min(most, m.balance[account]-m.held[account])
+		m.balance[account] -= most
+		missing -= most
+	}
 	for account, amount := range r.earned {
-		if m.balance[account]-m.held[account] < amount {
-			return ledger.ErrInsufficient
+		if account != ledger.Platform {
+			take(account, amount)
 		}
 	}
-	for account, amount := range r.earned {
-		m.balance[account] -= amount
-	}
+	take(ledger.Platform, missing)
+	m.balance[ledger.Issuer] -= missing
 	m.balance[r.account] += r.fee
 	r.off = true
 	return nil

@@ -112,9 +112,11 @@ CREATE TRIGGER transfers_insert BEFORE INSERT ON transfers BEGIN
 	SELECT RAISE(ABORT, 'a void releases a hold') WHERE NEW.kind = 'void' AND NOT EXISTS (SELECT 1 FROM holds WHERE run = NEW.run);
 	SELECT RAISE(ABORT, 'a void moves nothing') WHERE NEW.kind = 'void' AND EXISTS (SELECT 1 FROM entries WHERE transfer = NEW.seq AND amount <> 0);
 	SELECT RAISE(ABORT, 'a refund reverses a charge') WHERE NEW.kind = 'refund' AND (NOT EXISTS (SELECT 1 FROM charges WHERE run = NEW.run) OR EXISTS
-		(SELECT 1 FROM (SELECT account, amount FROM entries WHERE transfer = NEW.seq
-			UNION ALL SELECT account, amount FROM entries WHERE transfer = (SELECT transfer FROM charges WHERE run = NEW.run))
-		GROUP BY account HAVING sum(amount) <> 0));
+		(SELECT 1 FROM (SELECT account, sum(amount) AS returned, sum(charged) AS charged FROM (SELECT account, amount, 0 AS charged FROM entries WHERE transfer = NEW.seq
+			UNION ALL SELECT account, 0, amount FROM entries WHERE transfer = (SELECT transfer FROM charges WHERE run = NEW.run)) GROUP BY account)
+		WHERE CASE WHEN account = (SELECT account FROM charges WHERE run = NEW.run) THEN returned + charged <> 0
+			WHEN account IN ('platform', 'issuer') THEN returned > 0
+			ELSE returned > 0 OR returned + charged < 0 END));
 	SELECT RAISE(ABORT, 'a credit moves credits of the issuer, a transfer those of another account') WHERE NEW.kind IN ('credit', 'transfer') AND
 		(SELECT count(*) <> 2 OR sum(amount = 0 OR held <> 0) > 0 OR sum(account = 'issuer' AND amount < 0) <> (NEW.kind = 'credit') FROM entries
 		WHERE transfer = NEW.seq);

@@ -298,16 +298,51 @@ func void(ctx context.Context, tx *sqlitedb.Tx, run event.RunID, at time.Time) e
 	return err
 }
 
-// refund returns a charge to all accounts.
+// refund returns a charge to its payer. A contributor that has spent its share returns what it has; the platform bears the rest and, if it has too
+// little, the issuer.
 func refund(ctx context.Context, tx *sqlitedb.Tx, run event.RunID, at time.Time) error {
-	entries, err := sqlitedb.All(ctx, tx, func(scan func(...any) error) (e ledger.Entry, err error) {
+	charged, err := sqlitedb.All(ctx, tx, func(scan func(...any) error) (e ledger.Entry, err error) {
 		err = scan(&e.Account, &e.Amount)
-		e.Amount = -e.Amount
 		return e, err
-	}, "SELECT account, amount FROM entries WHERE transfer = (SELECT transfer FROM charges WHERE run = ?) AND amount <> 0", run)
-	if err == nil {
-		_, err = add(ctx, tx, transfer{kind: ledger.KindRefund, run: run, at: at, entries: entries})
+	}, "SELECT account, amount FROM entries WHERE transfer = (SELECT transfer FROM charges WHERE run = ?) AND amount <> 0 AND account <> ?", run, ledger.Platform)
+	if err != nil {
+		return err
 	}
+	missing := ledger.Credits(0) // of what the payer gets
+	var entries []ledger.Entry
+	take := func(from string, most ledger.Credits) error {
+		a, err := account(ctx, tx, from)
+		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return err
+		}
+		if from != ledger.Issuer {
+			most = min(most, a.Available())
+		}
+		if most > 0 {
+			missing -= most
+			entries = append(entries, ledger.Entry{Account: from, Amount: -most})
+		}
+		return nil
+	}
+	for _, e := range charged {
+		if e.Amount < 0 { // the payer
+			missing = -e.Amount
+			entries = append(entries, ledger.Entry{Account: e.Account, Amount: -e.Amount})
+		}
+	}
+	for _, e := range charged {
+		if e.Amount > 0 {
+			if err := take(e.Account, e.Amount); err != nil {
+				return err
+			}
+		}
+	}
+	for _, last := range []string{ledger.Platform, ledger.Issuer} {
+		if err := take(last, missing); err != nil {
+			return err
+		}
+	}
+	_, err = add(ctx, tx, transfer{kind: ledger.KindRefund, run: run, at: at, entries: entries})
 	return err
 }
 

@@ -68,6 +68,41 @@ func charge(run event.RunID, account string, fee event.Credits, sources ...event
 	return ledger.Charge{Run: run, Account: account, At: now, Settlement: s, Model: "m", Collection: "c", Input: 10, Output: 5}
 }
 
+// TestRefundOfSpentShares checks that the payer gets everything back, whatever contributors and the platform have spent.
+func TestRefundOfSpentShares(t *testing.T) {
+	t.Parallel()
+	// What bob has spent of his 30, and the platform of its 20; what it has besides; what it has and what is in circulation after the refund.
+	for _, c := range []struct{ bob, platform, besides, left, circulating ledger.Credits }{{0, 0, 0, 0, 100}, {12, 0, 7, 0, 112}, {12, 0, 40, 28, 140}, {30, 20, 0, 0, 150}} {
+		s := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+		credit(t, s, "1", "ann", 100)
+		if c.besides > 0 {
+			credit(t, s, "2", ledger.Platform, c.besides)
+		}
+		if err := s.Hold(t.Context(), "r", "ann", 50, now); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Post(t.Context(), charge("r", "ann", 50, event.Source{Document: "d", Contributor: "bob", Weight: 1})); err != nil {
+			t.Fatal(err)
+		}
+		for from, amount := range map[string]ledger.Credits{"bob": c.bob, ledger.Platform: c.platform} {
+			if amount > 0 {
+				if err := s.Transfer(t.Context(), ledger.Transfer{ID: from, From: from, To: "cid", Amount: amount, At: now}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := s.Refund(t.Context(), "r", now); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+		for id, want := range map[string]ledger.Credits{"ann": 100, "bob": 0, ledger.Platform: c.left, ledger.Issuer: -c.circulating} {
+			if a, err := s.Account(t.Context(), id); err != nil || a.Balance != want {
+				t.Errorf("%+v: %s has %d, %v, want %d", c, id, a.Balance, err, want)
+			}
+		}
+		verify(t, s)
+	}
+}
+
 func TestTwoPhases(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -51,9 +51,11 @@ var fullChecks = []string{
 		WHEN 'void' THEN n = 1 AND moved = 0 AND -held = (SELECT e.held FROM transfers h JOIN entries e ON e.transfer = h.seq
 			WHERE h.id = 'hold_' || t.run AND h.kind = 'hold' AND h.seq < t.seq AND e.account = account)
 		WHEN 'refund' THEN coalesce(holding, 0) = 0 AND EXISTS (SELECT 1 FROM charges c WHERE c.run = t.run AND c.transfer < t.seq) AND NOT EXISTS
-			(SELECT 1 FROM (SELECT account, amount FROM entries WHERE transfer = t.seq
-				UNION ALL SELECT account, amount FROM entries WHERE transfer = (SELECT transfer FROM charges WHERE run = t.run))
-			GROUP BY account HAVING sum(amount) <> 0)
+			(SELECT 1 FROM (SELECT account, sum(amount) AS returned, sum(charged) AS charged FROM (SELECT account, amount, 0 AS charged FROM entries WHERE transfer = t.seq
+				UNION ALL SELECT account, 0, amount FROM entries WHERE transfer = (SELECT transfer FROM charges WHERE run = t.run)) GROUP BY account)
+			WHERE CASE WHEN account = (SELECT account FROM charges WHERE run = t.run) THEN returned + charged <> 0
+				WHEN account IN ('platform', 'issuer') THEN returned > 0
+				ELSE returned > 0 OR returned + charged < 0 END)
 		ELSE kind = 'charge' END IS NOT 1`,
 	`SELECT 'run ' || run || ': ' || count(*) || ' settlements' FROM transfers WHERE kind IN ('charge', 'void') GROUP BY run HAVING count(*) > 1`,
 	`SELECT 'run ' || run || ': the hold is not that of its transfer' FROM holds h WHERE amount IS NOT (SELECT e.held FROM transfers t

@@ -131,7 +131,7 @@ func transaction(s *event.State, docs []*document, limit int) Transaction {
 		}
 		return t
 	}
-	t.PlatformFee, t.RoCCreditsDistributed, t.UsageDurationSeconds = Decimal(set.Fee), Decimal(set.Distributed), seconds(set.Duration)
+	t.PlatformFee, t.RoCCreditsDistributed, t.UsageDurationSeconds = Decimal(set.Fee), Decimal(set.Distributed), seconds(s.Waited+set.Duration)
 	t.TransactionType, t.TransactionID = set.Type, &set.Transaction
 	t.BalanceBefore, t.BalanceAfter = decimalOf(&set.Before), decimalOf(&set.After)
 	for _, share := range set.Shares {
