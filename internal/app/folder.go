@@ -23,6 +23,17 @@ func Folder(data, tenant string) string {
 	return filepath.Join(data, tenantsFolder, tenant)
 }
 
+// IsData reports whether a folder is a data folder, or empty, so that it can become one.
+func IsData(folder string) bool {
+	for _, name := range []string{"runs", keysFile, tenantsFolder} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err == nil {
+			return true
+		}
+	}
+	entries, err := os.ReadDir(folder)
+	return err == nil && len(entries) == 0
+}
+
 // tenantsFolder is the folder in the data folder that holds the folders of all tenants but the default one.
 const tenantsFolder = "tenants"
 

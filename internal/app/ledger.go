@@ -2,10 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
@@ -14,9 +18,40 @@ import (
 	ledgerdb "github.com/sluice-rag/sluice/ledger/sqlite"
 )
 
-// OpenLedger opens the ledger in the folder of a tenant. The server of the tenant may have it open.
-func OpenLedger(ctx context.Context, folder string) (*ledgerdb.Store, error) {
-	return ledgerdb.Open(ctx, filepath.Join(folder, "ledger.db"))
+const (
+	ledgerFile = "ledger.db"
+	// ledgerMark is a file that says that the folder has a ledger. Without it, a lost ledger would be replaced by an empty one.
+	ledgerMark = "ledger.exists"
+)
+
+// ErrNoLedger says that a folder has no ledger. Test for it with [errors.Is].
+var ErrNoLedger = errors.New("there is no ledger")
+
+// OpenLedger opens the ledger in the folder of a tenant. The server of the tenant may have it open. If the folder never had one, OpenLedger makes
+// it if create is set, and returns [ErrNoLedger] otherwise. A ledger that was lost is another error.
+func OpenLedger(ctx context.Context, folder string, create bool) (*ledgerdb.Store, error) {
+	path, mark := filepath.Join(folder, ledgerFile), filepath.Join(folder, ledgerMark)
+	info, err := os.Stat(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	_, unmarked := os.Stat(mark)
+	if lost := err != nil || info.Size() == 0; lost {
+		switch {
+		case unmarked == nil:
+			return nil, fmt.Errorf("open ledger: %s was lost or emptied: restore it from a backup, or remove %s to begin with an empty ledger", path, mark)
+		case !create:
+			return nil, fmt.Errorf("open ledger: %w in %s", ErrNoLedger, folder)
+		}
+	}
+	store, err := ledgerdb.Open(ctx, path)
+	if err != nil || unmarked == nil {
+		return store, err
+	}
+	if err := atomicfile.WriteSync(mark, nil, 0o600); err != nil {
+		return nil, fmt.Errorf("open ledger: %w", errors.Join(err, store.Close()))
+	}
+	return store, nil
 }
 
 // openLedger opens the ledger and lets it charge the runs that have an account.
@@ -26,13 +61,13 @@ func (a *App) openLedger(ctx context.Context, o *engine.Options) error {
 		return err
 	}
 	err = a.reserve.Use(func() (err error) {
-		a.ledger, err = OpenLedger(ctx, a.Config.Store.Data)
+		a.ledger, err = OpenLedger(ctx, a.Config.Store.Data, true)
 		return err
 	})
-	if err == nil {
-		err = a.ledger.Check(ctx)
-	}
 	if err != nil {
+		return err
+	}
+	if err := a.ledger.Check(ctx); err != nil {
 		return fmt.Errorf("%w; sluice ledger verify shows all problems", err)
 	}
 	o.Billing = ledger.NewBilling(reservedRuns{a.ledger, a.reserve}, billing)

@@ -3,8 +3,10 @@ package app_test
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,7 +42,7 @@ func TestPaidAnswers(t *testing.T) {
 		t.Errorf("refused questions left %d runs", len(runs))
 	}
 	// Another program gives credits while the tenant is open.
-	book, err := app.OpenLedger(t.Context(), app.Folder(data, "acme"))
+	book, err := app.OpenLedger(t.Context(), app.Folder(data, "acme"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,7 @@ func TestPaidAnswers(t *testing.T) {
 func TestDamagedLedger(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	book, err := app.OpenLedger(t.Context(), data)
+	book, err := app.OpenLedger(t.Context(), data, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,5 +101,70 @@ func TestDamagedLedger(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "account ann") || !strings.Contains(err.Error(), "sluice ledger verify") {
 		t.Errorf("open: %v", err)
+	}
+}
+
+// TestLostLedger checks that a ledger that was deleted or emptied is not replaced by an empty one, unless the operator says so.
+func TestLostLedger(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Store.Data = t.TempDir()
+	path := filepath.Join(cfg.Store.Data, "ledger.db")
+	start := func() error {
+		a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
+		if err == nil {
+			err = a.Close()
+		}
+		return err
+	}
+	if _, err := app.OpenLedger(t.Context(), cfg.Store.Data, false); !errors.Is(err, app.ErrNoLedger) {
+		t.Errorf("a folder without a ledger: %v", err)
+	}
+	if err := errors.Join(start(), start()); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, lose := range map[string]func() error{
+		"deleted": func() error { return os.Remove(path) },
+		"emptied": func() error { return os.WriteFile(path, nil, 0o600) },
+	} {
+		if err := lose(); err != nil {
+			t.Fatal(err)
+		}
+		if err := start(); err == nil || !strings.Contains(err.Error(), "restore it from a backup, or remove") {
+			t.Errorf("%s: started with %v", name, err)
+		}
+		if _, err := app.OpenLedger(t.Context(), cfg.Store.Data, true); err == nil {
+			t.Errorf("%s: opened", name)
+		}
+		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+			t.Errorf("%s: replaced", name)
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := start(); err != nil {
+			t.Errorf("%s: restored: %v", name, err)
+		}
+	}
+	if err := errors.Join(os.Remove(path), os.Remove(filepath.Join(cfg.Store.Data, "ledger.exists")), start()); err != nil {
+		t.Errorf("an empty ledger that the operator wants: %v", err)
+	}
+}
+
+// TestUnreadableLedger checks what the operator is told about a file that is no database.
+func TestUnreadableLedger(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Store.Data = t.TempDir()
+	if err := os.WriteFile(filepath.Join(cfg.Store.Data, "ledger.db"), []byte(strings.Repeat("garbage!", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "restore ledger.db from a backup") || strings.Contains(err.Error(), "verify") {
+		t.Errorf("opened with %v", err)
 	}
 }

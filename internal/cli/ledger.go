@@ -45,8 +45,11 @@ type book interface {
 	Close() error
 }
 
-// with opens the ledger, runs do and closes the ledger.
-func (c *ledgerOf) with(e *env, do func(book) error) error {
+// with opens the ledger, which must exist, runs do and closes the ledger.
+func (c *ledgerOf) with(e *env, do func(book) error) error { return c.open(e, false, do) }
+
+// open is with, but makes a ledger if create is set and there is none.
+func (c *ledgerOf) open(e *env, create bool, do func(book) error) error {
 	if err := auth.ValidateTenant(c.Tenant); err != nil {
 		return err
 	}
@@ -54,7 +57,10 @@ func (c *ledgerOf) with(e *env, do func(book) error) error {
 	if _, err := os.Stat(folder); err != nil {
 		return fmt.Errorf("open ledger: %w", err) // a mistyped folder must not be created
 	}
-	b, err := app.OpenLedger(e.ctx, folder)
+	b, err := app.OpenLedger(e.ctx, folder, create && app.IsData(e.cfg.Store.Data))
+	if errors.Is(err, app.ErrNoLedger) {
+		return fmt.Errorf("%w; the server makes it, or sluice ledger credit in a data folder", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -142,7 +148,7 @@ type ledgerCreditCmd struct {
 
 // Run gives credits to an account.
 func (c *ledgerCreditCmd) Run(e *env) error {
-	return c.with(e, func(b book) error { return c.transfer(e, b, ledger.Issuer, c.Account, c.Amount) })
+	return c.open(e, true, func(b book) error { return c.transfer(e, b, ledger.Issuer, c.Account, c.Amount) })
 }
 
 type ledgerTransferCmd struct {
@@ -232,7 +238,8 @@ func (c *ledgerExportCmd) Run(e *env) error {
 func csvExporter(w *csv.Writer) func(exportedEntry) error {
 	header := []string{"transfer", "time", "kind", "account", "amount", "held", "balance", "run_id", "note"}
 	return func(x exportedEntry) error {
-		rows := [][]string{{x.Transfer, x.Time.Format(time.RFC3339Nano), x.Kind, ledger.CSVText(x.Account), x.Amount, x.Held, x.Balance, x.Run, ledger.CSVText(x.Note)}}
+		rows := [][]string{{ledger.CSVText(x.Transfer), x.Time.Format(time.RFC3339Nano), ledger.CSVText(x.Kind), ledger.CSVText(x.Account), x.Amount, x.Held, x.Balance,
+			ledger.CSVText(x.Run), ledger.CSVText(x.Note)}}
 		if header != nil {
 			rows, header = slices.Insert(rows, 0, header), nil
 		}

@@ -13,11 +13,21 @@ func TestLedger(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(data, "tenants", "acme"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "notes.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args      string
 		status    int
 		out, errs string // parts
 	}{
+		{"show", 1, "", "there is no ledger in " + data + "; the server makes it"},
+		{"verify", 1, "", "there is no ledger"},
+		{"transfer ann bob 1 --tenant acme", 1, "", "there is no ledger"},
+		{"credit ann 1 --data " + other, 1, "", "there is no ledger"},
+		{"credit ann 1 --id void_r", 1, "", "the id must not begin with void_"},
+		{"credit ann 1 --id \u00e4", 1, "", "the id must have 1 to 128 bytes of printable ASCII"},
 		{"credit ann 12.50 --id a --note salary", 0, "a: the balance of ann is 12.50", ""},
 		{"credit ann 12.50 --id a", 0, "a: the balance of ann is 12.50", ""},
 		{"credit ann 13 --id a", 1, "", "the transfer exists already"},
@@ -35,17 +45,24 @@ func TestLedger(t *testing.T) {
 		{"verify", 0, "3 accounts, 3 transfers, 6 entries: 0 problems\n", ""},
 		{"export", 0, ",credit,ann,12.50,0.00,12.50,,salary\n", ""},
 		{"export --format json", 0, `"account":"ann","amount":"12.50","held":"0.00","balance":"12.50","note":"salary"}`, ""},
+		{"credit ann 1 --id =1+1 --note @x", 0, "the balance of ann", ""},
+		{"export", 0, "\n'=1+1,", ""},
+		{"transfer ann issuer 1", 0, "", ""},
 		{"credit ann 1 --tenant acme", 0, "the balance of ann is 1.00", ""},
 		{"show --tenant acme", 0, "1.00  0.00       1.00 ann\n", ""},
 		{"show --tenant other", 1, "", "open ledger"},
 		{"show --tenant ../x", 1, "", "tenant"},
 	} {
-		status, out, errs := run(t, append(append([]string{"ledger"}, strings.Fields(c.args)...), "--data", data)...)
+		args := strings.Fields(c.args)
+		status, out, errs := run(t, append([]string{"ledger", args[0], "--data", data}, args[1:]...)...)
 		if status != c.status || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) {
 			t.Errorf("%s: status %d\n%s%s", c.args, status, out, errs)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(data, "tenants", "other")); err == nil {
 		t.Error("a mistyped tenant was created")
+	}
+	if _, err := os.Stat(filepath.Join(other, "ledger.db")); err == nil {
+		t.Error("a folder of something else got a ledger")
 	}
 }

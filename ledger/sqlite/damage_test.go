@@ -50,6 +50,7 @@ func edit(t *testing.T, path, change string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer rows.Close()
 	var drop, create []string
 	for rows.Next() {
 		var name, text string
@@ -58,7 +59,7 @@ func edit(t *testing.T, path, change string) {
 		}
 		drop, create = append(drop, "DROP TRIGGER "+name), append(create, text)
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
 	change, after, _ := strings.Cut(change, "THEN ")
