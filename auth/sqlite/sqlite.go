@@ -75,7 +75,7 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	s := &Store{path: path}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("open keys: %w", errors.Join(err, s.Close()))
+			err = wrap("open keys", errors.Join(err, s.Close()))
 		}
 	}()
 	if s.write, err = sqlitedb.Writer(path); err != nil {
@@ -167,7 +167,7 @@ func scan(row func(...any) error) (c auth.Credential, err error) {
 	return c, errors.Join(json.Unmarshal(scopes, &c.Scopes), json.Unmarshal(origins, &c.Origins))
 }
 
-// wrap adds what failed to an error, and converts that of a missing row.
+// wrap adds what failed to an error, and converts those of a missing row and a full disk.
 func wrap(what string, err error) error {
 	switch {
 	case err == nil:
@@ -175,7 +175,7 @@ func wrap(what string, err error) error {
 	case errors.Is(err, sql.ErrNoRows):
 		err = auth.ErrNotFound
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return fmt.Errorf("%s: %w", what, sqlitedb.WithDiskFull(err))
 }
 
 // Any implements [auth.Store]. It is true for ever after the first key, also if the file is lost.

@@ -11,9 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
-	_ "modernc.org/sqlite" // registers "sqlite"
+	driver "modernc.org/sqlite" // registers "sqlite"
 )
 
 // BusyTimeout is how long a statement waits for a lock of another process, such as a backup.
@@ -143,6 +144,20 @@ func (d *DB) Migrate(ctx context.Context, migrations []string) error {
 		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
 		return err
 	})
+}
+
+// The result codes by which SQLite reports a full disk (https://sqlite.org/rescode.html).
+const (
+	full           = 13         // SQLITE_FULL
+	noSharedMemory = 10 | 19<<8 // SQLITE_IOERR_SHMSIZE: the file of the shared memory could not be extended
+)
+
+// WithDiskFull adds [syscall.ENOSPC] to an error of SQLite that says that the disk is full, and returns other errors as they are.
+func WithDiskFull(err error) error {
+	if e, ok := errors.AsType[*driver.Error](err); ok && (e.Code()&0xff == full || e.Code() == noSharedMemory) {
+		return fmt.Errorf("%w: %w", err, syscall.ENOSPC)
+	}
+	return err
 }
 
 // Close closes the statements and the database.

@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"mime/multipart"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 )
@@ -55,13 +57,53 @@ func fillDisk(t *testing.T, path string) {
 	}
 }
 
-func TestFullDisk(t *testing.T) {
-	t.Parallel()
+// smallDisk mounts a file system of 64 MiB.
+func smallDisk(t *testing.T) string {
+	t.Helper()
 	disk := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64m", "none", disk).CombinedOutput(); err != nil {
 		t.Skipf("a small file system needs root on Linux: %v: %s", err, out)
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", disk).Run() })
+	return disk
+}
+
+// TestStartOnFullDisk starts a server with keys on a full disk, with the steps of the command serve.
+func TestStartOnFullDisk(t *testing.T) {
+	t.Parallel()
+	disk := smallDisk(t)
+	cfg := config.Default()
+	cfg.Store.Data = filepath.Join(disk, "data")
+	serve := func() error {
+		if _, err := app.HasKeys(t.Context(), cfg.Store.Data); err != nil {
+			return err
+		}
+		s, err := app.OpenShared(t.Context(), cfg, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return err
+		}
+		if err := s.OpenAccess(t.Context(), "", false); err != nil {
+			return errors.Join(err, s.Close())
+		}
+		a, err := s.Open(t.Context(), auth.DefaultTenant)
+		if err == nil {
+			err = a.OpenFiles(t.Context())
+			err = errors.Join(err, a.Close())
+		}
+		return errors.Join(err, s.Close())
+	}
+	if err := serve(); err != nil {
+		t.Fatal(err)
+	}
+	fillDisk(t, filepath.Join(disk, "filler"))
+	if err := serve(); err != nil {
+		t.Errorf("on a full disk: %v", err)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	disk := smallDisk(t)
 	data, filler := filepath.Join(disk, "data"), filepath.Join(disk, "filler")
 	start := func() (*app.App, http.Handler) {
 		cfg := config.Default()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	keydb "github.com/sluice-rag/sluice/auth/sqlite"
+	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
 )
@@ -26,11 +27,24 @@ func OpenKeys(ctx context.Context, data string) (*keydb.Store, error) {
 	return keydb.Open(ctx, filepath.Join(data, keysFile))
 }
 
+// openKeys is [OpenKeys] with the disk reserve for a server that starts, since a start on a full disk makes it possible to delete. The reserve may be nil.
+func openKeys(ctx context.Context, data string, space *reserve.File) (keys *keydb.Store, err error) {
+	err = space.Use(func() (err error) {
+		keys, err = OpenKeys(ctx, data)
+		return err
+	})
+	return keys, err
+}
+
 // ErrNoKeys means that a data folder has no key database.
 var ErrNoKeys = errors.New("the data folder has no keys; \"sluice keys add\" adds one")
 
 // OpenExistingKeys is [OpenKeys] for a folder that has keys. Otherwise it returns [ErrNoKeys], or [auth.ErrLost] if the database was lost.
 func OpenExistingKeys(ctx context.Context, data string) (*keydb.Store, error) {
+	return openExistingKeys(ctx, data, nil)
+}
+
+func openExistingKeys(ctx context.Context, data string, space *reserve.File) (*keydb.Store, error) {
 	path := filepath.Join(data, keysFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		marked, err := keydb.Marked(path)
@@ -39,7 +53,7 @@ func OpenExistingKeys(ctx context.Context, data string) (*keydb.Store, error) {
 		}
 		return nil, fmt.Errorf("open keys in %s: %w", data, errors.Join(err, ErrNoKeys))
 	}
-	keys, err := OpenKeys(ctx, data)
+	keys, err := openKeys(ctx, data, space)
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +72,10 @@ func lostKeys(data string) error {
 		data, auth.ErrLost, keysFile)
 }
 
-// HasKeys reports whether a key was ever added to a data folder. If the keys were lost, the error is [auth.ErrLost]. It creates no files.
+// HasKeys reports whether a key was ever added to a data folder. If the keys were lost, the error is [auth.ErrLost]. It creates no files, but may
+// release the disk reserve: only a server that starts may call it.
 func HasKeys(ctx context.Context, data string) (exist bool, err error) {
-	keys, err := OpenExistingKeys(ctx, data)
+	keys, err := openExistingKeys(ctx, data, reserve.New(filepath.Join(data, reserveFile), reserve.DefaultSize))
 	if errors.Is(err, ErrNoKeys) {
 		return false, nil
 	}
@@ -74,7 +89,7 @@ func HasKeys(ctx context.Context, data string) (exist bool, err error) {
 // OpenAccess opens the key database and sets Access. The servers of the tenants that are opened later have the routes of logins. The token is
 // that of commands on the same machine. If closed is set, requests need a key even if there is none: see [access.Options].
 func (s *Shared) OpenAccess(ctx context.Context, token string, closed bool) error {
-	keys, err := OpenKeys(ctx, s.Config.Store.Data)
+	keys, err := openKeys(ctx, s.Config.Store.Data, s.reserve)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,9 @@ type Shared struct {
 	tokens  *vectorcache.Tokens // nil: the local model embeds
 }
 
+// reserveFile is the name of the disk reserve in the data folder.
+const reserveFile = "reserve"
+
 // OpenShared opens the models of the settings and creates the data folder.
 func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*Shared, error) {
 	if cfg.Store.Collection == files.Collection {
@@ -51,7 +54,7 @@ func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*S
 		return nil, fmt.Errorf("open data folder: %w", err)
 	}
 	s := &Shared{Config: cfg, Models: m, logger: logger, limiter: engine.NewLimiter(cfg.Runs.MaxRuns, admission(cfg.Runs)),
-		reserve: reserve.New(filepath.Join(cfg.Store.Data, "reserve"), reserve.DefaultSize),
+		reserve: reserve.New(filepath.Join(cfg.Store.Data, reserveFile), reserve.DefaultSize),
 		parsers: sandbox.New(sandbox.Options{Memory: int64(cfg.Ingest.ParseMemory), Time: cfg.Ingest.ParseTime,
 			Workers: min(cfg.Ingest.Workers, sandbox.MaxWorkers), Logger: logger})}
 	if m.Embedder != nil {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	driver "modernc.org/sqlite"
@@ -66,7 +65,6 @@ func (s *Store) Close() error {
 // Result codes of SQLite: https://sqlite.org/rescode.html
 const (
 	corrupt      = 11
-	full         = 13
 	notADatabase = 26
 )
 
@@ -74,10 +72,7 @@ func wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := errors.AsType[*driver.Error](err); ok && e.Code()&0xff == full {
-		return fmt.Errorf("%s: %w: %w", what, err, syscall.ENOSPC)
-	}
-	return fmt.Errorf("%s: %w", what, err)
+	return fmt.Errorf("%s: %w", what, sqlitedb.WithDiskFull(err))
 }
 
 // transfer is a transfer to append.

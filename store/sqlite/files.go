@@ -3,12 +3,8 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"syscall"
 	"time"
-
-	driver "modernc.org/sqlite"
 
 	"github.com/sluice-rag/sluice/disk/sqlitedb"
 	"github.com/sluice-rag/sluice/store"
@@ -155,14 +151,5 @@ func wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := errors.AsType[*driver.Error](err); ok && (e.Code() == full || e.Code() == noSharedMemory) {
-		return fmt.Errorf("%s: %w: %w", what, err, syscall.ENOSPC)
-	}
-	return fmt.Errorf("%s: %w", what, err)
+	return fmt.Errorf("%s: %w", what, sqlitedb.WithDiskFull(err))
 }
-
-// The result codes by which SQLite reports a full disk (https://sqlite.org/rescode.html).
-const (
-	full           = 13         // SQLITE_FULL
-	noSharedMemory = 10 | 19<<8 // SQLITE_IOERR_SHMSIZE: files.db-shm could not be extended
-)
