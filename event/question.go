@@ -16,7 +16,7 @@ type Question struct {
 	Mode       Mode   `json:"mode"`             // default [Agentic]
 	Collection string `json:"collection"`       // default [corpus.DefaultCollection]
 	TopK       int    `json:"top_k"`            // passages given to the generator; default [DefaultTopK], at most [MaxTopK]
-	Method     Method `json:"method,omitempty"` // of the first search; default [HybridSearch]
+	Method     Method `json:"method,omitempty"` // how documents are searched; default [HybridSearch]
 	Session    string `json:"session,omitempty"`
 	NoCache    bool   `json:"no_cache,omitempty"` // the answer is neither read from nor written to the cache, and the run is not shared
 

@@ -27,7 +27,7 @@ type modelExtractor struct {
 }
 
 // NewModel returns the [Extractor] that asks a model. Names and titles of its reply must consist of words of the question; others are
-// ignored. If the model fails or is late, the result of then is used and the failure is reported to the trace.
+// ignored. If the model fails or is late, the extractor given by then answers, and the failure is reported to the trace.
 func NewModel(chat model.Chat, prompts *prompt.Set, then Extractor, o Options) Extractor {
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
 	if o.Now == nil {
