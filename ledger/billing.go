@@ -15,8 +15,11 @@ import (
 type Options struct {
 	Prices PriceList
 	Limits Limits
-	Share  int              // percent of a fee that contributors earn
-	Now    func() time.Time // default time.Now
+	Share  int // percent of a fee that contributors earn
+	// Writers returns the names of the models that may write answers, for holds. If one of them is not known yet, it returns none, and the hold is
+	// the most of all prices. Default: the model of [event.RunStarted].
+	Writers func() []string
+	Now     func() time.Time // default time.Now
 }
 
 // Billing charges runs to the accounts that ask. Runs without an account are not charged. It is safe for concurrent use. Writes do not end with the
@@ -40,7 +43,11 @@ const typeUsage = "query_usage"
 // Authorize holds the most that a run may cost, before its first event is written. A free run needs no hold. Errors: [fault.Payment] if the balance
 // is too low.
 func (b *Billing) Authorize(ctx context.Context, start event.RunStarted) error {
-	most := b.o.Prices.Most(start.Writer.Model, start.Writer.OwnKey, b.o.Limits)
+	models := []string{start.Writer.Model}
+	if b.o.Writers != nil && !start.Writer.OwnKey {
+		models = b.o.Writers()
+	}
+	most := b.o.Prices.Most(models, start.Writer.OwnKey, b.o.Limits)
 	switch {
 	case start.Account == "" || most == 0:
 		return nil
@@ -69,7 +76,7 @@ func (b *Billing) Settle(ctx context.Context, s event.State) (*event.Settled, er
 		return run.Settled, err
 	}
 	used := s.Cost()
-	fee := b.o.Prices.Price(s.Writer.Model, s.Writer.OwnKey, s.Cached()).Fee(s.Worked(), used.Input, used.Output)
+	fee := b.o.Prices.Fee(modelOf(s), s.Writer.OwnKey, s.Cached(), s.Worked(), s.Usage)
 	settled := Settle(min(fee, run.Held), b.o.Share, s.Account, s.Contributing())
 	settled.Type, settled.Duration = typeUsage, event.MillisOf(s.Worked())
 	settled, err = b.runs.Post(ctx, Charge{Run: s.Run, Account: s.Account, At: b.o.Now(), Settlement: settled, Model: modelOf(s),
@@ -80,9 +87,10 @@ func (b *Billing) Settle(ctx context.Context, s event.State) (*event.Settled, er
 	return &settled, nil
 }
 
-// modelOf returns the name of the model for the usage report.
+// modelOf returns the name of the model that wrote the answer. It may be another than the one that the run started with: the next of the chain, or
+// the one whose name its server told. Answers from the cache have none, and count for the model that was to write them.
 func modelOf(s event.State) string {
-	if s.Writer.Model == "" && s.Generation != nil {
+	if s.Generation != nil && s.Generation.Model != "" {
 		return s.Generation.Model
 	}
 	return s.Writer.Model

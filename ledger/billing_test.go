@@ -78,3 +78,26 @@ func TestDowntimeIsFree(t *testing.T) {
 		t.Errorf("%+v, %v", settled, err)
 	}
 }
+
+// TestPriceOfTheWriter checks that a run costs what the models that worked on it cost, and that its hold is enough for each that may write.
+func TestPriceOfTheWriter(t *testing.T) {
+	t.Parallel()
+	writers := []string{"first", "sluice-extractive"}
+	store := &charges{}
+	b := ledger.NewBilling(store, ledger.Options{Writers: func() []string { return writers },
+		Prices: prices(t, "first base=5 output=2", "sluice-extractive base=0.001", "judge input=3", "default base=9")})
+	start := event.RunStarted{Run: "r", Account: "ann", Writer: event.ModelInfo{Model: "127.0.0.1:8080"}}
+	for want, names := range map[ledger.Credits][]string{5_020_000: writers, 9_170_000: nil} { // 10,000 output tokens, and 50,000 of input
+		if writers = names; b.Authorize(t.Context(), start) != nil || store.held != want {
+			t.Errorf("writers %v: hold %d, want %d", names, store.held, want)
+		}
+	}
+	store.held = ledger.MaxCredits
+	s := event.State{RunStarted: start, Usage: []event.ModelUsed{{Model: "judge", Input: 1000, Output: 7}, {Model: "first", Input: 9, Output: 500}}}
+	for model, want := range map[string]ledger.Credits{"first": 5_004_000, "sluice-extractive": 5_000, "other": 9_004_000} {
+		s.Generation = &event.GenerationStarted{Model: model}
+		if settled, err := b.Settle(t.Context(), s); err != nil || settled.Fee != want || store.posted.Model != model {
+			t.Errorf("%s: %+v, %v, charged as %s", model, settled, err, store.posted.Model)
+		}
+	}
+}

@@ -140,7 +140,7 @@ func FuzzPrice(f *testing.F) {
 			t.Errorf("%q: the fee %d is %s off", text, fee, off.FloatString(3))
 		}
 		list := ledger.PriceList{p}
-		most := list.Most(model, false, ledger.Limits{Deadline: d, Input: max(input, 1), Output: max(output, 1)})
+		most := list.Most([]string{model}, false, ledger.Limits{Deadline: d, Input: max(input, 1), Output: max(output, 1)})
 		if d > 0 && list.Price(model, false, false).Fee(d, input, output) > most {
 			t.Errorf("%q: a run within its limits costs more than its hold", text)
 		}

@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/sluice-rag/sluice/event"
 )
 
 // Price is what a run costs.
@@ -20,6 +22,11 @@ type Price struct {
 
 // Fee returns the fee of a run: the sum of the parts, rounded once, half up, to a micro-credit. It is at most [MaxCredits].
 func (p Price) Fee(d time.Duration, input, output int) Credits {
+	return round(p.cost(d, input, output))
+}
+
+// cost returns the sum of the parts in millionths of a micro-credit.
+func (p Price) cost(d time.Duration, input, output int) *big.Int {
 	sum := new(big.Int)
 	add := func(price Credits, units, scale int64) {
 		part := big.NewInt(int64(price))
@@ -29,7 +36,11 @@ func (p Price) Fee(d time.Duration, input, output int) Credits {
 	add(p.Second, d.Milliseconds(), 1e3)
 	add(p.Input, int64(input), 1)
 	add(p.Output, int64(output), 1)
-	fee := sum.Div(sum.Add(sum, big.NewInt(5e5)), big.NewInt(1e6))
+	return sum
+}
+
+func round(cost *big.Int) Credits {
+	fee := new(big.Int).Div(new(big.Int).Add(cost, big.NewInt(5e5)), big.NewInt(1e6))
 	if fee.Cmp(big.NewInt(int64(MaxCredits))) > 0 {
 		return MaxCredits
 	}
@@ -149,8 +160,32 @@ func (m *Limits) setDefaults() {
 	m.Input, m.Output = cmp.Or(m.Input, 50_000), cmp.Or(m.Output, 10_000)
 }
 
-// Most returns the most that a run may cost: its answer may come from the cache or not.
-func (l PriceList) Most(model string, ownKey bool, m Limits) Credits {
+// Fee returns the fee of a run. The model that wrote the answer determines base and second, and the model of each step the price of its tokens.
+func (l PriceList) Fee(writer string, ownKey, cached bool, d time.Duration, used []event.ModelUsed) Credits {
+	p := l.Price(writer, ownKey, cached)
+	cost := p.cost(d, 0, 0)
+	for _, u := range used {
+		of := l.Price(u.Model, ownKey, cached)
+		cost.Add(cost, Price{Input: of.Input, Output: of.Output}.cost(0, u.Input, u.Output))
+	}
+	return round(cost)
+}
+
+// Most returns the most that a run may cost whose answer any of the models may write, or the cache. Without models, it is the most of all prices.
+func (l PriceList) Most(models []string, ownKey bool, m Limits) Credits {
 	m.setDefaults()
-	return max(l.Price(model, ownKey, false).Fee(m.Deadline, m.Input, m.Output), l.Price(model, ownKey, true).Fee(m.Deadline, m.Input, m.Output))
+	var most Price
+	add := func(p Price) {
+		most = Price{max(most.Base, p.Base), max(most.Second, p.Second), max(most.Input, p.Input), max(most.Output, p.Output)}
+	}
+	for _, model := range models {
+		add(l.Price(model, ownKey, false))
+		add(l.Price(model, ownKey, true))
+	}
+	for _, p := range l {
+		if len(models) == 0 && (p.Name != PriceOwnKey || ownKey) {
+			add(p.Price)
+		}
+	}
+	return most.Fee(m.Deadline, m.Input, m.Output)
 }

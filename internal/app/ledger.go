@@ -70,6 +70,7 @@ func (a *App) openLedger(ctx context.Context, o *engine.Options) error {
 	if err := a.ledger.Check(ctx); err != nil {
 		return fmt.Errorf("%w; sluice ledger verify shows all problems", err)
 	}
+	billing.Writers = a.Models.writers
 	o.Billing = ledger.NewBilling(reservedRuns{a.ledger, a.reserve}, billing)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync"
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/agent"
@@ -34,8 +35,9 @@ import (
 // Models are the models of the settings.
 type Models struct {
 	Local    *local.Model
-	Chats    []model.Chat // in order of preference; none: the local model alone
-	kinds    []string     // of Chats
+	Chats    []model.Chat   // in order of preference; none: the local model alone
+	kinds    []string       // of Chats
+	unnamed  []*openai.Chat // those of Chats whose name the settings do not have
 	Prompts  *prompt.Set
 	Embedder *openai.Embedder // nil: the local model embeds
 
@@ -53,6 +55,9 @@ func OpenModels(ctx context.Context, cfg config.Config, logger *slog.Logger) (*M
 		c, err := chat(e, keyFor(e, cfg, logger), cfg.Models, nil, logger)
 		if err != nil {
 			return nil, fmt.Errorf("open model: %w", err)
+		}
+		if o, ok := c.(*openai.Chat); ok && !o.Named() {
+			m.unnamed = append(m.unnamed, o)
 		}
 		m.Chats, m.kinds = append(m.Chats, model.Remote{Chat: c}), append(m.kinds, e.Kind)
 	}
@@ -94,6 +99,29 @@ func keyFor(e config.Endpoint, cfg config.Config, logger *slog.Logger) string {
 		logger.Warn("the key is sent without encryption", "host", u.Host)
 	}
 	return key
+}
+
+// resolve asks the servers of models for their names, so that the first run has the right one. A server that does not reply is asked by the
+// first question.
+func (m *Models) resolve(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, maxCheck)
+	defer cancel()
+	var asking sync.WaitGroup
+	for _, c := range m.unnamed {
+		asking.Go(func() { c.Resolve(ctx) })
+	}
+	asking.Wait()
+}
+
+// writers returns the names of the models that may write an answer, or none if one of them is not known yet.
+func (m *Models) writers() []string {
+	for _, c := range m.unnamed {
+		if !c.Named() {
+			return nil
+		}
+	}
+	write, _ := m.Names() // questions may ask for the local model
+	return write
 }
 
 // Names returns the names of the models that write and judge, in order of preference, and of the one that embeds. A model whose

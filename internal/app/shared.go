@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 
 	"github.com/sluice-rag/sluice/auth"
 	keydb "github.com/sluice-rag/sluice/auth/sqlite"
@@ -36,6 +37,9 @@ type Shared struct {
 	limiter *engine.Limiter
 	reserve *reserve.File
 	tokens  *vectorcache.Tokens // nil: the local model embeds
+
+	background sync.WaitGroup // asks for the names of models
+	cancel     context.CancelFunc
 }
 
 // reserveFile is the name of the disk reserve in the data folder.
@@ -60,11 +64,17 @@ func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*S
 	if m.Embedder != nil {
 		s.tokens = vectorcache.NewTokens(m.Embedder, nil, maxTokenVectors)
 	}
+	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.background.Go(func() { m.resolve(ctx) })
 	return s, nil
 }
 
 // Close stops the parser processes and closes the key database.
-func (s *Shared) Close() error { return errors.Join(s.parsers.Close(), s.closeKeys()) }
+func (s *Shared) Close() error {
+	s.cancel()
+	s.background.Wait()
+	return errors.Join(s.parsers.Close(), s.closeKeys())
+}
 
 // Open opens the data folder of the default tenant, with models of its own: see [OpenTenant].
 func Open(ctx context.Context, cfg config.Config, logger *slog.Logger) (*App, error) {

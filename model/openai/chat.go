@@ -55,6 +55,18 @@ func New(o Options) (*Chat, error) {
 // Name returns the name of the model, or the host of the server until the name is known.
 func (c *Chat) Name() string { return c.capabilities.name() }
 
+// Resolve asks the server for the name of the model if it is not known. It reports whether it is known then.
+func (c *Chat) Resolve(ctx context.Context) bool {
+	_, err := c.capabilities.modelName(ctx)
+	return err == nil
+}
+
+// Named reports whether the name of the model is known.
+func (c *Chat) Named() bool {
+	k, _ := c.capabilities.cached()
+	return k.model != ""
+}
+
 // Limits returns the limits as configured, as reported by the server (llama.cpp, vLLM, Ollama, OpenRouter and others), or as
 // published for OpenAI's models. A server that reports none is asked again after a minute.
 func (c *Chat) Limits(ctx context.Context) model.Limits { return c.capabilities.fetch(ctx).limits }
