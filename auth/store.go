@@ -10,7 +10,7 @@ import (
 
 // Errors of stores.
 var (
-	ErrNotFound = errors.New("no such key or session")
+	ErrNotFound = errors.New("no such key")
 	ErrQuota    = errors.New("the quota is used up")
 	ErrLost     = errors.New("keys were added before, but the key database has none")
 )

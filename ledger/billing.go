@@ -56,7 +56,7 @@ func (b *Billing) Authorize(ctx context.Context, start event.RunStarted) error {
 	}
 	err := b.runs.Hold(context.WithoutCancel(ctx), start.Run, start.Account, most, b.o.Now())
 	if errors.Is(err, ErrInsufficient) {
-		return fault.Wrap(fault.Payment, err, "the balance is too low: an answer may cost up to %s credits", FormatCredits(most))
+		return fault.Wrap(fault.Payment, err, "the balance is too low: an answer may cost up to %s credits, which the account %s pays", FormatCredits(most), start.Account)
 	}
 	if err != nil {
 		return fmt.Errorf("hold credits: %w", err)

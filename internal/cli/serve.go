@@ -77,6 +77,9 @@ func (c *serveCmd) Run(e *env) (err error) {
 	defer stop()
 	url := "http://" + clientAddr(l.Addr())
 	fmt.Fprintln(e.Err, "listening on", url)
+	if !access.Loopback(l.Addr()) {
+		fmt.Fprintln(e.Err, "other machines can connect to", l.Addr())
+	}
 	if !keys {
 		fmt.Fprintln(e.Err, "no key is needed: everybody who reaches this address can read and change everything; \"sluice keys add\" adds the first key")
 	}

@@ -38,7 +38,7 @@ type Options struct {
 	Now        func() time.Time
 }
 
-// Access authenticates requests. Its methods may be called at once.
+// Access authenticates requests. It is safe for concurrent use.
 type Access struct {
 	store    auth.Store
 	o        Options
@@ -116,8 +116,8 @@ func New(store auth.Store, o Options) (*Access, error) {
 func (a *Access) Close() { a.work.Wait() }
 
 // Handler returns a handler that authenticates each request and passes it to next with an [auth.Identity] in its context. Without any key
-// in the store it is [auth.Local]. Requests that need no key have one without scopes, of the default tenant. Refused requests get the error in
-// the form of the protocol of their path.
+// in the store it is [auth.Local]. On paths that need no key, a request without a valid key has an identity of the default tenant without
+// scopes. Refused requests get the error in the form of the protocol of their path.
 func (a *Access) Handler(next http.Handler) http.Handler {
 	return a.cors.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, err := a.admit(r)
