@@ -75,15 +75,20 @@ func (e *LimitError) Unwrap() error { return e.Fault }
 
 type quotaKey struct{}
 
-// WithQuota returns a context in which [CountQuestion] calls count.
-func WithQuota(ctx context.Context, count func(context.Context) error) context.Context {
+// WithQuota returns a context in which [CountQuestion] and [ReturnQuestion] call count, with 1 and with -1.
+func WithQuota(ctx context.Context, count func(context.Context, int) error) context.Context {
 	return context.WithValue(ctx, quotaKey{}, count)
 }
 
 // CountQuestion counts a question against the quota of the request's key. If the quota is used up, the error is a [LimitError].
-func CountQuestion(ctx context.Context) error {
-	if count, ok := ctx.Value(quotaKey{}).(func(context.Context) error); ok {
-		return count(ctx)
+func CountQuestion(ctx context.Context) error { return count(ctx, 1) }
+
+// ReturnQuestion gives back a question that was counted, but did not begin.
+func ReturnQuestion(ctx context.Context) error { return count(ctx, -1) }
+
+func count(ctx context.Context, questions int) error {
+	if count, ok := ctx.Value(quotaKey{}).(func(context.Context, int) error); ok {
+		return count(ctx, questions)
 	}
 	return nil
 }

@@ -35,7 +35,8 @@ type Store interface {
 	Key(ctx context.Context, id string) (Credential, error)
 	// AllowsOrigin reports whether a key that is live at a time allows an origin.
 	AllowsOrigin(ctx context.Context, origin string, at time.Time) (bool, error)
-	// Use records that a key was used, and counts questions against its quota, all or none of them. Errors: [ErrNotFound], [ErrQuota].
+	// Use records that a key was used, and counts questions against its quota, all or none of them. A number below
+	// zero gives questions back. Errors: [ErrNotFound], [ErrQuota].
 	Use(ctx context.Context, id string, at time.Time, questions int) error
 	// Session returns the key of the session that has the hash and has not expired at a time, or [ErrNotFound].
 	Session(ctx context.Context, hash []byte, at time.Time) (Key, error)

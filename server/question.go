@@ -154,6 +154,9 @@ func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request) (ev
 	}
 	id, detach, err := h.engine.AskAttached(ctx, q.Question, callerOf(r, h.Name()))
 	if err != nil {
+		if err := auth.ReturnQuestion(ctx); err != nil {
+			h.o.Logger.Warn("a question that was refused still counts against the quota of its key", "error", err)
+		}
 		h.replyError(w, err)
 		return "", nil, false
 	}

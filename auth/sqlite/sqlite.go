@@ -210,9 +210,9 @@ func (s *Store) Use(ctx context.Context, id string, at time.Time, questions int)
 	day, _ := auth.Limit{Unit: "day"}.Window(at)
 	month, _ := auth.Limit{Unit: "month"}.Window(at)
 	n, err := sqlitedb.Exec(ctx, s.write, `UPDATE keys SET used_at = ?1, quota_window = w.name,
-			questions = CASE quota_window WHEN w.name THEN questions ELSE 0 END + ?2
+			questions = max(CASE quota_window WHEN w.name THEN questions ELSE 0 END + ?2, 0)
 		FROM (SELECT CASE quota_unit WHEN 'month' THEN ?4 ELSE ?3 END AS name FROM keys WHERE id = ?5) AS w
-		WHERE id = ?5 AND (?2 = 0 OR quota = 0 OR CASE quota_window WHEN w.name THEN questions ELSE 0 END + ?2 <= quota)`,
+		WHERE id = ?5 AND (?2 <= 0 OR quota = 0 OR CASE quota_window WHEN w.name THEN questions ELSE 0 END + ?2 <= quota)`,
 		sqlitedb.Micros(at), questions, day, month, id)
 	if err == nil && n == 0 {
 		if _, err = s.Key(ctx, id); err == nil {

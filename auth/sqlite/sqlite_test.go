@@ -363,6 +363,12 @@ func TestQuota(t *testing.T) {
 		if err := server.Use(t.Context(), k.ID, at, 0); err != nil { // not a question
 			t.Error(err)
 		}
+		if err := errors.Join(server.Use(t.Context(), k.ID, at, -1), command.Use(t.Context(), k.ID, at, 1)); err != nil {
+			t.Errorf("a question that was given back: %v", err)
+		}
+		if err := server.Use(t.Context(), k.ID, at, 1); !errors.Is(err, auth.ErrQuota) {
+			t.Errorf("a question beyond the quota: %v", err)
+		}
 	}
 	if c, err := server.Key(t.Context(), k.ID); err != nil || !c.Used.Equal(now.AddDate(0, 0, 1)) {
 		t.Errorf("last used %s, %v", c.Used, err)

@@ -156,7 +156,7 @@ func (a *Access) admit(r *http.Request) (context.Context, error) {
 		return nil, err
 	}
 	if by.key.Quota.N > 0 {
-		ctx = auth.WithQuota(ctx, func(ctx context.Context) error { return a.countQuestion(ctx, by.key) })
+		ctx = auth.WithQuota(ctx, func(ctx context.Context, n int) error { return a.countQuestions(ctx, by.key, n) })
 	}
 	return ctx, nil
 }

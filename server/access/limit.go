@@ -77,10 +77,10 @@ func (a *Access) touch(s *keyState, id string, now time.Time) {
 	})
 }
 
-// countQuestion counts a question against the quota of its key.
-func (a *Access) countQuestion(ctx context.Context, k auth.Key) error {
+// countQuestions counts questions against the quota of their key; a number below zero gives them back.
+func (a *Access) countQuestions(ctx context.Context, k auth.Key, n int) error {
 	now := a.o.Now()
-	err := a.store.Use(context.WithoutCancel(ctx), k.ID, now, 1)
+	err := a.store.Use(context.WithoutCancel(ctx), k.ID, now, n)
 	if err == nil {
 		return nil
 	}

@@ -139,7 +139,7 @@ func transaction(s *event.State, docs []*document, limit int) Transaction {
 		if i := slices.IndexFunc(docs, func(d *document) bool { return d.id == share.Document }); i >= 0 {
 			p = paid(docs[i])
 		}
-		p.ContributorID, p.ContributorName, p.ChunksUsed = share.Contributor, optional(share.Name, limit), share.Chunks
+		p.ContributorID, p.ContributorName, p.ChunksUsed = share.Contributor, optional(cmp.Or(share.Name, share.Contributor), limit), share.Chunks
 		p.Portion, p.RoCEarned = Decimal(share.Portion), decimalOf(share.Earned)
 		t.Sources = append(t.Sources, p)
 	}
