@@ -35,12 +35,12 @@ build: ## build ./sluice
 test: needs lint floors $(GOTESTSUM) ## everything a change has to pass; the summary of the tests, with what was skipped and why, comes last
 	PYTHON=$(PYTHON) $(GOTESTSUM) --format standard-quiet -- -race -shuffle=on -timeout $(TIMEOUT) ./...
 
-# The race detector slows programs down and enlarges their memory. So tests of quality, memory and size skip with it, and run here
-# without it. They are named TestFloor… and TestSize….
+# The race detector slows programs down and enlarges their memory. So tests of quality, memory and size, and those of hundreds of
+# processes, skip with it and run here without it. They are named TestFloor…, TestSize… and TestExhaustive….
 .PHONY: floors
 floors: $(GOTESTSUM) ## tests of quality, memory and size, which need a build without the race detector
-	$(GOTESTSUM) --format standard-quiet -- -timeout $(TIMEOUT) -run '^Test(Floor|Size)' \
-		$$(git grep -lE '^func Test(Floor|Size)' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+	$(GOTESTSUM) --format standard-quiet -- -timeout $(TIMEOUT) -run '^Test(Floor|Size|Exhaustive)' \
+		$$(git grep -lE '^func Test(Floor|Size|Exhaustive)' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 .PHONY: lint
 lint: $(LINT) ## formatting, go.mod, go vet, golangci-lint, and code for other systems

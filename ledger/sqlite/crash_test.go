@@ -158,13 +158,11 @@ func child(dir string, at int64, fails bool) error {
 	return e.Close(ctx)
 }
 
-// TestKillAtEachWrite kills a process before and after each write to the run log and the ledger. After the recovery, the run is finished and charged
+// TestExhaustiveKills kills a process before and after each write to the run log and the ledger. After the recovery, the run is finished and charged
 // once, or it costs nothing.
-func TestKillAtEachWrite(t *testing.T) {
+func TestExhaustiveKills(t *testing.T) {
+	race.Measure(t)
 	t.Parallel()
-	if race.Enabled {
-		t.Skip("a hundred processes that share nothing: the race detector only slows them down")
-	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// Measure skips a test of quality floors or sizes under the race detector, where it takes ten times as long and memory is not
-// that of the program. `make test` runs such tests in a second pass without the detector, which finds them by their names:
-// TestFloor… and TestSize….
+// Measure skips a test of quality floors or sizes, or one of hundreds of processes, under the race detector, where it takes ten times
+// as long and memory is not that of the program. `make test` runs such tests in a second pass without the detector, which finds them by
+// their names: TestFloor…, TestSize… and TestExhaustive….
 func Measure(tb testing.TB) {
 	tb.Helper()
 	switch name := tb.Name(); {
-	case !strings.HasPrefix(name, "TestFloor") && !strings.HasPrefix(name, "TestSize"):
-		tb.Fatalf("%s: make test only runs measurements that are named TestFloor… or TestSize…", name)
+	case !strings.HasPrefix(name, "TestFloor") && !strings.HasPrefix(name, "TestSize") && !strings.HasPrefix(name, "TestExhaustive"):
+		tb.Fatalf("%s: make test only runs such tests if they are named TestFloor…, TestSize… or TestExhaustive…", name)
 	case Enabled:
 		tb.Skip("figures are measured without the race detector, in the second pass of make test")
 	case testing.Short():
