@@ -52,7 +52,7 @@ func TestMetadata(t *testing.T) {
 		t.Errorf("contributor %v", f["contributor"])
 	}
 	for field, body := range map[string]string{"dc_title": `{"dublin_core":{"dc_title":"a\u0007"}}`, "dublin_core.dc_other": `{"dublin_core":{"dc_other":"x"}}`,
-		"contributor": `{"contributor":"two words"}`} {
+		"contributor": `{"contributor":"platform"}`} {
 		if e := s.json(http.StatusBadRequest, "POST", "/v1/files/"+id+"/content", body); e["detail"].(map[string]any)["field"] != field {
 			t.Errorf("%s: %v", body, e)
 		}
