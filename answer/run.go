@@ -23,8 +23,8 @@ type Ending struct {
 	// Settle charges a run whose answer is complete, and returns the settlement for its log, or nil. It is called with the state of the run. A run
 	// that was charged is finished whatever happens, so a repeated call for the same run must return the same settlement.
 	Settle func(context.Context, event.State) (*event.Settled, error)
-	// Refund makes a run that fails cost nothing. It is called before the terminal event is written, so that whoever reads that event has the
-	// credits again.
+	// Refund makes a run that fails cost nothing. It is called before the terminal event is written, so that the
+	// credits are available again when a client reads that event.
 	Refund func(context.Context, event.RunID)
 }
 

@@ -20,7 +20,7 @@ const (
 // DefaultTenant is the tenant of a server without keys. Its data is in the data folder itself.
 const DefaultTenant = "default"
 
-// Owner is the account of whoever runs the server: of requests to a server without keys, and of documents from indexed folders.
+// Owner is the account of the server's operator: of requests to a server without keys, and of documents from indexed folders.
 const Owner = "owner"
 
 // Identity is who sends a request.

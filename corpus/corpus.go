@@ -53,7 +53,7 @@ type Document struct {
 	Meta      DublinCore `json:"meta,omitzero"`  // as the document states it; see [Document.Metadata]
 	Given     DublinCore `json:"given,omitzero"` // as a user set it, which takes precedence
 	// Contributor is the account that contributed the document. It earns a share of the answers that use it. Empty: the account of
-	// whoever runs the server.
+	// the server's operator.
 	Contributor string    `json:"contributor,omitempty"`
 	IndexedAt   time.Time `json:"indexed_at"`
 }

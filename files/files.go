@@ -29,7 +29,7 @@ type Upload struct {
 	Options    json.RawMessage
 	Stores     []string // ids of vector stores to join
 	// Meta takes precedence over the metadata that the bytes state. Contributor is the account that earns a share of the answers that use
-	// the file; empty: the one that the bytes name, or else that of whoever runs the server. Neither changes a file that exists.
+	// the file; empty: the one that the bytes name, or else that of the server's operator. Neither changes a file that exists.
 	Meta        corpus.DublinCore
 	Contributor string
 	// AfterBody, if set, is called when Body has been read to its end, before the upload is validated. It sets the fields that a form

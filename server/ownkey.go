@@ -34,7 +34,7 @@ func (h handler) ownModel(r *http.Request, q *wire.Request) (context.Context, er
 		case len(values) == 0:
 			continue
 		case provider != "":
-			return nil, fault.Invalid("x-openai-key", "want it or x-anthropic-key, not both")
+			return nil, fault.Invalid("x-openai-key", "send either this header or x-anthropic-key, not both")
 		case len(values) > 1:
 			return nil, fault.Invalid(header, "given twice")
 		case values[0] == "" || len(values[0]) > maxKey:

@@ -14,7 +14,7 @@ import (
 // Scopes of routes that every key may use.
 const (
 	Open   auth.Scope = "open"    // needs no key
-	AnyKey auth.Scope = "any key" // needs a key, whatever its scopes
+	AnyKey auth.Scope = "any key" // needs a key with any scopes
 )
 
 // scoped refuses requests whose key lacks the scope of the route. Requests without an [auth.Identity] have not passed an authentication: the

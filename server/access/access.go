@@ -338,7 +338,7 @@ func Loopback(addr net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// CheckListen returns an error if a server without keys would be open to others. A server that has keys, or whose user insists, may listen on
+// CheckListen returns an error if a server without keys would be open to others. A server that has keys, or was started with --insecure, may listen on
 // any address.
 func CheckListen(addr net.Addr, keys, insecure bool) error {
 	if keys || insecure || Loopback(addr) {

@@ -15,7 +15,7 @@ const maxURL = 200
 // maxSources limits the number of documents in events-sources-data: those with the largest portions.
 const maxSources = 25
 
-// owner is the account of whoever runs the server, to whom the documents without a contributor belong.
+// owner is the account of the server's operator, to whom the documents without a contributor belong.
 const owner = "owner"
 
 // document is a document that was read for the answer.
