@@ -60,6 +60,7 @@ var allowedImports = map[string]string{
 	"files/*":                "fault",
 	"index/scope":            "corpus index lang model",
 	"store":                  "",
+	"session":                "event fault wire",
 	"ledger":                 "auth corpus event fault",
 	"ledger/sqlite":          "corpus disk/sqlitedb event ledger",
 	"store/*":                "corpus event fault store disk/atomicfile disk/sqlitedb",

@@ -80,6 +80,14 @@ type QueryAnalyzed struct {
 	Several bool     `json:"several,omitempty"` // each part needs its own answer
 }
 
+// HistorySummarized is a summary of the older turns of a long conversation. The steps that follow read it instead of these turns.
+type HistorySummarized struct {
+	Turns   int    `json:"turns"`   // the first turns of [Question.History], which it replaces together with [Question.Summary]
+	Summary string `json:"summary"` // at most [MaxSummary] bytes
+	Tokens  int    `json:"tokens"`  // of the summary and the remaining turns, estimated
+	By      string `json:"by"`      // "rules", or the name of a model
+}
+
 // CacheChecked is the result of the lookup in the answer cache.
 type CacheChecked struct {
 	Hit        bool      `json:"hit"`

@@ -9,7 +9,7 @@ import (
 //
 //   - Sequence numbers are 1, 2, 3 …, except for a [Gap] before RunFailed; times do not decrease.
 //   - RunStarted is the first event and only the first; nothing follows RunFinished or RunFailed.
-//   - After it come, each at most once and in this order: QueryAnalyzed, CacheChecked, Reranked, GenerationStarted,
+//   - After it come, each at most once and in this order: HistorySummarized, QueryAnalyzed, CacheChecked, Reranked, GenerationStarted,
 //     GenerationFinished, Verified, Attributed, Settled. After a cache hit there are only tokens, citations, Attributed and Settled.
 //   - Only RunFinished follows Settled, besides warnings and model usage.
 //   - Calls start and end between CacheChecked and Reranked or GenerationStarted. A result follows its own start, once,
@@ -17,7 +17,7 @@ import (
 //   - Tokens and citations are between GenerationStarted and GenerationFinished, or after a cache hit.
 //   - A finished run has its sources, and before them a verification or a cache hit.
 //   - Reasoned is between QueryAnalyzed and GenerationFinished, and not after a cache hit.
-//   - Warned and ModelUsed may be anywhere after QueryAnalyzed. RunFailed may be anywhere.
+//   - Warned and ModelUsed may be anywhere after QueryAnalyzed or HistorySummarized. RunFailed may be anywhere.
 type Check struct {
 	last     Seq
 	at       time.Time
@@ -40,6 +40,7 @@ type phase int
 const (
 	atStart phase = iota
 	atStarted
+	atSummarized
 	atAnalyzed
 	atWork // after CacheChecked
 	atReranked
@@ -100,8 +101,10 @@ func (c *Check) step(b Body) bool {
 	switch b := b.(type) {
 	case RunStarted:
 		return c.move(atStarted, c.phase == atStart)
+	case HistorySummarized:
+		return c.move(atSummarized, c.phase == atStarted)
 	case QueryAnalyzed:
-		return c.move(atAnalyzed, c.phase == atStarted)
+		return c.move(atAnalyzed, c.phase == atStarted || c.phase == atSummarized)
 	case CacheChecked:
 		c.hit = b.Hit
 		if b.Hit {
@@ -123,7 +126,7 @@ func (c *Check) step(b Body) bool {
 	case Reasoned:
 		return c.phase >= atAnalyzed && c.phase <= atAnswer && !c.hit
 	case Warned, ModelUsed:
-		return c.phase >= atAnalyzed
+		return c.phase >= atSummarized
 	case Settled:
 		return c.move(atSettled, c.phase == atAttributed)
 	case RunFinished:

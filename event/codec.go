@@ -167,6 +167,7 @@ func decoderOf[B Body](raw []byte) (Body, error) {
 
 var decoders = map[Kind]func([]byte) (Body, error){
 	KindRunStarted:         decoderOf[RunStarted],
+	KindHistorySummarized:  decoderOf[HistorySummarized],
 	KindQueryAnalyzed:      decoderOf[QueryAnalyzed],
 	KindCacheChecked:       decoderOf[CacheChecked],
 	KindToolCalled:         decoderOf[ToolCalled],

@@ -26,6 +26,12 @@ func (id RunID) Valid() bool {
 	return true
 }
 
+// QuestionID returns the id of the message of a session with the question for which the run was started first.
+func (id RunID) QuestionID() string { return "ask_" + string(id) }
+
+// AnswerID returns the id of the message of a session with the answer of the run.
+func (id RunID) AnswerID() string { return "msg_" + string(id) }
+
 // Event is an entry of a log. Events are values that do not change after they are appended.
 type Event struct {
 	Seq  Seq
@@ -58,6 +64,7 @@ type Kind string
 // The kinds, one for each type of [Body].
 const (
 	KindRunStarted         Kind = "run_started"
+	KindHistorySummarized  Kind = "history_summarized"
 	KindQueryAnalyzed      Kind = "query_analyzed"
 	KindCacheChecked       Kind = "cache_checked"
 	KindToolCalled         Kind = "tool_called"

@@ -5,6 +5,10 @@ func (RunStarted) Kind() Kind { return KindRunStarted }
 func (RunStarted) sealed()    {}
 
 // Kind implements [Body].
+func (HistorySummarized) Kind() Kind { return KindHistorySummarized }
+func (HistorySummarized) sealed()    {}
+
+// Kind implements [Body].
 func (QueryAnalyzed) Kind() Kind { return KindQueryAnalyzed }
 func (QueryAnalyzed) sealed()    {}
 

@@ -13,13 +13,14 @@ import (
 // Question is what a run answers. Zero fields stand for the defaults, which [Question.SetDefaults] fills in.
 type Question struct {
 	Query      string `json:"query"`
-	Mode       Mode   `json:"mode"`             // default [Agentic]
-	Collection string `json:"collection"`       // default [corpus.DefaultCollection]
-	TopK       int    `json:"top_k"`            // passages given to the generator; default [DefaultTopK], at most [MaxTopK]
-	Method     Method `json:"method,omitempty"` // how documents are searched; default [HybridSearch]
-	Session    string `json:"session,omitempty"`
+	Mode       Mode   `json:"mode"`               // default [Agentic]
+	Collection string `json:"collection"`         // default [corpus.DefaultCollection]
+	TopK       int    `json:"top_k"`              // passages given to the generator; default [DefaultTopK], at most [MaxTopK]
+	Method     Method `json:"method,omitempty"`   // how documents are searched; default [HybridSearch]
+	Session    string `json:"session,omitempty"`  // the conversation to which the question belongs: see package session
 	NoCache    bool   `json:"no_cache,omitempty"` // the answer is neither read from nor written to the cache, and the run is not shared
 
+	Summary      string   `json:"summary,omitempty"`      // of the conversation before History
 	History      []Turn   `json:"history,omitempty"`      // earlier turns of the conversation, oldest first
 	Previous     RunID    `json:"previous,omitempty"`     // the run whose answer this question follows
 	Instructions string   `json:"instructions,omitempty"` // how to answer; models follow them, rules ignore them
@@ -62,8 +63,10 @@ const DefaultTopK = 5
 // Limits of a question's fields, in bytes unless noted.
 const (
 	MaxTopK         = 50  // passages
+	MaxSession      = 128 // the name of the session
 	MaxTurns        = 200 // turns of the history
 	MaxHistory      = 256 << 10
+	MaxSummary      = 16 << 10
 	MaxInstructions = 32 << 10
 	MaxRequest      = 64 << 10
 )
@@ -106,6 +109,10 @@ func (q *Question) Validate() error {
 		return fault.Invalid("collection", "no control characters")
 	case len(q.History) > MaxTurns || size > MaxHistory:
 		return fault.Invalid("history", "want at most %d turns and %d bytes", MaxTurns, MaxHistory)
+	case len(q.Summary) > MaxSummary || !utf8.ValidString(q.Summary):
+		return fault.Invalid("summary", "want at most %d bytes of UTF-8", MaxSummary)
+	case len(q.Session) > MaxSession || strings.ContainsFunc(q.Session, unicode.IsControl):
+		return fault.Invalid("session", "want at most %d bytes without control characters", MaxSession)
 	case len(q.Instructions) > MaxInstructions || !utf8.ValidString(q.Instructions):
 		return fault.Invalid("instructions", "want at most %d bytes of UTF-8", MaxInstructions)
 	case len(q.Request) > MaxRequest:

@@ -45,6 +45,7 @@ type State struct {
 	UpdatedAt  time.Time // of the last
 	Status     Status
 	Failure    *RunFailed // for failed and cancelled runs
+	Summarized *HistorySummarized
 	Analysis   *QueryAnalyzed
 	Cache      *CacheChecked
 	Searches   []Search
@@ -115,6 +116,8 @@ func (s *State) Apply(e Event) {
 
 func (s *State) applyStep(body Body) {
 	switch b := body.(type) {
+	case HistorySummarized:
+		s.Summarized = &b
 	case QueryAnalyzed:
 		s.Analysis = &b
 	case CacheChecked:

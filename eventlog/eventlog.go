@@ -64,7 +64,7 @@ type Syncer interface {
 
 // Brief returns the first event of a run without its long fields, for lists of runs.
 func Brief(s event.RunStarted) event.RunStarted {
-	s.History, s.Instructions, s.Request = nil, "", nil
+	s.Summary, s.History, s.Instructions, s.Request = "", nil, "", nil
 	return s
 }
 

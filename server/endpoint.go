@@ -12,6 +12,8 @@ type Endpoint struct {
 	wire.API
 	StreamPath string // POST: the reply is a stream, unless the request has [wire.Request.NoStream]
 	ReplyPath  string // POST: the reply is one JSON object; empty: none
+	// Session is set if the parameter {id} of the paths is the id of an existing session, to which the question belongs.
+	Session bool
 	// AlwaysOK is set if the reply to a failed run has the status 200, because the object in the reply reports the failure.
 	AlwaysOK bool
 	// OwnKeys is set if requests may have a key of the caller for the model, in the header x-openai-key or x-anthropic-key: see

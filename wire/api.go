@@ -10,9 +10,18 @@ import (
 // Request is a decoded request: the question, and the form of the reply.
 type Request struct {
 	event.Question
+	Turn     Turn     // the place of the question in its session
 	OwnModel string   // the requested model if the caller pays it with a key of its own; otherwise ignored
 	NoStream bool     // the reply is one JSON object
 	Variant  Protocol // requested variant of the protocol, such as another rate; nil: the protocol of the [API]
+}
+
+// Turn is the place of a question in its session, as in package session. The zero value continues the active branch.
+type Turn struct {
+	Parent     string // id of the answer that the question follows
+	Edit       string // id of the question that this question replaces, on a new branch beside it
+	Regenerate string // id of a question or an answer: the question is asked once more, as it was
+	Wait       bool   // wait for the turns of the session that are in progress instead of failing
 }
 
 // Throttled is also implemented by protocols that limit the rate of their frames. Each of their frames holds the whole state
