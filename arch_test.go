@@ -49,7 +49,7 @@ var allowedImports = map[string]string{
 	"ingest/reembed":         "corpus fault index model",
 	"index":                  "corpus fault",
 	"index/*":                "corpus fault index disk/reserve lang disk/atomicfile",
-	"eval":                   "engine answer/verify corpus eval/paraphrase event index ingest lang model wire/ragevents",
+	"eval":                   "engine answer/verify corpus eval/followup eval/paraphrase event index ingest lang model wire/ragevents",
 	"model":                  "corpus",
 	"model/*":                "corpus fault lang model model/transport disk/atomicfile",
 	"model/vectorcache":      "fault disk/cachedb model",
@@ -70,6 +70,7 @@ var allowedImports = map[string]string{
 	"answer/agent/*":         "answer/agent prompt corpus event lang model",
 	"answer/grade/calibrate": "answer/grade",
 	"prompt":                 "corpus lang model",
+	"eval/followup":          "lang",
 	"eval/paraphrase":        "",
 	"internal/tools/*":       "corpus eval event fault index lang model",
 

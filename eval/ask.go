@@ -117,19 +117,11 @@ const maxAnswer = 2000
 func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Verifier, refuses bool) (AskResult, error) {
 	state := &out.State
 	answerable := !q.Unanswerable && (q.Answerable || len(q.Answers) > 0 || s.Relevant(q.ID) > 0)
-	a := AskResult{Query: q.ID, Groups: q.groups(answerable && refuses), Ranked: []string{}, Took: state.Elapsed(), Scores: map[string]float64{},
+	a := AskResult{Query: q.ID, Groups: q.groups(answerable && refuses), Ranked: out.ranked(10), Took: state.Elapsed(), Scores: map[string]float64{},
 		Tools: state.Tools, Rounds: state.Iterations, Abstained: state.Status == event.Finished && state.Abstained(),
 		Answer: lang.Truncate(string(state.Text), maxAnswer)}
 	if state.Failure != nil {
 		a.Failed = state.Failure.Message
-	}
-	if state.Rerank != nil {
-		for _, f := range state.Rerank.Outputs {
-			if doc := out.Documents[f.Chunk]; doc != "" && !slices.Contains(a.Ranked, doc) {
-				a.Ranked = append(a.Ranked, doc)
-			}
-		}
-		a.Ranked = a.Ranked[:min(10, len(a.Ranked))]
 	}
 	for _, c := range state.Citations {
 		if doc := out.Documents[c.Chunk]; !slices.Contains(a.Cited, doc) {
@@ -200,13 +192,21 @@ func (s *Set) Half(which string) (*Set, error) {
 		return nil, errors.New("the halves of a set are a and b")
 	}
 	half := *s
-	half.Questions = nil
+	half.Part, half.Whole, half.Questions = which, s.Questions, nil
 	for _, q := range s.Questions {
-		if hash := sha256.Sum256([]byte(q.ID)); (which == "a") == (hash[0]&1 == 0) {
+		if halfOf(q.ID) == which {
 			half.Questions = append(half.Questions, q)
 		}
 	}
 	return &half, nil
+}
+
+// halfOf returns the half to which the question of an id belongs.
+func halfOf(id string) string {
+	if hash := sha256.Sum256([]byte(id)); hash[0]&1 == 0 {
+		return "a"
+	}
+	return "b"
 }
 
 // Ingest ingests the documents of a set into a collection, as the server does.
@@ -224,12 +224,21 @@ func (s *Set) Ingest(ctx context.Context, g *ingest.Ingester, collection string,
 // EngineAsker returns an AskFunc that asks an engine about the set's documents, which [Set.Ingest] put into the collection. topK is
 // the number of passages that are ranked and read. The answer cache is not used.
 func EngineAsker(eng *engine.Engine, ix index.Reader, set *Set, collection string, mode event.Mode, topK int) AskFunc {
+	ask := EngineTurns(eng, ix, set, collection)
+	return func(ctx context.Context, question string) (Outcome, error) {
+		return ask(ctx, event.Question{Query: question, Mode: mode, TopK: topK})
+	}
+}
+
+// EngineTurns is [EngineAsker] for questions with a history and other fields. The collection of a question is replaced.
+func EngineTurns(eng *engine.Engine, ix index.Reader, set *Set, collection string) TurnFunc {
 	names := map[corpus.DocumentID]string{}
 	for _, d := range set.Docs {
 		names[ingest.DocumentID(collection, set.uri(d))] = d.ID
 	}
-	return func(ctx context.Context, question string) (out Outcome, err error) {
-		id, err := eng.Ask(ctx, event.Question{Query: question, Mode: mode, Collection: collection, TopK: topK, NoCache: true}, engine.Caller{Protocol: "eval"})
+	return func(ctx context.Context, q event.Question) (out Outcome, err error) {
+		q.Collection, q.NoCache = collection, true
+		id, err := eng.Ask(ctx, q, engine.Caller{Protocol: "eval"})
 		if err != nil {
 			return out, err
 		}

@@ -46,6 +46,9 @@ type Set struct {
 	// Folder contains the documents as files, if they are not in Docs. Then Docs has no titles and texts, and the id of a document
 	// is its slash-separated path below the folder.
 	Folder string
+
+	Part  string     // "a" or "b" after [Set.Half]
+	Whole []Question // the questions of both halves, after Half
 }
 
 // Files are the paths of a set's files.

@@ -20,7 +20,7 @@ import (
 type evalCmd struct {
 	config.Models
 	Dir         string   `arg:"" type:"existingdir" help:"Folder of one or several evaluation sets."`
-	What        []string `placeholder:"PART" help:"Part to measure: search, answers, claims or cache. Can be repeated. The default is search, or with --mode all other parts."`
+	What        []string `placeholder:"PART" help:"Part to measure: search, answers, claims, cache or followups. Can be repeated. The default is search, or with --mode all other parts except followups."`
 	Mode        []string `placeholder:"MODE" help:"Mode of the answers: direct or agentic. Can be repeated to compare both."`
 	TopK        int      `name:"top-k" default:"10" help:"Number of passages for the generator, 1 to 50."`
 	Half        string   `placeholder:"a|b" help:"Use one half of the questions of each set, split by a hash: tune on one half and test on the other."`
@@ -50,35 +50,40 @@ Claims: how well the verification distinguishes evidence that supports a claim f
 
 Cache: how often the answer cache matches paraphrases of the questions, and how often it matches near misses.
 
+Follow-ups: conversations of two turns are made of the questions. The second question is asked as it is, as a follow-up without the first
+turn, and as a follow-up with it.
+
 R@k is recall. Latencies are measured with one concurrent question per processor. Random numbers have a fixed seed, so that all
 results except latencies are reproducible. See docs/evaluation.md for the definition of each measure.`
 }
 
 // evaluation holds the results.
 type evaluation struct {
-	Reports     []*eval.Report        `json:"reports,omitempty"`
-	Comparisons []eval.Comparison     `json:"comparisons,omitempty"`
-	Modes       []*eval.ModeReport    `json:"modes,omitempty"`
-	Compared    []eval.ModeComparison `json:"modes_compared,omitempty"`
-	Claims      []*eval.ClaimsReport  `json:"claims,omitempty"`
-	Cache       []*eval.CacheReport   `json:"cache,omitempty"`
+	Reports     []*eval.Report         `json:"reports,omitempty"`
+	Comparisons []eval.Comparison      `json:"comparisons,omitempty"`
+	Modes       []*eval.ModeReport     `json:"modes,omitempty"`
+	Compared    []eval.ModeComparison  `json:"modes_compared,omitempty"`
+	Claims      []*eval.ClaimsReport   `json:"claims,omitempty"`
+	Cache       []*eval.CacheReport    `json:"cache,omitempty"`
+	FollowUps   []*eval.FollowUpReport `json:"follow_ups,omitempty"`
 	// Calibration compares the confidence in the answers with the share of right ones, for each mode.
 	Calibration []*eval.CalibrationReport `json:"calibration,omitempty"`
 }
 
 // The parts of an evaluation.
 const (
-	partSearch  = "search"
-	partAnswers = "answers"
-	partClaims  = "claims"
-	partCache   = "cache"
+	partSearch    = "search"
+	partAnswers   = "answers"
+	partClaims    = "claims"
+	partCache     = "cache"
+	partFollowUps = "followups"
 )
 
 // Validate rejects invalid combinations of flags.
 func (c *evalCmd) Validate() error {
 	for _, p := range c.What {
-		if !slices.Contains([]string{partSearch, partAnswers, partClaims, partCache}, p) {
-			return fmt.Errorf("--what: must be search, answers, claims or cache, not %q", p)
+		if !slices.Contains([]string{partSearch, partAnswers, partClaims, partCache, partFollowUps}, p) {
+			return fmt.Errorf("--what: must be search, answers, claims, cache or followups, not %q", p)
 		}
 	}
 	for _, m := range c.Mode {
@@ -105,7 +110,7 @@ func (c *evalCmd) wants(part string) bool {
 	case len(c.What) > 0:
 		return slices.Contains(c.What, part)
 	case len(c.Mode) > 0:
-		return part != partSearch
+		return part != partSearch && part != partFollowUps
 	}
 	return part == partSearch
 }
@@ -155,6 +160,11 @@ func (c *evalCmd) Run(e *env) error {
 		}
 		if c.wants(partCache) {
 			if err := all.cache(e, set); err != nil {
+				return err
+			}
+		}
+		if c.wants(partFollowUps) {
+			if err := all.followUps(e, set, c.TopK); err != nil {
 				return err
 			}
 		}
@@ -273,6 +283,9 @@ func (v *evaluation) print(e *env, asJSON bool) error {
 	}
 	if len(v.Cache) > 0 {
 		parts = append(parts, func() error { return eval.WriteCache(e.Out, v.Cache...) })
+	}
+	if len(v.FollowUps) > 0 {
+		parts = append(parts, func() error { return eval.WriteFollowUps(e.Out, v.FollowUps...) })
 	}
 	for i, write := range parts {
 		if i > 0 {

@@ -115,6 +115,32 @@ func (v *evaluation) cache(e *env, set *eval.Set) error {
 	return nil
 }
 
+// followUps adds the report of the follow-up questions of a set.
+func (v *evaluation) followUps(e *env, set *eval.Set, topK int) (err error) {
+	t, err := app.OpenTempApp(e.ctx, e.cfg, e.logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	if err := ingestSet(e, t, set); err != nil {
+		return err
+	}
+	if err := t.Warm(e.ctx, corpus.DefaultCollection); err != nil {
+		return err
+	}
+	show, done := newProgress(e, "asking follow-ups of "+set.Name)
+	var mu sync.Mutex // show is not safe for concurrent use
+	r, err := eval.FollowUps(e.ctx, set, eval.EngineTurns(t.Engine, t.Index, set, corpus.DefaultCollection), event.Question{Mode: event.Direct, TopK: topK},
+		func(asked, total int) {
+			mu.Lock()
+			defer mu.Unlock()
+			show(ingest.Progress{Done: asked, Total: total})
+		})
+	done()
+	v.FollowUps = append(v.FollowUps, r)
+	return err
+}
+
 // calibrate adds the calibration of each mode: that of each set, and that of all sets together if there are several.
 func (v *evaluation) calibrate() {
 	byMode := map[event.Mode][]*eval.ModeReport{}

@@ -21,6 +21,7 @@ type measured struct {
 	Compared    []eval.ModeComparison `json:"modes_compared"`
 	Claims      []eval.ClaimsReport
 	Cache       []eval.CacheReport
+	FollowUps   []eval.FollowUpReport `json:"follow_ups"`
 }
 
 func evaluate(t *testing.T, args ...string) (m measured) {
@@ -135,6 +136,40 @@ func TestEvalCache(t *testing.T) {
 	m := evaluate(t, "testdata/sets/harbour", "--what", "cache")
 	if len(m.Cache) != 1 || len(m.Modes)+len(m.Reports) > 0 || m.Cache[0].TrueHits.Rate < 0.7 || m.Cache[0].FalseHits.Rate > 0 || m.Cache[0].FalseHits.Cases == 0 {
 		t.Errorf("%+v", m.Cache)
+	}
+}
+
+// TestEvalFollowUps checks that a follow-up is answered with the first turn, and that a half has the cases of its own questions.
+func TestEvalFollowUps(t *testing.T) {
+	m := evaluate(t, "testdata/conversations", "--what", "followups")
+	if len(m.FollowUps) != 1 || m.FollowUps[0].Cases != 2 || m.FollowUps[0].Questions != 2 || len(m.Modes)+len(m.Reports) > 0 {
+		t.Fatalf("%+v", m)
+	}
+	r := m.FollowUps[0]
+	for _, c := range r.Results {
+		if c.Standalone == "" || c.FirstAnswer == "" || c.Asked[eval.AskedRewritten] != (eval.FollowUpScores{Hit5: 1, Holds: 1}) {
+			t.Errorf("%+v", c)
+		}
+	}
+	if row := r.Rows[2]; row.Asked != eval.AskedRewritten || row.Form != "" || row.Cases != 2 || row.Holds.Mean != 1 || row.Holds.N != 2 {
+		t.Errorf("%+v", row)
+	}
+	cases := 0
+	for _, half := range []string{"a", "b"} {
+		clean(t)
+		status, out, errs := run(t, "eval", "testdata/conversations", "--what", "followups", "--half", half)
+		if status != 0 && !strings.Contains(errs, "expected answers") {
+			t.Fatalf("%s%s", out, errs)
+		}
+		for _, n := range regexp.MustCompile(`, half `+half+` +all +(\d) +rewritten  1.000  1.00–1.00`).FindAllStringSubmatch(out, -1) {
+			cases += int(n[1][0] - '0')
+		}
+	}
+	if cases != 2 {
+		t.Errorf("the halves have %d cases", cases)
+	}
+	if status, _, errs := run(t, "eval", "testdata/own", "--what", "followups"); status != 1 || !strings.Contains(errs, "documents with titles") {
+		t.Errorf("a set without titles: status %d\n%s", status, errs)
 	}
 }
 
