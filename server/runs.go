@@ -145,7 +145,7 @@ func (h handler) streamRun(w http.ResponseWriter, r *http.Request) {
 		}
 		in := handler{h.Server, e}
 		if e.Variant != nil {
-			variant, err := e.Variant(r.URL.Query().Get)
+			variant, err := e.Variant(e.Protocol, r.URL.Query().Get)
 			if err != nil {
 				in.replyError(w, err)
 				return

@@ -41,9 +41,9 @@ type API struct {
 	// Decode decodes the JSON body of a request. A question of more than maxQuery bytes is an error. Errors have the code
 	// [fault.InvalidRequest] and name the field.
 	Decode func(body []byte, maxQuery int) (Request, error)
-	// Variant returns the variant of the protocol that the parameters of a request for the stream of a run select. It is nil if
-	// there is only one. Errors are like those of Decode.
-	Variant func(parameter func(name string) string) (Protocol, error)
+	// Variant returns the variant of a protocol that the query parameters of a request for the stream of a run select. Settings without a
+	// parameter are those of p. It is nil if there is only one variant. Errors are like those of Decode.
+	Variant func(p Protocol, parameter func(name string) string) (Protocol, error)
 	// Reply returns the JSON object with the result of a run, for a reply without a stream.
 	Reply func(log []event.Event) any
 	// Fault returns the JSON object of an error that precedes a stream.

@@ -69,7 +69,8 @@ func (c Cursor) Compare(d Cursor) int {
 	return cmp.Compare(c.Frame, d.Frame)
 }
 
-// Frame is the unit that a protocol sends, such as a server-sent event. Data has no line breaks.
+// Frame is the unit that a protocol sends, such as a server-sent event. Data has no line breaks, except for a [ByteStream], whose streams are
+// the data of the frames.
 type Frame struct {
 	ID    Cursor
 	Event string // empty if the protocol has no event names
@@ -102,6 +103,15 @@ type Heartbeater interface {
 	// AppendHeartbeat appends the heartbeat of a time to dst. A heartbeat is not an event of the run, so the server passes its clock;
 	// all other times in a protocol are those of events.
 	AppendHeartbeat(dst []byte, at time.Time) []byte
+}
+
+// ByteStream is also implemented by protocols whose streams depend on the log of a run alone, byte by byte. Time has no effect on them, so they
+// have no heartbeats; nor has it an effect how the log is cut into batches. A client resumes such a stream by the number of bytes that it has
+// received.
+type ByteStream interface {
+	Protocol
+	// From returns the protocol whose streams leave out the first bytes, up to an offset of at least 0. Its frames have the same cursors.
+	From(offset int64) Protocol
 }
 
 // Resume returns a projection that reads the whole log and drops the frames up to the cursor.

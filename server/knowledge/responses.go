@@ -163,7 +163,7 @@ func (s *routes) streamResponse(r *http.Request) (*server.Replay, error) {
 	}
 	replay := &server.Replay{Run: sum.Start.Run, Protocol: s.api.Protocol, After: after, CursorParam: name}
 	if s.api.Variant != nil {
-		if replay.Protocol, err = s.api.Variant(q.Get); err != nil {
+		if replay.Protocol, err = s.api.Variant(s.api.Protocol, q.Get); err != nil {
 			return nil, err
 		}
 	}

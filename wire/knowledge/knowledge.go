@@ -113,9 +113,13 @@ type variantParams struct {
 	SnapshotsPerSecond float64 `query:"snapshots_per_second" minimum:"0.1" maximum:"100" default:"10" description:"For the protocol knowledge: maximum rate of snapshots that only add text."`
 }
 
-// Variant returns the protocol for the parameters mode (snapshot, delta) and snapshots_per_second.
-func Variant(parameter func(name string) string) (wire.Protocol, error) {
-	per := 0.0
+// Variant returns the protocol with the parameters mode (snapshot, delta) and snapshots_per_second.
+func Variant(p wire.Protocol, parameter func(name string) string) (wire.Protocol, error) {
+	base, _ := p.(Protocol)
+	mode, per := parameter("mode"), base.PerSecond
+	if mode == "" && base.Delta {
+		mode = ModeDelta
+	}
 	if s := parameter("snapshots_per_second"); s != "" {
 		var err error
 		if per, err = strconv.ParseFloat(s, 64); err != nil {
@@ -125,7 +129,6 @@ func Variant(parameter func(name string) string) (wire.Protocol, error) {
 			return nil, err
 		}
 	}
-	mode := parameter("mode")
 	if mode != "" && mode != ModeSnapshot && mode != ModeDelta {
 		return nil, fault.Invalid("mode", "want %s or %s", ModeSnapshot, ModeDelta)
 	}

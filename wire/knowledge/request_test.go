@@ -189,7 +189,7 @@ func TestVariant(t *testing.T) {
 		"snapshots_per_second=0.5": knowledge.Protocol{PerSecond: 0.5}, "mode=both": "mode", "snapshots_per_second=x": "snapshots_per_second",
 		"snapshots_per_second=NaN": "snapshots_per_second", "snapshots_per_second=-1": "snapshots_per_second", "snapshots_per_second=1e9": "snapshots_per_second",
 	} {
-		p, err := knowledge.API().Variant(func(name string) string {
+		p, err := knowledge.API().Variant(nil, func(name string) string {
 			value, _ := strings.CutPrefix(query, name+"=")
 			if value == query {
 				return ""

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,7 +29,8 @@ type Subject struct {
 //
 //   - The state of a client does not depend on how the log is cut into batches.
 //   - A stream can be resumed after each frame: the frames before and after it add up to the same state.
-//   - Cursors increase, and parse to the value that was written; data is one line.
+//   - Cursors increase, and parse to the value that was written; data is one line, unless the protocol is a [wire.ByteStream].
+//   - The bytes of a [wire.ByteStream] do not depend on how the log is cut into batches, and can be resumed at each of them.
 //   - Projecting the same batches twice gives the same bytes.
 //   - If the frames are snapshots, all but the last ones can be missed; see [Subject.FinalFrames].
 func TestProtocol(t *testing.T, s Subject, logs map[string][]event.Event) {
@@ -49,6 +51,7 @@ func TestProtocol(t *testing.T, s Subject, logs map[string][]event.Event) {
 					t.Fatalf("the same batches give other frames (-first +second):\n%s", diff)
 				}
 				s.resumes(t, rng, log, frames, want)
+				s.resumesAtBytes(t, rng, log, whole, frames)
 				s.misses(t, rng, frames, want)
 			}
 		})
@@ -75,6 +78,26 @@ func (s Subject) resumes(t *testing.T, rng *rand.Rand, log []event.Event, frames
 		}
 		if diff := lines(want, s.read(t, slices.Concat(frames[:i+1], rest))); diff != "" {
 			t.Fatalf("resumed after %s, the state differs (-whole +resumed):\n%s", frames[i].ID, diff)
+		}
+	}
+}
+
+// resumesAtBytes checks that a [wire.ByteStream] can be resumed after some of its bytes, with the log cut in another way.
+func (s Subject) resumesAtBytes(t *testing.T, rng *rand.Rand, log []event.Event, whole, cut []wire.Frame) {
+	t.Helper()
+	p, ok := s.Protocol.(wire.ByteStream)
+	if !ok {
+		return
+	}
+	want := strings.Join(golden(p, whole), "")
+	if diff := cmp.Diff(want, strings.Join(golden(p, cut), "")); diff != "" {
+		t.Fatalf("the bytes depend on the batches (-whole +cut):\n%s", diff)
+	}
+	for _, n := range sample(rng, len(want)+1, 8) {
+		frames := Project(p.From(int64(n)).New(), Cut(rng, log))
+		checkFrames(t, p, frames)
+		if got := strings.Join(golden(p, frames), ""); got != want[n:] {
+			t.Fatalf("resumed after %d of %d bytes, the stream is not the rest (-rest +resumed):\n%s", n, len(want), cmp.Diff(want[n:], got))
 		}
 	}
 }
@@ -127,6 +150,7 @@ func sample(rng *rand.Rand, n, k int) []int {
 
 func checkFrames(t *testing.T, p wire.Protocol, frames []wire.Frame) {
 	t.Helper()
+	_, raw := p.(wire.ByteStream)
 	var last wire.Cursor
 	for _, f := range frames {
 		if f.ID.Compare(last) <= 0 {
@@ -135,7 +159,7 @@ func checkFrames(t *testing.T, p wire.Protocol, frames []wire.Frame) {
 		if back, err := wire.ParseCursor(f.ID.String()); err != nil || back != f.ID {
 			t.Fatalf("cursor %s reads back as %v, %v", f.ID, back, err)
 		}
-		if bytes.ContainsAny(f.Data, "\n\r") {
+		if !raw && bytes.ContainsAny(f.Data, "\n\r") {
 			t.Fatalf("the data of %s has a line break: %.80q", f.ID, f.Data)
 		}
 		if b := p.AppendFrame([]byte("x"), f); !bytes.HasPrefix(b, []byte("x")) || !bytes.Contains(b, f.Data) {
