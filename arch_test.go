@@ -61,6 +61,8 @@ var allowedImports = map[string]string{
 	"index/scope":            "corpus index lang model",
 	"store":                  "",
 	"session":                "event fault wire",
+	"session/sqlite":         "disk/sqlitedb event lang session",
+	"session/sessiontest":    "event fault lang session",
 	"ledger":                 "auth corpus event fault",
 	"ledger/sqlite":          "corpus disk/sqlitedb event ledger",
 	"store/*":                "corpus event fault store disk/atomicfile disk/sqlitedb",
@@ -97,7 +99,7 @@ var allowedImports = map[string]string{
 // backEnds are the packages that only internal/app may import. Other packages use the interface that a back end implements.
 var backEnds = []string{
 	"eventlog/filelog", "index/embedded", "model/local", "model/openai",
-	"model/anthropic", "store/sqlite", "auth/sqlite", "ledger/sqlite",
+	"model/anthropic", "store/sqlite", "auth/sqlite", "ledger/sqlite", "session/sqlite",
 }
 
 // impureImports would let a protocol depend on anything other than the events it is given.

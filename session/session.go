@@ -43,6 +43,9 @@ const (
 	MaxReason = 4 << 10
 )
 
+// MaxWords is the number of words of a search that a [Store] uses.
+const MaxWords = 32
+
 // Key identifies a session in its store.
 type Key int64
 
@@ -92,7 +95,7 @@ type Message struct {
 	// only one.
 	Siblings []string
 
-	Answer // zero for a question
+	Answer // of a question only the Status, which is Completed
 }
 
 // Answer is what a message of the assistant has besides its text.
@@ -149,8 +152,8 @@ type Begin struct {
 type End struct {
 	Run    event.RunID
 	Text   string
-	Answer // its Run and Feedback are not used
-	// Summary is that of the conversation up to the message SummaryOf; empty: none was made.
+	Answer // its Run, Asked, Protocol and Feedback are not used
+	// Summary is that of the conversation up to the message SummaryOf; empty: none was made. It is dropped if that message was deleted.
 	Summary, SummaryOf string
 }
 

@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sluice-rag/sluice/disk/sqlitedb"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/session"
+)
+
+// eraseBatch is the number of messages that a transaction erases. Other writers wait for it.
+const eraseBatch = 50
+
+// Hide implements [session.Sessions].
+func (s *Store) Hide(ctx context.Context, key session.Key) error {
+	n, err := sqlitedb.Exec(ctx, s.write, "UPDATE sessions SET hidden = 1 WHERE key = ? AND hidden = 0", key)
+	if err == nil && n == 0 {
+		err = session.ErrNotFound
+	}
+	return s.wrap("hide session", err)
+}
+
+// Hidden implements [session.Eraser].
+func (s *Store) Hidden(ctx context.Context) ([]session.Session, error) {
+	hidden, err := sqlitedb.All(ctx, s.read, scanSession, "SELECT "+sessionColumns+" FROM sessions WHERE hidden = 1 ORDER BY key")
+	return hidden, s.wrap("list hidden sessions", err)
+}
+
+// Runs implements [session.Eraser].
+func (s *Store) Runs(ctx context.Context, key session.Key, after event.RunID, limit int) ([]event.RunID, error) {
+	first, last := bounds(key)
+	runs, err := sqlitedb.All(ctx, s.read, func(scan func(...any) error) (event.RunID, error) {
+		id, err := sqlitedb.Text(scan)
+		return runOf(id), err
+	}, "SELECT id FROM messages WHERE seq BETWEEN ? AND ? AND role = 'assistant' AND id > ? ORDER BY id LIMIT ?", first, last, after.AnswerID(), max(limit, 0))
+	return runs, s.wrap("list runs of session", err)
+}
+
+// Erase implements [session.Eraser].
+func (s *Store) Erase(ctx context.Context, key session.Key) error {
+	first, last := bounds(key)
+	for more := true; more; {
+		if err := s.writing(ctx, "erase session", func(tx *sqlitedb.Tx) error {
+			if _, err := sqlitedb.Exec(ctx, tx, "UPDATE sessions SET hidden = 1 WHERE key = ? AND hidden = 0", key); err != nil {
+				return err
+			}
+			batch, err := sqlitedb.All(ctx, tx, integer, "SELECT seq FROM messages WHERE seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?", first, last, eraseBatch)
+			if err != nil {
+				return err
+			}
+			from := first
+			if more = len(batch) == eraseBatch; more {
+				from = batch[len(batch)-1]
+			} else if _, err := sqlitedb.Exec(ctx, tx, "DELETE FROM sessions WHERE key = ?", key); err != nil {
+				return err
+			}
+			for _, table := range []string{"DELETE FROM words WHERE rowid BETWEEN ? AND ?", "DELETE FROM messages WHERE seq BETWEEN ? AND ?"} {
+				if _, err := sqlitedb.Exec(ctx, tx, table, from, last); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return s.truncate(ctx)
+}
+
+// EraseRun implements [session.Eraser].
+func (s *Store) EraseRun(ctx context.Context, run event.RunID) error {
+	erased := 0
+	if err := s.writing(ctx, "erase answer", func(tx *sqlitedb.Tx) error {
+		seqs, err := sqlitedb.All(ctx, tx, integer, `UPDATE messages SET status = 'deleted', owner = '', until = 0, text = '', citations = '', standalone = ''
+			WHERE id = ? AND role = 'assistant' RETURNING seq`, run.AnswerID())
+		if erased = len(seqs); err != nil || erased == 0 {
+			return err
+		}
+		if _, err := sqlitedb.Exec(ctx, tx, `WITH RECURSIVE after (seq) AS (SELECT ? UNION ALL SELECT m.seq FROM after CROSS JOIN messages m ON m.parent = after.seq)
+			UPDATE messages SET summary = '' WHERE seq IN after AND summary <> ''`, seqs[0]); err != nil {
+			return err
+		}
+		return putWords(ctx, tx, seqs[0], "")
+	}); err != nil || erased == 0 {
+		return err
+	}
+	return s.truncate(ctx)
+}
+
+// truncate copies the write-ahead log, which has earlier versions of pages, into the database, which overwrites deleted content, and truncates it.
+// It waits for reads that began before.
+func (s *Store) truncate(ctx context.Context) error {
+	blocked, err := sqlitedb.One(ctx, s.write, func(scan func(...any) error) (blocked bool, err error) {
+		var pages, copied int
+		err = scan(&blocked, &pages, &copied)
+		return blocked, err
+	}, "PRAGMA wal_checkpoint(TRUNCATE)")
+	if err == nil && blocked {
+		err = errors.New("another program is reading the file")
+	}
+	return s.wrap("truncate write-ahead log", err)
+}

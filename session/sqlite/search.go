@@ -1,0 +1,112 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sluice-rag/sluice/disk/sqlitedb"
+	"github.com/sluice-rag/sluice/lang"
+	"github.com/sluice-rag/sluice/session"
+)
+
+// recentRows and recentSessions bound how many rows of how many sessions a search compares before it asks the index.
+const (
+	recentRows     = 400
+	recentSessions = 100
+)
+
+// putTitle replaces the words of a title.
+func putTitle(ctx context.Context, tx *sqlitedb.Tx, key session.Key, title string) error {
+	row, _ := bounds(key)
+	return putWords(ctx, tx, row, title)
+}
+
+// putWords replaces the words of a title or a message.
+func putWords(ctx context.Context, tx *sqlitedb.Tx, row int64, text string) error {
+	if _, err := sqlitedb.Exec(ctx, tx, "DELETE FROM words WHERE rowid = ?", row); err != nil {
+		return err
+	}
+	words := wordsOf(text)
+	if len(words) == 0 {
+		return nil
+	}
+	_, err := sqlitedb.Exec(ctx, tx, "INSERT INTO words (rowid, text) VALUES (?, ?)", row, strings.Join(words, " "))
+	return err
+}
+
+func wordsOf(text string) []string {
+	tokens := lang.Words(text)
+	words := make([]string, len(tokens))
+	for i, t := range tokens {
+		words[i] = t.Text
+	}
+	return words
+}
+
+// queryWords returns the words of a filter. What is not one word is split or dropped, so that the rest cannot be syntax of a query.
+func queryWords(filter []string) (words []string) {
+	for _, w := range filter[:min(len(filter), session.MaxWords)] {
+		words = append(words, wordsOf(w)...)
+	}
+	return words[:min(len(words), session.MaxWords)]
+}
+
+// search returns sessions with words. A common word is in many sessions, so the most recently used ones suffice for a page: search compares those
+// first. It asks the index for what is missing, which returns all sessions with the words, in no useful order.
+func search(ctx context.Context, tx *sqlitedb.Tx, f session.Filter, words []string, after session.Cursor, limit int) ([]session.Session, error) {
+	recent, err := list(ctx, tx, f, after, recentSessions)
+	if err != nil {
+		return nil, err
+	}
+	var found []session.Session
+	rows := 0
+	for _, s := range recent {
+		first, last := bounds(s.Key)
+		texts, err := sqlitedb.All(ctx, tx, sqlitedb.Text, "SELECT text FROM words WHERE rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?", first, last, recentRows-rows+1)
+		if err != nil {
+			return nil, err
+		}
+		if rows += len(texts); rows > recentRows {
+			break
+		}
+		for _, text := range texts {
+			if containsAll(text, words) {
+				found = append(found, s)
+				break
+			}
+		}
+		if after = (session.Cursor{UsedAt: s.UsedAt, Key: s.Key}); len(found) == limit {
+			return found, nil
+		}
+	}
+	if rows <= recentRows && len(recent) < recentSessions {
+		return found, nil
+	}
+	usedAt, key := position(after)
+	rest, err := sqlitedb.All(ctx, tx, scanSession, "SELECT "+sessionColumns+` FROM (SELECT DISTINCT rowid >> 24 AS found FROM words WHERE words MATCH ?)
+		CROSS JOIN sessions ON key = found WHERE hidden = 0 AND (?2 IS NULL OR account = ?2) AND (?3 IS NULL OR archived = ?3) AND (used_at, key) < (?4, ?5)
+		ORDER BY used_at DESC, key DESC LIMIT ?6`, match(words), f.Account, f.Archived, usedAt, key, limit-len(found))
+	return append(found, rest...), err
+}
+
+// containsAll reports whether a row of words has all words; the last one may be the beginning of a word.
+func containsAll(row string, words []string) bool {
+	row = " " + row + " "
+	for i, w := range words {
+		if i < len(words)-1 {
+			w += " "
+		}
+		if !strings.Contains(row, " "+w) {
+			return false
+		}
+	}
+	return true
+}
+
+// match returns the query of FTS5 for words (https://sqlite.org/fts5.html#full_text_query_syntax).
+func match(words []string) string {
+	for i, w := range words {
+		words[i] = `"` + strings.ReplaceAll(w, `"`, `""`) + `"`
+	}
+	return strings.Join(words, " AND ") + "*"
+}
