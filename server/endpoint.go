@@ -2,8 +2,10 @@ package server
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
 )
 
@@ -16,6 +18,9 @@ type Endpoint struct {
 	Session bool
 	// AlwaysOK is set if the reply to a failed run has the status 200, because the object in the reply reports the failure.
 	AlwaysOK bool
+	// FailureStatus is the status of the reply to a run that failed; 0: that of its error. If it is set, the first frame of a stream decides
+	// the status of the reply: the header is sent with it. A run that failed before gets the reply without a stream.
+	FailureStatus int
 	// OwnKeys is set if requests may have a key of the caller for the model, in the header x-openai-key or x-anthropic-key: see
 	// [Options.OwnModel].
 	OwnKeys bool
@@ -30,18 +35,40 @@ type handler struct {
 // defaultHandler returns the handler of the default protocol.
 func (s *Server) defaultHandler() handler { return handler{s, s.o.Protocols[0]} }
 
-// forPath returns the handler whose paths begin with the same segment as the path of the request. It determines the form of errors.
+// forPath returns the handler of the endpoint whose path begins with the most segments of the path of the request, and of several the first. It
+// determines the form of errors.
 func (h handler) forPath(r *http.Request) handler {
+	most := 0
 	for _, e := range h.o.Protocols {
-		if firstSegment(e.StreamPath) == firstSegment(r.URL.Path) {
-			h.Fault = e.Fault
-			break
+		if n := commonSegments(e.StreamPath, r.URL.Path); n > most {
+			most, h.Fault = n, e.Fault
 		}
 	}
 	return h
 }
 
-func firstSegment(path string) string {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return first
+// commonSegments returns the number of segments with which both paths begin.
+func commonSegments(a, b string) (n int) {
+	segments := strings.Split(strings.TrimPrefix(b, "/"), "/")
+	for s := range strings.SplitSeq(strings.TrimPrefix(a, "/"), "/") {
+		if n == len(segments) || segments[n] != s {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// atOffset returns the protocol after the number of bytes in the parameter offset. Protocols other than a [wire.ByteStream] ignore it.
+func atOffset(p wire.Protocol, r *http.Request) (wire.Protocol, error) {
+	stream, ok := p.(wire.ByteStream)
+	text := r.URL.Query().Get(paramOffset)
+	if !ok || text == "" {
+		return p, nil
+	}
+	offset, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || offset < 0 {
+		return nil, fault.Invalid(paramOffset, "want the number of bytes that were received")
+	}
+	return stream.From(offset), nil
 }

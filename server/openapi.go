@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -144,14 +145,20 @@ func describe(oc openapi.OperationContext, rt Route, failing func(*fault.Error) 
 		oc.AddRespStructure(reply, openapi.WithHTTPStatus(status))
 	}
 	if rt.Events != nil {
-		oc.AddRespStructure(oneOf{rt.Events}, func(cu *openapi.ContentUnit) {
-			cu.HTTPStatus = status
-			cu.ContentType = sse.ContentType
-			cu.Description = "Server-sent events. Each has an id that resumes the stream, and data of one of these forms."
-		})
+		for _, media := range rt.streams() {
+			oc.AddRespStructure(oneOf{rt.Events}, func(cu *openapi.ContentUnit) {
+				cu.HTTPStatus = status
+				cu.ContentType = media
+				cu.Description = "A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has " +
+					"lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form."
+			})
+		}
+	}
+	if rt.failed == nil {
+		rt.failed = reply
 	}
 	for _, status := range rt.partial {
-		oc.AddRespStructure(reply, openapi.WithHTTPStatus(status))
+		oc.AddRespStructure(rt.failed, openapi.WithHTTPStatus(status))
 	}
 	if rt.Empty {
 		oc.AddRespStructure(nil, openapi.WithHTTPStatus(http.StatusNoContent))
@@ -168,6 +175,20 @@ func describe(oc openapi.OperationContext, rt Route, failing func(*fault.Error) 
 	}
 }
 
+// streams returns the media types of the streams of a route.
+func (rt Route) streams() []string {
+	if len(rt.any) > 0 {
+		return slices.Sorted(maps.Keys(rt.any))
+	}
+	return []string{cmp.Or(rt.media, sse.ContentType)}
+}
+
+// mediaType returns a content type without parameters.
+func mediaType(contentType string) string {
+	media, _, _ := strings.Cut(contentType, ";")
+	return media
+}
+
 // nameEvents moves the schema of a route's events to the components. The events of a route that streams in any protocol
 // refer to those of all protocols.
 func nameEvents(spec *openapi31.Spec, rt Route, n *names) {
@@ -180,21 +201,23 @@ func nameEvents(spec *openapi31.Spec, rt Route, n *names) {
 		if response.Response == nil {
 			continue
 		}
-		media, streams := response.Response.Content[sse.ContentType]
-		switch {
-		case !streams:
-			continue
-		case rt.name != "":
-			n.take(rt.name, "events of "+rt.Path)
-			spec.Components.WithSchemasItem(rt.name, media.Schema)
-			media.Schema = map[string]any{"$ref": schemas + rt.name}
-		case len(rt.any) > 0:
-			var refs []any
-			for _, name := range rt.any {
-				refs = append(refs, map[string]any{"$ref": schemas + name})
+		for _, kind := range rt.streams() {
+			media, streams := response.Response.Content[kind]
+			switch {
+			case !streams:
+				continue
+			case rt.name != "":
+				n.take(rt.name, "events of "+rt.Path)
+				spec.Components.WithSchemasItem(rt.name, media.Schema)
+				media.Schema = map[string]any{"$ref": schemas + rt.name}
+			case len(rt.any) > 0:
+				var refs []any
+				for _, name := range rt.any[kind] {
+					refs = append(refs, map[string]any{"$ref": schemas + name})
+				}
+				media.Schema = map[string]any{"anyOf": refs}
 			}
-			media.Schema = map[string]any{"anyOf": refs}
+			response.Response.Content[kind] = media
 		}
-		response.Response.Content[sse.ContentType] = media
 	}
 }

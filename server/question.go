@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -21,6 +22,9 @@ const (
 	headerLast = "Last-Event-ID"
 )
 
+// paramOffset is the parameter that resumes a [wire.ByteStream]: the number of bytes that were received, of the uncompressed body.
+const paramOffset = "offset"
+
 // serveQuestion replies to a question with a stream, or with one object if the request says so. A request with the header of
 // a run resumes its stream.
 func (h handler) serveQuestion(w http.ResponseWriter, r *http.Request) {
@@ -32,8 +36,17 @@ func (h handler) serveQuestion(w http.ResponseWriter, r *http.Request) {
 		h.replyError(w, fault.Invalid(headerRun, "required with %s", headerLast))
 		return
 	}
+	if _, ok := h.Protocol.(wire.ByteStream); ok && r.URL.Query().Get(paramOffset) != "" {
+		h.replyError(w, fault.Invalid(headerRun, "required with %s", paramOffset))
+		return
+	}
 	q, ok := h.decodeQuestion(w, r)
 	if !ok {
+		return
+	}
+	h, err := h.variant(q.Variant, r)
+	if err != nil {
+		h.replyError(w, err)
 		return
 	}
 	id, detach, ok := h.ask(w, r, q)
@@ -45,15 +58,63 @@ func (h handler) serveQuestion(w http.ResponseWriter, r *http.Request) {
 		h.reply(w, r, id)
 		return
 	}
-	h.streams.Serve(w, r, id, h.variant(q.Variant), wire.Cursor{})
+	h.stream(w, r, id, wire.Cursor{})
 }
 
-// variant returns the requested variant of the protocol, or the protocol itself if it is nil.
-func (h handler) variant(v wire.Protocol) wire.Protocol {
-	if v != nil {
-		return v
+// variant returns the handler of the variant of the protocol in the body of a request, if any, with the parameters of the request.
+func (h handler) variant(body wire.Protocol, r *http.Request) (handler, error) {
+	if body != nil {
+		h.Protocol = body
 	}
-	return h.Protocol
+	if h.Variant == nil {
+		return h, nil
+	}
+	p, err := h.Variant(h.Protocol, r.URL.Query().Get)
+	if err == nil {
+		h.Protocol = p
+	}
+	return h, err
+}
+
+// stream streams a run from after a cursor.
+func (h handler) stream(w http.ResponseWriter, r *http.Request, id event.RunID, after wire.Cursor) {
+	p, err := atOffset(h.Protocol, r)
+	if err != nil {
+		h.replyError(w, err)
+		return
+	}
+	// A client that resumes has received the status before.
+	if h.FailureStatus != 0 && after == (wire.Cursor{}) && p == h.Protocol && r.Method != http.MethodHead {
+		failed, err := h.failsFirst(r.Context(), id)
+		switch {
+		case r.Context().Err() != nil:
+			return
+		case err != nil:
+			h.replyError(w, err)
+			return
+		case failed:
+			h.reply(w, r, id)
+			return
+		}
+	}
+	h.streams.Serve(w, r, id, p, after)
+}
+
+// failsFirst waits for the first frame of a run and reports whether it is the frame of a failure.
+func (h handler) failsFirst(ctx context.Context, id event.RunID) (bool, error) {
+	projection := h.Protocol.New()
+	for batch, err := range h.engine.Events(ctx, id, 0) {
+		if err != nil {
+			return false, err
+		}
+		for i := range batch {
+			if len(projection.Project(nil, batch[i:i+1])) > 0 {
+				_, failed := batch[i].Body.(event.RunFailed)
+				return failed, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // resumeQuestion resumes a run. The body is the question again; only its streaming options are used. If it is missing or invalid,
@@ -64,10 +125,15 @@ func (h handler) resumeQuestion(w http.ResponseWriter, r *http.Request) {
 		h.replyError(w, bodyFault(err, h.o.MaxBody))
 		return
 	}
+	var q wire.Request
 	if len(body) > 0 {
-		if q, err := h.Decode(body, h.o.MaxQuery); err == nil {
-			h.Protocol = h.variant(q.Variant)
+		if decoded, err := h.Decode(body, h.o.MaxQuery); err == nil {
+			q = decoded
 		}
+	}
+	if h, err = h.variant(q.Variant, r); err != nil {
+		h.replyError(w, err)
+		return
 	}
 	id := event.RunID(r.Header.Get(headerRun))
 	if err := h.checkRun(r.Context(), id, auth.Read); err != nil {
@@ -102,7 +168,7 @@ func (h handler) reply(w http.ResponseWriter, r *http.Request, id event.RunID) {
 	}
 	status := http.StatusOK
 	if failure, failed := log[len(log)-1].Body.(event.RunFailed); failed && !h.AlwaysOK {
-		status = statusOf(failure.Code)
+		status = cmp.Or(h.FailureStatus, statusOf(failure.Code))
 	}
 	w.Header().Set(headerRun, string(id))
 	h.setDeadlines(w)
@@ -247,5 +313,5 @@ func (h handler) streamFrom(w http.ResponseWriter, r *http.Request, id event.Run
 		h.replyError(w, err)
 		return
 	}
-	h.streams.Serve(w, r, id, h.Protocol, after)
+	h.stream(w, r, id, after)
 }

@@ -46,11 +46,13 @@ type Route struct {
 	Faults  []int // statuses of errors
 	Empty   bool  // the reply may be 204
 
-	name    string           // schema name of Events
-	any     []string         // schema names of the events of all protocols, if the route streams in any of them
-	handle  http.HandlerFunc // handles the request instead of Serve, and sets its own limits
-	partial []int            // statuses of incomplete replies
-	failure any              // value of the type of an error, if Fault is not set
+	name    string              // schema name of Events
+	media   string              // media type of the stream; default: that of server-sent events
+	any     map[string][]string // schema names of the events of all protocols by media type, if the route streams in any of them
+	handle  http.HandlerFunc    // handles the request instead of Serve, and sets its own limits
+	partial []int               // statuses of replies to runs that failed
+	failed  any                 // value of the type of such a reply; default: Reply
+	failure any                 // value of the type of an error, if Fault is not set
 }
 
 // Replay is a run to stream from after a cursor. A nil Protocol is the server's default.

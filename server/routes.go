@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // Parameters of routes, for the OpenAPI document.
@@ -26,44 +27,80 @@ type (
 		Protocol    string `query:"protocol" description:"Protocol of the stream. The default is the first one of the server."`
 		LastEventID string `header:"Last-Event-ID" description:"Id of the last event received."`
 	}
+	sessionParams struct {
+		ID string `path:"id" description:"Id of the session."`
+	}
+	offsetParams struct {
+		Offset int64 `query:"offset" minimum:"0" description:"For the protocol turns: number of bytes of the stream that were received, without compression. The stream continues after them. With POST, only together with Sluice-Run-Id."`
+	}
 	resumeParams struct {
 		LastEventID string `header:"Last-Event-ID" description:"With Sluice-Run-Id: continue after this event."`
 		RunID       string `header:"Sluice-Run-Id" description:"Run to resume. Only the streaming options of the body are used."`
 	}
 )
 
+// variantParams returns the types of the parameters of streams, besides those of every stream.
+func (e Endpoint) variantParams() (params []any) {
+	if e.Types.Variant != nil {
+		params = append(params, e.Types.Variant)
+	}
+	if _, ok := e.Protocol.(wire.ByteStream); ok {
+		params = append(params, offsetParams{})
+	}
+	return params
+}
+
+// questions returns the routes of an endpoint.
+func (h handler) questions() []Route {
+	asked := []any{h.Types.Request}
+	if h.Session {
+		asked = append(asked, sessionParams{})
+	}
+	streamed := append(slices.Clone(asked), resumeParams{})
+	if h.OwnKeys {
+		streamed = append(streamed, ownKeyParams{})
+	}
+	failed := []int{422, 500, 502, 504}
+	if h.FailureStatus != 0 {
+		failed = []int{h.FailureStatus}
+	}
+	stream := Route{Method: "POST", Path: h.StreamPath, Scope: auth.Ask, handle: h.serveQuestion, Events: h.Types.Events,
+		name: strings.ToUpper(h.Name()[:1]) + h.Name()[1:] + "Event", media: mediaType(h.ContentType()), Request: append(streamed, h.variantParams()...),
+		Fault: h.Fault, failure: h.Types.Fault, Faults: []int{400, 402, 403, 404, 409, 413, 415, 429, 503, 507}, Summary: "Answer a question and stream every step"}
+	if h.FailureStatus != 0 {
+		stream.partial, stream.failed = failed, h.Types.Reply
+	}
+	if h.ReplyPath == "" {
+		if stream.Reply = h.Types.Reply; !h.AlwaysOK {
+			stream.partial = failed
+		}
+		return []Route{stream}
+	}
+	faults := []int{400, 402, 403, 413, 415, 429, 503, 507}
+	if h.FailureStatus != 0 {
+		faults = append(faults, 404, 409)
+	} else {
+		failed = append(failed, 409)
+	}
+	return []Route{stream, {Method: "POST", Path: h.ReplyPath, Scope: auth.Ask, handle: h.serveReply, Request: asked, Reply: h.Types.Reply,
+		Fault: h.Fault, failure: h.Types.Fault, Faults: faults, partial: failed, Summary: "Answer a question with one object"}}
+}
+
 func (s *Server) table() []Route {
 	var routes []Route
-	var names []string
+	names := map[string][]string{}
+	reading := []any{streamParams{}}
 	for _, e := range s.o.Protocols {
-		h := handler{s, e}
-		name := strings.ToUpper(e.Name()[:1]) + e.Name()[1:] + "Event"
-		names = append(names, name)
-		asked := []any{e.Types.Request, resumeParams{}}
-		if e.OwnKeys {
-			asked = append(asked, ownKeyParams{})
-		}
-		routes = append(routes, Route{Method: "POST", Path: e.StreamPath, Scope: auth.Ask, handle: h.serveQuestion, Events: e.Types.Events, name: name,
-			Request: asked, Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 402, 403, 404, 409, 413, 415, 429, 503, 507},
-			Summary: "Answer a question and stream every step"})
-		if e.ReplyPath == "" {
-			stream := &routes[len(routes)-1]
-			if stream.Reply = e.Types.Reply; !e.AlwaysOK {
-				stream.partial = []int{422, 500, 502, 504}
+		for _, rt := range (handler{s, e}).questions() {
+			routes = append(routes, rt)
+			if rt.name != "" {
+				names[rt.media] = append(names[rt.media], rt.name)
 			}
-		} else {
-			routes = append(routes, Route{Method: "POST", Path: e.ReplyPath, Scope: auth.Ask, handle: h.serveReply, Request: []any{e.Types.Request}, Reply: e.Types.Reply,
-				Fault: e.Fault, failure: e.Types.Fault, Faults: []int{400, 402, 403, 413, 415, 429, 503, 507}, partial: []int{409, 422, 500, 502, 504},
-				Summary: "Answer a question with one object"})
 		}
+		reading = append(reading, e.variantParams()...)
 	}
 	h := s.defaultHandler()
-	failure, reading := h.Types.Fault, []any{streamParams{}}
-	for _, e := range s.o.Protocols {
-		if e.Types.Variant != nil {
-			reading = append(reading, e.Types.Variant)
-		}
-	}
+	failure := h.Types.Fault
 	routes = append(routes,
 		Route{Method: "GET", Path: "/api/runs", Scope: auth.Read, handle: h.listRuns, Request: []any{listParams{}}, Reply: RunList{},
 			Summary: "List runs, newest first", failure: failure, Faults: []int{400}},

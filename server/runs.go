@@ -143,14 +143,10 @@ func (h handler) streamRun(w http.ResponseWriter, r *http.Request) {
 		if name != "" && e.Name() != name {
 			continue
 		}
-		in := handler{h.Server, e}
-		if e.Variant != nil {
-			variant, err := e.Variant(e.Protocol, r.URL.Query().Get)
-			if err != nil {
-				in.replyError(w, err)
-				return
-			}
-			in.Protocol = variant
+		in, err := handler{h.Server, e}.variant(nil, r)
+		if err != nil {
+			in.replyError(w, err)
+			return
 		}
 		in.resumeRun(w, r, event.RunID(r.PathValue("id")))
 		return

@@ -34,7 +34,9 @@ func (p throttled) New() wire.Projection                        { return &thrott
 func (p throttled) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
 func (p throttled) MinInterval() time.Duration                  { return p.every }
 func (p throttled) Coalesces(b event.Body) bool                 { _, text := b.(event.Token); return text }
-func (p throttled) view(_ wire.Protocol, q func(string) string) (wire.Protocol, error) {
+
+func view(base wire.Protocol, q func(string) string) (wire.Protocol, error) {
+	p := base.(throttled)
 	if s := q("every"); s != "" {
 		d, err := time.ParseDuration(s)
 		if err != nil {
@@ -46,7 +48,7 @@ func (p throttled) view(_ wire.Protocol, q func(string) string) (wire.Protocol, 
 }
 
 func (p throttled) endpoint() server.Endpoint {
-	return server.Endpoint{StreamPath: "/throttled", API: wire.API{Protocol: p, Variant: p.view,
+	return server.Endpoint{StreamPath: "/throttled", API: wire.API{Protocol: p, Variant: view,
 		Decode: func(body []byte, maxQuery int) (wire.Request, error) {
 			var q struct {
 				Query    string
@@ -68,7 +70,7 @@ func (p throttled) endpoint() server.Endpoint {
 				return w, err
 			}
 			w.NoStream, w.Previous, w.History = q.Once, q.Previous, q.History
-			w.Variant, err = p.view(p, func(string) string { return q.Every })
+			w.Variant, err = view(p, func(string) string { return q.Every })
 			return w, err
 		},
 		Reply: func(log []event.Event) any { return snapshotOf(event.Fold(log)) },

@@ -98,7 +98,7 @@ type Protocol interface {
 }
 
 // Heartbeater is also implemented by protocols that have a heartbeat of their own, which is sent when there was no frame for some
-// time. The heartbeat of other protocols of server-sent events is a comment.
+// time. The heartbeat of other protocols of server-sent events is a comment. Other protocols have none.
 type Heartbeater interface {
 	// AppendHeartbeat appends the heartbeat of a time to dst. A heartbeat is not an event of the run, so the server passes its clock;
 	// all other times in a protocol are those of events.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/ragevents"
+	"github.com/sluice-rag/sluice/wire/turns"
 )
 
 // Protocols returns the endpoint of each protocol, the default one first.
@@ -49,6 +51,7 @@ func Protocols() []server.Endpoint {
 		{API: forge.API(), StreamPath: "/api/query/stream", ReplyPath: "/api/query"},
 		{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true},
 		{API: ragevents.API(), StreamPath: "/functions/v1/rag", OwnKeys: true},
+		{API: turns.API(), StreamPath: "/v1/rag/sessions/{id}/messages/stream", ReplyPath: "/v1/rag/sessions/{id}/messages", Session: true, FailureStatus: http.StatusInternalServerError},
 	}
 }
 

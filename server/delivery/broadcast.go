@@ -189,11 +189,13 @@ func (b *broadcast) due() bool {
 	return len(b.pending) > 0 && (b.urgent || !time.Now().Before(b.deadline()))
 }
 
-// deadline returns the time at which pending events are due, or, without any, a heartbeat.
+// deadline returns the time at which pending events are due, or, without any, a heartbeat. It is zero if the protocol has no heartbeats.
 func (b *broadcast) deadline() time.Time {
 	switch {
 	case len(b.pending) > 0:
 		return b.lastFrame.Add(b.throttled.MinInterval())
+	case b.encoder.heartbeater == nil && !comments(b.variant.protocol):
+		return time.Time{}
 	case b.encoder.answering || b.encoder.heartbeater != nil:
 		return b.lastPacket.Add(b.hub.o.Heartbeat)
 	}

@@ -53,7 +53,9 @@ import (
 
 // Options are the settings of a hub. All are required.
 type Options struct {
-	Heartbeat    time.Duration // time without a packet before a heartbeat; before the first token at most 4 s
+	// Heartbeat is the time without a packet before a heartbeat; before the first token at most 4 s. Only streams of server-sent events and of
+	// a [wire.Heartbeater] have heartbeats.
+	Heartbeat    time.Duration
 	WriteTimeout time.Duration // how long a client may take to accept a write
 	Logger       *slog.Logger
 	Registry     prometheus.Registerer

@@ -24,18 +24,16 @@ type follower struct {
 	cancel context.CancelFunc
 }
 
-// next waits for events after a sequence number, until the deadline, and returns them. Errors: errDeadline, [io.EOF]
-// after the terminal event, those of the log, and the cause with which the context ended.
+// next waits for events after a sequence number, until the deadline, and returns them. The zero time is no deadline. Errors: errDeadline,
+// [io.EOF] after the terminal event, those of the log, and the cause with which the context ended.
 func (f *follower) next(after event.Seq, deadline time.Time) ([]event.Event, error) {
-	// Most deadlines are later than the one before. So the context is not renewed for each call, but when it ends.
 	for {
-		if f.cancel == nil || deadline.Before(f.until) || f.wait.Err() != nil {
-			f.stop()
-			f.wait, f.cancel = context.WithDeadline(f.ctx, deadline)
-			f.until = deadline
+		wait := f.ctx
+		if !deadline.IsZero() {
+			wait = f.waitUntil(deadline)
 		}
-		err := f.log.Wait(f.wait, f.run, after)
-		late := err != nil && f.ctx.Err() == nil && f.wait.Err() != nil
+		err := f.log.Wait(wait, f.run, after)
+		late := err != nil && f.ctx.Err() == nil && wait.Err() != nil
 		if late && time.Now().Before(deadline) {
 			continue
 		}
@@ -54,6 +52,17 @@ func (f *follower) next(after event.Seq, deadline time.Time) ([]event.Event, err
 			return nil, errDeadline
 		}
 	}
+}
+
+// waitUntil returns a context that ends at a deadline or before. Most deadlines are later than the one before. So the context is not renewed
+// for each call, but when it ends.
+func (f *follower) waitUntil(deadline time.Time) context.Context {
+	if f.cancel == nil || deadline.Before(f.until) || f.wait.Err() != nil {
+		f.stop()
+		f.wait, f.cancel = context.WithDeadline(f.ctx, deadline)
+		f.until = deadline
+	}
+	return f.wait
 }
 
 // stop releases the timer of the last wait.

@@ -31,14 +31,11 @@ type (
 		Tool      string `json:"tool"`
 		Query     string `json:"query"` // of the tool; the question if the tool has none
 		Iteration int    `json:"iteration"`
-		*Result          // nil at the start
-		Error     string `json:"error,omitempty"` // if it failed
-	}
-	// Result is the result of a search.
-	Result struct {
-		Results    int          `json:"results"`   // passages found
-		TopScore   float64      `json:"top_score"` // 0..1; 0 without results
-		DurationMS event.Millis `json:"duration_ms"`
+		// The result; nil at the start.
+		Results    *int          `json:"results,omitempty"`   // passages found
+		TopScore   *float64      `json:"top_score,omitempty"` // 0..1; 0 without results
+		DurationMS *event.Millis `json:"duration_ms,omitempty"`
+		Error      string        `json:"error,omitempty"` // if it failed
 	}
 	// Review reports the grades of the passages that the searches of an iteration found.
 	Review struct {

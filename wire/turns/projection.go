@@ -203,12 +203,11 @@ func (p *projection) search(status Status, tool, query string, iteration int) Se
 func (p *projection) found(b event.RetrievalFinished) any {
 	for _, s := range p.state.Searches {
 		if s.Call == b.Call {
-			line := p.search(Completed, s.Tool, s.Query, s.Iteration)
-			line.Result = &Result{Results: len(b.Found), DurationMS: b.Duration}
+			top := 0.0
 			for _, f := range b.Found {
-				line.TopScore = max(line.TopScore, round(f.Score))
+				top = max(top, round(f.Score))
 			}
-			return line.failing(b.Error)
+			return p.search(Completed, s.Tool, s.Query, s.Iteration).with(len(b.Found), top, b.Duration, b.Error)
 		}
 	}
 	return nil // the log is damaged
@@ -217,19 +216,19 @@ func (p *projection) found(b event.RetrievalFinished) any {
 func (p *projection) returned(b event.ToolReturned) any {
 	for _, c := range p.state.Calls {
 		if c.Call == b.Call {
-			line := p.search(Completed, c.Tool, queryOf(c.Input, p.state.Query), c.Iteration)
-			line.Result = &Result{Results: len(b.Passages), DurationMS: b.Duration}
+			top := 0.0
 			for _, f := range b.Passages {
-				line.TopScore = max(line.TopScore, round(f.Score))
+				top = max(top, round(f.Score))
 			}
-			return line.failing(errorOf(b.Result))
+			return p.search(Completed, c.Tool, queryOf(c.Input, p.state.Query), c.Iteration).with(len(b.Passages), top, b.Duration, errorOf(b.Result))
 		}
 	}
 	return nil
 }
 
-// failing sets the error of a search if there is one.
-func (s Search) failing(message string) Search {
+// with returns a search with its result. It failed if there is a message.
+func (s Search) with(results int, topScore float64, took event.Millis, message string) Search {
+	s.Results, s.TopScore, s.DurationMS = &results, &topScore, &took
 	if message != "" {
 		s.Status, s.Error = Failed, cmp.Or(clip(message, maxError), "the search failed")
 	}
