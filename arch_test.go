@@ -13,14 +13,14 @@ import (
 // package directly below that has no row of its own; /... in a value allows everything below. Tests may import any package.
 // A new protocol or back end gets one row.
 var allowedImports = map[string]string{
-	".":                "engine event fault ingest internal/app internal/config",
+	".":                "auth engine event fault ingest internal/app internal/config session",
 	"engine":           "answer event eventlog fault model",
 	"cmd/sluice":       "ingest/sandbox internal/cli",
 	"cmd/sluice-bench": "ingest/sandbox internal/bench internal/cli",
-	"internal/cli":     "disk/atomicfile fault server/access auth engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server wire wire/forge wire/sse ledger",
+	"internal/cli":     "disk/atomicfile fault server/access auth engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server session wire wire/forge wire/sse ledger",
 
 	// The only package that imports every back end: it turns a Config into a running program.
-	"internal/app": "auth auth/sqlite engine answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve lang model/... prompt server/... store/... wire/... disk/cachedb ledger/...",
+	"internal/app": "auth auth/sqlite engine answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve lang model/... prompt server/... store/... wire/... disk/cachedb ledger/... session/...",
 
 	// Types and functions that all layers use.
 	"fault":           "",
@@ -60,7 +60,7 @@ var allowedImports = map[string]string{
 	"files/*":                "fault",
 	"index/scope":            "corpus index lang model",
 	"store":                  "",
-	"session":                "event fault wire",
+	"session":                "engine event eventlog fault lang wire",
 	"session/sqlite":         "disk/sqlitedb event lang session",
 	"session/sessiontest":    "event fault lang session",
 	"ledger":                 "auth corpus event fault",
@@ -84,11 +84,11 @@ var allowedImports = map[string]string{
 	"wire/wiretest": "event wire",
 
 	// Servers, clients and programs.
-	"server": "auth event eventlog fault server/delivery wire wire/sse engine",
+	"server": "auth event eventlog fault server/delivery session wire wire/sse engine",
 	// Streams. It loads events through an interface and knows no engine.
 	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream.
-	"server/*": "auth engine corpus event eventlog fault files index lang server store wire wire/... ledger",
+	"server/*": "auth engine corpus event eventlog fault files index lang server session store wire wire/... ledger",
 	// The client reads the forge and knowledge protocols.
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse",
 	"client/display": "client event",

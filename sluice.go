@@ -15,12 +15,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/session"
 )
 
 // Options are the settings of a [Library]. The zero value works without any server: rules judge, and answers consist of
@@ -107,6 +109,9 @@ func (l *Library) Close() error { return l.app.Close() }
 
 // Engine returns the engine, for what a Library has no method for, such as reading a run again or deleting it.
 func (l *Library) Engine() *engine.Engine { return l.app.Engine }
+
+// Sessions returns the conversations of the data folder. A [Question] with a Session continues one, which is created if it does not exist.
+func (l *Library) Sessions() *session.Service { return l.app.Sessions }
 
 // Report is the result of adding documents. Documents that could not be read are in its field Failed.
 type Report = ingest.Report
@@ -197,7 +202,14 @@ func (l *Library) events(ctx context.Context, q Question) iter.Seq2[event.Event,
 		if q.Collection == "" {
 			q.Collection = l.app.Config.Store.Collection
 		}
-		id, detach, err := l.app.Engine.AskAttached(ctx, q, engine.Caller{})
+		ask := l.app.Engine.AskAttached
+		if q.Session != "" {
+			ask = func(ctx context.Context, q event.Question, c engine.Caller) (event.RunID, func(), error) {
+				c.Account = auth.Owner // as requests to a server without keys
+				return l.app.Sessions.Ask(ctx, q, session.Turn{}, c)
+			}
+		}
+		id, detach, err := ask(ctx, q, engine.Caller{})
 		if err != nil {
 			yield(event.Event{}, err)
 			return

@@ -72,6 +72,9 @@ type Caller struct {
 	Account string
 	// Protocol is the protocol of the request; default "library".
 	Protocol string
+	// Run is the id of the run, for a caller that must know it before: see [Engine.NewRunID]. Such a run is not shared. Empty: the engine
+	// chooses one.
+	Run event.RunID
 }
 
 // New returns an engine. Close it when done; the store stays open, since the caller owns it.
@@ -117,6 +120,16 @@ func New(a answer.Answerer, o Options) *Engine {
 	return e
 }
 
+// NewRunID returns an id for [Caller.Run]. It is greater than those of earlier runs.
+func (e *Engine) NewRunID() event.RunID { return e.o.NewID() }
+
+// Answering reports whether this engine is answering the run.
+func (e *Engine) Answering(id event.RunID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.runs[id].live()
+}
+
 // Store returns the engine's store, for reading.
 func (e *Engine) Store() eventlog.Store { return e.o.Store }
 
@@ -145,10 +158,13 @@ func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached b
 	}
 	q.SetDefaults()
 	asked := e.o.Now()
-	start := event.RunStarted{Run: e.o.NewID(), Account: c.Account, Protocol: cmp.Or(c.Protocol, "library"), Writer: e.o.Writer(ctx, q), Question: q}
+	start := event.RunStarted{Run: c.Run, Account: c.Account, Protocol: cmp.Or(c.Protocol, "library"), Writer: e.o.Writer(ctx, q), Question: q}
 	by := request{c.ID, attached}
 	key := ""
-	if !q.NoCache && !q.Ephemeral {
+	if start.Run == "" {
+		start.Run = e.o.NewID()
+	}
+	if c.Run == "" && !q.NoCache && !q.Ephemeral {
 		if key = e.o.ShareKey(ctx, start); key != "" {
 			key = c.Account + "\x00" + key
 		}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 
@@ -23,6 +24,12 @@ func CallerOf(r *http.Request) string {
 		return who + "name " + name
 	}
 	return who + "address " + AddressOf(r)
+}
+
+// accountOf returns the account of the sender of a request; empty for requests without a key.
+func accountOf(ctx context.Context) string {
+	i, _ := auth.From(ctx)
+	return i.Account
 }
 
 // callerOf returns the caller of a question. Requests with a key share the run slots of their account, others those of their address.

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/wire"
 )
 
@@ -193,8 +194,11 @@ func (h handler) decodeQuestion(w http.ResponseWriter, r *http.Request) (wire.Re
 		return wire.Request{}, false
 	}
 	q, err := h.Decode(body, h.o.MaxQuery)
+	if err == nil && h.Session {
+		q.Session = r.PathValue("id")
+	}
 	if err == nil && q.Previous != "" {
-		q.History, err = h.withPrevious(r.Context(), q.Previous, q.History)
+		err = h.follow(r.Context(), &q)
 	}
 	if err != nil {
 		h.replyError(w, err)
@@ -218,7 +222,7 @@ func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request) (ev
 		h.replyError(w, err)
 		return "", nil, false
 	}
-	id, detach, err := h.engine.AskAttached(ctx, q.Question, callerOf(r, h.Name()))
+	id, detach, err := h.askAttached(ctx, q, callerOf(r, h.Name()))
 	if err != nil {
 		if err := auth.ReturnQuestion(ctx); err != nil {
 			h.o.Logger.Warn("a question that was refused still counts against the quota of its key", "error", err)
@@ -229,15 +233,39 @@ func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request) (ev
 	return id, detach, true
 }
 
+func (h handler) askAttached(ctx context.Context, q wire.Request, c engine.Caller) (event.RunID, func(), error) {
+	if q.Session == "" || h.o.Sessions == nil {
+		return h.engine.AskAttached(ctx, q.Question, c)
+	}
+	return h.o.Sessions.Ask(ctx, q.Question, session.Turn{Turn: q.Turn, Existing: h.Session}, c)
+}
+
+// follow gives a question the conversation of the run that it follows: the session of the run if it has one, and otherwise its history.
+func (h handler) follow(ctx context.Context, q *wire.Request) error {
+	if !q.Previous.Valid() {
+		return eventlog.ErrNotFound
+	}
+	if err := h.checkRun(ctx, q.Previous, auth.Read); err != nil {
+		return err
+	}
+	if h.o.Sessions != nil && !q.Ephemeral {
+		found, answer, err := h.o.Sessions.ByRun(ctx, q.Previous)
+		if err == nil && found.Account == accountOf(ctx) {
+			q.Session, q.Turn.Parent = found.ID, answer.ID
+			return nil
+		}
+		if f, ok := errors.AsType[*fault.Error](err); err != nil && (!ok || f.Code != fault.NotFound) {
+			return err
+		}
+	}
+	history, err := h.withPrevious(ctx, q.Previous, q.History)
+	q.History = history
+	return err
+}
+
 // withPrevious prepends the history, the question and the answer of an earlier run to a history. It drops the oldest turns
 // that exceed the limits.
 func (h handler) withPrevious(ctx context.Context, previous event.RunID, history []event.Turn) ([]event.Turn, error) {
-	if !previous.Valid() {
-		return nil, eventlog.ErrNotFound
-	}
-	if err := h.checkRun(ctx, previous, auth.Read); err != nil {
-		return nil, err
-	}
 	state, err := h.runState(ctx, previous)
 	if err != nil {
 		return nil, err

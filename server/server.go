@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server/delivery"
+	"github.com/sluice-rag/sluice/session"
 )
 
 // Options configures a server. The zero value of each field except Protocols is a usable default.
@@ -49,6 +50,8 @@ type Options struct {
 	Live func() int
 	// Accept is called before each question. Its error is the reply. May be nil.
 	Accept func(ctx context.Context, collection string) error
+	// Sessions asks the questions that belong to a session. May be nil: then questions have no sessions.
+	Sessions *session.Service
 	// OwnModel returns a context in which a question is answered by a model of the provider, openai or anthropic, that the caller's key
 	// pays. The name of the model may be empty. May be nil: such keys are refused.
 	OwnModel func(ctx context.Context, provider, key, name string) (context.Context, error)

@@ -134,10 +134,13 @@ type Turn struct {
 	Existing bool // the session must exist
 }
 
+// AtHead is the Parent of a question that follows the head of its session at the time of [Turns.Begin].
+const AtHead = "head"
+
 // Begin is a new turn for a [Store].
 type Begin struct {
 	Run      event.RunID
-	Question Message // its ID is that of an existing message if the answer is regenerated
+	Question Message // its ID is that of an existing message if the answer is regenerated; the Parent of a new one may be [AtHead]
 	New      bool    // the question is a new message
 	Asked    event.Question
 	Protocol string

@@ -39,6 +39,8 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
 	"github.com/sluice-rag/sluice/server/accounts"
+	"github.com/sluice-rag/sluice/session"
+	sessiondb "github.com/sluice-rag/sluice/session/sqlite"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/ragevents"
@@ -78,6 +80,10 @@ type App struct {
 	health   health
 	cache    *cache.Cache // nil: answers are not cached
 	ledger   *ledgerdb.Store
+
+	Sessions     *session.Service
+	sessionStore *sessiondb.Store
+
 	indexing atomic.Pointer[ingest.Progress] // nil: no indexing is in progress
 
 	access      *access.Access // nil: no logins
@@ -145,10 +151,11 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	m.judge(cfg.Models, logger, pipeline)
 	o := engine.Options{Store: log, Limiter: s.limiter, Deadline: cfg.Runs.Deadline,
 		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.metrics), Writer: m.describe}
-	if err := errors.Join(a.openCache(pipeline, &o), a.openLedger(ctx, &o)); err != nil {
-		return nil, errors.Join(err, a.closeLedger(), a.closeCache(), v.close(), ix.Close(), log.Close())
+	if err := errors.Join(a.openCache(pipeline, &o), a.openLedger(ctx, &o), a.openSessions(ctx, &o)); err != nil {
+		return nil, errors.Join(err, a.closeSessions(), a.closeLedger(), a.closeCache(), v.close(), ix.Close(), log.Close())
 	}
 	a.Engine = engine.New(expiringAnswerer{ownKeyAnswerer{pipeline, m, cfg.Models, logger}, a}, o)
+	a.Sessions.Bind(a.Engine)
 	a.diskMetrics()
 	return a, nil
 }
@@ -162,7 +169,10 @@ func (a *App) Recover(ctx context.Context, how engine.Recovery) error {
 	if n.Failed > 0 {
 		a.logger.Warn("interrupted runs were ended", "runs", n.Failed)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return a.Sessions.Recover(ctx)
 }
 
 // tenantLogCache is the approximate size of the ended runs in memory of each open tenant but the default one.
@@ -207,7 +217,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 	return server.New(a.Engine, server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
 		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
-		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), accounts.Routes(a.ledger)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept,
+		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), accounts.Routes(a.ledger)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept, Sessions: a.Sessions,
 		OwnModel: func(ctx context.Context, provider, key, name string) (context.Context, error) {
 			return a.Models.ownModel(ctx, a.Config.Models, provider, key, name)
 		}})
@@ -216,7 +226,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 // Close cancels the live runs and closes everything.
 func (a *App) Close() error {
 	_ = a.Engine.Close(stopped()) // the error is that of the context
-	err := errors.Join(a.closeFiles(), a.closeLedger(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close())
+	err := errors.Join(a.closeFiles(), a.closeSessions(), a.closeLedger(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close())
 	if a.closeShared != nil {
 		err = errors.Join(err, a.closeShared())
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/session"
 )
 
 // The health checks need no key, so their cost must not grow with the number of requests.
@@ -48,9 +49,10 @@ func (a *App) parts(ctx context.Context) map[string]server.Part {
 
 func (a *App) checkParts(ctx context.Context) map[string]server.Part {
 	out := map[string]server.Part{
-		"log":   a.part("log", "the run log cannot be written", a.Log.Err()),
-		"index": a.part("index", "the index cannot be read", errors.Join(a.Index.Health(), second(a.Index.Documents(ctx, a.Config.Store.Collection, "", 1)))),
-		"disk":  a.part("disk", "the data folder cannot be written", errors.Join(a.reserve.Check(), writable(a.Config.Store.Data))),
+		"log":      a.part("log", "the run log cannot be written", a.Log.Err()),
+		"index":    a.part("index", "the index cannot be read", errors.Join(a.Index.Health(), second(a.Index.Documents(ctx, a.Config.Store.Collection, "", 1)))),
+		"disk":     a.part("disk", "the data folder cannot be written", errors.Join(a.reserve.Check(), writable(a.Config.Store.Data))),
+		"sessions": a.part("sessions", "the session database cannot be read; see the log", second(a.sessionStore.List(ctx, session.Filter{}, session.Cursor{}, 1))),
 	}
 	if a.keys != nil {
 		detail := "the key database cannot be read; see the log"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,26 +31,33 @@ var ErrNoLedger = errors.New("there is no ledger")
 // OpenLedger opens the ledger in the folder of a tenant. The server of the tenant may have it open. If the folder never had one, OpenLedger makes
 // it if create is set, and returns [ErrNoLedger] otherwise. A ledger that was lost is another error.
 func OpenLedger(ctx context.Context, folder string, create bool) (*ledgerdb.Store, error) {
-	path, mark := filepath.Join(folder, ledgerFile), filepath.Join(folder, ledgerMark)
-	info, err := os.Stat(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("open ledger: %w", err)
-	}
-	_, unmarked := os.Stat(mark)
-	if lost := err != nil || info.Size() == 0; lost {
-		switch {
-		case unmarked == nil:
-			return nil, fmt.Errorf("open ledger: %s was lost or emptied: restore it from a backup, or remove %s to begin with an empty ledger", path, mark)
-		case !create:
+	path := filepath.Join(folder, ledgerFile)
+	if _, err := os.Stat(filepath.Join(folder, ledgerMark)); err != nil && !create {
+		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 			return nil, fmt.Errorf("open ledger: %w in %s", ErrNoLedger, folder)
 		}
 	}
-	store, err := ledgerdb.Open(ctx, path)
+	return openMarked("ledger", path, filepath.Join(folder, ledgerMark), func() (*ledgerdb.Store, error) { return ledgerdb.Open(ctx, path) })
+}
+
+// openMarked opens a database that must not be lost. At its first use it makes a file, the mark, which says that the database exists; if the
+// database is missing or empty later, that is an error.
+func openMarked[T io.Closer](what, path, mark string, open func() (T, error)) (T, error) {
+	var none T
+	info, err := os.Stat(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return none, fmt.Errorf("open %s: %w", what, err)
+	}
+	_, unmarked := os.Stat(mark)
+	if lost := err != nil || info.Size() == 0; lost && unmarked == nil {
+		return none, fmt.Errorf("open %s: %s was lost or emptied: restore it from a backup, or remove %s to begin with an empty one", what, path, mark)
+	}
+	store, err := open()
 	if err != nil || unmarked == nil {
 		return store, err
 	}
 	if err := atomicfile.WriteSync(mark, nil, 0o600); err != nil {
-		return nil, fmt.Errorf("open ledger: %w", errors.Join(err, store.Close()))
+		return none, fmt.Errorf("open %s: %w", what, errors.Join(err, store.Close()))
 	}
 	return store, nil
 }

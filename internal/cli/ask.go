@@ -10,12 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
@@ -32,6 +34,7 @@ type askCmd struct {
 	TopK     int      `name:"top-k" default:"0" help:"Number of passages for the generator, 1 to 50; 0 is the default."`
 	Method   string   `default:"hybrid" enum:"similarity,self_query,hybrid" help:"What is searched: similarity (vectors alone), self_query (words and vectors, among the documents that meet the conditions of the question, such as a date or an author) or hybrid (words and vectors)."`
 	NoCache  bool     `name:"no-cache" help:"Do not read or write the cache."`
+	Session  string   `placeholder:"ID" help:"Session that the question continues. It is created if it does not exist."`
 	JSON     bool     `name:"json" help:"Print the events of the forge protocol, one per line."`
 	Display  string   `default:"auto" enum:"auto,rich,plain,json" help:"Output format: rich (a live panel), plain (lines), json (one object at the end) or auto (rich on a terminal, otherwise plain)."`
 	Stream   bool     `help:"With --display json: print the state after each change, one object per line."`
@@ -41,7 +44,7 @@ type askCmd struct {
 // Run asks the question and prints the answer. The exit status is 1 if the run failed.
 func (c *askCmd) Run(e *env) (err error) {
 	q := forge.Request{Query: strings.Join(c.Question, " "), Mode: event.Mode(c.Mode), TopK: c.TopK, Collection: e.cfg.Store.Collection,
-		Method: event.Method(c.Method), NoCache: c.NoCache}
+		Method: event.Method(c.Method), NoCache: c.NoCache, SessionID: c.Session}
 	body, err := json.Marshal(q)
 	if err != nil {
 		return err
@@ -117,12 +120,23 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := a.Engine.Ask(ctx, event.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
-		TopK: q.TopK, Method: q.Method, NoCache: q.NoCache}, engine.Caller{Protocol: forge.Name})
+	run, err := askLocal(ctx, a, event.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
+		TopK: q.TopK, Method: q.Method, NoCache: q.NoCache, Session: q.SessionID})
 	if err != nil {
 		return nil, nil, errors.Join(err, a.Close())
 	}
 	return client.NewStream(q.Query, localEvents(ctx, a, run)), a.Close, nil
+}
+
+// askLocal asks a question without a server. A session belongs to the account of requests without a key.
+func askLocal(ctx context.Context, a *app.App, q event.Question) (event.RunID, error) {
+	caller := engine.Caller{Protocol: forge.Name}
+	if q.Session == "" {
+		return a.Engine.Ask(ctx, q, caller)
+	}
+	caller.Account = auth.Owner
+	run, _, err := a.Sessions.Ask(ctx, q, session.Turn{}, caller) // read to its end
+	return run, err
 }
 
 // askServer asks a server when it is ready.

@@ -238,6 +238,9 @@ func (p *projection) start(b event.RunStarted, e event.Event) {
 	if b.Model == "" {
 		p.r.Model = modelName
 	}
+	if b.Session != "" {
+		p.r.Conversation = &Conversation{short(b.Session, event.MaxSession)}
+	}
 	if b.Protocol == Name && len(b.Request) > 0 {
 		asked := p.r.Echo
 		if json.Unmarshal(b.Request, &asked) == nil && asked.Tools != nil && len(asked.ToolChoice) > 0 {

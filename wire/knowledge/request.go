@@ -56,6 +56,7 @@ type Request struct {
 	MaxOutputTokens    int               `json:"max_output_tokens,omitempty" minimum:"1" description:"Limit of the answer. max_tokens is an alias."`
 	MaxTokens          int               `json:"max_tokens,omitempty" minimum:"1"`
 	PreviousResponseID string            `json:"previous_response_id,omitempty" description:"The previous response of the conversation. Its question and answer precede the input."`
+	Conversation       any               `json:"conversation,omitempty" description:"Session of the question: its id, or an object with the id. It is created if it does not exist. The input continues it."`
 	Store              *bool             `json:"store,omitempty" default:"true" description:"If false, the response is deleted after it was read."`
 	NoCache            bool              `json:"no_cache,omitempty" description:"Do not use the cache."`
 	Metadata           map[string]string `json:"metadata,omitempty" description:"At most 16 pairs. Repeated in the response."`
@@ -100,7 +101,6 @@ type accepted struct {
 
 	Background           any `json:"background"`
 	ContextManagement    any `json:"context_management"`
-	Conversation         any `json:"conversation"`
 	Include              any `json:"include"`
 	MaxToolCalls         any `json:"max_tool_calls"`
 	Prompt               any `json:"prompt"`
@@ -267,12 +267,38 @@ func (d *decoder) storage(root value) error {
 		return fault.Invalid("previous_response_id", "not the id of a response")
 	}
 	d.echo.PreviousResponseID = previous
+	if err := d.conversation(root.get("conversation")); err != nil {
+		return err
+	}
 	if d.echo.Store, err = root.get("store").boolean(); err != nil {
 		return err
 	}
 	d.q.Ephemeral = d.echo.Store != nil && !*d.echo.Store
+	switch {
+	case d.q.Session != "" && d.q.Previous != "":
+		return fault.Invalid("conversation", "not with previous_response_id")
+	case d.q.Session != "" && d.q.Ephemeral:
+		return fault.Invalid("store", "must not be false with conversation")
+	}
 	fresh, err := root.get("no_cache").boolean()
 	d.q.NoCache = fresh != nil && *fresh || d.echo.Effort == EffortDev // cached answers have no execution trace
+	return err
+}
+
+// conversation reads the session: its id, or an object with the id.
+func (d *decoder) conversation(v value) (err error) {
+	if _, plain := v.v.(string); !plain {
+		if err := v.object(); err != nil || v.none() {
+			return err
+		}
+		if err := v.only("id"); err != nil {
+			return err
+		}
+		v = v.get("id")
+	}
+	if d.q.Session, err = v.name(event.MaxSession); err == nil && strings.TrimSpace(d.q.Session) == "" {
+		err = v.invalid("want the id of a session")
+	}
 	return err
 }
 

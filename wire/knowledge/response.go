@@ -35,8 +35,9 @@ type Response struct {
 	CreatedAt int64  `json:"created_at" description:"Unix seconds."`
 	Model     string `json:"model" description:"The requested model."`
 	Echo
-	RunID  string `json:"run_id"`
-	Cached bool   `json:"cached,omitempty" description:"The answer comes from the cache."`
+	Conversation *Conversation `json:"conversation,omitempty" description:"Session of the question."`
+	RunID        string        `json:"run_id"`
+	Cached       bool          `json:"cached,omitempty" description:"The answer comes from the cache."`
 	// AnsweredBy is the model that wrote the answer. It may differ from Model.
 	AnsweredBy string `json:"answered_by,omitempty" description:"The model that wrote the answer. It may differ from the requested model."`
 	// Abstained is set if the answer says that the documents hold no answer.
@@ -53,6 +54,11 @@ type Response struct {
 	Confidence   *float64           `json:"confidence,omitempty" minimum:"0" maximum:"1" description:"How well the sources support the answer. Set after the verification."`
 	Verification *Verification      `json:"verification,omitempty"`
 	DurationMS   event.Millis       `json:"duration_ms,omitempty"`
+}
+
+// Conversation is a session.
+type Conversation struct {
+	ID string `json:"id"`
 }
 
 // Echo holds the fields of the request that the response repeats.

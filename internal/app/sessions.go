@@ -1,0 +1,87 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/sluice-rag/sluice/disk/reserve"
+	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/session"
+	sessiondb "github.com/sluice-rag/sluice/session/sqlite"
+)
+
+const (
+	sessionsFile = "sessions.db"
+	sessionsMark = "sessions.exists" // says that the folder has had a session database
+)
+
+// openSessions opens the sessions and lets them follow the runs of the engine.
+func (a *App) openSessions(ctx context.Context, o *engine.Options) error {
+	folder := a.Config.Store.Data
+	err := a.reserve.Use(func() (err error) {
+		a.sessionStore, err = openMarked("sessions", filepath.Join(folder, sessionsFile), filepath.Join(folder, sessionsMark), func() (*sessiondb.Store, error) {
+			return sessiondb.Open(ctx, filepath.Join(folder, sessionsFile))
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	runs := a.Config.Runs
+	a.Sessions = session.New(reservedSessions{a.sessionStore, a.reserve}, session.Options{Lease: runs.Deadline + runs.QueueWait + time.Minute, Logger: a.logger})
+	ended, deleted := o.Ended, o.Deleted
+	o.Ended = func(s event.State) {
+		if ended != nil {
+			ended(s)
+		}
+		a.Sessions.Ended(s)
+	}
+	o.Deleted = func(run event.RunID) {
+		if deleted != nil {
+			deleted(run)
+		}
+		a.Sessions.Deleted(run)
+	}
+	return nil
+}
+
+// reservedSessions lets deletions and the ends of turns use the disk reserve, as the last events of runs may.
+type reservedSessions struct {
+	session.Store
+	space *reserve.File
+}
+
+// End implements [session.Turns].
+func (r reservedSessions) End(ctx context.Context, e session.End) error {
+	return r.space.Use(func() error { return r.Store.End(ctx, e) })
+}
+
+// Hide implements [session.Sessions].
+func (r reservedSessions) Hide(ctx context.Context, key session.Key) error {
+	return r.space.Use(func() error { return r.Store.Hide(ctx, key) })
+}
+
+// Erase implements [session.Eraser].
+func (r reservedSessions) Erase(ctx context.Context, key session.Key) error {
+	return r.space.Use(func() error { return r.Store.Erase(ctx, key) })
+}
+
+// EraseRun implements [session.Eraser].
+func (r reservedSessions) EraseRun(ctx context.Context, run event.RunID) error {
+	return r.space.Use(func() error { return r.Store.EraseRun(ctx, run) })
+}
+
+// closeSessions closes the sessions. The engine must be closed.
+func (a *App) closeSessions() error {
+	if a.Sessions == nil {
+		return nil
+	}
+	a.Sessions.Close()
+	if err := a.sessionStore.Close(); err != nil {
+		return fmt.Errorf("close sessions: %w", err)
+	}
+	return nil
+}

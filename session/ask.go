@@ -1,0 +1,281 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// maxWaiting limits the turns of a session that wait.
+const maxWaiting = 16
+
+// poll is how often a turn that waits looks for the end of turns that another server answers, and extends its lease.
+const poll = 250 * time.Millisecond
+
+// Ask asks a question in the session q.Session: [engine.Engine.AskAttached] with the order of turns. It stores the question, waits for
+// earlier turns if the turn says so, and gives the question the history of its branch, unless it has a history of its own. If the engine refuses
+// the question, the question stays in the session with an answer that failed; when the same question is asked again, it gets another answer.
+//
+// Errors: [fault.InvalidRequest], [fault.NotFound], [fault.Conflict] if another turn is in progress, and those of the engine.
+func (s *Service) Ask(ctx context.Context, q event.Question, t Turn, c engine.Caller) (event.RunID, func(), error) {
+	if q.Ephemeral {
+		return "", nil, fault.Invalid("store", "must not be false for a question in a session")
+	}
+	found, err := s.open(ctx, c.Account, q.Session, t.Existing)
+	if err != nil {
+		return "", nil, err
+	}
+	b := Begin{Run: s.engine.NewRunID(), Protocol: c.Protocol, Owner: s.o.Owner, Wait: t.Wait}
+	if err := s.place(ctx, found, &q, t, &b); err != nil {
+		return "", nil, err
+	}
+	if err := q.Validate(); err != nil {
+		return "", nil, err
+	}
+	answer, err := s.begin(ctx, found.Key, b)
+	if err != nil {
+		return "", nil, err
+	}
+	id, detach, err := s.start(ctx, found.Key, q, answer, c)
+	if err != nil {
+		s.abandon(ctx, found.Key, b.Run, err)
+		return "", nil, err
+	}
+	return id, detach, nil
+}
+
+// open returns the session of a question, which it creates unless it must exist.
+func (s *Service) open(ctx context.Context, account, id string, existing bool) (Session, error) {
+	found, err := s.Session(ctx, account, id)
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.NotFound || existing {
+		return found, err
+	}
+	found, err = s.Create(ctx, account, id, "")
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.Conflict { // another request was faster
+		return s.Session(ctx, account, id)
+	}
+	return found, err
+}
+
+// place finds the place of the question in its session.
+func (s *Service) place(ctx context.Context, found Session, q *event.Question, t Turn, b *Begin) error {
+	given := 0
+	for _, id := range []string{t.Parent, t.Edit, t.Regenerate} {
+		if id != "" {
+			given++
+		}
+	}
+	if given > 1 {
+		return fault.Invalid("parent", "only one of parent, edit and regenerate can be set")
+	}
+	b.New, b.Question = true, Message{ID: b.Run.QuestionID(), Role: event.RoleUser, Text: q.Query, Parent: AtHead}
+	switch {
+	case t.Parent != "":
+		m, err := s.message(ctx, found.Key, "parent", t.Parent)
+		if err != nil {
+			return err
+		}
+		if m.Role != event.RoleAssistant {
+			return fault.Invalid("parent", "want the id of an answer")
+		}
+		b.Question.Parent = m.ID
+	case t.Edit != "":
+		m, err := s.message(ctx, found.Key, "edit", t.Edit)
+		if err != nil {
+			return err
+		}
+		if m.Role != event.RoleUser {
+			return fault.Invalid("edit", "want the id of a question")
+		}
+		b.Question.Parent = m.Parent
+	case t.Regenerate != "":
+		return s.regenerate(ctx, found.Key, q, t.Regenerate, b)
+	default:
+		return s.repeat(ctx, found, q, b)
+	}
+	s.ask(q, b)
+	return nil
+}
+
+// ask sets what the store keeps of a question.
+func (s *Service) ask(q *event.Question, b *Begin) {
+	b.Title = title(q.Query)
+	b.Asked = *q
+	b.Asked.Summary, b.Asked.History, b.Asked.Request, b.Asked.Session, b.Asked.Previous = "", nil, nil, "", ""
+}
+
+// regenerate asks the question of a message once more, as it was asked, without the cache.
+func (s *Service) regenerate(ctx context.Context, key Key, q *event.Question, id string, b *Begin) error {
+	m, err := s.message(ctx, key, "regenerate", id)
+	if err != nil {
+		return err
+	}
+	question := m
+	if m.Role == event.RoleAssistant {
+		question, err = s.message(ctx, key, "regenerate", m.Parent)
+	} else {
+		m, err = s.message(ctx, key, "regenerate", firstAnswer(m.ID))
+	}
+	if err != nil {
+		return err
+	}
+	again := m.Asked
+	again.Session, again.Request, again.NoCache = q.Session, q.Request, true
+	*q = again
+	s.ask(q, b)
+	b.New, b.Question = false, question
+	return nil
+}
+
+// firstAnswer returns the id of the first answer to a question.
+func firstAnswer(question string) string {
+	const prefix = len("ask_")
+	if len(question) <= prefix {
+		return ""
+	}
+	return event.RunID(question[prefix:]).AnswerID()
+}
+
+// repeat continues the active branch. If its last answer failed and the same question is asked again, the question stays and gets another answer.
+func (s *Service) repeat(ctx context.Context, found Session, q *event.Question, b *Begin) error {
+	s.ask(q, b)
+	if found.Head == "" {
+		return nil
+	}
+	last, err := s.store.Branch(ctx, found.Key, found.Head, 2)
+	if err == nil && len(last) == 2 && last[0].Status.Open() {
+		if _, err := s.resolve(ctx, &BusyError{Run: last[0].Run}); err != nil { // the last turn may have ended just now
+			return err
+		}
+		last, err = s.store.Branch(ctx, found.Key, found.Head, 2)
+	}
+	if err != nil {
+		return public(err)
+	}
+	if len(last) == 2 && last[0].Status == Failed && last[0].Text == "" && last[1].Text == q.Query {
+		b.New, b.Question = false, last[1]
+	}
+	return nil
+}
+
+// begin stores a turn. Turns in the store that have ended meanwhile do not count as being in progress.
+func (s *Service) begin(ctx context.Context, key Key, b Begin) (Message, error) {
+	for {
+		b.At = s.o.Now()
+		b.Until = b.At.Add(s.o.Lease)
+		m, err := s.store.Begin(ctx, key, b)
+		busy, ok := errors.AsType[*BusyError](err)
+		if !ok {
+			return m, public(err)
+		}
+		resolved, err := s.resolve(ctx, busy)
+		if err != nil {
+			return m, err
+		}
+		if !resolved {
+			return m, errBusy(busy.Run)
+		}
+	}
+}
+
+// start waits until the turn of an answer has come, and asks its question.
+func (s *Service) start(ctx context.Context, key Key, q event.Question, answer Message, c engine.Caller) (event.RunID, func(), error) {
+	if answer.Status == Queued {
+		if err := s.await(ctx, key, answer.Run); err != nil {
+			return "", nil, err
+		}
+	}
+	if len(q.History) == 0 && q.Summary == "" {
+		h, err := s.history(ctx, key, answer.Parent)
+		if err != nil {
+			return "", nil, err
+		}
+		q.Summary, q.History = h.summary, h.turns
+	}
+	c.Run = answer.Run
+	return s.engine.AskAttached(ctx, q, c)
+}
+
+// await waits until no turn comes before that of a run.
+func (s *Service) await(ctx context.Context, key Key, run event.RunID) error {
+	s.mu.Lock()
+	full := s.waiting[key] >= maxWaiting
+	if !full {
+		s.waiting[key]++
+	}
+	s.mu.Unlock()
+	if full {
+		return &fault.Error{Code: fault.Conflict, Field: "wait", Message: "too many messages of the session wait already"}
+	}
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.waiting[key]--; s.waiting[key] == 0 {
+			delete(s.waiting, key)
+			delete(s.ended, key)
+		}
+	}()
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	for {
+		changed := s.changed(key)
+		now := s.o.Now()
+		err := s.store.Start(ctx, run, now, now.Add(s.o.Lease))
+		busy, ok := errors.AsType[*BusyError](err)
+		if !ok {
+			return public(err)
+		}
+		if resolved, err := s.resolve(ctx, busy); err != nil || resolved {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-changed:
+		case <-ticker.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// changed returns a channel that is closed at the next end of a turn of the session in this server.
+func (s *Service) changed(key Key) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.ended[key]
+	if c == nil {
+		c = make(chan struct{})
+		s.ended[key] = c
+	}
+	return c
+}
+
+// notify wakes the turns of a session that wait.
+func (s *Service) notify(key Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.ended[key]; c != nil {
+		close(c)
+		delete(s.ended, key)
+	}
+}
+
+// abandon ends the turn of a question that the engine did not accept.
+func (s *Service) abandon(ctx context.Context, key Key, run event.RunID, cause error) {
+	f := fault.Public(cause)
+	status := Failed
+	if ctx.Err() != nil {
+		f, status = fault.New(fault.Cancelled, "the client left before the answer began"), Cancelled
+	}
+	e := End{Run: run, Answer: Answer{Run: run, Status: status, Failure: &event.RunFailed{Code: f.Code, Message: f.Message}, EndedAt: s.o.Now()}}
+	if err := s.store.End(context.WithoutCancel(ctx), e); err != nil {
+		s.o.Logger.Error("a turn could not be ended; its lease ends it", "run", run, "error", err)
+	}
+	s.notify(key)
+}

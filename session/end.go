@@ -1,0 +1,249 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/lang"
+)
+
+// maxSnippet is the size of the text of a source in a stored answer whose cited sentence is not known, in bytes.
+const maxSnippet = 400
+
+// errInterrupted is why the answer to a question failed whose run was never started.
+var errInterrupted = fault.New(fault.Internal, "the server stopped before the answer began")
+
+// Ended copies the answer of a run into its session. It is for [engine.Options.Ended]. If it fails, the answer is copied when the session is used next.
+func (s *Service) Ended(state event.State) {
+	if state.Session == "" {
+		return
+	}
+	if err := s.finish(context.Background(), state.Run); err != nil {
+		s.o.Logger.Error("an answer could not be copied to its session yet", "run", state.Run, "error", err)
+	}
+}
+
+// finish ends the turn of a run that has ended.
+func (s *Service) finish(ctx context.Context, run event.RunID) error {
+	found, m, err := s.store.ByRun(ctx, run)
+	if errors.Is(err, ErrNoMessage) || err == nil && !m.Status.Open() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	state, err := s.state(ctx, run)
+	if err != nil {
+		return fmt.Errorf("read log: %w", err)
+	}
+	e := endOf(&state)
+	if e.Status.Open() { // its terminal event could not be written
+		e.Status, e.Failure = Failed, &event.RunFailed{Code: errInterrupted.Code, Message: "the answer could not be finished"}
+	}
+	if sum := state.Summarized; sum != nil && sum.Turns > 0 {
+		h, err := s.history(ctx, found.Key, m.Parent)
+		if err != nil {
+			return err
+		}
+		if slices.Equal(h.turns, state.History) && sum.Turns <= len(h.ids) { // otherwise the request had a history of its own
+			e.Summary, e.SummaryOf = sum.Summary, h.ids[sum.Turns-1]
+		}
+	}
+	if err := s.store.End(ctx, e); err != nil {
+		return err
+	}
+	s.notify(found.Key)
+	s.makeTitle(found, m, state.Query, e.Text)
+	return nil
+}
+
+// endOf returns what a session keeps of a run.
+func endOf(state *event.State) End {
+	e := End{Run: state.Run, Text: string(state.Text), Answer: Answer{Run: state.Run, Protocol: state.Protocol, Failure: state.Failure, Confidence: state.Confidence(),
+		Abstained: state.Abstained(), Tokens: state.Cost()}}
+	switch state.Status {
+	case event.Finished:
+		e.Status = Completed
+	case event.Cancelled:
+		e.Status = Cancelled
+	case event.Failed:
+		e.Status = Failed
+	default:
+		e.Status = Running
+	}
+	if !e.Status.Open() {
+		e.EndedAt = state.UpdatedAt
+	}
+	if state.Analysis != nil {
+		e.Standalone = state.Analysis.Standalone
+	}
+	for _, c := range state.Citations {
+		if src, ok := sourceOf(state, c); ok {
+			e.Citations = append(e.Citations, Citation{At: c.At, N: c.N, Source: src})
+		}
+	}
+	return e
+}
+
+// sourceOf returns the source of a citation with the cited sentence as its text.
+func sourceOf(state *event.State, c event.Citation) (event.Source, bool) {
+	var src event.Source
+	for _, known := range [][]event.Source{state.Sources, state.Quoted} {
+		if i := slices.IndexFunc(known, func(src event.Source) bool { return src.N == c.N }); i >= 0 {
+			src = known[i]
+			break
+		}
+	}
+	if c.Source != nil {
+		weight := src.Weight
+		src = *c.Source
+		src.Weight = weight
+	}
+	if src.Chunk == "" {
+		return src, false
+	}
+	if quote := src.CitedText(); quote != "" {
+		src.Text = quote
+	} else {
+		src.Text = lang.Truncate(src.Text, maxSnippet)
+	}
+	src.Quote, src.QuoteEnd, src.Path = 0, 0, nil
+	return src, true
+}
+
+// state returns the state of a run so far. It is the zero state if there is no such run.
+func (s *Service) state(ctx context.Context, run event.RunID) (event.State, error) {
+	var state event.State
+	for {
+		batch, err := s.engine.Store().Load(ctx, run, state.Seq)
+		if errors.Is(err, eventlog.ErrEnd) || errors.Is(err, eventlog.ErrNotFound) {
+			return state, nil
+		}
+		if err != nil || len(batch) == 0 {
+			return state, err
+		}
+		for _, e := range batch {
+			state.Apply(e)
+		}
+	}
+}
+
+// resolve ends the turn that comes first if it is in progress in the store only: its run has ended meanwhile, or its server has stopped. It
+// reports whether it did.
+func (s *Service) resolve(ctx context.Context, busy *BusyError) (bool, error) {
+	state, err := s.state(ctx, busy.Run)
+	if err != nil {
+		return false, err
+	}
+	ended := state.Seq > 0 && state.Status != event.Running
+	if !ended && (!busy.Expired || s.engine.Answering(busy.Run)) {
+		return false, nil
+	}
+	if state.Seq == 0 {
+		return true, s.store.End(ctx, interrupted(busy.Run, s.o.Now()))
+	}
+	return true, s.finish(ctx, busy.Run)
+}
+
+// interrupted is the end of a turn whose run was never started.
+func interrupted(run event.RunID, at time.Time) End {
+	return End{Run: run, Answer: Answer{Run: run, Status: Failed, EndedAt: at, Failure: &event.RunFailed{Code: errInterrupted.Code, Message: errInterrupted.Message}}}
+}
+
+// Recover ends the turns that an earlier process of this server left in progress, unless their runs are being answered again, and completes
+// deletions. Call it after [engine.Engine.Recover] and before questions are asked.
+func (s *Service) Recover(ctx context.Context) error {
+	open, err := s.store.Open(ctx)
+	if err != nil {
+		return fmt.Errorf("recover sessions: %w", err)
+	}
+	for _, t := range open {
+		if t.Owner != s.o.Owner || s.engine.Answering(t.Run) {
+			continue
+		}
+		if _, err := s.resolve(ctx, &BusyError{Run: t.Run, Expired: true}); err != nil {
+			return fmt.Errorf("recover sessions: %w", err)
+		}
+	}
+	hidden, err := s.store.Hidden(ctx)
+	if err != nil {
+		return fmt.Errorf("recover sessions: %w", err)
+	}
+	for _, found := range hidden {
+		if err := s.erase(ctx, found.Key); err != nil {
+			return fmt.Errorf("recover sessions: complete a deletion: %w", err)
+		}
+	}
+	return nil
+}
+
+// Deleted deletes the answer of a run that was deleted. It is for [engine.Options.Deleted].
+func (s *Service) Deleted(run event.RunID) {
+	s.mu.Lock()
+	whole := s.deleting[run]
+	s.mu.Unlock()
+	if whole {
+		return
+	}
+	if err := s.store.EraseRun(context.Background(), run); err != nil {
+		s.o.Logger.Error("the answer of a deleted run is still in its session", "run", run, "error", err)
+	}
+}
+
+// Delete deletes a session with its runs, and so with the stored responses and the cached answers that were made from them, or without its
+// runs. If it is interrupted after it began, nobody finds the session, and [Service.Recover] deletes the rest.
+func (s *Service) Delete(ctx context.Context, account, id string, keepRuns bool) error {
+	found, err := s.Session(ctx, account, id)
+	if err != nil {
+		return err
+	}
+	if keepRuns {
+		return public(s.store.Erase(ctx, found.Key))
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := s.store.Hide(ctx, found.Key); err != nil {
+		return public(err)
+	}
+	return s.erase(ctx, found.Key)
+}
+
+// erase deletes a hidden session and its runs.
+func (s *Service) erase(ctx context.Context, key Key) error {
+	after := event.RunID("")
+	for {
+		runs, err := s.store.Runs(ctx, key, after, page)
+		if err != nil {
+			return err
+		}
+		for _, run := range runs {
+			if err := s.deleteRun(ctx, run); err != nil {
+				return err
+			}
+			after = run
+		}
+		if len(runs) < page {
+			return s.store.Erase(ctx, key)
+		}
+	}
+}
+
+func (s *Service) deleteRun(ctx context.Context, run event.RunID) error {
+	s.mu.Lock()
+	s.deleting[run] = true
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.deleting, run)
+	}()
+	if err := s.engine.Delete(ctx, run); err != nil && !errors.Is(err, eventlog.ErrNotFound) {
+		return fmt.Errorf("delete session: %w", err)
+	}
+	return nil
+}
