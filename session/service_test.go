@@ -71,7 +71,9 @@ func open(t *testing.T, path string, log eventlog.Store, a answer.Answerer, o se
 }
 
 func (b *bench) close() {
-	_ = b.engine.Close(context.Background())
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	_ = b.engine.Close(stopped) // it cancels the runs
 	b.service.Close()
 	if err := b.store.Close(); err != nil {
 		b.t.Error(err)
