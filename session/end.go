@@ -176,7 +176,7 @@ func (s *Service) Recover(ctx context.Context) error {
 		return fmt.Errorf("recover sessions: %w", err)
 	}
 	for _, found := range hidden {
-		if err := s.erase(ctx, found.Key); err != nil {
+		if err := s.erase(ctx, found); err != nil {
 			return fmt.Errorf("recover sessions: complete a deletion: %w", err)
 		}
 	}
@@ -203,21 +203,19 @@ func (s *Service) Delete(ctx context.Context, account, id string, keepRuns bool)
 	if err != nil {
 		return err
 	}
-	if keepRuns {
-		return public(s.store.Erase(ctx, found.Key))
-	}
 	ctx = context.WithoutCancel(ctx)
-	if err := s.store.Hide(ctx, found.Key); err != nil {
+	if err := s.store.Hide(ctx, found.Key, keepRuns); err != nil {
 		return public(err)
 	}
-	return s.erase(ctx, found.Key)
+	found.KeepRuns = keepRuns
+	return s.erase(ctx, found)
 }
 
-// erase deletes a hidden session and its runs.
-func (s *Service) erase(ctx context.Context, key Key) error {
+// erase deletes a hidden session and, unless they are kept, its runs.
+func (s *Service) erase(ctx context.Context, found Session) error {
 	after := event.RunID("")
-	for {
-		runs, err := s.store.Runs(ctx, key, after, page)
+	for !found.KeepRuns {
+		runs, err := s.store.Runs(ctx, found.Key, after, page)
 		if err != nil {
 			return err
 		}
@@ -228,9 +226,10 @@ func (s *Service) erase(ctx context.Context, key Key) error {
 			after = run
 		}
 		if len(runs) < page {
-			return s.store.Erase(ctx, key)
+			break
 		}
 	}
+	return s.store.Erase(ctx, found.Key)
 }
 
 func (s *Service) deleteRun(ctx context.Context, run event.RunID) error {

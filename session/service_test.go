@@ -415,7 +415,7 @@ func TestRecover(t *testing.T) {
 		t.Fatal(err)
 	}
 	hidden := begin("hidden", "run-c")
-	if err := before.store.Hide(ctx, hidden.Key); err != nil {
+	if err := before.store.Hide(ctx, hidden.Key, false); err != nil {
 		t.Fatal(err)
 	}
 

@@ -61,6 +61,7 @@ type Session struct {
 	Turns     int    // answers in all branches
 	CreatedAt time.Time
 	UsedAt    time.Time // when its last turn began, or when it was created
+	KeepRuns  bool      // of a session that is hidden: its runs are not deleted
 }
 
 // TitleByUser is the value of [Session.TitleBy] for a title that was set by a request. It is not replaced.

@@ -18,7 +18,7 @@ type Store interface {
 
 // Sessions stores what is known of each session.
 type Sessions interface {
-	// Create adds a session; its ID and Account must not exist: [ErrExists]. Its Key, Head and Turns are not used. If UsedAt is zero, it becomes
+	// Create adds a session; its ID and Account must not exist: [ErrExists]. Its Key, Head, Turns and KeepRuns are not used. If UsedAt is zero, it becomes
 	// CreatedAt.
 	Create(ctx context.Context, s Session) (Session, error)
 	// Session returns a session. Errors: [ErrNotFound].
@@ -27,9 +27,9 @@ type Sessions interface {
 	List(ctx context.Context, f Filter, after Cursor, limit int) ([]Session, error)
 	// Update sets the fields that are not nil. A Head that is not a message of the session is [ErrNoMessage]. Errors: [ErrNotFound].
 	Update(ctx context.Context, key Key, c Change) (Session, error)
-	// Hide begins to delete a session: no other method finds it or its messages any more, except for Hidden, Runs and Erase. Its
+	// Hide begins to delete a session, with its runs or without: no other method finds it or its messages any more, except for Hidden, Runs and Erase. Its
 	// ID may be used again. Errors: [ErrNotFound].
-	Hide(ctx context.Context, key Key) error
+	Hide(ctx context.Context, key Key, keepRuns bool) error
 }
 
 // Eraser finishes the deletion of sessions that are hidden. If it is interrupted, it can be repeated.

@@ -60,8 +60,8 @@ func (r reservedSessions) End(ctx context.Context, e session.End) error {
 }
 
 // Hide implements [session.Sessions].
-func (r reservedSessions) Hide(ctx context.Context, key session.Key) error {
-	return r.space.Use(func() error { return r.Store.Hide(ctx, key) })
+func (r reservedSessions) Hide(ctx context.Context, key session.Key, keepRuns bool) error {
+	return r.space.Use(func() error { return r.Store.Hide(ctx, key, keepRuns) })
 }
 
 // Erase implements [session.Eraser].

@@ -49,10 +49,8 @@ func TestSessionGoesOnInEveryProtocol(t *testing.T) {
 	if len(messages) != 4 || messages[1].ID != event.RunID(first).AnswerID() || messages[3].ID != event.RunID(last).AnswerID() || messages[3].Protocol != "knowledge" {
 		t.Fatalf("the branch that continues the first answer: %+v", messages)
 	}
-	for i, standalone := range map[int]string{3: "When was the lighthouse of Farland built?"} {
-		if messages[i].Standalone != standalone {
-			t.Errorf("message %d was understood as %q, want %q", i, messages[i].Standalone, standalone)
-		}
+	if understood := messages[3].Standalone; !strings.Contains(understood, "Farland built") {
+		t.Errorf("the follow-up was understood as %q", understood)
 	}
 	all, err := c.Default.Sessions.All(t.Context(), c.account, "talk", 0, 100)
 	if err != nil || len(all) != 8 {

@@ -158,12 +158,12 @@ func (m *model) Update(key session.Key, c session.Change) (session.Session, erro
 	return r.Session, nil
 }
 
-func (m *model) Hide(key session.Key) error {
+func (m *model) Hide(key session.Key, keepRuns bool) error {
 	r := m.visible(key)
 	if r == nil {
 		return session.ErrNotFound
 	}
-	r.hidden = true
+	r.hidden, r.KeepRuns = true, keepRuns
 	return nil
 }
 
@@ -240,6 +240,9 @@ func (m *model) Begin(key session.Key, b session.Begin) (session.Message, error)
 	}
 	question := r.findRole(b.Question.ID, event.RoleUser)
 	if b.New {
+		if b.Question.Parent == session.AtHead {
+			b.Question.Parent = r.Head
+		}
 		parent := r.findRole(b.Question.Parent, event.RoleAssistant)
 		question = &message{Message: session.Message{ID: b.Question.ID, Parent: b.Question.Parent, Role: event.RoleUser, Text: b.Question.Text, At: b.At,
 			Answer: session.Answer{Status: session.Completed}}}

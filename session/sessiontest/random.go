@@ -145,8 +145,9 @@ func (r *random) operation() (what string) {
 		r.same(what, got, err, want, wantErr)
 	case k < 7 && r.IntN(3) == 0:
 		key := r.key()
-		what = fmt.Sprint("hide ", key)
-		r.same(what, nil, s.Hide(r.ctx, key), nil, r.model.Hide(key))
+		keep := r.IntN(2) == 0
+		what = fmt.Sprint("hide ", key, keep)
+		r.same(what, nil, s.Hide(r.ctx, key, keep), nil, r.model.Hide(key, keep))
 	case k < 8 && r.IntN(3) == 0:
 		key := r.key()
 		if hidden := r.model.Hidden(); len(hidden) > 0 {
@@ -185,8 +186,8 @@ func (r *random) begin(s session.Store) string {
 		Wait: r.IntN(2) == 0, Title: pick(r, "", r.text()), Protocol: pick(r, "forge", "turns"),
 		Asked:    event.Question{Query: r.text(), TopK: r.IntN(9), History: []event.Turn{{Role: event.RoleUser, Text: "before"}}, Summary: "s", Request: []byte("{}")},
 		Question: session.Message{ID: run.QuestionID(), Text: r.text(), Parent: r.messageOf(key)}}
-	if in := r.model.visible(key); in != nil && r.IntN(2) == 0 {
-		b.Question.Parent = in.Head
+	if r.IntN(2) == 0 {
+		b.Question.Parent = session.AtHead
 	}
 	if !b.New {
 		b.Question.ID = r.messageOf(key)

@@ -284,9 +284,9 @@ func (s *suite) hide() {
 	s.must(err)
 	before, err := s.Session(s.ctx, "ann", "a")
 	s.must(err)
-	s.must(s.Hide(s.ctx, key))
-	s.is(session.ErrNotFound, s.Hide(s.ctx, key))
-	s.is(session.ErrNotFound, s.Hide(s.ctx, later+1))
+	s.must(s.Hide(s.ctx, key, true))
+	s.is(session.ErrNotFound, s.Hide(s.ctx, key, true))
+	s.is(session.ErrNotFound, s.Hide(s.ctx, later+1, false))
 	other := s.reopen()
 	_, err = other.Session(s.ctx, "ann", "a")
 	s.is(session.ErrNotFound, err)
@@ -312,12 +312,13 @@ func (s *suite) hide() {
 	s.equal([]string(nil), s.ids(session.Filter{Words: []string{"question"}}))
 	hidden, err := other.Hidden(s.ctx)
 	s.must(err)
+	before.KeepRuns = true
 	s.equal([]session.Session{before}, hidden)
 	again := s.add("ann", "a")
 	found, err := s.Session(s.ctx, "ann", "a")
 	s.must(err)
 	s.equal(again, found.Key)
-	s.must(s.Hide(s.ctx, again))
+	s.must(s.Hide(s.ctx, again, false))
 }
 
 func (s *suite) erase() {
@@ -342,7 +343,7 @@ func (s *suite) erase() {
 		}
 		s.equal(want, got)
 		if limit == 7 {
-			s.must(s.Hide(s.ctx, key))
+			s.must(s.Hide(s.ctx, key, true))
 		}
 	}
 	s.must(s.Erase(s.ctx, key))

@@ -13,8 +13,12 @@ import (
 const eraseBatch = 50
 
 // Hide implements [session.Sessions].
-func (s *Store) Hide(ctx context.Context, key session.Key) error {
-	n, err := sqlitedb.Exec(ctx, s.write, "UPDATE sessions SET hidden = 1 WHERE key = ? AND hidden = 0", key)
+func (s *Store) Hide(ctx context.Context, key session.Key, keepRuns bool) error {
+	hidden := 1
+	if keepRuns {
+		hidden = 2
+	}
+	n, err := sqlitedb.Exec(ctx, s.write, "UPDATE sessions SET hidden = ? WHERE key = ? AND hidden = 0", hidden, key)
 	if err == nil && n == 0 {
 		err = session.ErrNotFound
 	}
@@ -23,7 +27,7 @@ func (s *Store) Hide(ctx context.Context, key session.Key) error {
 
 // Hidden implements [session.Eraser].
 func (s *Store) Hidden(ctx context.Context) ([]session.Session, error) {
-	hidden, err := sqlitedb.All(ctx, s.read, scanSession, "SELECT "+sessionColumns+" FROM sessions WHERE hidden = 1 ORDER BY key")
+	hidden, err := sqlitedb.All(ctx, s.read, scanSession, "SELECT "+sessionColumns+" FROM sessions WHERE hidden > 0 ORDER BY key")
 	return hidden, s.wrap("list hidden sessions", err)
 }
 

@@ -22,12 +22,12 @@ CREATE TABLE sessions (
 	turns      INTEGER NOT NULL,
 	created_at INTEGER NOT NULL,
 	used_at    INTEGER NOT NULL,
-	hidden     INTEGER NOT NULL
+	hidden     INTEGER NOT NULL -- 1: its runs are deleted with it; 2: they are kept
 ) STRICT;
 CREATE UNIQUE INDEX sessions_id ON sessions (account, id) WHERE hidden = 0;
 CREATE INDEX sessions_account ON sessions (account, archived, used_at) WHERE hidden = 0;
 CREATE INDEX sessions_all ON sessions (archived, used_at) WHERE hidden = 0;
-CREATE INDEX sessions_hidden ON sessions (key) WHERE hidden = 1;
+CREATE INDEX sessions_hidden ON sessions (key) WHERE hidden > 0;
 
 CREATE TABLE messages (
 	seq        INTEGER PRIMARY KEY,

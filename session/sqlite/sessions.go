@@ -9,11 +9,11 @@ import (
 	"github.com/sluice-rag/sluice/session"
 )
 
-const sessionColumns = "key, account, id, title, title_by, archived, head, turns, created_at, used_at"
+const sessionColumns = "key, account, id, title, title_by, archived, head, turns, created_at, used_at, hidden = 2"
 
 func scanSession(scan func(...any) error) (s session.Session, err error) {
 	var created, used int64
-	err = scan(&s.Key, &s.Account, &s.ID, &s.Title, &s.TitleBy, &s.Archived, &s.Head, &s.Turns, &created, &used)
+	err = scan(&s.Key, &s.Account, &s.ID, &s.Title, &s.TitleBy, &s.Archived, &s.Head, &s.Turns, &created, &used, &s.KeepRuns)
 	s.CreatedAt, s.UsedAt = sqlitedb.FromMicros(created), sqlitedb.FromMicros(used)
 	return s, err
 }

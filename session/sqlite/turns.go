@@ -76,7 +76,7 @@ func (s *Store) Begin(ctx context.Context, key session.Key, b session.Begin) (m 
 		if len(open) > 0 {
 			status = session.Queued
 		}
-		if err := appendTurn(ctx, tx, key, b, status); err != nil {
+		if err := appendTurn(ctx, tx, key, in.Head, b, status); err != nil {
 			return err
 		}
 		if in.TitleBy == "" && b.Title != "" {
@@ -97,7 +97,7 @@ func (s *Store) Begin(ctx context.Context, key session.Key, b session.Begin) (m 
 }
 
 // appendTurn appends the answer of a turn and, if it is new, its question.
-func appendTurn(ctx context.Context, tx *sqlitedb.Tx, key session.Key, b session.Begin, status session.Status) error {
+func appendTurn(ctx context.Context, tx *sqlitedb.Tx, key session.Key, head string, b session.Begin, status session.Status) error {
 	first, end := bounds(key)
 	last, err := sqlitedb.One(ctx, tx, integer, "SELECT coalesce(max(seq), ?1) FROM messages WHERE seq BETWEEN ?1 AND ?2", first, end)
 	if err != nil {
@@ -109,6 +109,9 @@ func appendTurn(ctx context.Context, tx *sqlitedb.Tx, key session.Key, b session
 	question := place{seq: last + 1}
 	if b.New {
 		parent := place{seq: first, depth: -1, role: event.RoleAssistant}
+		if b.Question.Parent == session.AtHead {
+			b.Question.Parent = head
+		}
 		if b.Question.Parent != "" {
 			if parent, err = findRole(ctx, tx, key, b.Question.Parent, event.RoleAssistant); err != nil {
 				return err
