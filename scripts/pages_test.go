@@ -25,6 +25,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	service "github.com/sluice-rag/sluice/server/knowledge"
 	"github.com/sluice-rag/sluice/wire/forge"
+	"github.com/sluice-rag/sluice/wire/turns"
 )
 
 // docs is where the pages are.
@@ -122,6 +123,31 @@ func TestForgeExamples(t *testing.T) {
 	}
 	if d := cmp.Diff(fields(reflect.TypeFor[forge.Request]()), rows(page["Request"])); d != "" {
 		t.Errorf("the request (-code +page):\n%s", d)
+	}
+}
+
+// TestTurnsPage checks that the examples of the page are in the goldens, and that its tables have the fields of the code.
+func TestTurnsPage(t *testing.T) {
+	t.Parallel()
+	text := read(t, "protocols/turns.md")
+	goldens, err := filepath.Glob("../wire/turns/testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var streams strings.Builder
+	for _, path := range goldens {
+		streams.WriteString(read(t, "../scripts/"+filepath.ToSlash(path)))
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\{"(?:type|run_id)":.*$`).FindAllString(text, -1) {
+		if !strings.Contains(streams.String(), m) {
+			t.Errorf("not in a golden: %s", m)
+		}
+	}
+	page := sections(text)
+	for title, v := range map[string]any{"Request": turns.Request{}, "search": turns.Search{}, "review": turns.Review{}, "trailer": turns.Trailer{}, "Citations": turns.Citation{}} {
+		if d := cmp.Diff(fields(reflect.TypeOf(v)), rows(page[title])); d != "" {
+			t.Errorf("turns.md, %s (-code +page):\n%s", title, d)
+		}
 	}
 }
 

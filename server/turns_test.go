@@ -291,27 +291,31 @@ func TestTurnsResumeAtBytes(t *testing.T) {
 	}
 }
 
-// TestTurnsClientLeavesBeforeTheFirstByte checks that a client that leaves while the server waits for the first frame is detached, so that its
-// run is cancelled.
-func TestTurnsClientLeavesBeforeTheFirstByte(t *testing.T) {
+// TestTurnsWaitForTheFirstByte checks that a client which waits for the first frame blocks no other one, and that it is detached when it leaves, so
+// that its run is cancelled.
+func TestTurnsWaitForTheFirstByte(t *testing.T) {
 	t.Parallel()
-	started, stopped := make(chan struct{}), make(chan struct{})
-	s := serve(t, script(func(ctx context.Context, _ *answer.Recorder) error {
-		close(started)
+	started, stopped := make(chan event.RunID, 1), make(chan struct{})
+	s := serve(t, byQuestion(map[string]script{"quick": saying(everything(3, 1)...), "slow": func(ctx context.Context, r *answer.Recorder) error {
+		started <- r.State().Run
 		<-ctx.Done()
 		close(stopped)
 		return ctx.Err()
-	}), engine.Options{Grace: time.Nanosecond}, withTurns())
+	}}), engine.Options{Grace: time.Nanosecond}, withTurns())
 	ctx, leave := context.WithCancel(t.Context())
 	failed := make(chan error, 1)
 	go func() {
-		res, err := s.try(ctx, "POST", turnsStream, message("why?"))
+		res, err := s.try(ctx, "POST", turnsStream, message("slow"))
 		if err == nil {
 			res.Body.Close()
 		}
 		failed <- err
 	}()
-	<-started
+	run := <-started
+	s.turn(turnsStream, message("quick"))
+	if res := s.do("HEAD", "/runs/"+string(run)+"/stream?protocol=turns", ""); res.StatusCode != http.StatusOK {
+		t.Errorf("HEAD: %s", res.Status)
+	}
 	leave()
 	if err := <-failed; !errors.Is(err, context.Canceled) {
 		t.Errorf("the request ended with %v", err)
