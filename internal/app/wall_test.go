@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -63,13 +64,16 @@ var attacks = []attack{
 	{route: "POST /functions/v1/rag", kind: "file", body: `{"question":"Who keeps Farland?","collection":"file:ID","stream":false}`, varies: true},
 	{route: "POST /functions/v1/rag", kind: "session", body: `{"question":"Who keeps it?","session_id":"ID","stream":false}`, varies: true, found: true},
 	{route: "POST /functions/v1/rag", kind: "run", headers: []string{"Sluice-Run-Id", "ID", "Last-Event-ID", "2"}},
-	{route: "POST /v1/rag/sessions/{id}/messages/stream", kind: "session", body: `{"content":"Who keeps it?"}`, varies: true, found: true},
-	{route: "POST /v1/rag/sessions/{id}/messages/stream", kind: "store", path: "/v1/rag/sessions/own/messages/stream", body: `{"content":"Who keeps Farland?","collection":"ID"}`, varies: true},
-	{route: "POST /v1/rag/sessions/{id}/messages/stream", kind: "run", body: `{"content":"Who keeps Farland?"}`, headers: []string{"Sluice-Run-Id", "ID"}},
-	{route: "POST /v1/rag/sessions/{id}/messages/stream", kind: "run", path: "/v1/rag/sessions/own/messages/stream?offset=9", headers: []string{"Sluice-Run-Id", "ID"}},
-	{route: "POST /v1/rag/sessions/{id}/messages", kind: "session", body: `{"content":"Who keeps it?"}`, varies: true, found: true},
-	{route: "POST /v1/rag/sessions/{id}/messages", kind: "collection", path: "/v1/rag/sessions/own/messages", body: `{"content":"Who keeps Farland?","collection":"ID"}`, varies: true},
-	{route: "POST /v1/rag/sessions/{id}/messages", kind: "file", path: "/v1/rag/sessions/own/messages", body: `{"content":"Who keeps Farland?","collection":"file:ID"}`, varies: true},
+	{route: "POST /v1/rag/sessions/{id}/messages/stream", kind: "other session", body: `{"content":"Who keeps it?"}`},
+	{route: "POST /v1/rag/sessions/{id}/messages/stream", kind: "message", path: "/v1/rag/sessions/own-session/messages/stream", body: `{"content":"Who keeps it?","parent":"ID"}`},
+	{route: "POST /v1/rag/sessions/{id}/messages/stream", kind: "store", path: "/v1/rag/sessions/own-session/messages/stream", body: `{"content":"Who keeps Farland?","collection":"ID"}`, varies: true},
+	{route: "POST /v1/rag/sessions/{id}/messages/stream", kind: "run", path: "/v1/rag/sessions/own-session/messages/stream", body: `{"content":"Who keeps Farland?"}`, headers: []string{"Sluice-Run-Id", "ID"}},
+	{route: "POST /v1/rag/sessions/{id}/messages/stream", kind: "run", path: "/v1/rag/sessions/own-session/messages/stream?offset=9", headers: []string{"Sluice-Run-Id", "ID"}},
+	{route: "POST /v1/rag/sessions/{id}/messages", kind: "other session", body: `{"content":"Who keeps it?"}`},
+	{route: "POST /v1/rag/sessions/{id}/messages", kind: "message", path: "/v1/rag/sessions/own-session/messages", body: `{"regenerate":"ID"}`},
+	{route: "POST /v1/rag/sessions/{id}/messages", kind: "question", path: "/v1/rag/sessions/own-session/messages", body: `{"content":"Who keeps it?","edit":"ID"}`},
+	{route: "POST /v1/rag/sessions/{id}/messages", kind: "collection", path: "/v1/rag/sessions/own-session/messages", body: `{"content":"Who keeps Farland?","collection":"ID"}`, varies: true},
+	{route: "POST /v1/rag/sessions/{id}/messages", kind: "file", path: "/v1/rag/sessions/own-session/messages", body: `{"content":"Who keeps Farland?","collection":"file:ID"}`, varies: true},
 	{route: "GET /api/runs", kind: "run", path: "/api/runs?before=ID", found: true},
 	{route: "GET /api/runs/{id}", kind: "run"},
 	{route: "GET /runs/{id}/stream", kind: "run"},
@@ -144,6 +148,7 @@ func TestWall(t *testing.T) {
 		c.upload(tenant, "own-f", ownText)
 		c.reply(http.StatusOK, tenant, "POST", "/v1/vector_stores", `{"id":"own-s","name":"own","file_ids":["own-f"]}`)
 		c.answer(tenant, "own-s", "Who keeps Nearland?")
+		c.reply(http.StatusOK, tenant, "POST", "/api/query", `{"query":"Who keeps Nearland?","session_id":"own-session"}`)
 	}
 	before := victimState(c, ids)
 
@@ -222,12 +227,15 @@ func victim(c *city) map[string][2]string {
 		c.Fatalf("%s", text)
 	}
 	found := c.reply(http.StatusOK, "acme", "POST", "/api/query", `{"query":"Who keeps the lighthouse of Farland?","session_id":"victim-session"}`)
+	other := c.reply(http.StatusOK, "acme", "POST", "/api/query", `{"query":"Who keeps the lighthouse of Farland now?","session_id":"other-session"}`)
+	message := event.RunID(other["run_id"].(string))
 	document := found["sources"].([]any)[0].(map[string]any)["document_id"].(string)
 	return map[string][2]string{
 		"": {}, "run": {run, run[:len(run)-1] + map[bool]string{true: "1", false: "0"}[run[len(run)-1] == '0']},
 		"file": {"victim-f", "zombie-f"}, "other file": {"victim-g", "zombie-g"}, "task": {"upload-victim-g", "upload-zombie-g"},
 		"store": {"victim-s", "zombie-s"}, "other store": {"victim-t", "zombie-t"}, "store task": {"create-victim-t", "create-zombie-t"},
-		"document": {document, "doc_0123456789abcdef"}, "collection": {"a-collection", "b-collection"}, "session": {"victim-session", "zombie-session"},
+		"document": {document, "doc_0123456789abcdef"}, "collection": {"a-collection", "b-collection"}, "session": {"victim-session", "zombie-session"}, "other session": {"other-session", "never-session"},
+		"message": {message.AnswerID(), (message[:len(message)-1] + "~").AnswerID()}, "question": {message.QuestionID(), (message[:len(message)-1] + "~").QuestionID()},
 		"account": {"victim-account", "zombie-account"}, "cursor": {"3", "3"}, "md5": {strings.Repeat("0", 32), strings.Repeat("1", 32)},
 	}
 }
