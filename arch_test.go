@@ -90,7 +90,7 @@ var allowedImports = map[string]string{
 	// The routes of a protocol's service other than its stream.
 	"server/*": "auth engine corpus event eventlog fault files index lang server session store wire wire/... ledger",
 	// The client reads the forge and knowledge protocols.
-	"client":         "event fault wire wire/forge wire/knowledge wire/sse",
+	"client":         "event fault wire wire/forge wire/knowledge wire/sse wire/turns",
 	"client/display": "client event",
 	"internal/chat":  "client client/display event fault lang wire/knowledge",
 	"internal/bench": "engine answer eval event eventlog internal/app internal/cli internal/config lang server wire/...",

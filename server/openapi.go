@@ -121,6 +121,8 @@ func describeScope(oc openapi.OperationContext, rt Route) (faults []int) {
 		oc.AddSecurity(name)
 	}
 	switch {
+	case rt.Needs != "":
+		oc.SetDescription(rt.Needs)
 	case scope == AnyKey:
 		return []int{http.StatusUnauthorized}
 	case rt.Own:

@@ -28,6 +28,8 @@ type Route struct {
 	Scope auth.Scope
 	// Own is set if a key with [auth.Ask] may use the route for the runs of its own account. The parameter id is that of the run.
 	Own bool
+	// Needs describes what a key needs if Serve checks it: with the scope [AnyKey].
+	Needs string
 
 	MaxBody int64 // limit of the body in bytes; default [Options.MaxBody]
 	// BodyIdle replaces [Options.BodyTimeout] if it is set: the next 16 KiB of the body, or its end, must arrive within

@@ -39,6 +39,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
 	"github.com/sluice-rag/sluice/server/accounts"
+	"github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/session"
 	sessiondb "github.com/sluice-rag/sluice/session/sqlite"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -217,7 +218,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 	return server.New(a.Engine, server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
 		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
-		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), accounts.Routes(a.ledger)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept, Sessions: a.Sessions,
+		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), accounts.Routes(a.ledger), sessions.Routes(a.Sessions)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept, Sessions: a.Sessions,
 		OwnModel: func(ctx context.Context, provider, key, name string) (context.Context, error) {
 			return a.Models.ownModel(ctx, a.Config.Models, provider, key, name)
 		}})

@@ -74,6 +74,25 @@ var attacks = []attack{
 	{route: "POST /v1/rag/sessions/{id}/messages", kind: "question", path: "/v1/rag/sessions/own-session/messages", body: `{"content":"Who keeps it?","edit":"ID"}`},
 	{route: "POST /v1/rag/sessions/{id}/messages", kind: "collection", path: "/v1/rag/sessions/own-session/messages", body: `{"content":"Who keeps Farland?","collection":"ID"}`, varies: true},
 	{route: "POST /v1/rag/sessions/{id}/messages", kind: "file", path: "/v1/rag/sessions/own-session/messages", body: `{"content":"Who keeps Farland?","collection":"file:ID"}`, varies: true},
+	{route: "GET /v1/rag/sessions", kind: "account", path: "/v1/rag/sessions?account=ID", found: true},
+	{route: "GET /v1/rag/sessions", kind: "cursor", path: "/v1/rag/sessions?after=ID"},
+	{route: "GET /v1/rag/sessions", kind: "word", path: "/v1/rag/sessions?archived=all&account=*&q=ID", found: true},
+	{route: "GET /v1/rag/sessions/{id}", kind: "other session"},
+	{route: "GET /v1/rag/sessions/{id}", kind: "other session", path: "/v1/rag/sessions/ID?account=victim-account"},
+	{route: "PATCH /v1/rag/sessions/{id}", kind: "other session", body: `{"title":"mine"}`},
+	{route: "PATCH /v1/rag/sessions/{id}", kind: "message", path: "/v1/rag/sessions/own-session", body: `{"head":"ID"}`},
+	{route: "DELETE /v1/rag/sessions/{id}", kind: "other session"},
+	{route: "DELETE /v1/rag/sessions/{id}", kind: "other session", path: "/v1/rag/sessions/ID?account=victim-account&runs=keep"},
+	{route: "GET /v1/rag/sessions/{id}/messages", kind: "other session"},
+	{route: "GET /v1/rag/sessions/{id}/messages", kind: "message", path: "/v1/rag/sessions/own-session/messages?last=ID"},
+	{route: "GET /v1/rag/sessions/{id}/messages", kind: "question", path: "/v1/rag/sessions/own-session/messages?before=ID"},
+	{route: "GET /v1/rag/sessions/{id}/export", kind: "other session"},
+	{route: "GET /v1/rag/sessions/{id}/export", kind: "other session", path: "/v1/rag/sessions/ID/export?format=json&account=victim-account"},
+	{route: "PUT /v1/rag/sessions/{id}/messages/{message}/feedback", kind: "message", path: "/v1/rag/sessions/other-session/messages/ID/feedback", body: `{"rating":"bad"}`},
+	{route: "PUT /v1/rag/sessions/{id}/messages/{message}/feedback", kind: "message", path: "/v1/rag/sessions/own-session/messages/ID/feedback", body: `{"rating":"bad"}`},
+	{route: "DELETE /v1/rag/sessions/{id}/messages/{message}/feedback", kind: "message", path: "/v1/rag/sessions/other-session/messages/ID/feedback"},
+	{route: "DELETE /v1/rag/sessions/{id}/messages/{message}/feedback", kind: "message", path: "/v1/rag/sessions/own-session/messages/ID/feedback"},
+	{route: "POST /v1/rag/sessions", kind: "other session", body: `{"session_id":"ID"}`, varies: true, found: true},
 	{route: "GET /api/runs", kind: "run", path: "/api/runs?before=ID", found: true},
 	{route: "GET /api/runs/{id}", kind: "run"},
 	{route: "GET /runs/{id}/stream", kind: "run"},
@@ -235,6 +254,7 @@ func victim(c *city) map[string][2]string {
 		"file": {"victim-f", "zombie-f"}, "other file": {"victim-g", "zombie-g"}, "task": {"upload-victim-g", "upload-zombie-g"},
 		"store": {"victim-s", "zombie-s"}, "other store": {"victim-t", "zombie-t"}, "store task": {"create-victim-t", "create-zombie-t"},
 		"document": {document, "doc_0123456789abcdef"}, "collection": {"a-collection", "b-collection"}, "session": {"victim-session", "zombie-session"}, "other session": {"other-session", "never-session"},
+		"word":    {"Quux", "Zuux"},
 		"message": {message.AnswerID(), (message[:len(message)-1] + "~").AnswerID()}, "question": {message.QuestionID(), (message[:len(message)-1] + "~").QuestionID()},
 		"account": {"victim-account", "zombie-account"}, "cursor": {"3", "3"}, "md5": {strings.Repeat("0", 32), strings.Repeat("1", 32)},
 	}
@@ -244,7 +264,8 @@ func victim(c *city) map[string][2]string {
 func victimState(c *city, ids map[string][2]string) map[string]string {
 	out := map[string]string{}
 	for _, path := range []string{"/api/runs", "/api/runs/" + ids["run"][0], "/v1/responses/" + ids["run"][0], "/v1/files", "/v1/files/victim-f/content",
-		"/v1/files/victim-g/content", "/v1/vector_stores/victim-s", "/v1/vector_stores/victim-t", "/v1/tasks/upload-victim-g"} {
+		"/v1/files/victim-g/content", "/v1/vector_stores/victim-s", "/v1/vector_stores/victim-t", "/v1/tasks/upload-victim-g",
+		"/v1/rag/sessions?account=victim-account", "/v1/rag/sessions/other-session/export?format=json&account=victim-account"} {
 		w := c.request("acme", "GET", path, "")
 		if w.Code != http.StatusOK {
 			c.Errorf("%s: status %d: %s", path, w.Code, w.Body)

@@ -330,7 +330,7 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description Server-sent events. Each has an id that resumes the stream, and data of one of these forms. */
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -874,7 +874,7 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description Server-sent events. Each has an id that resumes the stream, and data of one of these forms. */
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -1191,8 +1191,12 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
+                    /** @description For the protocol turns: whether citations also follow the text that they refer to. */
+                    citations?: "trailer" | "inline";
                     /** @description For the protocol knowledge: whether each event has the whole response, or text is sent as deltas. */
                     mode?: "snapshot" | "delta";
+                    /** @description For the protocol turns: number of bytes of the stream that were received, without compression. The stream continues after them. With POST, only together with Sluice-Run-Id. */
+                    offset?: number;
                     /** @description Protocol of the stream. The default is the first one of the server. */
                     protocol?: string;
                     /** @description For the protocol knowledge: maximum rate of snapshots that only add text. */
@@ -1210,13 +1214,14 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description Server-sent events. Each has an id that resumes the stream, and data of one of these forms. */
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
                 200: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content: {
                         "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"];
+                        "text/plain": components["schemas"]["TurnsEvent"];
                     };
                 };
                 /** @description No Content */
@@ -1862,6 +1867,1063 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/rag/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sessions, the last used one first
+         * @description Needs the scope ask for sessions of the key's account, or read for those of any account.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Account of the sessions, or * for those of all accounts. The default is that of the key. */
+                    account?: string;
+                    /** @description Cursor. The list continues after it. */
+                    after?: string;
+                    archived?: "false" | "true" | "all";
+                    limit?: number;
+                    /** @description Words that the title or one message has. The last one may be the beginning of a word. */
+                    q?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SessionsList"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Create a session
+         * @description Needs the scope ask. Sessions of other accounts are unknown.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["SessionsCreateRequest"];
+                };
+            };
+            responses: {
+                /** @description Created */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SessionsSession"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rag/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a session
+         * @description Needs the scope ask for sessions of the key's account, or read for those of any account.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Account of the session. The default is that of the key. */
+                    account?: string;
+                };
+                header?: never;
+                path: {
+                    /** @description Id of the session. */
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SessionsSession"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /**
+         * Delete a session, and its runs
+         * @description Needs the scope ask for sessions of the key's account, or write for those of any account.
+         */
+        delete: {
+            parameters: {
+                query?: {
+                    /** @description Account of the session. The default is that of the key. */
+                    account?: string;
+                    /** @description What happens to the runs of the session. */
+                    runs?: "delete" | "keep";
+                };
+                header?: never;
+                path: {
+                    /** @description Id of the session. */
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description No Content */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        /**
+         * Rename or archive a session, or select its active branch
+         * @description Needs the scope ask. Sessions of other accounts are unknown.
+         */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description Id of the session. */
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["SessionsChangeRequest"];
+                };
+            };
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SessionsSession"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/v1/rag/sessions/{id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export a session as Markdown or JSON
+         * @description Needs the scope ask for sessions of the key's account, or read for those of any account.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Account of the session. The default is that of the key. */
+                    account?: string;
+                    /** @description Markdown has the active branch, JSON all branches. */
+                    format?: "markdown" | "json";
+                };
+                header?: never;
+                path: {
+                    /** @description Id of the session. */
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SessionsExport"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rag/sessions/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the newest messages of a branch in their order, and older ones page by page
+         * @description Needs the scope ask for sessions of the key's account, or read for those of any account.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Account of the session. The default is that of the key. */
+                    account?: string;
+                    /** @description Id of a message: the page has the messages before it. */
+                    before?: string;
+                    /** @description Id of the last message of a branch. The default is that of the active branch. */
+                    last?: string;
+                    limit?: number;
+                };
+                header?: never;
+                path: {
+                    /** @description Id of the session. */
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SessionsMessages"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Answer a question with one object
+         * @description Needs the scope ask.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description Id of the session. */
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["TurnsRequest"];
+                };
+            };
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsAnswer"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Payment Required */
+                402: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Internal Server Error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsAnswer"];
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rag/sessions/{id}/messages/{message}/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Rate an answer
+         * @description Needs the scope ask. Sessions of other accounts are unknown.
+         */
+        put: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description Id of the session. */
+                    id: string;
+                    /** @description Id of an answer. */
+                    message: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["SessionsRateRequest"];
+                };
+            };
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SessionsFeedback"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        /**
+         * Remove the rating of an answer
+         * @description Needs the scope ask. Sessions of other accounts are unknown.
+         */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description Id of the session. */
+                    id: string;
+                    /** @description Id of an answer. */
+                    message: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description No Content */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rag/sessions/{id}/messages/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a question and stream every step
+         * @description Needs the scope ask.
+         */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description For the protocol turns: whether citations also follow the text that they refer to. */
+                    citations?: "trailer" | "inline";
+                    /** @description For the protocol turns: number of bytes of the stream that were received, without compression. The stream continues after them. With POST, only together with Sluice-Run-Id. */
+                    offset?: number;
+                };
+                header?: {
+                    /** @description With Sluice-Run-Id: continue after this event. */
+                    "Last-Event-ID"?: string;
+                    /** @description Run to resume. Only the streaming options of the body are used. */
+                    "Sluice-Run-Id"?: string;
+                };
+                path: {
+                    /** @description Id of the session. */
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["TurnsRequest"];
+                };
+            };
+            responses: {
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": components["schemas"]["TurnsEvent"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Payment Required */
+                402: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Internal Server Error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsAnswer"];
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/responses": {
         parameters: {
             query?: never;
@@ -1931,7 +2993,12 @@ export interface paths {
          */
         post: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description For the protocol knowledge: whether each event has the whole response, or text is sent as deltas. */
+                    mode?: "snapshot" | "delta";
+                    /** @description For the protocol knowledge: maximum rate of snapshots that only add text. */
+                    snapshots_per_second?: number;
+                };
                 header?: {
                     /** @description With Sluice-Run-Id: continue after this event. */
                     "Last-Event-ID"?: string;
@@ -1947,7 +3014,7 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description Server-sent events. Each has an id that resumes the stream, and data of one of these forms. */
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -2094,7 +3161,7 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description Server-sent events. Each has an id that resumes the stream, and data of one of these forms. */
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
                 200: {
                     headers: {
                         [name: string]: unknown;
@@ -3506,6 +4573,9 @@ export interface components {
             url: string;
             vector_store_ids: string[];
         };
+        KnowledgeConversation: {
+            id: string;
+        };
         KnowledgeDeleted: {
             deleted: boolean;
             id: string;
@@ -3713,6 +4783,8 @@ export interface components {
             summary_index: number;
         };
         KnowledgeRequest: {
+            /** @description Session of the question: its id, or an object with the id. It is created if it does not exist. The input continues it. */
+            conversation?: unknown;
             /**
              * @description How much work is done to find an answer.
              * @default medium
@@ -3787,6 +4859,8 @@ export interface components {
             cached?: boolean;
             /** @description How well the sources support the answer. Set after the verification. */
             confidence?: number;
+            /** @description Session of the question. */
+            conversation?: components["schemas"]["KnowledgeConversation"];
             /**
              * Format: int64
              * @description Unix seconds.
@@ -4446,6 +5520,222 @@ export interface components {
             status: "running" | "finished" | "failed" | "cancelled";
             /** Format: date-time */
             updated_at: string;
+        };
+        SessionsChangeRequest: {
+            archived?: boolean;
+            /** @description Id of an answer: its branch becomes the active one. */
+            head?: string;
+            /** @description 1 to 300 bytes. */
+            title?: string;
+        };
+        SessionsCreateRequest: {
+            /** @description At most 128 bytes without control characters. The default is made by the server. */
+            session_id?: string;
+            /** @description At most 300 bytes. The default is made after the first answer. */
+            title?: string;
+        };
+        SessionsExport: {
+            messages: components["schemas"]["SessionsMessage"][];
+            session: components["schemas"]["SessionsSession"];
+        };
+        SessionsFeedback: {
+            /** Format: date-time */
+            rated_at: string;
+            /** @enum {string} */
+            rating: "good" | "bad";
+            reason?: string;
+        };
+        SessionsList: {
+            /** @description Value of the parameter after for the next page. */
+            next?: string;
+            sessions: components["schemas"]["SessionsSession"][];
+        };
+        SessionsMessage: {
+            /** @description The documents do not seem to hold an answer. */
+            abstained?: boolean;
+            citations?: components["schemas"]["TurnsCitation"][];
+            /** @description 0 to 1, of a completed answer. */
+            confidence?: number;
+            /** @description Of an answer in progress: the text so far. Citations are not marked in it. */
+            content: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            ended_at?: string;
+            /** @description Why the answer is not complete. */
+            error?: components["schemas"]["SessionsRunError"];
+            feedback?: components["schemas"]["SessionsFeedback"];
+            id: string;
+            /** @description Id of the message before it; missing: it is the first one of its branch. */
+            parent?: string;
+            /** @description Protocol of the request. */
+            protocol?: string;
+            /** @enum {string} */
+            role: "user" | "assistant";
+            /** @description Run of an answer. Its stream can be read in any protocol until the run is deleted. */
+            run_id?: string;
+            /** @description Ids of the messages with the same parent and role, including this one, if there are several. */
+            siblings?: string[];
+            /** @description The question as it was searched for, if it was rewritten. */
+            standalone_question?: string;
+            /** @enum {string} */
+            status: "queued" | "running" | "completed" | "failed" | "cancelled" | "deleted";
+        };
+        SessionsMessages: {
+            messages: components["schemas"]["SessionsMessage"][];
+            /** @description Value of the parameter before for the page of older messages. */
+            next?: string;
+        };
+        SessionsRateRequest: {
+            /** @enum {string} */
+            rating: "good" | "bad";
+            /** @description At most 4,096 bytes. */
+            reason?: string;
+        };
+        SessionsRunError: {
+            code: string;
+            message: string;
+        };
+        SessionsSession: {
+            /** @description Owner. */
+            account?: string;
+            archived: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** @description Id of the last message of the active branch. */
+            head?: string;
+            session_id: string;
+            title: string;
+            /** @description Who made the title: user, rules or the name of a model. */
+            title_by?: string;
+            /** @description Answers in all branches. */
+            turns: number;
+            /**
+             * Format: date-time
+             * @description When its last turn began, or when it was created.
+             */
+            used_at: string;
+        };
+        TurnsAnswer: {
+            abstained?: boolean;
+            cached: boolean;
+            citations: components["schemas"]["TurnsCitation"][];
+            /** Format: double */
+            confidence: number;
+            content: string;
+            /** @enum {string} */
+            error?: "chat_failed";
+            incomplete?: boolean;
+            message?: string;
+            message_id: string;
+            run_id: string;
+            session_id: string;
+            standalone_question?: string;
+            tools_used: string[];
+            usage: components["schemas"]["TurnsUsage"];
+        };
+        TurnsCitation: {
+            chunk_id: string;
+            document_id: string;
+            end: number;
+            index: number;
+            page_numbers: number[];
+            snippet: string;
+            start: number;
+            title: string;
+        };
+        TurnsEvent: components["schemas"]["TurnsSearch"] | components["schemas"]["TurnsReview"] | components["schemas"]["TurnsTrailer"];
+        TurnsFailure: {
+            code: string;
+            message: string;
+        };
+        TurnsFault: {
+            error: string;
+            field?: string;
+            message: string;
+        };
+        TurnsRequest: {
+            /**
+             * @description inline: a citation such as [2] also follows the text that it refers to.
+             * @default trailer
+             * @enum {string}
+             */
+            citations?: "trailer" | "inline";
+            /** @description Collection to search. The default collection if it is left out. */
+            collection?: string;
+            /** @description The question, in any language. Required unless regenerate is set. */
+            content?: string;
+            /** @description Id of the question that this question replaces, on a new branch beside it. */
+            edit?: string;
+            /**
+             * @description What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors.
+             * @default hybrid
+             * @enum {string}
+             */
+            method?: "similarity" | "self_query" | "hybrid";
+            /**
+             * @description Method of answering.
+             * @default agentic
+             * @enum {string}
+             */
+            mode?: "agentic" | "direct";
+            /** @description Do not use the cache, and do not share the run. */
+            no_cache?: boolean;
+            /** @description Id of the answer that the question follows. The last message of the session if it is left out. */
+            parent?: string;
+            /** @description Id of a question or an answer: the question is asked once more, as it was. */
+            regenerate?: string;
+            /** @description Number of passages for the generator. 0 or left out: 5. */
+            top_k?: number;
+            /** @description Wait for the messages of the session that are being answered instead of failing. */
+            wait?: boolean;
+        };
+        TurnsReview: {
+            /** @enum {string} */
+            action: "proceed" | "re-retrieve" | "expand";
+            ambiguous: number;
+            correct: number;
+            incorrect: number;
+            iteration: number;
+            /** @enum {string} */
+            status: "completed";
+            /** @enum {string} */
+            type: "review";
+        };
+        TurnsSearch: {
+            duration_ms?: number;
+            error?: string;
+            iteration: number;
+            query: string;
+            results?: number;
+            /** @enum {string} */
+            status: "started" | "completed" | "failed";
+            tool: string;
+            top_score?: number;
+            /** @enum {string} */
+            type: "search";
+        };
+        TurnsTrailer: {
+            abstained?: boolean;
+            cached: boolean;
+            citations: components["schemas"]["TurnsCitation"][];
+            /** Format: double */
+            confidence: number;
+            error?: components["schemas"]["TurnsFailure"];
+            incomplete?: boolean;
+            message_id: string;
+            run_id: string;
+            session_id: string;
+            standalone_question?: string;
+            tools_used: string[];
+            usage: components["schemas"]["TurnsUsage"];
+        };
+        TurnsUsage: {
+            calls: number;
+            estimated?: boolean;
+            input_tokens: number;
+            models: string[];
+            output_tokens: number;
         };
         WireDublinCore: {
             dc_creator?: string;
