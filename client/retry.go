@@ -40,25 +40,27 @@ func refused(res *http.Response) error {
 		Code    json.RawMessage `json:"code"`
 		Message string          `json:"message"`
 		Field   string          `json:"field"`
-		Inner   struct {
-			Code    json.RawMessage `json:"code"`
-			Message string          `json:"message"`
-			Param   string          `json:"param"`
-		} `json:"error"`
-		Detail struct {
+		Error   json.RawMessage `json:"error"`
+		Detail  struct {
 			Code  string `json:"code"`
 			Field string `json:"field"`
 		} `json:"detail"`
 	}
+	var inner struct {
+		Code    json.RawMessage `json:"code"`
+		Message string          `json:"message"`
+		Param   string          `json:"param"`
+	}
 	_ = json.Unmarshal(raw, &p) // fields that cannot be decoded stay empty
+	_ = json.Unmarshal(p.Error, &inner)
 	f := &fault.Error{Code: codeOf(res.StatusCode), Message: p.Message, Field: p.Field}
 	if f.Message == "" {
-		f.Message, f.Field = p.Inner.Message, p.Inner.Param
+		f.Message, f.Field = inner.Message, inner.Param
 	}
 	if f.Field == "" {
 		f.Field = p.Detail.Field
 	}
-	for _, code := range []string{text(p.Code), text(p.Inner.Code), p.Detail.Code} {
+	for _, code := range []string{text(p.Code), text(inner.Code), text(p.Error), p.Detail.Code} {
 		if known(fault.Code(strings.ToUpper(code))) {
 			f.Code = fault.Code(strings.ToUpper(code))
 		}
@@ -135,7 +137,7 @@ func repeatable(method string, err error) bool {
 	if unsent(err) {
 		return true
 	}
-	return (method == http.MethodGet || method == http.MethodDelete) && temporary(err)
+	return (method == http.MethodGet || method == http.MethodDelete || method == http.MethodPut) && temporary(err)
 }
 
 // temporary reports whether an error may be temporary: it is an error of the connection, or one that a server may recover
@@ -153,6 +155,22 @@ func (c *Client) newBackoff() *backoff.ExponentialBackOff {
 	b.InitialInterval, b.Multiplier, b.RandomizationFactor, b.MaxInterval = c.o.Backoff, 2, 0.5, maxWait
 	b.Reset()
 	return b
+}
+
+// reconnecting returns a function that waits before a stream is resumed, after a number of consecutive failures. An error ends the stream.
+func (c *Client) reconnecting(ctx context.Context) func(failures int, err error) error {
+	waits := c.newBackoff()
+	return func(failures int, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case failures > c.o.Retries || !temporary(err):
+			return err
+		case failures == 1:
+			waits.Reset()
+		}
+		return c.pause(ctx, waits, err)
+	}
 }
 
 // pause waits before the next attempt: the next backoff, or the Retry-After of the server if that is longer.

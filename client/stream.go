@@ -59,18 +59,7 @@ func (c *Client) stream(ctx context.Context, protocol, view, question string, as
 		}
 		return c.once(ctx, r)
 	}
-	waits := c.newBackoff()
-	s.retry = func(failures int, err error) error {
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case failures > c.o.Retries || !temporary(err):
-			return err
-		case failures == 1:
-			waits.Reset()
-		}
-		return c.pause(ctx, waits, err)
-	}
+	s.retry = c.reconnecting(ctx)
 	s.whole = func(run string) (string, error) {
 		r, err := c.Response(ctx, run)
 		if err != nil {

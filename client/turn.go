@@ -1,0 +1,339 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire/turns"
+)
+
+// TurnPart is a part of the stream of a turn. Exactly one field is set.
+type TurnPart struct {
+	Search  *turns.Search
+	Review  *turns.Review
+	Text    string         // a piece of the answer
+	Trailer *turns.Trailer // the last part
+}
+
+// Turn is the stream of a turn of a session, in the turns protocol. A stream that breaks is resumed after its last byte. Nothing is read in
+// the background. Parts must not be called concurrently; all other methods may.
+type Turn struct {
+	connect func(run string, offset int64) (*http.Response, error) // asks the question if there is no run; otherwise resumes at an offset
+	retry   func(failures int, err error) error                    // waits before the next connection; an error ends the stream
+	cancel  func(ctx context.Context, run string) error
+
+	reading sync.Mutex
+	parser  turnParser
+
+	mu  sync.Mutex
+	run string
+}
+
+// SendMessage asks a question in a session. The request is sent when the turn is read. If the server is overloaded or unavailable, it is
+// sent again. It is not sent again after other failures, because the server might answer the question twice.
+func (c *Client) SendMessage(ctx context.Context, session string, q turns.Request) *Turn {
+	return c.turn(ctx, "", q.Citations, func() (*http.Response, error) {
+		r, err := encoded(sessionPath(session)+"/messages/stream", q)
+		if err != nil {
+			return nil, err
+		}
+		r.retryable, r.stream = unsent, true
+		return c.do(ctx, r)
+	})
+}
+
+// StreamTurn streams the run of an answer from its start, whether it is live or has ended.
+func (c *Client) StreamTurn(ctx context.Context, run string) *Turn { return c.turn(ctx, run, "", nil) }
+
+// turn returns the stream of a run, or of a question that ask sends. The bytes of a stream also depend on the value of citations.
+func (c *Client) turn(ctx context.Context, run, citations string, ask func() (*http.Response, error)) *Turn {
+	return &Turn{run: run, retry: c.reconnecting(ctx), cancel: c.Cancel, connect: func(run string, offset int64) (*http.Response, error) {
+		if run == "" {
+			return ask()
+		}
+		r := get(with("/runs/"+url.PathEscape(run)+"/stream", "protocol", turns.Name, "offset", strconv.FormatInt(offset, 10), "citations", citations))
+		r.stream = true
+		return c.once(ctx, r)
+	}}
+}
+
+// Run returns the id of the run. It is empty until the server has sent it.
+func (t *Turn) Run() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.run
+}
+
+// Cancel cancels the run. The stream then ends with the parts that the server sends for it. To stop reading without cancelling the run, end
+// the context or leave the loop over Parts.
+func (t *Turn) Cancel(ctx context.Context) error {
+	run := t.Run()
+	if run == "" {
+		return errors.New("cancel run: the server has not sent its id yet")
+	}
+	return t.cancel(ctx, run)
+}
+
+// Wait reads the rest of the stream. It returns the text that it read, of which it keeps 16 MiB, and the trailer. If the run failed or was
+// cancelled, the error is a [fault.Error].
+func (t *Turn) Wait() (text string, trailer turns.Trailer, err error) {
+	var b strings.Builder
+	for part, err := range t.Parts() {
+		if err != nil {
+			return b.String(), trailer, err
+		}
+		b.WriteString(fitting(part.Text, maxText-b.Len()))
+		if part.Trailer != nil {
+			trailer = *part.Trailer
+		}
+	}
+	if f := trailer.Error; f != nil {
+		err = fmt.Errorf("run %s: %w", t.run, &fault.Error{Code: fault.Code(strings.ToUpper(f.Code)), Message: f.Message})
+	}
+	return b.String(), trailer, err
+}
+
+// Parts returns an iterator over the parts, each once and in order. A broken connection is replaced by a new one that continues after the
+// last part. After leaving the loop, a new call of Parts continues where the last one stopped. If the stream fails or the context ends, the
+// error is the last value; the run then goes on for the server's grace period.
+func (t *Turn) Parts() iter.Seq2[TurnPart, error] {
+	return func(yield func(TurnPart, error) bool) {
+		if !t.reading.TryLock() {
+			yield(TurnPart{}, errors.New("read turn: it is being read already"))
+			return
+		}
+		defer t.reading.Unlock()
+		for failures := 0; t.parser.phase != turnOver; {
+			asked, before := t.run != "", t.parser.offset
+			res, err := t.connect(t.run, t.parser.offset)
+			if err == nil {
+				err = t.answered(res)
+			}
+			if err == nil {
+				var stop bool
+				if stop, err = t.read(res, yield); stop {
+					return
+				}
+			}
+			if wrong, ok := errors.AsType[*answerError](err); ok {
+				yield(TurnPart{}, wrong)
+				return
+			}
+			if !asked && t.run == "" {
+				yield(TurnPart{}, fmt.Errorf("send message: %w", err))
+				return
+			}
+			if t.parser.offset != before {
+				failures = 0
+			}
+			failures++
+			if err = t.retry(failures, err); err != nil {
+				yield(TurnPart{}, fmt.Errorf("stream run %s after byte %d: %w", t.run, t.parser.offset, err))
+				return
+			}
+		}
+	}
+}
+
+// answered checks the header of a reply and sets the run. It closes the body if the reply is not the expected stream.
+func (t *Turn) answered(res *http.Response) error {
+	id, wrong := res.Header.Get("Sluice-Run-Id"), ""
+	kind := res.Header.Get("Content-Type")
+	media, _, _ := mime.ParseMediaType(kind)
+	switch {
+	case res.StatusCode == http.StatusNoContent && t.run != "":
+		wrong = fmt.Sprintf("stream run %s: the server reports the end of the run without its trailer", t.run)
+	case res.StatusCode != http.StatusOK || media != "text/plain":
+		wrong = fmt.Sprintf("send message: the server replied with %d and %q instead of the stream of a turn", res.StatusCode, clip(kind, 60))
+	case !event.RunID(id).Valid():
+		wrong = "send message: the server sent no valid id of the run"
+	case t.run != "" && id != t.run:
+		wrong = fmt.Sprintf("stream run %s: the server replied with another run, %s", t.run, id)
+	}
+	if wrong != "" {
+		_ = res.Body.Close()
+		return &answerError{wrong}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.run = id
+	return nil
+}
+
+// read yields the parts of a connection. It returns stop=true after the last part and if the caller has left the loop.
+func (t *Turn) read(res *http.Response, yield func(TurnPart, error) bool) (stop bool, err error) {
+	defer res.Body.Close()
+	t.parser.held = nil // of an earlier connection
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := res.Body.Read(buf)
+		for part, perr := range t.parser.add(buf[:n]) {
+			if perr == nil && part.Trailer != nil && string(part.Trailer.RunID) != t.run {
+				perr = errors.New("the trailer is that of another run")
+			}
+			if perr != nil {
+				return false, &answerError{fmt.Sprintf("stream run %s: %v", t.run, perr)}
+			}
+			if !yield(part, nil) {
+				return true, nil
+			}
+		}
+		switch {
+		case t.parser.phase == turnOver:
+			return true, nil
+		case errors.Is(err, io.EOF):
+			return false, io.ErrUnexpectedEOF
+		case err != nil:
+			return false, err
+		}
+	}
+}
+
+// The phases of the stream of a turn.
+const (
+	turnSteps   = iota // lines with JSON objects
+	turnText           // the text of the answer
+	turnTrailer        // a JSON object
+	turnOver
+)
+
+// Limits of what a parser holds, in bytes.
+const (
+	maxTurnLine    = 1 << 20
+	maxTurnTrailer = 8 << 20
+)
+
+// turnParser splits the bytes of a stream into parts.
+type turnParser struct {
+	phase  int
+	offset int64  // of the first byte that belongs to no part yet
+	held   []byte // bytes from the offset on
+}
+
+// add returns the parts that end in the next bytes of the stream. Their bytes are taken before they are yielded.
+func (p *turnParser) add(b []byte) iter.Seq2[TurnPart, error] {
+	p.held = append(p.held, b...)
+	return func(yield func(TurnPart, error) bool) {
+		for {
+			part, ok, err := p.next()
+			if err != nil {
+				yield(TurnPart{}, err)
+				return
+			}
+			if !ok || part != (TurnPart{}) && !yield(part, nil) {
+				return
+			}
+		}
+	}
+}
+
+// take removes n bytes and returns them.
+func (p *turnParser) take(n int) []byte {
+	b := p.held[:n]
+	p.held = p.held[n:]
+	p.offset += int64(n)
+	return b
+}
+
+// next takes the next part, a mark between phases or a line of unknown type; the part is empty for the latter two. It returns ok=false if
+// more bytes are needed.
+func (p *turnParser) next() (part TurnPart, ok bool, err error) {
+	if len(p.held) == 0 {
+		return part, false, nil
+	}
+	switch p.phase {
+	case turnSteps:
+		if p.held[0] == turns.AnswerMark {
+			p.take(1)
+			p.phase = turnText
+			return part, true, nil
+		}
+		n := bytes.IndexByte(p.held, '\n') + 1
+		if n == 0 {
+			if len(p.held) > maxTurnLine {
+				err = fmt.Errorf("a line of over %d bytes", maxTurnLine)
+			}
+			return part, false, err
+		}
+		part, err = lineOf(p.take(n))
+		return part, err == nil, err
+	case turnText:
+		n := bytes.IndexByte(p.held, turns.TrailerMark)
+		if n == 0 {
+			p.take(1)
+			p.phase = turnTrailer
+			return part, true, nil
+		}
+		if n < 0 {
+			n = whole(p.held)
+		}
+		part.Text = strings.ToValidUTF8(string(p.take(n)), "\uFFFD")
+		return part, n > 0, nil
+	case turnTrailer:
+		if len(p.held) > maxTurnTrailer {
+			return part, false, fmt.Errorf("a trailer of over %d bytes", maxTurnTrailer)
+		}
+		// Only the last byte of the object can complete it.
+		if !bytes.HasSuffix(bytes.TrimRight(p.held, " \r\n"), []byte("}")) || !json.Valid(p.held) {
+			return part, false, nil
+		}
+		part.Trailer = new(turns.Trailer)
+		if err := json.Unmarshal(p.take(len(p.held)), part.Trailer); err != nil {
+			return part, false, fmt.Errorf("the trailer: %w", err)
+		}
+		p.phase = turnOver
+		return part, true, nil
+	}
+	return part, false, nil
+}
+
+// whole returns the length of b without an incomplete character at its end.
+func whole(b []byte) int {
+	for n := len(b) - 1; n >= 0 && n >= len(b)-utf8.UTFMax; n-- {
+		if utf8.RuneStart(b[n]) {
+			if !utf8.FullRune(b[n:]) {
+				return n
+			}
+			break
+		}
+	}
+	return len(b)
+}
+
+// lineOf decodes a line. A line of an unknown type is an empty part.
+func lineOf(line []byte) (part TurnPart, err error) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return part, nil
+	}
+	var of struct {
+		Type string `json:"type"`
+	}
+	if err = json.Unmarshal(line, &of); err == nil {
+		switch of.Type {
+		case "search":
+			part.Search = new(turns.Search)
+			err = json.Unmarshal(line, part.Search)
+		case "review":
+			part.Review = new(turns.Review)
+			err = json.Unmarshal(line, part.Review)
+		}
+	}
+	if err != nil {
+		return TurnPart{}, fmt.Errorf("a line is not a JSON object of the protocol: %w", err)
+	}
+	return part, nil
+}
