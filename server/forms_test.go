@@ -67,6 +67,7 @@ func TestVariants(t *testing.T) {
 		junk := s.do("POST", "/throttled", "{", "Sluice-Run-Id", run)
 		viewed := s.do("GET", "/runs/"+run+"/stream?protocol=throttled&every=500ms", "")
 		asked := s.do("POST", "/throttled", `{"query":"why?","every":"500ms"}`)
+		parameter := s.do("POST", "/throttled?every=500ms", `{"query":"why?","every":"20ms"}`)
 		var wg sync.WaitGroup
 		wg.Go(func() { within("as the protocol does", count(usual), 20, 35) })
 		wg.Go(func() { within("resumed with a body", count(resumed), 5, 15) })
@@ -74,12 +75,15 @@ func TestVariants(t *testing.T) {
 		wg.Go(func() { within("resumed with no question", count(junk), 20, 35) })
 		wg.Go(func() { within("viewed", count(viewed), 5, 15) })
 		wg.Go(func() { within("asked", count(asked), 5, 15) })
+		wg.Go(func() { within("asked with a parameter", count(parameter), 5, 15) })
 		wg.Wait()
-		res := s.do("GET", "/runs/"+run+"/stream?protocol=throttled&every=often", "")
-		if body := slurp(t, res.Body); res.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"INVALID_REQUEST"`) {
-			t.Errorf("%s: %s", res.Status, body)
+		for _, res := range []*http.Response{s.do("GET", "/runs/"+run+"/stream?protocol=throttled&every=often", ""),
+			s.do("POST", "/throttled?every=often", `{"query":"why?"}`), s.do("POST", "/throttled?every=often", "", "Sluice-Run-Id", run)} {
+			if body := slurp(t, res.Body); res.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"INVALID_REQUEST"`) {
+				t.Errorf("%s: %s", res.Status, body)
+			}
 		}
-		res = s.do("POST", "/throttled", `{"query":"why?","once":true}`)
+		res := s.do("POST", "/throttled", `{"query":"why?","once":true}`)
 		var once snapshot
 		if err := json.Unmarshal([]byte(slurp(t, res.Body)), &once); err != nil || once.Text != want || res.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%v: %v", once, err)
