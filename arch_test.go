@@ -67,8 +67,9 @@ var allowedImports = map[string]string{
 	"ledger/sqlite":          "corpus disk/sqlitedb event ledger",
 	"store/*":                "corpus event fault store disk/atomicfile disk/sqlitedb",
 	// The recorder writes through the interface of eventlog; the steps in the sub-packages must not import it.
-	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/grade answer/hyde answer/rerank answer/selfquery answer/verify cache corpus event eventlog fault index lang model",
+	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/grade answer/history answer/hyde answer/rerank answer/selfquery answer/verify cache corpus event eventlog fault index lang model",
 	"answer/*":               "prompt corpus event fault index lang model",
+	"answer/history":         "answer/analyze answer/condense prompt event lang model",
 	"answer/agent/*":         "answer/agent prompt corpus event lang model",
 	"answer/grade/calibrate": "answer/grade",
 	"prompt":                 "corpus lang model",

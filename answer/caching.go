@@ -46,13 +46,14 @@ func (d cacheDocuments) Search(ctx context.Context, collection, question string,
 // the cache, the question is too long, or the generator reads the earlier turns.
 func (p *Pipeline) caching(q event.RunStarted) (cacheDocuments, bool) {
 	versions, ok := p.Index.(index.Versions)
-	independent := len(q.History) == 0 || !model.SupportsParameters(p.generator(q))
+	independent := len(q.History) == 0 && q.Summary == "" || !model.SupportsParameters(p.generator(q))
 	return cacheDocuments{versions, p}, ok && p.Cache != nil && !q.NoCache && independent && len(q.Query) <= maxCached
 }
 
-// scope returns what an answer depends on besides the canonical question and the documents. The session is part of it, since the
-// same words may mean something else in another session. Instructions and parameters count only if the generator supports them.
-func (p *Pipeline) scope(q event.RunStarted) cache.Scope {
+// scope returns what an answer depends on besides the canonical question and the documents. A question that followed others and was not made
+// self-contained may mean something else in another session, so the session is part of its scope. Instructions and parameters count only if
+// the generator supports them.
+func (p *Pipeline) scope(q event.RunStarted, rewritten bool) cache.Scope {
 	g := p.generator(q)
 	setup := []string{p.Setup, g.Name()}
 	if q.Method != "" && q.Method != event.HybridSearch {
@@ -69,7 +70,11 @@ func (p *Pipeline) scope(q event.RunStarted) cache.Scope {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%q %v %d", q.Instructions, temperature, q.MaxTokens))
 		setup = append(setup, "parameters", hex.EncodeToString(sum[:]))
 	}
-	return cache.Scope{Collection: q.Collection, Session: q.Session, Mode: q.Mode, TopK: q.TopK, Setup: strings.Join(setup, "\x00")}
+	session := ""
+	if (len(q.History) > 0 || q.Summary != "") && !rewritten {
+		session = q.Session
+	}
+	return cache.Scope{Collection: q.Collection, Session: session, Mode: q.Mode, TopK: q.TopK, Setup: strings.Join(setup, "\x00")}
 }
 
 // ShareKey returns a key that is equal for questions that one run may answer: the same words with the same parameters, after the same
@@ -77,7 +82,7 @@ func (p *Pipeline) scope(q event.RunStarted) cache.Scope {
 // run for its caller.
 func (p *Pipeline) ShareKey(ctx context.Context, q event.RunStarted) string {
 	asked := q
-	q.History = nil // compared in full below
+	q.History, q.Summary = nil, "" // compared in full below
 	docs, ok := p.caching(q)
 	if !ok || q.Session != "" || len(q.Request) > 0 && !q.Ephemeral {
 		return ""
@@ -91,7 +96,7 @@ func (p *Pipeline) ShareKey(ctx context.Context, q event.RunStarted) string {
 		asked.Protocol = "" // the protocol of the first question does not matter to the others
 	}
 	h := sha256.New()
-	err = json.NewEncoder(h).Encode([]any{p.scope(q), asked, version})
+	err = json.NewEncoder(h).Encode([]any{p.scope(q, false), asked, version})
 	if err != nil {
 		return ""
 	}
@@ -120,7 +125,7 @@ func (j *job) lookupCache(ctx context.Context) (bool, error) {
 		return false, ctx.Err()
 	}
 	j.cacheable = true
-	e, similarity, err := j.Cache.Lookup(ctx, docs, j.scope(j.q), j.q.Query)
+	e, similarity, err := j.Cache.Lookup(ctx, docs, j.scope(j.q, j.rewritten), j.q.Query)
 	if e == nil || err != nil {
 		return false, ctx.Err()
 	}
@@ -202,7 +207,7 @@ func (j *job) cacheAnswer(ctx context.Context) {
 		return
 	}
 	if e, ok := entryOf(log); ok {
-		e.Scope = j.scope(j.q)
+		e.Scope = j.scope(j.q, j.rewritten)
 		_ = j.Cache.Put(ctx, docs, e, j.version)
 	}
 }

@@ -136,6 +136,92 @@ func TestCacheOfConversations(t *testing.T) {
 	}
 }
 
+// TestCacheAcrossSessions checks that sessions share the answer to a question that is self-contained, and keep to themselves that of a question
+// which followed others and was not rewritten.
+func TestCacheAcrossSessions(t *testing.T) {
+	t.Parallel()
+	const followUp = "What does its lamp burn?"
+	for name, c := range map[string]struct {
+		query  string
+		one    []event.Turn
+		two    []event.Turn
+		shared bool
+	}{
+		"first questions":           {keeper, nil, nil, true},
+		"a rewritten question":      {followUp, aboutKeeper, talked("How tall is the Farland lighthouse?", "42 metres."), true},
+		"rewritten for one of them": {followUp, aboutKeeper, talked("Hello.", "Hello."), false},
+		"not rewritten":             {keeper, aboutKeeper, aboutKeeper, false},
+		"after a summary":           {keeper, nil, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := caching(t)
+			one := event.RunStarted{Question: event.Question{Query: c.query, Session: "one", History: c.one}}
+			two := event.RunStarted{Question: event.Question{Query: c.query, Session: "two", History: c.two}}
+			if name == "after a summary" {
+				one.Summary, two.Summary = "They spoke of lamps.", "They spoke of lamps."
+			}
+			begin(t, p, one)
+			if !cached(begin(t, p, one)) {
+				t.Error("the same session is not given its answer")
+			}
+			if got := cached(begin(t, p, two)); got != c.shared {
+				t.Errorf("the other session is given the answer: %v", got)
+			}
+			if p.ShareKey(t.Context(), one) != "" || p.ShareKey(t.Context(), two) != "" {
+				t.Error("questions of sessions share runs")
+			}
+		})
+	}
+}
+
+// TestLongHistoryIsSummarized checks that a summary replaces the older turns for all steps, and that a resumed run uses that of its log.
+func TestLongHistoryIsSummarized(t *testing.T) {
+	t.Parallel()
+	history := talked(keeper, "The keeper of the Farland lighthouse is Ada Brook.⟦⟦1⟧⟧")
+	for range 30 {
+		history = append(history, talked("How long does sourdough rise?", "It rises for twelve hours, as bakers of all towns say who have ever made it.")...)
+	}
+	history = append(history, talked("When was the Farland lighthouse built?", "In 1871.")...)
+	var task model.Task
+	p := library()
+	p.HistoryTokens = 400
+	p.Generator = speaker(func(_ context.Context, t model.Task) iter.Seq2[model.Delta, error] {
+		task = t
+		return func(yield func(model.Delta, error) bool) { yield(model.Delta{Text: "Oil."}, nil) }
+	})
+	start := event.RunStarted{Question: event.Question{Query: "What does its lamp burn?", Summary: "Before, they spoke of quays.", History: history}}
+	log := begin(t, p, start)
+	s := event.Fold(log)
+	if s.Summarized == nil || log[1].Body.Kind() != event.KindHistorySummarized {
+		t.Fatal(kinds(log))
+	}
+	if got := s.Summarized; got.Turns < 20 || got.Turns > 60 || !strings.Contains(got.Summary, "Ada Brook") && !strings.Contains(got.Summary, "sourdough") || !strings.HasSuffix(got.Summary, "quays.") {
+		t.Errorf("%+v", got)
+	}
+	if s.Analysis.Standalone != "What does the Farland lighthouse's lamp burn?" || task.Earlier != s.Summarized.Summary || len(task.History) != len(history)-s.Summarized.Turns {
+		t.Errorf("%q, summary %q, %d turns", s.Analysis.Standalone, task.Earlier, len(task.History))
+	}
+	p.Summarizer = failingSummarizer{t}
+	for _, at := range []int{2, 3, 4} {
+		task = model.Task{}
+		if again := resumed(t, p, log[:at]); kinds(again) != kinds(log) || task.Earlier != s.Summarized.Summary {
+			t.Errorf("after %d events: summary %q\n%s", at, task.Earlier, kinds(again))
+		}
+	}
+	if s := event.Fold(begin(t, library(), start)); s.Summarized != nil {
+		t.Error("a history within the default budget was summarized")
+	}
+}
+
+// failingSummarizer must not be called.
+type failingSummarizer struct{ t *testing.T }
+
+func (f failingSummarizer) Summarize(context.Context, string, []event.Turn, int) (summary, by string, err error) {
+	f.t.Error("summarized again")
+	return "", "", nil
+}
+
 func TestParametersArePartOfCacheKey(t *testing.T) {
 	t.Parallel()
 	hot, cold := 0.9, 0.1

@@ -119,7 +119,7 @@ func (j *job) flushModelCalls(ctx context.Context) error {
 	defer m.mu.Unlock()
 	err := m.err
 	if j.rec.State().Analysis == nil {
-		return err // warnings and costs are not valid before the analysis
+		return err // warnings and costs come after the analysis, which is the first event of some protocols
 	}
 	for _, w := range m.pending {
 		err = errors.Join(err, j.rec.Emit(ctx, w))

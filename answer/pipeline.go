@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/analyze"
 	"github.com/sluice-rag/sluice/answer/condense"
 	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/answer/history"
 	"github.com/sluice-rag/sluice/answer/hyde"
 	"github.com/sluice-rag/sluice/answer/rerank"
 	"github.com/sluice-rag/sluice/answer/selfquery"
@@ -33,13 +34,15 @@ const rules = "rules"
 // agentic mode, a planner chooses the searches until the evidence suffices. Do not change its fields once it answers. It may answer
 // many questions at once.
 type Pipeline struct {
-	Index     index.Reader
-	Vectors   Vectors             // nil: searches are lexical
-	Condenser condense.Condenser  // makes a follow-up self-contained; nil: by rules
-	Analyzer  analyze.Analyzer    // nil: by rules
-	Filters   selfquery.Extractor // finds the conditions of questions with the method [event.SelfQuery]; nil: by rules
-	Drafter   hyde.Writer         // nil: by relevance feedback
-	Generator model.Generator
+	Index         index.Reader
+	Vectors       Vectors             // nil: searches are lexical
+	Summarizer    history.Summarizer  // summarizes the older turns of a long history; nil: by rules
+	HistoryTokens int                 // budget of a history; 0: [history.DefaultBudget]
+	Condenser     condense.Condenser  // makes a follow-up self-contained; nil: by rules
+	Analyzer      analyze.Analyzer    // nil: by rules
+	Filters       selfquery.Extractor // finds the conditions of questions with the method [event.SelfQuery]; nil: by rules
+	Drafter       hyde.Writer         // nil: by relevance feedback
+	Generator     model.Generator
 	// Generators returns the generator that prefers the model of a name, or nil if the name is empty or unknown. Without it, the
 	// Generator answers. Calls may be concurrent.
 	Generators func(name string) model.Generator
@@ -81,6 +84,7 @@ type job struct {
 	resumed    resumedRun
 	q          event.RunStarted // its query is the standalone question
 	standalone string           // the standalone question, if it differs from the original one
+	rewritten  bool             // the question was made self-contained
 	analysis   analyze.Analysis
 	calls      event.CallID
 	only       []corpus.DocumentID               // searched documents, sorted; nil: all
@@ -115,6 +119,9 @@ func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
 	with := *p
 	if with.Now == nil {
 		with.Now = time.Now
+	}
+	if with.Summarizer == nil {
+		with.Summarizer = history.Rules{}
 	}
 	if with.Condenser == nil {
 		with.Condenser = condense.Rules{}
@@ -169,7 +176,7 @@ func (j *job) answer(ctx context.Context) error {
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"analyze", j.smallTalk}, {"condense", j.condense}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.checkIndexError}, {"rerank", j.rerank}, {generating, j.generate},
+	}{{"analyze", j.smallTalk}, {"summarize", j.summarizeHistory}, {"condense", j.condense}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.checkIndexError}, {"rerank", j.rerank}, {generating, j.generate},
 		{"verify", j.verify}, {"attribute", j.attribute}} {
 		err := step.do(j.traced(ctx, step.name))
 		if err := errors.Join(err, j.flushModelCalls(ctx)); err != nil {
@@ -216,26 +223,6 @@ func (j *job) smallTalk(ctx context.Context) error {
 		}
 	}
 	j.finished = true
-	return nil
-}
-
-// condense makes the question self-contained. The following steps work on the result.
-func (j *job) condense(ctx context.Context) error {
-	if a := j.resumed.Analysis; a != nil {
-		j.standalone = a.Standalone
-		j.q.Query = cmp.Or(a.Standalone, j.q.Query)
-		return nil
-	}
-	if len(j.q.History) == 0 {
-		return nil
-	}
-	asked, err := j.Condenser.Condense(ctx, j.q.Query, slices.Clone(j.q.History))
-	if err != nil {
-		return err
-	}
-	if asked != j.q.Query {
-		j.q.Query, j.standalone = asked, asked
-	}
 	return nil
 }
 

@@ -14,7 +14,7 @@ func TestResultsFindTheirSearches(t *testing.T) {
 	t.Parallel()
 	var f client.Fold
 	for _, ev := range [][2]string{
-		{"query_analysis", `{"query":"q","complexity":"simple","estimated_mode":"agentic"}`},
+		{"query_analysis", `{"query":"q","complexity":"simple","estimated_mode":"agentic","standalone_query":"Where are the piers?","summarized_turns":6}`},
 		{"retrieval_start", `{"tool":"hybrid_search","query":"piers","iteration":1,"call_id":1}`},
 		{"retrieval_start", `{"tool":"hybrid_search","query":"locks","iteration":1,"call_id":2}`},
 		{"retrieval_result", `{"tool":"hybrid_search","chunks_found":3,"call_id":2}`},
@@ -33,6 +33,8 @@ func TestResultsFindTheirSearches(t *testing.T) {
 	}
 	want := []string{
 		"Reading the question: a simple one",
+		"Summarizing the conversation: 6 messages",
+		"Understood as: Where are the piers?",
 		"Looking for passages about “piers”: none found",
 		"Looking for passages about “locks”: 3 found",
 		"Looking again: Lunden Creek mentions Ada Vale",
@@ -42,5 +44,21 @@ func TestResultsFindTheirSearches(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestUnderstood checks that the steps of a snapshot show the rewritten question.
+func TestUnderstood(t *testing.T) {
+	t.Parallel()
+	var f client.Fold
+	for range 2 { // each snapshot replaces the one before
+		if err := f.Add(client.Event{Protocol: "knowledge", Name: "response.in_progress",
+			Data: json.RawMessage(`{"object":"response","id":"r","status":"in_progress","output":[],"standalone_query":"Where are\nthe piers?","summarized_turns":1}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps := f.Snapshot().Steps
+	if len(steps) != 2 || steps[0].Detail != "Summarizing the conversation: 1 message" || steps[1].Detail != "Understood as: Where are the piers?" {
+		t.Errorf("%+v", steps)
 	}
 }

@@ -95,6 +95,17 @@ func (f *Fold) stage(name, detail string) {
 func (f *Fold) analysed(v forge.QueryAnalysis) {
 	f.s.Question, f.s.Mode = fitting(v.Query, maxField), clip(string(v.EstimatedMode), 60)
 	f.stage("analyze", "Reading the question: "+difficulty(v.Complexity))
+	f.understood(v.StandaloneQuery, v.SummarizedTurns)
+}
+
+// understood adds steps for a history that was summarized and a question that was rewritten.
+func (f *Fold) understood(standalone string, summarized int) {
+	if summarized > 0 {
+		f.stage("summarize", "Summarizing the conversation: "+count(summarized, "message"))
+	}
+	if standalone != "" {
+		f.stage("rewrite", "Understood as: "+clip(standalone, maxLine))
+	}
 }
 
 func (f *Fold) searching(v forge.RetrievalStart) {

@@ -27,6 +27,8 @@ type frame struct {
 	Cached       bool                         `json:"cached"`
 	Abstained    bool                         `json:"abstained"`
 	AnsweredBy   string                       `json:"answered_by"`
+	Standalone   string                       `json:"standalone_query"`
+	Summarized   int                          `json:"summarized_turns"`
 	Output       []knowledge.Item             `json:"output"`
 	Status       string                       `json:"status"`
 	Error        *knowledge.ResponseError     `json:"error"`
@@ -86,6 +88,7 @@ func (f *Fold) snapshot(v frame) {
 	f.s.Model, f.s.Mode, f.s.Cached, f.s.Abstained = clip(cmp.Or(v.AnsweredBy, v.Model), 200), clip(v.Effort, 60), v.Cached, v.Abstained
 	f.s.Status, f.s.Elapsed = statusOf(v.Status), max(v.DurationMS, 0)
 	f.s.Steps = nil
+	f.understood(v.Standalone, v.Summarized)
 	var text, reasoning strings.Builder
 	var notes []knowledge.Annotation
 	truncated := false

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ func logOf(bodies ...event.Body) []event.Event {
 // Short names for the logs below.
 var (
 	start    = event.RunStarted{Run: "r"}
+	summary  = event.HistorySummarized{Turns: 2}
 	analyzed = event.QueryAnalyzed{}
 	miss     = event.CacheChecked{}
 	hit      = event.CacheChecked{Hit: true}
@@ -48,7 +50,9 @@ func TestCheckAccepts(t *testing.T) {
 			stop, verified, sources, event.Warned{}, finish),
 		"without searching":         logOf(start, analyzed, event.Warned{}, miss, generate, stop, verified, sources, finish),
 		"from the cache":            logOf(start, analyzed, hit, word, cite, sources, finish),
+		"after a summary":           logOf(start, summary, event.ModelUsed{}, event.Warned{}, analyzed, hit, word, sources, finish),
 		"failed at once":            logOf(start, failed),
+		"failed after a summary":    logOf(start, summary, failed),
 		"failed with a call":        logOf(start, analyzed, miss, search, failed),
 		"failed in generation":      logOf(start, analyzed, miss, generate, word, failed),
 		"failed with sources":       logOf(start, analyzed, miss, generate, word, stop, sources, event.Warned{}, failed),
@@ -75,54 +79,58 @@ func TestCheckRefuses(t *testing.T) {
 		es   []event.Event
 		says string
 	}{
-		"a gap":                  {with(logOf(start, analyzed), func(e *event.Event) { e.Seq = 3 }), "sequence number 2"},
-		"a repetition":           {with(logOf(start, analyzed), func(e *event.Event) { e.Seq = 1 }), "sequence number 2"},
-		"a step back in time":    {with(logOf(start, analyzed), func(e *event.Event) { e.At = at.Add(-1) }), "time"},
-		"no body":                {with(logOf(start, analyzed), func(e *event.Event) { e.Body = nil }), "no body"},
-		"a pointer":              {logOf(start, analyzed, miss, generate, &word), "place"},
-		"no start":               {logOf(analyzed), "first event"},
-		"a second start":         {logOf(start, start), "first event"},
-		"more after the end":     {logOf(start, failed, event.Warned{}), "ended"},
-		"a second end":           {logOf(start, failed, failed), "ended"},
-		"analysed twice":         {logOf(start, analyzed, analyzed), "place"},
-		"analysed late":          {logOf(start, analyzed, miss, analyzed), "place"},
-		"cache before analysis":  {logOf(start, miss), "place"},
-		"cache twice":            {logOf(start, analyzed, miss, miss), "place"},
-		"work before the cache":  {logOf(start, analyzed, search), "place"},
-		"a warning too early":    {logOf(start, event.Warned{}), "place"},
-		"graded with nothing":    {logOf(start, analyzed, miss, event.Graded{}), "place"},
-		"graded twice":           {logOf(start, analyzed, miss, search, found, event.Graded{}, event.Graded{}), "place"},
-		"reranked with a call":   {logOf(start, analyzed, miss, search, event.Reranked{}), "place"},
-		"reranked twice":         {logOf(start, analyzed, miss, event.Reranked{}, event.Reranked{}), "place"},
-		"work behind reranking":  {logOf(start, analyzed, miss, event.Reranked{}, search), "place"},
-		"finished unverified":    {logOf(start, analyzed, miss, generate, stop, sources, finish), "place"},
-		"generation with a call": {logOf(start, analyzed, miss, search, generate), "place"},
-		"generated again":        {logOf(start, analyzed, miss, generate, stop, generate), "place"},
-		"a tool before it":       {logOf(start, analyzed, call), "place"},
-		"work after a hit":       {logOf(start, analyzed, hit, search), "place"},
-		"a call used again":      {logOf(start, analyzed, miss, search, found, search), "place"},
-		"call 0":                 {logOf(start, analyzed, miss, zeroCall), "place"},
-		"a result of no call":    {logOf(start, analyzed, miss, result), "place"},
-		"a result of another":    {logOf(start, analyzed, miss, search, otherCall), "place"},
-		"of another tool":        {logOf(start, analyzed, miss, search, otherTool), "place"},
-		"a result twice":         {logOf(start, analyzed, miss, search, found, found), "place"},
-		"generated after a hit":  {logOf(start, analyzed, hit, generate), "place"},
-		"generated before":       {logOf(start, analyzed, generate), "place"},
-		"generation in another":  {logOf(start, analyzed, miss, generate, generate), "place"},
-		"a token too early":      {logOf(start, analyzed, miss, word), "place"},
-		"a token too late":       {logOf(start, analyzed, miss, generate, stop, word), "place"},
-		"a citation too early":   {logOf(start, analyzed, miss, cite), "place"},
-		"an end of nothing":      {logOf(start, analyzed, miss, stop), "place"},
-		"verified too early":     {logOf(start, analyzed, miss, generate, verified), "place"},
-		"verified with nothing":  {logOf(start, analyzed, miss, verified), "place"},
-		"verified twice":         {logOf(start, analyzed, miss, generate, stop, verified, verified), "place"},
-		"sources too early":      {logOf(start, analyzed, sources), "place"},
-		"sources in the answer":  {logOf(start, analyzed, miss, generate, sources), "place"},
-		"sources twice":          {logOf(start, analyzed, miss, sources, sources), "place"},
-		"finished unanalysed":    {logOf(start, finish), "place"},
-		"finished sourceless":    {logOf(start, analyzed, miss, finish), "place"},
-		"finished with a call":   {logOf(start, analyzed, miss, search, sources, finish), "place"},
-		"finished in generation": {logOf(start, analyzed, miss, generate, finish), "place"},
+		"a second summary":        {logOf(start, summary, summary), "out of place"},
+		"a late summary":          {logOf(start, analyzed, summary), "out of place"},
+		"a cache before analysis": {logOf(start, summary, miss), "out of place"},
+		"an early warning":        {logOf(start, event.Warned{}), "out of place"},
+		"a gap":                   {with(logOf(start, analyzed), func(e *event.Event) { e.Seq = 3 }), "sequence number 2"},
+		"a repetition":            {with(logOf(start, analyzed), func(e *event.Event) { e.Seq = 1 }), "sequence number 2"},
+		"a step back in time":     {with(logOf(start, analyzed), func(e *event.Event) { e.At = at.Add(-1) }), "time"},
+		"no body":                 {with(logOf(start, analyzed), func(e *event.Event) { e.Body = nil }), "no body"},
+		"a pointer":               {logOf(start, analyzed, miss, generate, &word), "place"},
+		"no start":                {logOf(analyzed), "first event"},
+		"a second start":          {logOf(start, start), "first event"},
+		"more after the end":      {logOf(start, failed, event.Warned{}), "ended"},
+		"a second end":            {logOf(start, failed, failed), "ended"},
+		"analysed twice":          {logOf(start, analyzed, analyzed), "place"},
+		"analysed late":           {logOf(start, analyzed, miss, analyzed), "place"},
+		"cache before analysis":   {logOf(start, miss), "place"},
+		"cache twice":             {logOf(start, analyzed, miss, miss), "place"},
+		"work before the cache":   {logOf(start, analyzed, search), "place"},
+		"a warning too early":     {logOf(start, event.Warned{}), "place"},
+		"graded with nothing":     {logOf(start, analyzed, miss, event.Graded{}), "place"},
+		"graded twice":            {logOf(start, analyzed, miss, search, found, event.Graded{}, event.Graded{}), "place"},
+		"reranked with a call":    {logOf(start, analyzed, miss, search, event.Reranked{}), "place"},
+		"reranked twice":          {logOf(start, analyzed, miss, event.Reranked{}, event.Reranked{}), "place"},
+		"work behind reranking":   {logOf(start, analyzed, miss, event.Reranked{}, search), "place"},
+		"finished unverified":     {logOf(start, analyzed, miss, generate, stop, sources, finish), "place"},
+		"generation with a call":  {logOf(start, analyzed, miss, search, generate), "place"},
+		"generated again":         {logOf(start, analyzed, miss, generate, stop, generate), "place"},
+		"a tool before it":        {logOf(start, analyzed, call), "place"},
+		"work after a hit":        {logOf(start, analyzed, hit, search), "place"},
+		"a call used again":       {logOf(start, analyzed, miss, search, found, search), "place"},
+		"call 0":                  {logOf(start, analyzed, miss, zeroCall), "place"},
+		"a result of no call":     {logOf(start, analyzed, miss, result), "place"},
+		"a result of another":     {logOf(start, analyzed, miss, search, otherCall), "place"},
+		"of another tool":         {logOf(start, analyzed, miss, search, otherTool), "place"},
+		"a result twice":          {logOf(start, analyzed, miss, search, found, found), "place"},
+		"generated after a hit":   {logOf(start, analyzed, hit, generate), "place"},
+		"generated before":        {logOf(start, analyzed, generate), "place"},
+		"generation in another":   {logOf(start, analyzed, miss, generate, generate), "place"},
+		"a token too early":       {logOf(start, analyzed, miss, word), "place"},
+		"a token too late":        {logOf(start, analyzed, miss, generate, stop, word), "place"},
+		"a citation too early":    {logOf(start, analyzed, miss, cite), "place"},
+		"an end of nothing":       {logOf(start, analyzed, miss, stop), "place"},
+		"verified too early":      {logOf(start, analyzed, miss, generate, verified), "place"},
+		"verified with nothing":   {logOf(start, analyzed, miss, verified), "place"},
+		"verified twice":          {logOf(start, analyzed, miss, generate, stop, verified, verified), "place"},
+		"sources too early":       {logOf(start, analyzed, sources), "place"},
+		"sources in the answer":   {logOf(start, analyzed, miss, generate, sources), "place"},
+		"sources twice":           {logOf(start, analyzed, miss, sources, sources), "place"},
+		"finished unanalysed":     {logOf(start, finish), "place"},
+		"finished sourceless":     {logOf(start, analyzed, miss, finish), "place"},
+		"finished with a call":    {logOf(start, analyzed, miss, search, sources, finish), "place"},
+		"finished in generation":  {logOf(start, analyzed, miss, generate, finish), "place"},
 	} {
 		var check event.Check
 		n := len(c.es) - 1
@@ -142,7 +150,10 @@ func TestCheckRefuses(t *testing.T) {
 }
 
 func TestStateFold(t *testing.T) {
-	es := logOf(bodies()...)
+	if s := event.Fold(logOf(bodies()[:2]...)); s.Summarized == nil || s.Summarized.Turns != 12 {
+		t.Errorf("summarized: %+v", s.Summarized)
+	}
+	es := logOf(slices.Delete(bodies(), 1, 2)...)
 	s := event.Fold(es[:17])
 	want := event.State{
 		RunStarted: es[0].Body.(event.RunStarted), Seq: 17, StartedAt: at, UpdatedAt: es[16].At, Status: event.Finished,

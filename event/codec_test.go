@@ -23,6 +23,7 @@ var at = time.Date(2026, 3, 4, 5, 6, 7, 89_012_000, time.UTC)
 func bodies() []event.Body {
 	return []event.Body{
 		event.RunStarted{Run: "r1", Protocol: "forge", Question: event.Question{Query: "why <b> & \"c\"?", Mode: event.Agentic, Collection: "default", TopK: 5, Session: "s"}},
+		event.HistorySummarized{Turns: 12, Summary: "- Who built it? \"Ada\" <b>", Tokens: 400, By: "rules"},
 		event.QueryAnalyzed{Complexity: event.Complex, Decomposed: true, Mode: event.Direct, By: "rules"},
 		event.CacheChecked{Hit: true, Similarity: 0.97, Query: "why?", CachedAt: at.Add(-time.Hour)},
 		event.ToolCalled{Call: 1, Tool: event.ToolDecomposeQuery, Input: json.RawMessage(`{"a":"<&>","n":1.0}`), Iteration: 2},
@@ -66,8 +67,8 @@ func TestCodecRoundTrip(t *testing.T) {
 		}
 		seen[b.Kind()] = true
 	}
-	if len(seen) != 18 {
-		t.Errorf("%d kinds of 18", len(seen))
+	if len(seen) != 19 {
+		t.Errorf("%d kinds of 19", len(seen))
 	}
 }
 

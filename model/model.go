@@ -25,6 +25,7 @@ type Task struct {
 
 	// The remaining fields are only used by generators with [ParameterSupport].
 	History      []Message // earlier turns, oldest first, by [User] and [Assistant]; the question is understandable without them
+	Earlier      string    // summary of the conversation before History
 	Instructions string    // additional instructions of the caller; the generator's own rules take precedence
 	Temperature  *float64  // nil: the generator's default
 	MaxTokens    int       // limit of the answer; 0: the generator's own

@@ -37,24 +37,13 @@ type Verification struct {
 	Passages []Passage
 }
 
-// Answer is the data of answer.md: .Question, the lists .Passages and .History, and .Instructions, which may be empty.
+// Answer is the data of answer.md: .Question, the lists .Passages and .History, and .Summary and .Instructions, which may be empty.
 type Answer struct {
 	Question     string
 	Passages     []Passage
 	History      []Message
 	Instructions string // the user's instructions for the answer
-}
-
-// Condensing is the data of condense.md: .Question and the list .History.
-type Condensing struct {
-	Question string
-	History  []Message
-}
-
-// Message is a message of a conversation. Answers of the program are quoted like other text.
-type Message struct {
-	Role string // "user" or "assistant"
-	Text string
+	Summary      string // of the conversation before the history
 }
 
 // Passage is a part of a document in a prompt.
@@ -119,19 +108,6 @@ func (f fence) passages(ps []Passage) []Quote {
 	return out
 }
 
-// history quotes the messages of a conversation. A template may leave them out.
-func (f fence) history(all []Message) []Quote {
-	out := make([]Quote, len(all))
-	for i, t := range all {
-		by := "user"
-		if t.Role == "assistant" {
-			by = t.Role
-		}
-		out[i] = f.optional("turn", fmt.Sprintf(" by=%q", by), t.Text, maxSaid)
-	}
-	return out
-}
-
 // instructions quotes the user's instructions. A template may leave them out.
 func (f fence) instructions(s string) Quote {
 	if strings.TrimSpace(s) == "" {
@@ -145,10 +121,7 @@ type (
 		Question          Quote
 		Passages, History []Quote
 		Instructions      Quote
-	}
-	condenseView struct {
-		Question Quote
-		History  []Quote
+		Summary           Quote
 	}
 	questionView   struct{ Question Quote }
 	conditionsView struct {
@@ -173,7 +146,6 @@ func (Hypothesis) name() string   { return "hyde" }
 func (Grading) name() string      { return "grade" }
 func (Verification) name() string { return "verify" }
 func (Answer) name() string       { return "answer" }
-func (Condensing) name() string   { return "condense" }
 
 func (Analysis) answer() int       { return 400 }
 func (Conditions) answer() int     { return 400 }
@@ -181,7 +153,6 @@ func (Hypothesis) answer() int     { return 300 }
 func (g Grading) answer() int      { return 64 + 24*len(g.Passages) }
 func (v Verification) answer() int { return 64 + 64*len(v.Claims) }
 func (Answer) answer() int         { return 0 }
-func (c Condensing) answer() int   { return 200 + len(c.Question)/2 }
 
 func (a Analysis) fenced(f fence) any { return questionView{f.question(a.Question)} }
 func (c Conditions) fenced(f fence) any {
@@ -192,10 +163,7 @@ func (g Grading) fenced(f fence) any {
 	return passagesView{f.question(g.Question), f.passages(g.Passages)}
 }
 func (a Answer) fenced(f fence) any {
-	return answerView{f.question(a.Question), f.passages(a.Passages), f.history(a.History), f.instructions(a.Instructions)}
-}
-func (c Condensing) fenced(f fence) any {
-	return condenseView{f.question(c.Question), f.history(c.History)}
+	return answerView{f.question(a.Question), f.passages(a.Passages), f.history(a.History), f.instructions(a.Instructions), f.summary(a.Summary)}
 }
 func (v Verification) fenced(f fence) any {
 	view := claimsView{Question: f.question(v.Question), Passages: f.passages(v.Passages)}
@@ -212,15 +180,17 @@ func samples() map[string][]Data {
 	said := []Message{{"user", "What was asked before?"}, {"assistant", "What was answered."}}
 	const q = "What is asked?"
 	return map[string][]Data{
-		"analyze":    {Analysis{q}, Analysis{}},
-		"conditions": {Conditions{q, "2026-01-02"}, Conditions{}},
-		"hyde":       {Hypothesis{q}, Hypothesis{}},
-		"grade":      {Grading{q, ps}, Grading{}},
-		"verify":     {Verification{q, cs, ps}, Verification{}},
-		"answer":     {Answer{q, ps, said, "Briefly."}, Answer{q, ps, nil, ""}, Answer{}},
-		"condense":   {Condensing{q, said}, Condensing{}},
-		"propose":    {Proposing{"A heading", "One sentence.", []string{"Another sentence.", "A third one."}}, Proposing{}},
-		"entities":   {Entities{ps[0]}, Entities{}},
-		"plan":       {Planning{Question: q, Parts: []string{"One part?", "Another part?"}, Rounds: 3}, Planning{}},
+		"analyze":           {Analysis{q}, Analysis{}},
+		"conditions":        {Conditions{q, "2026-01-02"}, Conditions{}},
+		"hyde":              {Hypothesis{q}, Hypothesis{}},
+		"grade":             {Grading{q, ps}, Grading{}},
+		"verify":            {Verification{q, cs, ps}, Verification{}},
+		"answer":            {Answer{q, ps, said, "Briefly.", "Earlier."}, Answer{Question: q, Passages: ps}, Answer{}},
+		"condense":          {Condensing{q, said, "Earlier."}, Condensing{}},
+		"title":             {Titling{q, "What was answered."}, Titling{}},
+		"summarize_history": {Summarizing{said, "Earlier.", 100}, Summarizing{}},
+		"propose":           {Proposing{"A heading", "One sentence.", []string{"Another sentence.", "A third one."}}, Proposing{}},
+		"entities":          {Entities{ps[0]}, Entities{}},
+		"plan":              {Planning{Question: q, Parts: []string{"One part?", "Another part?"}, Rounds: 3}, Planning{}},
 	}
 }

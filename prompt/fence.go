@@ -22,6 +22,7 @@ const (
 	maxClaim        = 4 << 10
 	maxSaid         = 8 << 10
 	maxInstructions = 8 << 10
+	maxSummary      = 16 << 10
 )
 
 // Quote is untrusted text in its fence.
@@ -73,7 +74,7 @@ func (f fence) sanitize(s string, most int) string {
 
 var (
 	// fenceRE matches text that looks like a fence.
-	fenceRE = regexp.MustCompile(`(?i)[<＜﹤〈][\s\pZ/∕／]*(?:question|passage|claim|turn|wishes)`)
+	fenceRE = regexp.MustCompile(`(?i)[<＜﹤〈][\s\pZ/∕／]*(?:question|passage|claim|turn|summary|wishes)`)
 	// controlRE matches text that servers may read as control tokens of a model's chat format: ChatML, Llama, Gemma,
 	// Mistral, DeepSeek, and the markers of reasoning and tool calls.
 	controlRE = regexp.MustCompile(`(?i)<[|｜][^|｜<>\n]{1,64}[|｜]>|</?(?:s|bos|eos|pad|unk|start_of_turn|end_of_turn|think|tool_call|tool_response)>|` +

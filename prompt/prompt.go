@@ -15,8 +15,8 @@
 //
 // The first line is [system]. White space around a part is trimmed. The data of a template is the type of the same name:
 // [Analysis] for analyze.md, [Conditions] for conditions.md, [Hypothesis] for hyde.md, [Grading] for grade.md, [Verification] for verify.md, [Planning]
-// for plan.md, [Proposing] for propose.md, [Entities] for entities.md, [Condensing] for condense.md and [Answer] for
-// answer.md. Untrusted text is passed to the template inside a fence, so that no template can forget it:
+// for plan.md, [Proposing] for propose.md, [Entities] for entities.md, [Condensing] for condense.md, [Summarizing] for
+// summarize_history.md, [Titling] for title.md and [Answer] for answer.md. Untrusted text is passed to the template inside a fence, so that no template can forget it:
 //
 //	<passage id="3" tag="f3a9c1d2e4b58607">
 //	Lighthouses › Farland

@@ -49,7 +49,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"again.md", "analyze.json", "analyze.md", "answer.md", "condense.json", "condense.md", "conditions.json", "conditions.md", "entities.json", "entities.md", "fence.md", "grade.json", "grade.md", "hyde.md", "plan.md", "propose.json", "propose.md", "repair.md", "verify.json", "verify.md"}
+	want := []string{"again.md", "analyze.json", "analyze.md", "answer.md", "condense.json", "condense.md", "conditions.json", "conditions.md", "entities.json", "entities.md", "fence.md", "grade.json", "grade.md", "hyde.md", "plan.md", "propose.json", "propose.md", "repair.md", "summarize_history.json", "summarize_history.md", "title.json", "title.md", "verify.json", "verify.md"}
 	for _, s := range []*prompt.Set{nil, {}, loaded} {
 		if d := cmp.Diff(want, s.Names()); d != "" {
 			t.Error(d)

@@ -76,7 +76,7 @@ func TestEveryEventIsOnThePage(t *testing.T) {
 	t.Parallel()
 	page := sections(read(t, "events.md"))
 	want := map[string]any{"A chunk found": event.Found{}, "A grade": event.Grade{}, "A claim": event.Claim{}, "A passage": event.Passage{}, "A source": event.Source{}, "A share": event.Share{}}
-	for _, b := range []event.Body{event.RunStarted{}, event.QueryAnalyzed{}, event.CacheChecked{}, event.ToolCalled{},
+	for _, b := range []event.Body{event.RunStarted{}, event.HistorySummarized{}, event.QueryAnalyzed{}, event.CacheChecked{}, event.ToolCalled{},
 		event.ToolReturned{}, event.RetrievalStarted{}, event.RetrievalFinished{}, event.Graded{}, event.Reranked{},
 		event.GenerationStarted{}, event.Reasoned{}, event.Token{}, event.Cited{}, event.GenerationFinished{}, event.Verified{},
 		event.Attributed{}, event.Settled{}, event.ModelUsed{}, event.Warned{}, event.RunFinished{}, event.RunFailed{}} {

@@ -19,8 +19,6 @@ type Options struct {
 }
 
 const (
-	maxTurns    = 8    // shown to the model
-	maxTurn     = 1200 // bytes per turn
 	maxQuestion = 4000 // bytes; longer questions are taken as self-contained
 	maxGrowth   = 600  // bytes by which a question may grow
 )
@@ -34,7 +32,7 @@ type modelCondenser struct {
 }
 
 // NewModel returns the [Condenser] that asks a model with the prompt condense.md; nil prompts are the built-in ones. If
-// the model fails or is late, the result of then is used and the failure is reported to the trace. Without history, the
+// the model fails or is late, the result of then is used and the failure is reported to the trace. Without history and summary, the
 // question is returned unchanged.
 func NewModel(chat model.Chat, prompts *prompt.Set, then Condenser, o Options) Condenser {
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
@@ -46,13 +44,13 @@ type reply struct {
 }
 
 // Condense implements [Condenser].
-func (m *modelCondenser) Condense(ctx context.Context, question string, history []event.Turn) (string, error) {
-	if len(history) == 0 || len(question) > maxQuestion {
+func (m *modelCondenser) Condense(ctx context.Context, question, summary string, history []event.Turn) (string, error) {
+	if len(history) == 0 && summary == "" || len(question) > maxQuestion {
 		return question, nil
 	}
 	share, cancel := prompt.WithShare(ctx, m.Timeout, 8)
 	defer cancel()
-	r, err := prompt.Ask(share, m.chat, m.prompts, prompt.Condensing{Question: question, History: messages(history, maxTurns, maxTurn)},
+	r, err := prompt.Ask(share, m.chat, m.prompts, prompt.Condensing{Question: question, History: messages(history), Summary: summary},
 		func(r *reply) error { return r.check(question) })
 	if err != nil {
 		err = prompt.ShareError(ctx, share, m.chat.Name(), err)
@@ -60,7 +58,7 @@ func (m *modelCondenser) Condense(ctx context.Context, question string, history 
 			return "", err
 		}
 		model.Failed(ctx, err, m.chat.Name(), "rules")
-		return m.fallback.Condense(ctx, question, history)
+		return m.fallback.Condense(ctx, question, summary, history)
 	}
 	if strings.EqualFold(singleLine(r.Question), singleLine(question)) {
 		return question, nil
@@ -81,12 +79,11 @@ func (r *reply) check(asked string) error {
 	return nil
 }
 
-// messages returns the last turns of a conversation for a prompt, with limits on their number and size. Empty turns and
-// citation marks are left out.
-func messages(history []event.Turn, turns, bytes int) []prompt.Message {
+// messages returns the turns of a conversation for a prompt, without empty turns and citation marks.
+func messages(history []event.Turn) []prompt.Message {
 	var out []prompt.Message
-	for _, t := range history[max(0, len(history)-turns):] {
-		s := strings.TrimSpace(withoutMarks(lang.Truncate(t.Text, bytes)))
+	for _, t := range history {
+		s := strings.TrimSpace(withoutMarks(t.Text))
 		if s != "" {
 			out = append(out, prompt.Message{Role: t.Role, Text: s})
 		}

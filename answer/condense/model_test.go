@@ -36,7 +36,7 @@ func TestModel(t *testing.T) {
 				}
 				return c.says, nil
 			}), nil, condense.Rules{}, condense.Options{})
-			got, err := m.Condense(ctx, "Who built it?", before)
+			got, err := m.Condense(ctx, "Who built it?", "", before)
 			falls := name == "empty" || name == "nonsense" || name == "much too long"
 			if got != c.want || err != nil || (len(*told) == 1) != falls {
 				t.Errorf("%q, %v, told %q", got, err, *told)
@@ -56,7 +56,7 @@ func TestModelIsNotAsked(t *testing.T) {
 		question string
 		history  []event.Turn
 	}{{"Who built it?", nil}, {long, before}} {
-		if got, err := m.Condense(t.Context(), c.question, c.history); got != c.question || err != nil {
+		if got, err := m.Condense(t.Context(), c.question, "", c.history); got != c.question || err != nil {
 			t.Errorf("%.40q, %v", got, err)
 		}
 	}
@@ -74,7 +74,7 @@ func TestLateModel(t *testing.T) {
 				<-ctx.Done()
 				return "", ctx.Err()
 			}), nil, condense.Rules{}, condense.Options{})
-			got, err := m.Condense(ctx, "Who built it?", before)
+			got, err := m.Condense(ctx, "Who built it?", "", before)
 			if got != "Who built the Farland lighthouse?" || err != nil || time.Since(began) != want || len(*told) != 1 || !strings.HasSuffix((*told)[0], "> rules") {
 				t.Errorf("%q, %v after %v, told %q", got, err, time.Since(began), *told)
 			}

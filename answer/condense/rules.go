@@ -32,8 +32,8 @@ type exchange struct {
 // referents are the referents of a question's pronouns, which are used for those of the next question too.
 type referents struct{ who, what string }
 
-// Condense implements [Condenser].
-func (Rules) Condense(_ context.Context, question string, history []event.Turn) (string, error) {
+// Condense implements [Condenser]. It does not read the summary.
+func (Rules) Condense(_ context.Context, question, _ string, history []event.Turn) (string, error) {
 	earlier := exchanges(history)
 	if len(earlier) == 0 {
 		return question, nil

@@ -62,7 +62,7 @@ func right(t *testing.T, file string) (n, all int) {
 	t.Helper()
 	ts := talks(t, file)
 	for _, c := range ts {
-		got, err := condense.Rules{}.Condense(t.Context(), c.question, c.history)
+		got, err := condense.Rules{}.Condense(t.Context(), c.question, "", c.history)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestRules(t *testing.T) {
 func TestWithoutHistory(t *testing.T) {
 	t.Parallel()
 	for _, history := range [][]event.Turn{nil, {}, {{Role: event.RoleAssistant, Text: "Hello."}}, {{Role: event.RoleUser, Text: " \x00"}}} {
-		if got, err := (condense.Rules{}).Condense(t.Context(), "When was it built?", history); got != "When was it built?" || err != nil {
+		if got, err := (condense.Rules{}).Condense(t.Context(), "When was it built?", "", history); got != "When was it built?" || err != nil {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestHostileTalk(t *testing.T) {
 			for range 100 {
 				history = append(history, event.Turn{Role: event.RoleUser, Text: s}, event.Turn{Role: event.RoleAssistant, Text: s})
 			}
-			got, err := condense.Rules{}.Condense(context.Background(), q, history)
+			got, err := condense.Rules{}.Condense(context.Background(), q, "", history)
 			if err != nil || len(got) > max(len(q), 1200) {
 				t.Fatalf("%.40q after %.40q: %d bytes, %v", q, s, len(got), err)
 			}

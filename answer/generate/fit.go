@@ -70,20 +70,19 @@ func (m *Model) plan(ctx context.Context, t model.Task) plan {
 }
 
 const (
-	maxTurns        = 8       // turns of the conversation that are shown
-	maxTurn         = 2000    // bytes per turn
-	maxHistoryBytes = 8 << 10 // bytes of all turns, and of the instructions
+	maxInstructions = 8 << 10 // bytes
 	bytesPerToken   = 3       // approximate bytes
 )
 
-// questionPrompt returns the question with the last turns and the user's instructions, each in at most an eighth of a context of the
-// given size. Citations of earlier answers are removed.
+// questionPrompt returns the question with the conversation and the user's instructions. The pipeline keeps the conversation within its budget;
+// here it takes at most a quarter of a context of the given size: the summary, and as many of the last turns as fit. The instructions take an
+// eighth. Citations of earlier answers are removed.
 func questionPrompt(t model.Task, size int) prompt.Answer {
-	most := min(size/8*bytesPerToken, maxHistoryBytes)
-	a := prompt.Answer{Question: t.Question, Instructions: lang.Truncate(t.Instructions, most)}
-	left := most
-	for _, m := range slices.Backward(t.History[max(0, len(t.History)-maxTurns):]) {
-		s := strings.TrimSpace(unmarked(lang.Clean(lang.Truncate(m.Text, maxTurn))))
+	left := size / 4 * bytesPerToken
+	a := prompt.Answer{Question: t.Question, Instructions: lang.Truncate(t.Instructions, min(left/2, maxInstructions)), Summary: lang.Truncate(t.Earlier, left/2)}
+	left -= len(a.Summary)
+	for _, m := range slices.Backward(t.History) {
+		s := strings.TrimSpace(unmarked(lang.Clean(lang.Truncate(m.Text, left+1))))
 		if left -= len(s); left < 0 {
 			break
 		}

@@ -18,6 +18,9 @@ import (
 func RandomLog(rng *rand.Rand, n int) []event.Event {
 	g := &generator{rng: rng, at: time.UnixMicro(1_700_000_000_000_000 + rng.Int64N(1e15)).UTC()}
 	g.start()
+	if g.oneIn(5) {
+		g.add(event.HistorySummarized{Turns: 2 + 2*g.rng.IntN(20), Summary: g.text(20), Tokens: g.rng.IntN(2000), By: pick(g, "rules", "qwen3:8b")})
+	}
 	g.analyze()
 	if g.oneIn(5) {
 		g.cacheHit(n)

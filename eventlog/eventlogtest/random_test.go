@@ -45,11 +45,11 @@ func TestRandomLog(t *testing.T) {
 			}
 		}
 	}
-	if len(kinds) != 20 {
-		t.Errorf("%d kinds of 20: %v", len(kinds), kinds)
+	if len(kinds) != 21 {
+		t.Errorf("%d kinds of 21: %v", len(kinds), kinds)
 	}
-	if n := len(ends[event.KindRunFailed]); n != 18 {
-		t.Errorf("failures stand after %d kinds of 18: %v", n, ends[event.KindRunFailed])
+	if n := len(ends[event.KindRunFailed]); n != 19 {
+		t.Errorf("failures stand after %d kinds of 19: %v", n, ends[event.KindRunFailed])
 	}
 	if len(runs) != 1600 {
 		t.Errorf("%d ids for 1600 runs", len(runs))

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/condense"
 	"github.com/sluice-rag/sluice/answer/generate"
 	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/answer/history"
 	"github.com/sluice-rag/sluice/answer/hyde"
 	"github.com/sluice-rag/sluice/answer/selfquery"
 	"github.com/sluice-rag/sluice/answer/verify"
@@ -149,6 +150,7 @@ func (m *Models) judge(cfg config.Models, logger *slog.Logger, p *answer.Pipelin
 	p.Generator = m.writer(chain, cfg)
 	judge := prompt.NewJudge(chain)
 	if cfg.Judges("analyze") {
+		p.Summarizer = history.NewModel(judge, m.Prompts, history.Rules{}, history.Options{})
 		p.Condenser = condense.NewModel(judge, m.Prompts, condense.Rules{}, condense.Options{})
 		p.Analyzer = analyze.NewModel(judge, m.Prompts, analyze.Rules{}, analyze.Options{})
 		p.Filters = selfquery.NewModel(judge, m.Prompts, selfquery.Rules{}, selfquery.Options{})

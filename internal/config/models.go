@@ -21,6 +21,7 @@ type Models struct {
 	ModelFallback string        `name:"model-fallback" default:"none" oneof:"none,extractive" help:"What happens if all models fail before one of them writes anything: none ends the run with LLM_ERROR and the reason; extractive lets the built-in generator answer with sentences of the passages. --model local as the last model is the same as extractive."`
 	OwnKeys       string        `name:"own-keys" default:"official" oneof:"off,official,configured" help:"Where keys that callers send with a question (x-openai-key, x-anthropic-key) are sent: official, the provider's own address; configured, the first model-url of that kind if there is one; off refuses them."`
 	Judge         []string      `name:"judge" split:"," default:"all" oneof:"all,none,analyze,plan,hyde,grade,verify" placeholder:"STEP" help:"Step that uses a model if one is configured: all, none, analyze, plan, hyde, grade or verify. Can be repeated. The other steps use rules."`
+	SessionTitles string        `name:"session-titles" default:"rules" oneof:"rules,model" help:"How conversations get their titles: rules (from the first question) or model (a model names them after the first answer)."`
 	Prompts       string        `name:"prompts" optional:"" placeholder:"DIR" help:"Folder of prompts that replace the built-in prompts of the same file names. sluice prompts writes the built-in ones."`
 	Calibration   string        `name:"calibration" optional:"" placeholder:"FILE" help:"Calibration of the grades, written by sluice calibrate. The default is calibration.json in the data folder if it exists, otherwise the built-in calibration."`
 
@@ -42,6 +43,12 @@ const (
 const (
 	FallbackNone       = "none"
 	FallbackExtractive = "extractive"
+)
+
+// The values of SessionTitles.
+const (
+	SessionTitlesRules = "rules"
+	SessionTitlesModel = "model"
 )
 
 // The values of OwnKeys.

@@ -57,7 +57,7 @@ func read(frames []wire.Frame) ([]string, error) {
 }
 
 func TestLaws(t *testing.T) {
-	logs := map[string][]event.Event{"answered": answered(), "cached": cached(), "timeout": timedOut()}
+	logs := map[string][]event.Event{"answered": answered(), "cached": cached(), "timeout": timedOut(), "follow-up": followUp()}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range 20 {
 		logs[fmt.Sprintf("random %d", i)] = eventlogtest.RandomLog(rng, 15*i)
@@ -76,7 +76,7 @@ func single(log []event.Event) [][]event.Event {
 }
 
 func TestGoldens(t *testing.T) {
-	for name, log := range map[string][]event.Event{"answered": answered(), "cached": cached(), "timeout": timedOut()} {
+	for name, log := range map[string][]event.Event{"answered": answered(), "cached": cached(), "timeout": timedOut(), "follow-up": followUp()} {
 		t.Run(name, func(t *testing.T) {
 			if err := event.CheckLog(log, true); err != nil {
 				t.Fatal(err)
@@ -155,6 +155,13 @@ func logOf(bodies ...event.Body) []event.Event {
 		log = append(log, event.Event{Seq: event.Seq(i + 1), At: at.Add(time.Duration(i) * 10 * time.Millisecond), Body: b})
 	}
 	return log
+}
+
+// followUp is a cached answer to a question that was rewritten, after a long conversation.
+func followUp() []event.Event {
+	return logOf(opening()[0], event.HistorySummarized{Turns: 6, Summary: "- What is a token? A word."},
+		event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules", Standalone: "How do tokens of an answer arrive?"},
+		event.CacheChecked{Hit: true}, event.Token{Text: "One by one."}, event.Attributed{By: "cache"}, event.RunFinished{})
 }
 
 func opening() []event.Body {

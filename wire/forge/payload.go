@@ -11,13 +11,16 @@ import (
 
 // Payloads of the events of the protocol. Each repeats the name of its event as type.
 type (
-	// QueryAnalysis is the first event of a stream.
+	// QueryAnalysis is the first event of a stream. The fields standalone_query and summarized_turns are an extension of the protocol.
 	QueryAnalysis struct {
 		Type          string           `json:"type" enum:"query_analysis"`
 		Query         string           `json:"query"`
 		Complexity    event.Complexity `json:"complexity" enum:"simple,moderate,complex"`
 		Decomposed    bool             `json:"decomposed"`
 		EstimatedMode event.Mode       `json:"estimated_mode" enum:"agentic,direct"`
+
+		StandaloneQuery string `json:"standalone_query,omitempty"` // the question as it is searched for, if it was rewritten
+		SummarizedTurns int    `json:"summarized_turns,omitempty"` // turns of the history that a summary replaces
 	}
 	// CacheHit reports that a cached answer follows.
 	CacheHit struct {

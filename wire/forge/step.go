@@ -28,7 +28,11 @@ func (p *projection) step(e event.Event) string {
 func (p *projection) payload(body event.Body) (string, any) {
 	switch b := body.(type) {
 	case event.QueryAnalyzed:
-		return "query_analysis", QueryAnalysis{"query_analysis", p.state.Query, b.Complexity, b.Decomposed, b.Mode}
+		analysis := QueryAnalysis{Type: "query_analysis", Query: p.state.Query, Complexity: b.Complexity, Decomposed: b.Decomposed, EstimatedMode: b.Mode, StandaloneQuery: b.Standalone}
+		if s := p.state.Summarized; s != nil {
+			analysis.SummarizedTurns = s.Turns
+		}
+		return "query_analysis", analysis
 	case event.CacheChecked:
 		if b.Hit {
 			return "cache_hit", CacheHit{"cache_hit", round(b.Similarity), b.Query, timestamp(b.CachedAt)}

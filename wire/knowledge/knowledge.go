@@ -88,7 +88,7 @@ func (p Protocol) MinInterval() time.Duration {
 // Coalesces implements [wire.Throttled]: text, and events that no frame shows.
 func (p Protocol) Coalesces(b event.Body) bool {
 	switch b := b.(type) {
-	case event.Token, event.Reasoned, event.Cited, event.Graded, event.Reranked, event.ModelUsed, event.Attributed:
+	case event.Token, event.Reasoned, event.Cited, event.Graded, event.Reranked, event.ModelUsed, event.Attributed, event.HistorySummarized:
 		return true
 	case event.CacheChecked:
 		return !b.Hit

@@ -433,7 +433,11 @@ func stories() map[string][]event.Event {
 	cached := append(started(direct), event.CacheChecked{Hit: true, Similarity: 0.97, Query: "How?", Confidence: 0.8, CachedAt: time.Date(2024, 12, 15, 10, 30, 0, 0, time.UTC)},
 		event.Token{Text: "One by one."}, event.Cited{N: 1, Chunk: "c_1"}, event.Attributed{Sources: []event.Source{*source(1)}, By: "cache"}, event.RunFinished{})
 	part := slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1), []event.Body{event.GenerationStarted{Model: "qwen3:8b"}, event.Token{Text: "Tokens may"}})
+	start := started(direct)
+	followUp := slices.Concat(start[:1], []event.Body{event.HistorySummarized{Turns: 6, Summary: "- What is a token? A word."},
+		event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules", Standalone: "How do tokens arrive?"}})
 	return map[string][]event.Event{
+		"follow-up":    logOf(append(followUp, cached[len(start):]...)...),
 		"direct":       logOf(slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1), answered())...),
 		"direct delta": logOf(slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1), answered())...),
 		"agentic":      logOf(agentic...),

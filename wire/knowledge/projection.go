@@ -180,6 +180,10 @@ func (p *projection) step(dst []wire.Frame, e event.Event) []wire.Frame {
 		p.start(b, e)
 		return p.appendSnapshot(dst, id, EventCreated)
 	case event.QueryAnalyzed:
+		p.r.StandaloneQuery, p.dirty = short(b.Standalone, maxQuery), true
+		if s := p.state.Summarized; s != nil {
+			p.r.SummarizedTurns = s.Turns
+		}
 		p.refuseWebSearch()
 	case event.CacheChecked:
 		if !b.Hit {

@@ -38,6 +38,9 @@ type Response struct {
 	Conversation *Conversation `json:"conversation,omitempty" description:"Session of the question."`
 	RunID        string        `json:"run_id"`
 	Cached       bool          `json:"cached,omitempty" description:"The answer comes from the cache."`
+	// StandaloneQuery is the question as it is searched for, if it was rewritten with the help of the conversation.
+	StandaloneQuery string `json:"standalone_query,omitempty" description:"The question as it is searched for, if it was rewritten with the help of the conversation."`
+	SummarizedTurns int    `json:"summarized_turns,omitempty" description:"Number of earlier messages that a summary replaces."`
 	// AnsweredBy is the model that wrote the answer. It may differ from Model.
 	AnsweredBy string `json:"answered_by,omitempty" description:"The model that wrote the answer. It may differ from the requested model."`
 	// Abstained is set if the answer says that the documents hold no answer.

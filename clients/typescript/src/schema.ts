@@ -4351,6 +4351,8 @@ export interface components {
             /** @enum {string} */
             estimated_mode: "agentic" | "direct";
             query: string;
+            standalone_query?: string;
+            summarized_turns?: number;
             /** @enum {string} */
             type: "query_analysis";
         };
@@ -4888,9 +4890,13 @@ export interface components {
             run_id: string;
             /** @enum {string} */
             service_tier?: "auto" | "default" | "flex";
+            /** @description The question as it is searched for, if it was rewritten with the help of the conversation. */
+            standalone_query?: string;
             /** @enum {string} */
             status: "in_progress" | "completed" | "failed" | "incomplete";
             store?: boolean;
+            /** @description Number of earlier messages that a summary replaces. */
+            summarized_turns?: number;
             temperature?: number;
             text?: components["schemas"]["KnowledgeTextFormat"];
             /** @description none, auto, required, or an object with a type. */
