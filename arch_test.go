@@ -62,7 +62,7 @@ var allowedImports = map[string]string{
 	"store":                  "",
 	"session":                "engine event eventlog fault lang wire",
 	"session/sqlite":         "disk/sqlitedb event lang session",
-	"session/sessiontest":    "event fault lang session",
+	"session/sessiontest":    "event fault internal/tools/race lang session",
 	"ledger":                 "auth corpus event fault",
 	"ledger/sqlite":          "corpus disk/sqlitedb event ledger",
 	"store/*":                "corpus event fault store disk/atomicfile disk/sqlitedb",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/session"
 )
@@ -27,16 +28,21 @@ type random struct {
 	runs   int
 }
 
-// operations is the number of random operations, fullEvery after how many of them everything is compared.
+// operations is the number of random operations, fewer with the race detector, which is slow. After fullEvery of them, everything is compared.
 const (
-	operations = 1500
+	operations = 2000
+	raced      = 300
 	fullEvery  = 100
 )
 
 func (s *suite) random() {
 	const seed = 7
 	r := &random{suite: s, Rand: rand.New(rand.NewPCG(seed, 1)), now: start, stores: []session.Store{s.Store, s.reopen()}} //nolint:gosec // reproducible
-	for i := range operations {
+	n := operations
+	if race.Enabled {
+		n = raced
+	}
+	for i := range n {
 		what := r.operation()
 		if r.read(); i%fullEvery == 0 {
 			r.readAll()

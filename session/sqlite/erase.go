@@ -9,6 +9,9 @@ import (
 	"github.com/sluice-rag/sluice/session"
 )
 
+// errBlocked is the error for a write-ahead log that cannot be truncated yet.
+var errBlocked = errors.New("another program is reading the file")
+
 // eraseBatch is the number of messages that a transaction erases. Other writers wait for it.
 const eraseBatch = 50
 
@@ -41,35 +44,47 @@ func (s *Store) Runs(ctx context.Context, key session.Key, after event.RunID, li
 	return runs, s.wrap("list runs of session", err)
 }
 
-// Erase implements [session.Eraser].
+// Erase implements [session.Eraser]. The row of the session is deleted last, so Hidden returns a session that is not erased yet.
 func (s *Store) Erase(ctx context.Context, key session.Key) error {
-	first, last := bounds(key)
+	if err := s.writing(ctx, "erase session", func(tx *sqlitedb.Tx) error {
+		_, err := sqlitedb.Exec(ctx, tx, "UPDATE sessions SET hidden = 1, title = '', title_by = '' WHERE key = ?", key)
+		if err != nil {
+			return err
+		}
+		return putTitle(ctx, tx, key, "")
+	}); err != nil {
+		return err
+	}
 	for more := true; more; {
-		if err := s.writing(ctx, "erase session", func(tx *sqlitedb.Tx) error {
-			if _, err := sqlitedb.Exec(ctx, tx, "UPDATE sessions SET hidden = 1 WHERE key = ? AND hidden = 0", key); err != nil {
-				return err
-			}
-			batch, err := sqlitedb.All(ctx, tx, integer, "SELECT seq FROM messages WHERE seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?", first, last, eraseBatch)
-			if err != nil {
-				return err
-			}
-			from := first
-			if more = len(batch) == eraseBatch; more {
-				from = batch[len(batch)-1]
-			} else if _, err := sqlitedb.Exec(ctx, tx, "DELETE FROM sessions WHERE key = ?", key); err != nil {
-				return err
-			}
-			for _, table := range []string{"DELETE FROM words WHERE rowid BETWEEN ? AND ?", "DELETE FROM messages WHERE seq BETWEEN ? AND ?"} {
-				if _, err := sqlitedb.Exec(ctx, tx, table, from, last); err != nil {
-					return err
-				}
-			}
-			return nil
+		if err := s.writing(ctx, "erase messages", func(tx *sqlitedb.Tx) (err error) {
+			more, err = eraseMessages(ctx, tx, key)
+			return err
 		}); err != nil {
 			return err
 		}
 	}
+	if err := s.truncate(ctx); err != nil {
+		return err
+	}
+	if _, err := sqlitedb.Exec(ctx, s.write, "DELETE FROM sessions WHERE key = ?", key); err != nil {
+		return s.wrap("erase session", err)
+	}
 	return s.truncate(ctx)
+}
+
+// eraseMessages deletes the last messages of a session. It reports whether there may be more.
+func eraseMessages(ctx context.Context, tx *sqlitedb.Tx, key session.Key) (more bool, err error) {
+	first, last := bounds(key)
+	batch, err := sqlitedb.All(ctx, tx, integer, "SELECT seq FROM messages WHERE seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?", first, last, eraseBatch)
+	if err != nil || len(batch) == 0 {
+		return false, err
+	}
+	for _, statement := range []string{"DELETE FROM words WHERE rowid BETWEEN ? AND ?", "DELETE FROM messages WHERE seq BETWEEN ? AND ?"} {
+		if _, err := sqlitedb.Exec(ctx, tx, statement, batch[len(batch)-1], last); err != nil {
+			return false, err
+		}
+	}
+	return len(batch) == eraseBatch, nil
 }
 
 // EraseRun implements [session.Eraser].
@@ -101,7 +116,7 @@ func (s *Store) truncate(ctx context.Context) error {
 		return blocked, err
 	}, "PRAGMA wal_checkpoint(TRUNCATE)")
 	if err == nil && blocked {
-		err = errors.New("another program is reading the file")
+		err = errBlocked
 	}
 	return s.wrap("truncate write-ahead log", err)
 }

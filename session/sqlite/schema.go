@@ -9,7 +9,8 @@ import "github.com/sluice-rag/sluice/session"
 // first messages, and the row of the title in words.
 //
 // The table words has the words of each title and message, separated by spaces. Its tokenizer splits only at the spaces, because the words are
-// those of lang.Words, in lower case. It needs no positions. With secure-delete, it removes words from its index when their row is deleted.
+// those of lang.Words, in lower case. It needs no positions. Without the index of short prefixes, a search for one would merge the entries of thousands of
+// words. With secure-delete, it removes words from its index when their row is deleted.
 var migrations = []string{`
 CREATE TABLE sessions (
 	key        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -59,7 +60,7 @@ CREATE UNIQUE INDEX messages_running ON messages (seq >> 24) WHERE status = 'run
 CREATE INDEX messages_open ON messages (seq) WHERE status IN ('queued', 'running');
 CREATE INDEX messages_rated ON messages (id) WHERE good IS NOT NULL;
 
-CREATE VIRTUAL TABLE words USING fts5 (text, detail = none, columnsize = 0, tokenize = "ascii tokenchars '_.,-'''");
+CREATE VIRTUAL TABLE words USING fts5 (text, detail = none, columnsize = 0, prefix = '1 2 3', tokenize = "ascii tokenchars '_.,-'''");
 INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 `}
 

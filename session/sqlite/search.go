@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
 	"strings"
 
 	"github.com/sluice-rag/sluice/disk/sqlitedb"
@@ -9,10 +11,11 @@ import (
 	"github.com/sluice-rag/sluice/session"
 )
 
-// recentRows and recentSessions bound how many rows of how many sessions a search compares before it asks the index.
+// A search compares at most recentRows rows of recentBatches times recentSessions sessions before it asks the index.
 const (
 	recentRows     = 400
-	recentSessions = 100
+	recentSessions = 25
+	recentBatches  = 4
 )
 
 // putTitle replaces the words of a title.
@@ -53,40 +56,62 @@ func queryWords(filter []string) (words []string) {
 
 // search returns sessions with words. A common word is in many sessions, so the most recently used ones suffice for a page: search compares those
 // first. It asks the index for what is missing, which returns all sessions with the words, in no useful order.
-func search(ctx context.Context, tx *sqlitedb.Tx, f session.Filter, words []string, after session.Cursor, limit int) ([]session.Session, error) {
-	recent, err := list(ctx, tx, f, after, recentSessions)
-	if err != nil {
-		return nil, err
-	}
-	var found []session.Session
+func search(ctx context.Context, tx *sqlitedb.Tx, f session.Filter, words []string, after session.Cursor, limit int) (found []session.Session, err error) {
 	rows := 0
-	for _, s := range recent {
-		first, last := bounds(s.Key)
-		texts, err := sqlitedb.All(ctx, tx, sqlitedb.Text, "SELECT text FROM words WHERE rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?", first, last, recentRows-rows+1)
+	for range recentBatches {
+		batch, err := list(ctx, tx, f, after, recentSessions)
 		if err != nil {
 			return nil, err
 		}
-		if rows += len(texts); rows > recentRows {
+		have, read, err := compareWords(ctx, tx, batch, words)
+		if rows += read; err != nil {
+			return nil, err
+		}
+		if rows > recentRows {
 			break
 		}
-		for _, text := range texts {
-			if containsAll(text, words) {
-				found = append(found, s)
-				break
+		for _, s := range batch {
+			if after = (session.Cursor{UsedAt: s.UsedAt, Key: s.Key}); have[s.Key] {
+				if found = append(found, s); len(found) == limit {
+					return found, nil
+				}
 			}
 		}
-		if after = (session.Cursor{UsedAt: s.UsedAt, Key: s.Key}); len(found) == limit {
+		if len(batch) < recentSessions {
 			return found, nil
 		}
-	}
-	if rows <= recentRows && len(recent) < recentSessions {
-		return found, nil
 	}
 	usedAt, key := position(after)
 	rest, err := sqlitedb.All(ctx, tx, scanSession, "SELECT "+sessionColumns+` FROM (SELECT DISTINCT rowid >> 24 AS found FROM words WHERE words MATCH ?)
 		CROSS JOIN sessions ON key = found WHERE hidden = 0 AND (?2 IS NULL OR account = ?2) AND (?3 IS NULL OR archived = ?3) AND (used_at, key) < (?4, ?5)
 		ORDER BY used_at DESC, key DESC LIMIT ?6`, match(words), f.Account, f.Archived, usedAt, key, limit-len(found))
 	return append(found, rest...), err
+}
+
+// compareWords returns which of the sessions have the words, and how many rows it read. It reads one more than recentRows, and then not all.
+func compareWords(ctx context.Context, tx *sqlitedb.Tx, sessions []session.Session, words []string) (have map[session.Key]bool, read int, err error) {
+	have = map[session.Key]bool{}
+	keys := make([]session.Key, len(sessions))
+	for i, s := range sessions {
+		keys[i] = s.Key
+	}
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return nil, 0, err
+	}
+	_, err = sqlitedb.All(ctx, tx, func(scan func(...any) error) (none struct{}, err error) {
+		var row int64
+		var text sql.RawBytes
+		if err := scan(&row, &text); err != nil {
+			return none, err
+		}
+		if key := keyOf(row); !have[key] && containsAll(string(text), words) {
+			have[key] = true
+		}
+		read++
+		return none, nil
+	}, "SELECT words.rowid, text FROM json_each(?) CROSS JOIN words ON words.rowid BETWEEN value << 24 AND (value << 24) + 0xffffff LIMIT ?", string(list), recentRows+1)
+	return have, read, err
 }
 
 // containsAll reports whether a row of words has all words; the last one may be the beginning of a word.
