@@ -2,7 +2,6 @@ package forge
 
 import (
 	"encoding/json"
-	"math"
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
@@ -197,14 +196,6 @@ type (
 		Field       string `json:"field,omitempty"` // field of the request, for an error that precedes a stream
 	}
 )
-
-// round rounds to four decimals.
-func round(f float64) float64 {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0
-	}
-	return math.Round(f*1e4) / 1e4
-}
 
 // timestamp formats t in RFC 3339, in UTC with milliseconds.
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
@@ -35,21 +34,21 @@ func (p *projection) payload(body event.Body) (string, any) {
 		return "query_analysis", analysis
 	case event.CacheChecked:
 		if b.Hit {
-			return "cache_hit", CacheHit{"cache_hit", round(b.Similarity), b.Query, timestamp(b.CachedAt)}
+			return "cache_hit", CacheHit{"cache_hit", wire.Round(b.Similarity), b.Query, timestamp(b.CachedAt)}
 		}
 		return "cache_miss", CacheMiss{"cache_miss"}
 	case event.RetrievalStarted:
-		return "retrieval_start", RetrievalStart{"retrieval_start", b.Call, b.Tool, b.Query, b.Iteration, clip(b.Reason, maxReason)}
+		return "retrieval_start", RetrievalStart{"retrieval_start", b.Call, b.Tool, b.Query, b.Iteration, wire.Clip(b.Reason, maxReason)}
 	case event.RetrievalFinished:
 		return "retrieval_result", p.retrievalResult(b)
 	case event.ToolCalled:
-		return "tool_call", ToolCall{"tool_call", b.Call, b.Tool, p.queryOf(b.Input), object(b.Input), b.Iteration, clip(b.Reason, maxReason)}
+		return "tool_call", ToolCall{"tool_call", b.Call, b.Tool, p.queryOf(b.Input), object(b.Input), b.Iteration, wire.Clip(b.Reason, maxReason)}
 	case event.ToolReturned:
 		return "tool_result", p.toolResult(b)
 	case event.Graded:
 		return "crag_evaluation", cragEvaluation(b)
 	case event.Reranked:
-		return "rerank_result", RerankResult{"rerank_result", b.Method, b.Inputs, len(b.Outputs), round(b.TopScore), b.Duration}
+		return "rerank_result", RerankResult{"rerank_result", b.Method, b.Inputs, len(b.Outputs), wire.Round(b.TopScore), b.Duration}
 	case event.GenerationStarted:
 		return "generation_start", GenerationStart{"generation_start", b.Chunks, b.Tokens, b.Model}
 	case event.Cited:
@@ -119,10 +118,10 @@ func (p *projection) retrievalResult(b event.RetrievalFinished) RetrievalResult 
 	}
 	for i, f := range b.Found {
 		if i == 0 || f.Score > r.TopScore {
-			r.TopScore = round(f.Score)
+			r.TopScore = wire.Round(f.Score)
 		}
 		r.Levels[f.Level.String()]++
-		r.Chunks = append(r.Chunks, ChunkScore{string(f.Chunk), f.Level.String(), round(f.Score)})
+		r.Chunks = append(r.Chunks, ChunkScore{string(f.Chunk), f.Level.String(), wire.Round(f.Score)})
 	}
 	return r
 }
@@ -130,9 +129,9 @@ func (p *projection) retrievalResult(b event.RetrievalFinished) RetrievalResult 
 func cragEvaluation(b event.Graded) CRAGEvaluation {
 	r := CRAGEvaluation{"crag_evaluation", b.Correct, b.Ambiguous, b.Incorrect, b.Action, b.Expanded, []CRAGDetail{}}
 	for _, g := range b.Grades {
-		d := CRAGDetail{ChunkID: string(g.Chunk), Score: round(g.Score), Classification: g.Class, Expanded: g.Expanded}
+		d := CRAGDetail{ChunkID: string(g.Chunk), Score: wire.Round(g.Score), Classification: g.Class, Expanded: g.Expanded}
 		if g.Expanded {
-			score := round(g.NewScore)
+			score := wire.Round(g.NewScore)
 			d.NewScore = &score
 		}
 		r.Details = append(r.Details, d)
@@ -152,9 +151,9 @@ func fitting(payload func(limit int) any) any {
 // verification returns the payload with at most limit bytes of each claim.
 func verification(b event.Verified, limit int) Verification {
 	r := Verification{"verification", len(b.Claims), b.Count(event.Supported), b.Count(event.PartiallySupported),
-		b.Count(event.Unsupported), round(b.Confidence), []ClaimDetail{}, b.Flagged}
+		b.Count(event.Unsupported), wire.Round(b.Confidence), []ClaimDetail{}, b.Flagged}
 	for _, c := range b.Claims {
-		r.Details = append(r.Details, ClaimDetail{clip(c.Text, limit), c.Verdict})
+		r.Details = append(r.Details, ClaimDetail{wire.Clip(c.Text, limit), c.Verdict})
 	}
 	return r
 }
@@ -177,11 +176,11 @@ func sources(in []event.Source, limit int) []Source {
 		}
 		var path []string
 		for _, p := range s.Path[:min(len(s.Path), maxPath)] {
-			path = append(path, clip(p, min(limit, maxReason)))
+			path = append(path, wire.Clip(p, min(limit, maxReason)))
 		}
-		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: clip(s.Text, limit), Truncated: len(s.Text) > limit, Level: level.String(),
-			Score: round(s.Score), PageNumbers: pages, Heading: clip(s.Heading, limit), Title: clip(s.Title, limit),
-			File: clip(cmp.Or(s.File, s.Name), min(limit, maxReason)), Quote: clip(s.CitedText(), limit), Weight: round(s.Weight), Cited: s.Cited,
+		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: wire.Clip(s.Text, limit), Truncated: len(s.Text) > limit, Level: level.String(),
+			Score: wire.Round(s.Score), PageNumbers: pages, Heading: wire.Clip(s.Heading, limit), Title: wire.Clip(s.Title, limit),
+			File: wire.Clip(cmp.Or(s.File, s.Name), min(limit, maxReason)), Quote: wire.Clip(s.CitedText(), limit), Weight: wire.Round(s.Weight), Cited: s.Cited,
 			Path: path, DublinCore: wire.DublinCoreOf(s.Meta, metaLimit)})
 	}
 	return out
@@ -196,7 +195,7 @@ func doneOf(s *event.State) Done {
 	if s.Analysis != nil {
 		mode = s.Analysis.Mode
 	}
-	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(shownSources(s)), round(s.Confidence()), mode, s.Cached(),
+	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(shownSources(s)), wire.Round(s.Confidence()), mode, s.Cached(),
 		s.Incomplete(), usageOf(s), s.Abstained()}
 }
 
@@ -213,18 +212,6 @@ func usageOf(s *event.State) *Usage {
 		}
 	}
 	return u
-}
-
-// clip shortens s to at most limit bytes. A shortened text ends with an ellipsis.
-func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	n := limit - len("…")
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }
 
 // object returns raw on one line, or an empty object if it is not an object: the input of a tool comes from a model.

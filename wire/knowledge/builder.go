@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
@@ -188,18 +189,18 @@ func (d *builder) reasoningItem() *outputItem {
 // addNotice adds a message that is not part of the answer.
 func (d *builder) addNotice(text string) {
 	it := messageItem("msg_"+d.idSuffix+"_note", StatusCompleted)
-	it.Content[0].Text = escapeMarkers(nil, short(text, maxNotice))
+	it.Content[0].Text = escapeMarkers(nil, wire.Clip(text, maxNotice))
 	d.add(it, nil)
 }
 
 // warn adds a warning to the response. A warning about the model that writes the answer is also added as a reasoning item,
 // because all clients show these.
 func (d *builder) warn(b event.Warned) {
-	d.r.Warnings = append(d.r.Warnings, Warning{string(b.Code), short(b.Message, maxNotice)})
+	d.r.Warnings = append(d.r.Warnings, Warning{string(b.Code), wire.Clip(b.Message, maxNotice)})
 	d.dirty = true
 	if b.Code == fault.Model && b.Step == "generate" {
 		d.add(Item{Type: ItemReasoning, ID: fmt.Sprintf("rs_%s_note_%d", d.idSuffix, len(d.r.Warnings)), Status: StatusCompleted,
-			Summary: []Summary{{Type: "summary_text", Text: escapeMarkers(nil, short(sentence(b.Message), maxNotice))}}}, nil)
+			Summary: []Summary{{Type: "summary_text", Text: escapeMarkers(nil, wire.Clip(sentence(b.Message), maxNotice))}}}, nil)
 	}
 }
 
@@ -216,9 +217,9 @@ func (d *builder) encodeCall(s *outputItem) {
 	d.callSize -= len(s.data)
 	d.encode(s)
 	if d.callSize += len(s.data); d.callSize > maxCallBytes {
-		s.ExecutionTrace, s.DocumentID, s.Results = "", short(s.DocumentID, maxBrief), nil
+		s.ExecutionTrace, s.DocumentID, s.Results = "", wire.Clip(s.DocumentID, maxBrief), nil
 		for i, q := range s.Queries {
-			s.Queries[i] = short(q, maxBrief)
+			s.Queries[i] = wire.Clip(q, maxBrief)
 		}
 		s.Queries = s.Queries[:min(len(s.Queries), 1)]
 		d.callSize -= len(s.data)
@@ -288,7 +289,7 @@ func (d *builder) shortened(a Annotation) Annotation {
 		a.DublinCore = nil // the snippets matter more
 	}
 	if limit == 0 {
-		a.Snippet, a.Quote, a.Path, a.Heading, a.Filename = "", "", "", "", short(a.Filename, maxBrief)
+		a.Snippet, a.Quote, a.Path, a.Heading, a.Filename = "", "", "", "", wire.Clip(a.Filename, maxBrief)
 	}
 	a.Truncated = a.Truncated || a.Snippet != whole
 	return a

@@ -39,11 +39,11 @@ func (p *projection) startCall(call event.CallID, tool string, iteration int, re
 		return nil
 	}
 	kind, prefix := itemType(tool)
-	s := p.add(Item{Type: kind, ID: fmt.Sprintf("%s%s_%d", prefix, p.idSuffix, call), Status: StatusInProgress, Tool: short(tool, maxBrief), Iteration: iteration,
+	s := p.add(Item{Type: kind, ID: fmt.Sprintf("%s%s_%d", prefix, p.idSuffix, call), Status: StatusInProgress, Tool: wire.Clip(tool, maxBrief), Iteration: iteration,
 		Progress: new(0.0)}, nil)
 	p.callSize += len(s.data)
 	p.calls[call] = s
-	p.trace(s, "round %d: %s", iteration, cmp.Or(short(reason, maxHeading), tool))
+	p.trace(s, "round %d: %s", iteration, cmp.Or(wire.Clip(reason, maxHeading), tool))
 	return s
 }
 
@@ -53,15 +53,15 @@ func (p *projection) trace(s *outputItem, format string, args ...any) {
 		if s.ExecutionTrace != "" {
 			s.ExecutionTrace += "\n"
 		}
-		s.ExecutionTrace = short(s.ExecutionTrace+fmt.Sprintf(format, args...), maxTrace)
+		s.ExecutionTrace = wire.Clip(s.ExecutionTrace+fmt.Sprintf(format, args...), maxTrace)
 	}
 }
 
 func (p *projection) startSearch(b event.RetrievalStarted) *outputItem {
 	s := p.startCall(b.Call, b.Tool, b.Iteration, b.Reason)
 	if s != nil {
-		s.Queries = []string{short(b.Query, maxQuery)}
-		p.trace(s, "%s: %s", b.Tool, short(b.Query, maxHeading))
+		s.Queries = []string{wire.Clip(b.Query, maxQuery)}
+		p.trace(s, "%s: %s", b.Tool, wire.Clip(b.Query, maxHeading))
 		p.encodeCall(s)
 	}
 	return s
@@ -93,9 +93,9 @@ func (p *projection) finishSearch(b event.RetrievalFinished) *outputItem {
 
 // result returns the result for a passage.
 func result(document, name, chunk, level string, score float64) Result {
-	id := short(document, MaxNameLength)
-	return Result{FileID: id, Filename: short(cmp.Or(name, id), MaxNameLength), Score: round(max(0, min(1, score))),
-		Attributes: ResultAttributes{ChunkID: short(chunk, MaxNameLength), Level: level}}
+	id := wire.Clip(document, MaxNameLength)
+	return Result{FileID: id, Filename: wire.Clip(cmp.Or(name, id), MaxNameLength), Score: wire.Round(max(0, min(1, score))),
+		Attributes: ResultAttributes{ChunkID: wire.Clip(chunk, MaxNameLength), Level: level}}
 }
 
 // finishCall sets the final status of a call.
@@ -165,14 +165,14 @@ func (p *projection) startTool(b event.ToolCalled) *outputItem {
 	in := parseToolData(b.Input)
 	switch s.Type {
 	case ItemPageReader:
-		s.DocumentID = short(cmp.Or(in.DocumentID, in.Document), MaxNameLength)
+		s.DocumentID = wire.Clip(cmp.Or(in.DocumentID, in.Document), MaxNameLength)
 		s.DocumentTitle = new(string)
 		s.StartPage, s.EndPage = positive(in.Start), positive(in.End)
 	case ItemListDocuments:
 		s.Count = cmp.Or(positive(in.Limit), listedByDefault)
 		fallthrough
 	default:
-		s.Queries = []string{short(cmp.Or(in.Query, p.state.Query), maxQuery)}
+		s.Queries = []string{wire.Clip(cmp.Or(in.Query, p.state.Query), maxQuery)}
 	}
 	p.encodeCall(s)
 	return s
@@ -187,7 +187,7 @@ func (p *projection) finishTool(b event.ToolReturned) *outputItem {
 	if len(in.SubQueries) > 0 {
 		s.Queries = nil
 		for _, q := range in.SubQueries[:min(len(in.SubQueries), maxListed)] {
-			s.Queries = append(s.Queries, short(q, maxQuery))
+			s.Queries = append(s.Queries, wire.Clip(q, maxQuery))
 		}
 	}
 	var results *int
@@ -199,7 +199,7 @@ func (p *projection) finishTool(b event.ToolReturned) *outputItem {
 		s.Results = graphResults(in.Passages)
 	}
 	if s.Type == ItemPageReader {
-		title := short(in.Title, MaxNameLength)
+		title := wire.Clip(in.Title, MaxNameLength)
 		s.DocumentTitle = &title
 	}
 	p.trace(s, "%s in %d ms", b.Tool, b.Duration)
@@ -246,11 +246,11 @@ func (p *projection) traceGrades(b event.Graded) {
 
 // annotation returns the annotation for a source.
 func annotation(s event.Source) Annotation {
-	a := Annotation{Type: "file_citation", FileID: string(s.Document), Index: max(s.Ordinal, 0), Filename: short(cmp.Or(s.Name, s.Title, string(s.Document)), maxFile),
-		Snippet: snippet(s), Heading: short(s.Heading, maxHeading), Score: round(s.Score)}
+	a := Annotation{Type: "file_citation", FileID: string(s.Document), Index: max(s.Ordinal, 0), Filename: wire.Clip(cmp.Or(s.Name, s.Title, string(s.Document)), maxFile),
+		Snippet: snippet(s), Heading: wire.Clip(s.Heading, maxHeading), Score: wire.Round(s.Score)}
 	a.Truncated = a.Snippet != s.Text
 	a.DublinCore = wire.DublinCoreOf(s.Meta, snippetLimits[0])
-	a.Quote, a.Path = clip(s.CitedText(), snippetLimits[0]), short(s.File, maxFile)
+	a.Quote, a.Path = clip(s.CitedText(), snippetLimits[0]), wire.Clip(s.File, maxFile)
 	if len(s.Pages) > 0 {
 		a.Page = max(s.Pages[0], 0)
 	}
@@ -270,12 +270,4 @@ func snippet(s event.Source) string {
 		return all
 	}
 	return clip(ellipsis+s.Text[at:], snippetLimits[0])
-}
-
-// round rounds to four decimals.
-func round(f float64) float64 {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0
-	}
-	return math.Round(f*1e4) / 1e4
 }

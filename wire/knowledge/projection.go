@@ -180,7 +180,7 @@ func (p *projection) step(dst []wire.Frame, e event.Event) []wire.Frame {
 		p.start(b, e)
 		return p.appendSnapshot(dst, id, EventCreated)
 	case event.QueryAnalyzed:
-		p.r.StandaloneQuery, p.dirty = short(b.Standalone, maxQuery), true
+		p.r.StandaloneQuery, p.dirty = wire.Clip(b.Standalone, maxQuery), true
 		if s := p.state.Summarized; s != nil {
 			p.r.SummarizedTurns = s.Turns
 		}
@@ -223,7 +223,7 @@ func (p *projection) step(dst []wire.Frame, e event.Event) []wire.Frame {
 		return p.appendSnapshot(dst, id, EventTextDone)
 	case event.Verified:
 		p.r.Verification = &Verification{len(b.Claims), b.Count(event.Supported), b.Count(event.PartiallySupported), b.Count(event.Unsupported), b.Flagged}
-		p.r.Confidence, p.dirty = new(round(b.Confidence)), true
+		p.r.Confidence, p.dirty = new(wire.Round(b.Confidence)), true
 	case event.RunFinished, event.RunFailed:
 		dst = p.appendSnapshot(dst, wire.Cursor{Seq: e.Seq, Frame: 1}, p.finish())
 		from := len(p.buf)
@@ -238,12 +238,12 @@ func (p *projection) step(dst []wire.Frame, e event.Event) []wire.Frame {
 // start applies the start of a run. The request is only used if it was made in this protocol.
 func (p *projection) start(b event.RunStarted, e event.Event) {
 	p.idSuffix = strings.TrimPrefix(string(b.Run), "run_")
-	p.r.ID, p.r.RunID, p.r.CreatedAt, p.r.Model = string(b.Run), string(b.Run), e.At.Unix(), short(b.Model, MaxNameLength)
+	p.r.ID, p.r.RunID, p.r.CreatedAt, p.r.Model = string(b.Run), string(b.Run), e.At.Unix(), wire.Clip(b.Model, MaxNameLength)
 	if b.Model == "" {
 		p.r.Model = modelName
 	}
 	if b.Session != "" {
-		p.r.Conversation = &Conversation{short(b.Session, event.MaxSession)}
+		p.r.Conversation = &Conversation{wire.Clip(b.Session, event.MaxSession)}
 	}
 	if b.Protocol == Name && len(b.Request) > 0 {
 		asked := p.r.Echo
@@ -256,14 +256,14 @@ func (p *projection) start(b event.RunStarted, e event.Event) {
 
 // setModel sets the model that writes the answer.
 func (p *projection) setModel(name string) {
-	p.r.AnsweredBy, p.dirty = short(name, MaxNameLength), true
+	p.r.AnsweredBy, p.dirty = wire.Clip(name, MaxNameLength), true
 }
 
 // refuseWebSearch adds a failed call if a web search was requested, since there is none.
 func (p *projection) refuseWebSearch() {
 	for _, t := range p.r.Tools {
 		if t.Type == toolWebSearch {
-			p.add(Item{Type: ItemWebSearch, ID: "ws_" + p.idSuffix, Status: StatusFailed, Queries: []string{short(p.state.Query, maxQuery)}}, nil)
+			p.add(Item{Type: ItemWebSearch, ID: "ws_" + p.idSuffix, Status: StatusFailed, Queries: []string{wire.Clip(p.state.Query, maxQuery)}}, nil)
 			return
 		}
 	}
@@ -314,7 +314,7 @@ func (p *projection) setStatus() string {
 		return p.fail(*p.state.Failure)
 	}
 	if p.r.Cached && p.state.Confidence() > 0 {
-		p.r.Confidence = new(round(p.state.Confidence()))
+		p.r.Confidence = new(wire.Round(p.state.Confidence()))
 	}
 	p.r.Abstained = len(p.annotations) == 0 && p.state.Abstained()
 	p.finishItem(p.answer, StatusCompleted)
@@ -347,7 +347,7 @@ func (p *projection) setUsage() {
 // no other part of a failure.
 func (p *projection) fail(b event.RunFailed) string {
 	if b.Code == fault.NoDocuments && len(p.calls) == 0 {
-		p.add(Item{Type: ItemFileSearch, ID: "fs_" + p.idSuffix, Status: StatusFailed, Queries: []string{short(p.state.Query, maxQuery)}}, nil)
+		p.add(Item{Type: ItemFileSearch, ID: "fs_" + p.idSuffix, Status: StatusFailed, Queries: []string{wire.Clip(p.state.Query, maxQuery)}}, nil)
 	}
 	for _, s := range p.items {
 		p.finishItem(s, failedStatus(s.Type))
@@ -358,7 +358,7 @@ func (p *projection) fail(b event.RunFailed) string {
 		return EventIncomplete
 	}
 	p.r.Status = StatusFailed
-	p.r.Error = &ResponseError{Code: codeOf(b.Code), Message: short(b.Message, maxNotice), Reason: string(b.Code)}
+	p.r.Error = &ResponseError{Code: codeOf(b.Code), Message: wire.Clip(b.Message, maxNotice), Reason: string(b.Code)}
 	return EventFailed
 }
 

@@ -131,18 +131,6 @@ func clip(s string, limit int) string {
 	return s
 }
 
-// short shortens s to at most limit bytes. A shortened text ends with an ellipsis.
-func short(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	n := limit - len(ellipsis)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + ellipsis
-}
-
 // sentence converts a message to a sentence: it begins with a capital letter and ends with a full stop.
 func sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)

@@ -2,11 +2,11 @@ package ragevents
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // maxURL limits the URL of a document, in bytes. It is a key, so it is the same in all events.
@@ -39,7 +39,7 @@ func documentsOf(st *event.State) []*document {
 	for _, s := range st.Sources {
 		d := byID[s.Document]
 		if d == nil {
-			d = &document{id: s.Document, url: clip(cmp.Or(s.URI, s.File, s.Name, string(s.Document)), maxURL), title: s.Title,
+			d = &document{id: s.Document, url: wire.Clip(cmp.Or(s.URI, s.File, s.Name, string(s.Document)), maxURL), title: s.Title,
 				contributor: s.Contributor, meta: s.Meta}
 			if urls[d.url] {
 				d.url += "#" + string(s.Document)
@@ -98,7 +98,7 @@ func sourcesData(docs []*document, limit int) SourcesData {
 		s := Source{SourceURL: d.url, SourceTitle: optional(d.title, limit), DocumentID: string(d.id), Portion: d.portion, ChunksUsed: len(d.passages),
 			Cited: d.cited, DublinCore: dublinCore(d.meta, limit), Passages: []CitedPassage{}}
 		for _, p := range d.passages {
-			s.Passages = append(s.Passages, CitedPassage{p.N, string(p.Chunk), p.Pages, round(p.Score), p.Cited, clip(p.CitedText(), limit)})
+			s.Passages = append(s.Passages, CitedPassage{p.N, string(p.Chunk), p.Pages, wire.Round(p.Score), p.Cited, wire.Clip(p.CitedText(), limit)})
 		}
 		r.Sources = append(r.Sources, s)
 		r.UsedAttention = r.UsedAttention || d.portion > 0
@@ -110,7 +110,7 @@ func sourcesData(docs []*document, limit int) SourcesData {
 func summary(docs []*document, limit int) MetadataSummary {
 	r := MetadataSummary{}
 	for _, d := range docs {
-		r[d.url] = DocumentSummary{clip(d.title, limit), len(d.passages)}
+		r[d.url] = DocumentSummary{wire.Clip(d.title, limit), len(d.passages)}
 	}
 	return r
 }
@@ -151,8 +151,8 @@ func dublinCore(m *corpus.DublinCore, limit int) *DublinCore {
 	if m == nil {
 		return nil
 	}
-	d := DublinCore{clip(m.Title, limit), clip(m.Creator, limit), clip(m.Publisher, limit), clip(m.Date, limit), clip(m.Rights, limit),
-		clip(m.Description, limit), clip(m.Source, limit), clip(m.Identifier, limit)}
+	d := DublinCore{wire.Clip(m.Title, limit), wire.Clip(m.Creator, limit), wire.Clip(m.Publisher, limit), wire.Clip(m.Date, limit), wire.Clip(m.Rights, limit),
+		wire.Clip(m.Description, limit), wire.Clip(m.Source, limit), wire.Clip(m.Identifier, limit)}
 	if d == (DublinCore{}) || limit <= minText { // so many sources leave no room for it
 		return nil
 	}
@@ -164,13 +164,5 @@ func optional(s string, limit int) *string {
 	if s == "" {
 		return nil
 	}
-	return new(clip(s, limit))
-}
-
-// round rounds to four decimals.
-func round(f float64) float64 {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0
-	}
-	return math.Round(f*1e4) / 1e4
+	return new(wire.Clip(s, limit))
 }

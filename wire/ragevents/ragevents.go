@@ -5,7 +5,6 @@ package ragevents
 import (
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire"
@@ -131,16 +130,4 @@ func fitting(limit int, payload func(limit int) any) any {
 			return p
 		}
 	}
-}
-
-// clip shortens s to at most limit bytes. A shortened text ends with an ellipsis.
-func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	n := limit - len("…")
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
@@ -26,7 +27,7 @@ func (p *projection) step(e event.Event) []any {
 		return []any{progress("vectorstore_ready", ProgressDetail{Method: methodName(s.Method)}), progress("starting_rag_chain", ProgressDetail{})}
 	case event.CacheChecked:
 		return []any{progress("rag_chain_started", ProgressDetail{}), fitting(maxText, func(limit int) any {
-			return Chain{"event", "on_chain_start", ChainData{Input: &ChainInput{clip(s.Query, limit)}}, at}
+			return Chain{"event", "on_chain_start", ChainData{Input: &ChainInput{wire.Clip(s.Query, limit)}}, at}
 		})}
 	case event.GenerationStarted:
 		return []any{fitting(maxSource, func(limit int) any {
@@ -109,20 +110,20 @@ func context(s *event.State, passages []corpus.ChunkID, limit int) *ChainChunk {
 	c := &ChainChunk{ChatHistory: history(s, limit), Context: []Document{}, Pairs: []ScoredChunk{}}
 	for _, id := range passages {
 		f := found[id]
-		c.Context = append(c.Context, Document{Metadata: DocumentMetadata{ChunkID: string(id), DocumentID: string(f.Document), Source: clip(f.Name, limit), Score: round(f.Score)}})
-		c.Pairs = append(c.Pairs, ScoredChunk{string(id), round(f.Score)})
+		c.Context = append(c.Context, Document{Metadata: DocumentMetadata{ChunkID: string(id), DocumentID: string(f.Document), Source: wire.Clip(f.Name, limit), Score: wire.Round(f.Score)}})
+		c.Pairs = append(c.Pairs, ScoredChunk{string(id), wire.Round(f.Score)})
 	}
 	return c
 }
 
 // output returns the result of the chain. The passages and the conversation have at most a quarter of the answer's limit.
 func output(s *event.State, relevance Relevance, limit int) *ChainOutput {
-	o := &ChainOutput{Input: clip(s.Query, limit), Answer: clip(answerOf(s), limit), Context: []Document{}, SourceRelevance: relevance}
+	o := &ChainOutput{Input: wire.Clip(s.Query, limit), Answer: wire.Clip(answerOf(s), limit), Context: []Document{}, SourceRelevance: relevance}
 	limit = max(min(limit/4, maxSource), minText)
 	o.ChatHistory = history(s, limit)
 	for _, src := range s.Sources {
-		url := clip(cmp.Or(src.URI, src.File, src.Name, string(src.Document)), min(limit, maxURL))
-		o.Context = append(o.Context, Document{clip(src.Text, limit), DocumentMetadata{string(src.Chunk), string(src.Document), url, clip(src.Title, limit), src.Pages, round(src.Score)}})
+		url := wire.Clip(cmp.Or(src.URI, src.File, src.Name, string(src.Document)), min(limit, maxURL))
+		o.Context = append(o.Context, Document{wire.Clip(src.Text, limit), DocumentMetadata{string(src.Chunk), string(src.Document), url, wire.Clip(src.Title, limit), src.Pages, wire.Round(src.Score)}})
 	}
 	return o
 }
@@ -133,7 +134,7 @@ const maxHistory = 10
 func history(s *event.State, limit int) []Message {
 	var out []Message
 	for _, t := range s.History[max(len(s.History)-maxHistory, 0):] {
-		out = append(out, Message{t.Role, clip(t.Text, limit)})
+		out = append(out, Message{t.Role, wire.Clip(t.Text, limit)})
 	}
 	return out
 }

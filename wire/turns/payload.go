@@ -3,13 +3,12 @@ package turns
 import (
 	"cmp"
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // Limits of the texts in JSON, in bytes unless noted.
@@ -147,7 +146,7 @@ const (
 // outcomeOf returns the result of a run with the citations that the projection has located.
 func outcomeOf(s *event.State, located []located) Outcome {
 	o := Outcome{RunID: s.Run, SessionID: clean(s.Session), MessageID: s.Run.AnswerID(), ToolsUsed: []string{}, Citations: []Citation{},
-		Confidence: round(s.Confidence()), Cached: s.Cached(), Incomplete: s.Incomplete() || s.Failure != nil, Abstained: s.Abstained(), Usage: usageOf(s)}
+		Confidence: wire.Round(s.Confidence()), Cached: s.Cached(), Incomplete: s.Incomplete() || s.Failure != nil, Abstained: s.Abstained(), Usage: usageOf(s)}
 	if s.Analysis != nil {
 		o.StandaloneQuestion = clip(s.Analysis.Standalone, maxQuery)
 	}
@@ -240,22 +239,5 @@ func clean(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// clip cleans a text and shortens it to at most limit bytes. A shortened text ends with an ellipsis.
-func clip(s string, limit int) string {
-	if s = clean(s); len(s) <= limit {
-		return s
-	}
-	n := limit - len("…")
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
-
-// round rounds to four decimals.
-func round(f float64) float64 {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0
-	}
-	return math.Round(f*1e4) / 1e4
-}
+// clip cleans a text and shortens it to at most limit bytes.
+func clip(s string, limit int) string { return wire.Clip(clean(s), limit) }

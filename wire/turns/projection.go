@@ -205,7 +205,7 @@ func (p *projection) found(b event.RetrievalFinished) any {
 		if s.Call == b.Call {
 			top := 0.0
 			for _, f := range b.Found {
-				top = max(top, round(f.Score))
+				top = max(top, wire.Round(f.Score))
 			}
 			return p.search(Completed, s.Tool, s.Query, s.Iteration).with(len(b.Found), top, b.Duration, b.Error)
 		}
@@ -218,7 +218,7 @@ func (p *projection) returned(b event.ToolReturned) any {
 		if c.Call == b.Call {
 			top := 0.0
 			for _, f := range b.Passages {
-				top = max(top, round(f.Score))
+				top = max(top, wire.Round(f.Score))
 			}
 			return p.search(Completed, c.Tool, queryOf(c.Input, p.state.Query), c.Iteration).with(len(b.Passages), top, b.Duration, errorOf(b.Result))
 		}
