@@ -190,7 +190,7 @@ func TestLongHistoryIsSummarized(t *testing.T) {
 		task = t
 		return func(yield func(model.Delta, error) bool) { yield(model.Delta{Text: "Oil."}, nil) }
 	})
-	start := event.RunStarted{Question: event.Question{Query: "What does its lamp burn?", Summary: "Before, they spoke of quays.", History: history}}
+	start := event.RunStarted{Question: event.Question{Query: "What does its lamp burn?", Mode: event.Direct, Summary: "Before, they spoke of quays.", History: history}}
 	log := begin(t, p, start)
 	s := event.Fold(log)
 	if s.Summarized == nil || log[1].Body.Kind() != event.KindHistorySummarized {

@@ -246,7 +246,7 @@ func (c *rewriter) antecedent(p pronoun) string {
 			one, _, _ := strings.Cut(given[0], " at ")
 			return one
 		}
-		if n := cmp.Or(c.last.who, lastName(prev)); n != "" {
+		if n := cmp.Or(c.last.who, personName(prev)); n != "" {
 			return n
 		}
 		if len(given) > 0 {
@@ -266,11 +266,14 @@ func (c *rewriter) antecedent(p pronoun) string {
 			return given[0]
 		}
 	case place:
+		if c.keepsSubject() {
+			break
+		}
 		if len(given) > 0 && (where || identityRE.MatchString(prev) && !who) {
 			return given[0]
 		}
 	case thing, demonstrative:
-		if !who && !defined && len(given) > 0 && (identityRE.MatchString(prev) || where && bornRE.MatchString(prev)) {
+		if !c.keepsSubject() && !who && !defined && len(given) > 0 && (identityRE.MatchString(prev) || where && bornRE.MatchString(prev)) {
 			return given[0]
 		}
 		if c.thing != "" {
@@ -291,7 +294,7 @@ func (c *rewriter) antecedent(p pronoun) string {
 		}
 	}
 	if c.german && who && !defined && p.form == person && len(given) > 0 && p.article != "das" && !madeRE.MatchString(c.question) {
-		if n := lastName(prev); n == "" || isArticle(firstWord(n)) {
+		if n := personName(prev); n == "" || isArticle(firstWord(n)) {
 			return given[0]
 		}
 	}
@@ -317,7 +320,7 @@ func (c *rewriter) answerNames() []string {
 		one := answer[s.Start:s.End]
 		for _, p := range phrases(one) {
 			name := one[p.from:p.to]
-			if !p.name || strings.Contains(asked, strings.ToLower(withoutArticle(name))) || !unicode.IsUpper([]rune(withoutArticle(name))[0]) || months[strings.ToLower(firstWord(name))] {
+			if !p.name || indefinite[firstWord(name)] || lang.IsStopWord(strings.ToLower(name)) || strings.Contains(asked, strings.ToLower(withoutArticle(name))) || !unicode.IsUpper([]rune(withoutArticle(name))[0]) || months[strings.ToLower(firstWord(name))] {
 				continue
 			}
 			n := len(out)
@@ -336,6 +339,21 @@ func (c *rewriter) answerNames() []string {
 	}
 	return out
 }
+
+// keepsSubject reports whether the subject of the last question is a named thing, to which the next question then refers: "it" after "Which area
+// did Japan conquer?" is Japan, and after "Which film did Ines Calloway direct?" the film. Names of two words without an article are those of people.
+func (c *rewriter) keepsSubject() bool {
+	prev := c.last.question
+	p, ok := salient(prev, phrases(prev))
+	if !ok || prominence(prev, p) < subjectRank || definesRE.MatchString(strings.TrimRight(prev, " .!")) {
+		return false
+	}
+	name := prev[p.from:p.to]
+	return isArticle(firstWord(name)) || len(strings.Fields(name)) == 1
+}
+
+// indefinite are articles before what is no name, as in "a Roman Catholic archdiocese".
+var indefinite = words("a an ein eine einen einem einer")
 
 // subject returns the subject at the start of a sentence: "Harvard" in "Harvard has the largest."
 func subject(sentence string) string {
@@ -377,13 +395,11 @@ func fullName(q string) string {
 	return ""
 }
 
-// lastName returns the last name of a question that has no article.
-func lastName(q string) string {
-	all := phrases(q)
-	for i := len(all) - 1; i >= 0; i-- {
-		if s := q[all[i].from:all[i].to]; all[i].name && !isArticle(firstWord(s)) {
-			return strings.TrimSuffix(strings.TrimSuffix(s, "'s"), "’s")
-		}
+// personName returns the most prominent name of a question that has no article: people have names without one.
+func personName(q string) string {
+	all := slices.DeleteFunc(phrases(q), func(p phrase) bool { return isArticle(firstWord(q[p.from:p.to])) })
+	if p, ok := salient(q, all); ok {
+		return strings.TrimSuffix(strings.TrimSuffix(q[p.from:p.to], "'s"), "’s")
 	}
 	return ""
 }

@@ -124,6 +124,8 @@ func (c *rewriter) complete(q string) string {
 		return capitalize(resolved)
 	case c.lacksTopic(body) && (!definingRE.MatchString(body) || comparisonRE.MatchString(body)):
 		return c.appendTopic(capitalize(body))
+	case joined && attributeRE.MatchString(body) && !strings.ContainsFunc(body[1:], unicode.IsUpper):
+		return c.appendTopic(capitalize(body)) // as in "And what is the largest city?"
 	case joined && body != q && hasVerb(body):
 		return "" // "And when is the tower open?" is complete
 	}

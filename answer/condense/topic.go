@@ -36,10 +36,8 @@ func topic(q string) string {
 		return defined(m[1])
 	}
 	all := phrases(q)
-	for _, p := range all {
-		if p.name {
-			return strings.TrimSuffix(strings.TrimSuffix(withoutVerb(q, p), "'s"), "’s")
-		}
+	if p, ok := salient(q, all); ok {
+		return strings.TrimSuffix(strings.TrimSuffix(withoutVerb(q, p), "'s"), "’s")
 	}
 	rest := withoutQuestionWords(q)
 	for range 3 {
@@ -50,6 +48,40 @@ func topic(q string) string {
 		rest = cut
 	}
 	return nounPhrase(rest)
+}
+
+// salient returns the most prominent name of a question: the subject, which the next question most likely refers to (B. Grosz, A. Joshi and S.
+// Weinstein, Centering: A Framework for Modeling the Local Coherence of Discourse, 1995), or else a possessor, an object, or the first one.
+func salient(q string, all []phrase) (best phrase, ok bool) {
+	most := -1
+	for _, p := range all {
+		if n := prominence(q, p); p.name && n > most {
+			best, most = p, n
+		}
+	}
+	return best, most >= 0
+}
+
+const subjectRank = 3
+
+// prominence returns the rank of a phrase by its role in a question. That of a number is negative.
+func prominence(q string, p phrase) int {
+	before := lang.Words(q[:p.from])
+	last := ""
+	if len(before) > 0 {
+		last = before[len(before)-1].Text
+	}
+	switch {
+	case q[p.from] >= '0' && q[p.from] <= '9' && p.to-p.from < 5:
+		return -1
+	case possessive(q, p):
+		return 2
+	case auxWords[last]:
+		return subjectRank
+	case !isPreposition(last):
+		return 1
+	}
+	return 0
 }
 
 // withoutVerb removes a verb from the end of a phrase, as in "does the Scottish Parliament meet?"
@@ -215,6 +247,9 @@ func phrases(q string) []phrase {
 			k := i + 1
 			for ; k < len(ws) && k <= i+maxTopic+2 && adjacent(q, ws, k); k++ {
 				t := q[ws[k].Start:ws[k].End]
+				if possessive(q, phrase{from: w.Start, to: ws[k-1].End}) {
+					break
+				}
 				link := nameParticles[ws[k].Text] && k+1 < len(ws) && (isCapitalized(q[ws[k+1].Start:ws[k+1].End]) || ws[k+1].Text == "the")
 				if !isCapitalized(t) && !link {
 					break

@@ -52,6 +52,8 @@ var (
 		`|^(?:how|where|can|do|does|should|when|why)\b[^,]{0,60}\s(?:one|another|any)\W*$` +
 		`|^how (?:many|much) (?:is|are|was|were|of them|have)\b[^,]{0,40}$|^(?:please )?(?:give|show)(?: me| us)? (?:an(?:other)?|some|more)? ?examples?\W*$` +
 		`|^(?:what|how) (?:is|are|was|were) the (?:differences?|similarit(?:y|ies)|reasons?|results?|consequences?|advantages|disadvantages|effects?|purpose|meaning|symptoms|causes?)\W*$`)
+	// attributeRE matches a question for something that belongs to a topic.
+	attributeRE = regexp.MustCompile(`(?i)^(?:what|who|how (?:many|much) [\pL-]+) (?:is|are|was|were)(?: the)?(?: [\pL-]+){0,6}\W*$`)
 	// definingRE matches a question what a named thing is.
 	definingRE   = regexp.MustCompile(`(?i)^what (?:is|are|was|were) [\pL-]+\W*$`)
 	imperativeRE = regexp.MustCompile(`(?i)^(?:please\s+)?(?:tell|list|name|show|describe|explain|summari[sz]e|compare|give|define|find|translate|write|search|nenne|liste|zeige?|beschreibe?|erkläre?|fasse|vergleiche?|finde|suche)\b`)
