@@ -117,9 +117,15 @@ func (t *Turn) Parts() iter.Seq2[TurnPart, error] {
 			return
 		}
 		defer t.reading.Unlock()
+		if stop, err := t.parse(nil, yield); stop || err != nil { // what a connection left when the loop was left
+			if err != nil {
+				yield(TurnPart{}, err)
+			}
+			return
+		}
 		for failures := 0; t.parser.phase != turnOver; {
-			asked, before := t.run != "", t.parser.offset
-			res, err := t.connect(t.run, t.parser.offset)
+			asked, before := t.run != "", t.parser.received
+			res, err := t.connect(t.run, before)
 			if err == nil {
 				err = t.answered(res)
 			}
@@ -137,12 +143,12 @@ func (t *Turn) Parts() iter.Seq2[TurnPart, error] {
 				yield(TurnPart{}, fmt.Errorf("send message: %w", err))
 				return
 			}
-			if t.parser.offset != before {
+			if t.parser.received != before {
 				failures = 0
 			}
 			failures++
 			if err = t.retry(failures, err); err != nil {
-				yield(TurnPart{}, fmt.Errorf("stream run %s after byte %d: %w", t.run, t.parser.offset, err))
+				yield(TurnPart{}, fmt.Errorf("stream run %s after byte %d: %w", t.run, t.parser.received, err))
 				return
 			}
 		}
@@ -177,20 +183,11 @@ func (t *Turn) answered(res *http.Response) error {
 // read yields the parts of a connection. It returns stop=true after the last part and if the caller has left the loop.
 func (t *Turn) read(res *http.Response, yield func(TurnPart, error) bool) (stop bool, err error) {
 	defer res.Body.Close()
-	t.parser.held = nil // of an earlier connection
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := res.Body.Read(buf)
-		for part, perr := range t.parser.add(buf[:n]) {
-			if perr == nil && part.Trailer != nil && string(part.Trailer.RunID) != t.run {
-				perr = errors.New("the trailer is that of another run")
-			}
-			if perr != nil {
-				return false, &answerError{fmt.Sprintf("stream run %s: %v", t.run, perr)}
-			}
-			if !yield(part, nil) {
-				return true, nil
-			}
+		if stop, perr := t.parse(buf[:n], yield); stop || perr != nil {
+			return stop, perr
 		}
 		switch {
 		case t.parser.phase == turnOver:
@@ -201,6 +198,22 @@ func (t *Turn) read(res *http.Response, yield func(TurnPart, error) bool) (stop 
 			return false, err
 		}
 	}
+}
+
+// parse yields the parts that the next bytes complete. It returns stop=true if the caller has left the loop. An error is an [answerError].
+func (t *Turn) parse(b []byte, yield func(TurnPart, error) bool) (stop bool, err error) {
+	for part, err := range t.parser.add(b) {
+		if err == nil && part.Trailer != nil && string(part.Trailer.RunID) != t.run {
+			err = errors.New("the trailer is that of another run")
+		}
+		if err != nil {
+			return false, &answerError{fmt.Sprintf("stream run %s: %v", t.run, err)}
+		}
+		if !yield(part, nil) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // The phases of the stream of a turn.
@@ -219,14 +232,14 @@ const (
 
 // turnParser splits the bytes of a stream into parts.
 type turnParser struct {
-	phase  int
-	offset int64  // of the first byte that belongs to no part yet
-	held   []byte // bytes from the offset on
+	phase    int
+	received int64  // number of bytes; a stream can be resumed there
+	held     []byte // the last ones, which belong to no part yet
 }
 
 // add returns the parts that end in the next bytes of the stream. Their bytes are taken before they are yielded.
 func (p *turnParser) add(b []byte) iter.Seq2[TurnPart, error] {
-	p.held = append(p.held, b...)
+	p.held, p.received = append(p.held, b...), p.received+int64(len(b))
 	return func(yield func(TurnPart, error) bool) {
 		for {
 			part, ok, err := p.next()
@@ -245,7 +258,6 @@ func (p *turnParser) add(b []byte) iter.Seq2[TurnPart, error] {
 func (p *turnParser) take(n int) []byte {
 	b := p.held[:n]
 	p.held = p.held[n:]
-	p.offset += int64(n)
 	return b
 }
 

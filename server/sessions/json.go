@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/wire/turns"
 )
@@ -80,9 +79,6 @@ type Feedback struct {
 
 const good, bad = "good", "bad"
 
-// maxSnippet is the maximum length of a snippet in bytes.
-const maxSnippet = 400
-
 // failing returns the JSON of an error. These routes answer no question, so none is chat_failed.
 func failing(f *fault.Error) any {
 	out := turns.FaultOf(f)
@@ -124,9 +120,7 @@ func citationsOf(text string, citations []session.Citation) (out []turns.Citatio
 			end = start + utf8.RuneCountInString(cited)
 		}
 		from, length = at, length+utf8.RuneCountInString(part)
-		src := c.Source
-		out = append(out, turns.Citation{Index: c.N, ChunkID: string(src.Chunk), DocumentID: string(src.Document), Title: cmp.Or(src.Title, src.Name),
-			PageNumbers: append([]int{}, src.Pages...), Snippet: lang.Truncate(cmp.Or(src.CitedText(), src.Text), maxSnippet), Start: start, End: end})
+		out = append(out, turns.CitationOf(c.N, c.Source.Chunk, &c.Source, start, end))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
@@ -165,14 +166,14 @@ func outcomeOf(s *event.State, located []located) Outcome {
 		if c.Source != nil {
 			latest[c.N] = c.Source
 		}
-		o.Citations = append(o.Citations, citation(c, latest[c.N]))
+		o.Citations = append(o.Citations, CitationOf(c.N, c.Chunk, latest[c.N], c.start, c.end))
 	}
 	return o
 }
 
-// citation returns a citation of a source, which is nil if the log does not have it.
-func citation(c located, s *event.Source) Citation {
-	out := Citation{Index: c.N, ChunkID: clean(string(c.Chunk)), PageNumbers: []int{}, Start: c.start, End: c.end}
+// CitationOf returns the citation of a source by the part of an answer from start to end. The source is nil if it is not known.
+func CitationOf(n int, chunk corpus.ChunkID, s *event.Source, start, end int) Citation {
+	out := Citation{Index: n, ChunkID: clean(string(chunk)), PageNumbers: []int{}, Start: start, End: end}
 	if s == nil {
 		return out
 	}
