@@ -193,7 +193,7 @@ func markdownOf(m session.Message) string {
 		b.WriteString("\n### Sources\n\n")
 	}
 	for _, c := range sources {
-		fmt.Fprintf(&b, "%d. **%s**%s\n", c.N, place(c.Source), pages(c.Source.Pages))
+		fmt.Fprintf(&b, "%d. %s%s\n", c.N, place(c.Source), pages(c.Source.Pages))
 	}
 	return b.String()
 }
@@ -212,13 +212,17 @@ func marked(text string, citations []session.Citation) string {
 	return b.String() + text[from:]
 }
 
-// place returns the title of a source with its heading.
+// place returns the title of a source with its heading and the name of its file.
 func place(s event.Source) string {
-	title := cmp.Or(line(s.Title), line(s.Name), "untitled")
+	title, name := cmp.Or(line(s.Title), line(s.Name), "untitled"), line(s.Name)
+	text := "**" + title
 	if h := line(s.Heading); h != "" && h != title {
-		title += " › " + h
+		text += " › " + h
 	}
-	return title
+	if text += "**"; name != "" && name != title {
+		text += " (" + name + ")"
+	}
+	return text
 }
 
 func pages(numbers []int) string {

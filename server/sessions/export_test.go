@@ -19,9 +19,8 @@ func TestExportAsMarkdown(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.reply(new(sessions.Session), http.StatusCreated, "POST", "", `{"session_id":"s","title":"Tides & Moons / \"2026\""}`)
-	s.ask("ann", "s", "left\nbehind", wire.Turn{})
-	first := s.ask("ann", "s", "Why?\nTell\u202eme.", wire.Turn{Parent: ""})
-	_ = first
+	s.ask("ann", "s", "first\nline", wire.Turn{})
+	s.ask("ann", "s", "Why?\nTell\u202eme.", wire.Turn{})
 	w := s.do(as("ann", auth.Ask), "GET", "/s/export", "")
 	if kind := w.Header().Get("Content-Type"); w.Code != http.StatusOK || kind != "text/markdown; charset=utf-8" {
 		t.Fatalf("%d %q: %s", w.Code, kind, w.Body)
@@ -37,9 +36,9 @@ func TestExportAsMarkdown(t *testing.T) {
 		lines = append(lines, line)
 	}
 	answer := func(text string) string {
-		return "\n" + text + "! [1] The tide is höher. [1]\n\n### Sources\n\n1. **Tide tables › Spring**, pages 3, 4\n"
+		return "\n" + text + "! [1] The tide is höher. [1]\n\n### Sources\n\n1. **Tide tables › Spring** (tide.md), pages 3, 4\n"
 	}
-	want := "# Tides & Moons / \"2026\"\n\n*DATE*\n\n## left behind\n\n*DATE*\n\n> left\n> behind\n" + answer("LEFT\nBEHIND") +
+	want := "# Tides & Moons / \"2026\"\n\n*DATE*\n\n## first line\n\n*DATE*\n\n> first\n> line\n" + answer("FIRST\nLINE") +
 		"\n## Why? Tellme.\n\n*DATE*\n\n> Why?\n> Tellme.\n" + answer("WHY?\nTELLME.")
 	if diff := cmp.Diff(want, strings.Join(lines, "")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

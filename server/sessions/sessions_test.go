@@ -32,7 +32,7 @@ import (
 type echo struct{}
 
 func (echo) Answer(ctx context.Context, r *answer.Recorder) error {
-	source := event.Source{N: 1, Chunk: "c1", Document: "d1", Title: "Tide\ntables", Heading: "Spring", Text: "It rises twice a day.", Pages: []int{3, 4}, Cited: true, Weight: 1}
+	source := event.Source{N: 1, Chunk: "c1", Document: "d1", Title: "Tide\ntables", Name: "tide.md", Heading: "Spring", Text: "It rises twice a day.", Pages: []int{3, 4}, Cited: true, Weight: 1}
 	for _, b := range []event.Body{
 		event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules"}, event.CacheChecked{},
 		event.RetrievalStarted{Call: 1, Tool: event.ToolHybridSearch, Query: "q", Iteration: 1},
