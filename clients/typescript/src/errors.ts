@@ -71,7 +71,8 @@ export async function refusal(res: Response): Promise<SluiceError> {
   };
   const detail = object(outer?.["detail"]);
   const field = text("field") ?? text("param") ?? (typeof detail?.["field"] === "string" ? detail["field"] : undefined);
-  const code = typeof detail?.["code"] === "string" ? detail["code"] : text("code");
+  const named = typeof outer?.["error"] === "string" ? outer["error"].toUpperCase() : undefined; // the turns protocol
+  const code = typeof detail?.["code"] === "string" ? detail["code"] : (text("code") ?? named);
   return new SluiceError(text("message") ?? `the server answered ${res.status}`, res.status, code ?? "HTTP_" + res.status, field, retryAfter(res));
 }
 

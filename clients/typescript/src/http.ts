@@ -40,7 +40,7 @@ export interface CallOptions {
 
 /** One request. */
 export interface Call extends CallOptions {
-  method?: "GET" | "POST" | "DELETE";
+  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   query?: Record<string, string | number | boolean | undefined> | undefined;
   headers?: Record<string, string> | undefined;
@@ -148,6 +148,12 @@ export class Http {
     }
   }
 
+  /** Sends a request whose response has no content. */
+  async done(call: Call): Promise<void> {
+    const res = await this.send(call);
+    res.body?.cancel().catch(() => {});
+  }
+
   /** Sends a request and returns the JSON of its response. */
   async json<T>(call: Call): Promise<T> {
     for (let failures = 0; ; failures++) {
@@ -167,6 +173,11 @@ export class Http {
     const longest = Math.min(this.backoff * 2 ** n, 10_000);
     await sleep(Math.max(least, 0) + longest * (least > 0 ? Math.random() / 2 : (1 + Math.random()) / 2), signal);
   }
+}
+
+/** Reports whether an error of a stream is temporary. */
+export function passing(http: Http, err: SluiceError): boolean {
+  return (err.status === 429 || err.status >= 500) && (err.retryAfter ?? 0) <= http.maxRetryAfter;
 }
 
 /** Waits, and throws the reason of the signal if it is aborted. */

@@ -3,6 +3,7 @@ import { AskStream, lastOfForge } from "./forge.js";
 import { type CallOptions, Http, type Options } from "./http.js";
 import { Responses, type ResponseStream } from "./responses.js";
 import { Runs, streamOf } from "./runs.js";
+import { Sessions } from "./sessions.js";
 import { VectorStores } from "./stores.js";
 import { Reader } from "./stream.js";
 import { Tasks } from "./tasks.js";
@@ -20,6 +21,8 @@ export class Sluice {
   /** Runs of questions. */
   readonly runs: Runs;
   readonly responses: Responses;
+  /** Conversations. */
+  readonly sessions: Sessions;
   readonly files: Files;
   readonly vectorStores: VectorStores;
   readonly tasks: Tasks;
@@ -29,6 +32,7 @@ export class Sluice {
     this.#http = new Http(o);
     this.runs = new Runs(this.#http);
     this.responses = new Responses(this.#http);
+    this.sessions = new Sessions(this.#http);
     this.files = new Files(this.#http);
     this.vectorStores = new VectorStores(this.#http);
     this.tasks = new Tasks(this.#http);
@@ -86,9 +90,11 @@ export { type FileFields, Files, type Uploadable, type UploadOptions } from "./f
 export type { CallOptions, Options } from "./http.js";
 export { citations, outputText, type ResponseEvent, Responses, ResponseStream, type ResponseStreamOptions } from "./responses.js";
 export { Runs, type RunStreamOptions } from "./runs.js";
+export { Sessions } from "./sessions.js";
 export { EventParser, readEvents, type ReadOptions, type ServerSentEvent } from "./sse.js";
 export { type Frame, FrameStream, RunStream } from "./stream.js";
 export { VectorStores } from "./stores.js";
+export { type TurnPart, TurnStream } from "./turn.js";
 export { Tasks, type WaitOptions } from "./tasks.js";
 export type * from "./types.js";
 export type { UploadProgress } from "./upload.js";

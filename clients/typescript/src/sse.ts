@@ -120,26 +120,30 @@ export interface ReadOptions {
  */
 export async function* readEvents(body: ReadableStream<Uint8Array>, o: ReadOptions = {}): AsyncGenerator<ServerSentEvent, void, undefined> {
   const parser = new EventParser(o.maxEvent);
+  for await (const chunk of readChunks(body, o.idleTimeout)) yield* parser.push(chunk);
+}
+
+/** Yields the bytes of a response body, with the errors of `readEvents`. */
+export async function* readChunks(body: ReadableStream<Uint8Array>, idleTimeout?: number): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = body.getReader();
   let heard = Date.now();
   let silent = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const watch = (wait: number) => {
     timer = setTimeout(() => {
-      const left = heard + o.idleTimeout! - Date.now();
+      const left = heard + idleTimeout! - Date.now();
       if (left > 0) return watch(left);
       silent = true;
       reader.cancel().catch(() => {}); // ends the pending read
     }, wait);
   };
-  if (o.idleTimeout) watch(o.idleTimeout);
+  if (idleTimeout) watch(idleTimeout);
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (silent) throw new ConnectionError(`no data for ${o.idleTimeout} ms`);
+      if (silent) throw new ConnectionError(`no data for ${idleTimeout} ms`);
       if (done) return;
-      heard = Date.now();
-      for (const ev of parser.push(value)) yield ev;
+      yield value;
       heard = Date.now(); // exclude the time of the caller
     }
   } finally {

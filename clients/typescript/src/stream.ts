@@ -1,5 +1,5 @@
 import { ConnectionError, ProtocolError, refusal, RunError, SluiceError } from "./errors.js";
-import type { Call, Http } from "./http.js";
+import { type Call, type Http, passing } from "./http.js";
 import { readEvents } from "./sse.js";
 
 /** An undecoded event of the stream of a run. */
@@ -64,7 +64,7 @@ export class Reader {
         if (this.ended) return;
       } catch (err) {
         this.source.signal?.throwIfAborted();
-        if (this.run === undefined || err instanceof ProtocolError || (err instanceof SluiceError && !this.#passing(err))) throw err;
+        if (this.run === undefined || err instanceof ProtocolError || (err instanceof SluiceError && !passing(this.http, err))) throw err;
         cause = err;
       }
       if (this.run === undefined) throw new ConnectionError("the stream was interrupted before the server sent the id of the run", undefined, undefined, { cause });
@@ -100,11 +100,6 @@ export class Reader {
     if (run === null || run === this.run) return res;
     res.body?.cancel().catch(() => {});
     throw new ProtocolError(`run ${this.run}: the reply is for another run, ${run.slice(0, 60)}`);
-  }
-
-  // passing reports whether an error is temporary.
-  #passing(err: SluiceError): boolean {
-    return (err.status === 429 || err.status >= 500) && (err.retryAfter ?? 0) <= this.http.maxRetryAfter;
   }
 
   // read yields the events of one connection.

@@ -4,6 +4,7 @@ import type { paths } from "./schema.js";
 type Body<O> = O extends { requestBody?: { content: { "application/json": infer T } } } ? T : never;
 type Reply<O> = O extends { responses: { 200: { content: { "application/json": infer T } } } } ? T : never;
 type Events<O> = O extends { responses: { 200: { content: { "text/event-stream": infer T } } } } ? T : never;
+type Lines<O> = O extends { responses: { 200: { content: { "text/plain": infer T } } } } ? T : never;
 type Query<O> = O extends { parameters: { query?: infer T } } ? NonNullable<T> : never;
 
 /** A question in the forge protocol. */
@@ -92,3 +93,27 @@ export type ResponseSummary = ResponseList["data"][number];
 export type ModelList = Reply<Method<"/v1/models", "get">>;
 /** The status of the server. */
 export type ServerStatus = Reply<Method<"/v1/serverstatus", "get">>;
+
+/** A conversation. */
+export type Session = Reply<Method<"/v1/rag/sessions/{id}", "get">>;
+export type SessionRequest = Body<Method<"/v1/rag/sessions", "post">>;
+export type SessionUpdate = Body<Method<"/v1/rag/sessions/{id}", "patch">>;
+/** A page of sessions, the last used one first. */
+export type SessionList = Reply<Method<"/v1/rag/sessions", "get">>;
+export type SessionListQuery = Query<Method<"/v1/rag/sessions", "get">>;
+/** A page of messages of a branch, in the order of the conversation. */
+export type MessageList = Reply<Method<"/v1/rag/sessions/{id}/messages", "get">>;
+export type MessageListQuery = Query<Method<"/v1/rag/sessions/{id}/messages", "get">>;
+/** A question or an answer of a session. */
+export type SessionMessage = MessageList["messages"][number];
+/** The rating of an answer. */
+export type Feedback = Reply<Method<"/v1/rag/sessions/{id}/messages/{message}/feedback", "put">>;
+/** A question in a session. */
+export type TurnRequest = Body<Method<"/v1/rag/sessions/{id}/messages/stream", "post">>;
+type TurnEvent = Lines<Method<"/v1/rag/sessions/{id}/messages/stream", "post">>;
+/** A search of a turn that started, completed or failed. */
+export type TurnSearch = Extract<TurnEvent, { type: "search" }>;
+/** The grades of what the searches of an iteration found. */
+export type TurnReview = Extract<TurnEvent, { type: "review" }>;
+/** The end of the stream of a turn. */
+export type TurnTrailer = Exclude<TurnEvent, { type: string }>;

@@ -38,6 +38,15 @@ test("readme: its code does what it says", async () => {
   assert.equal(typeof text, "string");
   assert.equal(done?.sources_count ?? 0, sources.length);
 
+  const session = await sluice.sessions.create({ title: "Lighthouses" });
+  const turn = sluice.sessions.send(session.session_id, { content: "Who keeps the lighthouse?", collection: "notes" });
+  for await (const part of turn) {
+    if (part.type === "text") process.stdout.write(part.text);
+  }
+  const { trailer } = await turn.final();
+  await sluice.sessions.rate(session.session_id, trailer.message_id, "good");
+  await sluice.sessions.delete(session.session_id);
+
   const { run, lastEventId } = { run: response.id, lastEventId: "1" };
   for await (const event of sluice.runs.stream(run, { after: lastEventId })) console.log(event.type);
 
