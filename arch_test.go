@@ -93,7 +93,7 @@ var allowedImports = map[string]string{
 	// The client reads the forge and knowledge protocols.
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse wire/turns",
 	"client/display": "client event",
-	"internal/chat":  "client client/display event fault lang wire/knowledge",
+	"internal/chat":  "client client/display event fault lang wire/knowledge wire/turns",
 	"internal/bench": "engine answer eval event eventlog internal/app internal/cli internal/config lang server wire/...",
 }
 

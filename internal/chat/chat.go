@@ -20,6 +20,8 @@ type Options struct {
 	Collections []string // names or ids of vector stores; empty is the default of the server
 	Effort      string   // low, medium, high or dev; empty is medium
 	Model       string   // empty is the first model of the server
+	Session     string   // id of the session to continue; it is created if it does not exist. Empty: a new one
+	NoSession   bool     // the conversation is not stored
 	History     string   // file of the input history; empty keeps none
 
 	In       io.Reader

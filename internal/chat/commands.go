@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/wire/knowledge"
@@ -21,7 +22,7 @@ type command struct {
 	turn bool
 	// complete is the kind of its arguments.
 	complete kind
-	run      func(ctx context.Context, s *session, args string) error
+	run      func(ctx context.Context, s *conversation, args string) error
 }
 
 // kind is the kind of an argument.
@@ -33,6 +34,7 @@ const (
 	collections
 	efforts
 	filesKnown
+	sessionsKnown
 )
 
 // errLeave ends the chat.
@@ -44,15 +46,20 @@ func commands() []command {
 		{"upload", "PATH… | URL", "upload files to the current collection and wait until they are indexed", true, paths, upload},
 		{"collections", "", "list the collections, which are vector stores", false, nothing, listCollections},
 		{"use", "NAME[,NAME]", "select the collections to ask", true, collections, use},
-		{"new", "NAME", "create a collection and select it", true, nothing, makeCollection},
+		{"create", "NAME", "create a collection and select it", true, nothing, makeCollection},
 		{"files", "[NAME]", "list the files of the selected collections", false, filesKnown, listFiles},
 		{"sources", "[N]", "show the sources of the last answer, or one whole passage", false, nothing, sources},
 		{"mode", "low|medium|high|dev", "select the effort of an answer", false, efforts, mode},
 		{"model", "[NAME]", "select the model, or list the models", false, nothing, useModel},
-		{"save", "FILE", "write the conversation with its sources as Markdown", true, paths, save},
-		{"clear", "", "start a new conversation", true, nothing, clearTurns},
+		{"good", "[REASON]", "rate the last answer as good", true, nothing, rate(client.Good)},
+		{"bad", "[REASON]", "rate the last answer as bad", true, nothing, rate(client.Bad)},
+		{"sessions", "", "list the newest sessions, which are stored conversations", false, nothing, listSessions},
+		{"session", "ID", "continue another session", true, sessionsKnown, switchSession},
+		{"new", "", "start a new session", true, nothing, startSession},
+		{"title", "TEXT", "set the title of the session", true, nothing, rename},
+		{"export", "FILE", "write the session with its sources as Markdown", true, paths, export},
 		{"help", "", "show this", false, nothing, help},
-		{"quit", "", "leave, like ctrl-D", false, nothing, func(context.Context, *session, string) error { return errLeave }},
+		{"quit", "", "leave, like ctrl-D", false, nothing, func(context.Context, *conversation, string) error { return errLeave }},
 	}
 }
 
@@ -98,7 +105,7 @@ func shorten(s string, n int) string {
 // readTimeout is the timeout of a command that only reads.
 const readTimeout = 30 * time.Second
 
-func help(_ context.Context, s *session, _ string) error {
+func help(_ context.Context, s *conversation, _ string) error {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, c := range commands() {
@@ -113,13 +120,7 @@ page up and page down scroll the answer that is being written · ctrl-C stops it
 	return nil
 }
 
-func clearTurns(_ context.Context, s *session, _ string) error {
-	s.clear()
-	s.ui.print("started a new conversation")
-	return nil
-}
-
-func mode(_ context.Context, s *session, args string) error {
+func mode(_ context.Context, s *conversation, args string) error {
 	known := []string{knowledge.EffortLow, knowledge.EffortMedium, knowledge.EffortHigh, knowledge.EffortDev}
 	means := map[string]string{"low": "one search", "medium": "up to two iterations of the agent",
 		"high": "tools are chosen until the evidence suffices", "dev": "like low, with a trace of each step"}
@@ -150,7 +151,7 @@ func mode(_ context.Context, s *session, args string) error {
 }
 
 // useModel selects a model, or lists the models of the server.
-func useModel(ctx context.Context, s *session, args string) error {
+func useModel(ctx context.Context, s *conversation, args string) error {
 	if args != "" {
 		if len(args) > knowledge.MaxNameLength || strings.ContainsAny(args, "\n") {
 			return fmt.Errorf("a model's name has at most %d bytes", knowledge.MaxNameLength)

@@ -17,7 +17,7 @@ const (
 )
 
 // complete returns candidates that replace the end of a line from a byte offset on.
-func (s *session) complete(line string) (from int, candidates []string) {
+func (s *conversation) complete(line string) (from int, candidates []string) {
 	if !strings.HasPrefix(line, "/") || strings.ContainsRune(line, '\n') {
 		return 0, nil
 	}
@@ -40,7 +40,7 @@ func (s *session) complete(line string) (from int, candidates []string) {
 	}
 	at := len(name) + 1
 	s.mu.Lock()
-	known, names := s.known, s.names
+	known, names, sessions := s.known, s.names, s.sessions
 	s.mu.Unlock()
 	switch c.complete {
 	case paths:
@@ -61,6 +61,8 @@ func (s *session) complete(line string) (from int, candidates []string) {
 		return at, matching([]string{knowledge.EffortLow, knowledge.EffortMedium, knowledge.EffortHigh, knowledge.EffortDev}, args)
 	case filesKnown:
 		return at, matching(slices.Clone(names), args)
+	case sessionsKnown:
+		return at, matching(slices.Clone(sessions), args)
 	}
 	return 0, nil
 }

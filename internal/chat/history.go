@@ -82,7 +82,7 @@ func (h *history) rewrite() error {
 	for _, e := range h.entries[from:] {
 		b.Write(encodeEntry(e))
 	}
-	if err := replace(h.path, b.String()); err != nil {
+	if err := replace(h.path, strings.NewReader(b.String())); err != nil {
 		return fmt.Errorf("write history: %w", err)
 	}
 	return nil

@@ -50,10 +50,16 @@ func runLines(ctx context.Context, o Options) error {
 	in.Buffer(nil, maxLine)
 	keyboard, ok := o.In.(*os.File)
 	f := &lineUI{out: o.Out, in: in, watched: ok && term.IsTerminal(int(keyboard.Fd()))}
-	s, err := newSession(o, f, 0)
+	s, err := newConversation(o, f, 0)
 	if err != nil {
 		return err
 	}
+	if o.Session != "" {
+		if err := s.resume(ctx, o.Session, false); err != nil {
+			return fmt.Errorf("chat: continue session: %w", err)
+		}
+	}
+	defer func() { fmt.Fprint(o.Err, s.farewell()) }()
 	h, err := openHistory(o.History)
 	if err != nil || !f.watched {
 		h = &history{}
@@ -93,7 +99,7 @@ func runLines(ctx context.Context, o Options) error {
 }
 
 // line runs a question or a command.
-func (s *session) line(ctx context.Context, o Options, line string) error {
+func (s *conversation) line(ctx context.Context, o Options, line string) error {
 	if isCommand(line) {
 		c, args, err := find(line)
 		if err != nil {

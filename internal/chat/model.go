@@ -65,7 +65,7 @@ type activity struct {
 // starts, which report by send.
 type model struct {
 	ctx   context.Context
-	s     *session
+	s     *conversation
 	host  string // of the server, for display
 	send  func(tea.Msg)
 	spawn func(func()) // runs a function in a goroutine

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,7 +37,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, sent: make(chan tea.Msg, 1000)}
 	f := &terminalUI{send: func(msg tea.Msg) { r.sent <- msg }}
-	s, err := newSession(Options{Server: nowhere, Now: time.Now}, f, interactiveRetries)
+	s, err := newConversation(Options{Server: nowhere, Now: time.Now}, f, interactiveRetries)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,9 +158,9 @@ func TestCommandsWithoutAServer(t *testing.T) {
 	r.keys("down", "down", "down")
 	r.shows("ask a question")
 	r.keys("/s", "tab")
-	r.shows("/sources  /save")
+	r.shows("/sources  /sessions  /session")
 	r.keys("tab", "tab")
-	r.shows("› /save")
+	r.shows("› /sessions")
 	r.keys("ctrl+c", "/sources", "enter")
 	r.until("has no sources", func() bool { return strings.Contains(r.all(), "no answer yet") })
 	r.keys("/help", "enter")
@@ -232,7 +234,7 @@ func TestHostileTexts(t *testing.T) {
 	s := client.Snapshot{Run: evil, Status: client.Failed, Text: evil + "\n\n```" + evil + "\n", Failure: &client.Failure{Code: "X", Message: evil},
 		Citations: []client.Citation{{N: 1, Title: evil, Heading: evil, Snippet: evil}}}
 	r.send(doneMsg{answer: &s, turn: true})
-	r.m.s.add(turn{evil, s, time.Now()})
+	r.m.s.add(turn{evil, s})
 	r.keys("/sources", "enter")
 	r.until("shows the sources", func() bool { return strings.Contains(r.all(), "› ") && strings.Contains(r.all(), "[1] x") })
 	out := r.out.String()
@@ -240,9 +242,6 @@ func TestHostileTexts(t *testing.T) {
 		if i := strings.Index(out, bad); i >= 0 {
 			t.Errorf("%q gets to the terminal: %q", bad, out[max(i-60, 0):min(i+60, len(out))])
 		}
-	}
-	if text := transcript([]turn{{question: evil, answer: s}}, 1); strings.ContainsAny(text, "\x1b\x07\u009b\u202e") {
-		t.Errorf("the transcript holds %q", text)
 	}
 }
 
@@ -272,17 +271,30 @@ func TestFitsEverySize(t *testing.T) {
 	}
 }
 
-// TestSaveAsksFirst: an existing file is only replaced after a confirmation, and then completely.
-func TestSaveAsksFirst(t *testing.T) {
+// TestExportAsksFirst: an existing file is only replaced after a confirmation, and then completely.
+func TestExportAsksFirst(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.URL.Path == "/v1/rag/sessions/s 1/export" {
+			_, _ = io.WriteString(w, "# Session\n")
+		}
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.m.s.c = c
 	file := filepath.Join(t.TempDir(), "a file.md")
-	r.m.s.add(turn{"Why?\nTell me.", client.Snapshot{Run: "r", Status: client.Completed, Text: "Because.⟦⟦1⟧⟧", Citations: []client.Citation{{N: 1, Title: "T", Pages: []int{3}, Snippet: "S"}}}, time.Unix(0, 0)})
-	save := func(answer string) string {
+	r.keys(`/export "`+file+`"`, "enter")
+	r.until("has nothing", func() bool { return strings.Contains(r.all(), "the session is empty") && r.m.running == nil })
+	r.m.s.useSession("s 1", true)
+	export := func(answer string) string {
 		if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r.keys(`/save "`+file+`"`, "enter")
+		r.keys(`/export "`+file+`"`, "enter")
 		r.until("asks", func() bool { return strings.Contains(r.view(), "[y/N]") })
 		r.keys(answer)
 		r.until("is done", func() bool { return r.m.running == nil })
@@ -292,12 +304,14 @@ func TestSaveAsksFirst(t *testing.T) {
 		}
 		return string(raw)
 	}
-	if got := save("n"); got != "precious" {
+	if got := export("n"); got != "precious" {
 		t.Errorf("it was overwritten: %q", got)
 	}
-	want := "# Conversation\n\n## Why? Tell me.\n\n*1970-01-01T00:00:00Z*\n\n> Why?\n> Tell me.\n\nBecause.[1]\n\n### Sources\n\n1. **T, p. 3**: S\n"
-	if got := save("y"); got != want {
-		t.Errorf("saved is:\n%s\nwant:\n%s", got, want)
+	if got := export("y"); got != "# Session\n" {
+		t.Errorf("exported is: %q", got)
+	}
+	if got, want := r.m.s.farewell(), "Continue with: sluice chat --session 's 1'\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -305,7 +319,7 @@ func TestSaveAsksFirst(t *testing.T) {
 func BenchmarkTyping(b *testing.B) {
 	for _, n := range []int{0, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s, err := newSession(Options{Server: nowhere, Now: time.Now}, &terminalUI{}, 0)
+			s, err := newConversation(Options{Server: nowhere, Now: time.Now}, &terminalUI{}, 0)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -23,7 +23,7 @@ const (
 type prompt struct {
 	area    textarea.Model
 	history *history
-	session *session
+	session *conversation
 
 	drawn []string // cached lines; nil if the text has changed
 
@@ -33,7 +33,7 @@ type prompt struct {
 	at         int      // index of the shown candidate; -1 is the common prefix
 }
 
-func newPrompt(s *session, h *history) *prompt {
+func newPrompt(s *conversation, h *history) *prompt {
 	a := textarea.New()
 	a.Prompt, a.ShowLineNumbers, a.EndOfBufferCharacter = "› ", false, ' '
 	a.SetPromptFunc(2, func(i textarea.PromptInfo) string {

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	xansi "github.com/charmbracelet/x/ansi"
 
@@ -21,7 +21,7 @@ import (
 // maxPassage is the maximum size of a shown passage in bytes.
 const maxPassage = 64 << 10
 
-func sources(ctx context.Context, s *session, args string) error {
+func sources(ctx context.Context, s *conversation, args string) error {
 	t, ok := s.last()
 	if !ok {
 		return errors.New("no answer yet")
@@ -60,7 +60,7 @@ func indented(text string) string {
 }
 
 // passage returns the whole passage of a citation, or its snippet if the server does not have the passage any more.
-func (s *session) passage(ctx context.Context, c client.Citation) (string, error) {
+func (s *conversation) passage(ctx context.Context, c client.Citation) (string, error) {
 	if c.Document == "" {
 		return display.Clean(c.Snippet), nil
 	}
@@ -91,57 +91,46 @@ func place(c client.Citation) string {
 	return p
 }
 
-// save writes the conversation to a file. It asks before it overwrites a file, and replaces it atomically.
-func save(ctx context.Context, s *session, args string) error {
+// export writes the session to a file as Markdown. It asks before it overwrites a file, and replaces it atomically.
+func export(ctx context.Context, s *conversation, args string) error {
 	all, err := words(args)
 	if err != nil {
 		return err
 	}
 	if len(all) != 1 {
-		return errors.New("missing file: /save FILE")
+		return errors.New("missing file: /export FILE")
+	}
+	id, err := s.stored()
+	if err != nil {
+		return err
 	}
 	file := home(all[0].text)
-	s.mu.Lock()
-	text := transcript(s.turns, s.dropped)
-	n := len(s.turns)
-	s.mu.Unlock()
-	if n == 0 {
-		return errors.New("the conversation is empty")
-	}
-	switch info, err := os.Lstat(file); {
+	info, err := os.Lstat(file)
+	switch {
 	case err == nil && info.IsDir():
 		return errors.New(shorten(file, 80) + " is a folder")
-	case err == nil:
-		if !s.ui.ask(ctx, shorten(file, 80)+" exists. Overwrite it?") {
-			return errors.New(shorten(file, 80) + " exists; not saved")
-		}
-		if err := replace(file, text); err != nil {
-			return fmt.Errorf("save: %w", withoutPath(err))
-		}
-	default:
-		f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			return fmt.Errorf("save %s: %w", shorten(file, 80), withoutPath(err))
-		}
-		_, err = f.WriteString(text)
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
-			return fmt.Errorf("save %s: %w", shorten(file, 80), withoutPath(err))
-		}
+	case err == nil && !s.ui.ask(ctx, shorten(file, 80)+" exists. Overwrite it?"):
+		return errors.New(shorten(file, 80) + " exists; nothing was written")
 	}
-	s.ui.print(fmt.Sprintf("%s saved in %s", count(n, "turn"), display.Line(file)))
+	text, err := s.c.ExportSession(ctx, id, client.ExportMarkdown)
+	if s.recordReply(err) != nil {
+		return err
+	}
+	defer text.Close()
+	if err := replace(file, text); err != nil {
+		return fmt.Errorf("export to %s: %w", shorten(file, 80), withoutPath(err))
+	}
+	s.ui.print("exported to " + display.Line(file))
 	return nil
 }
 
 // replace writes a temporary file and renames it.
-func replace(file, text string) error {
+func replace(file string, text io.Reader) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".chat*")
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(text)
+	_, err = io.Copy(f, text)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
@@ -152,37 +141,4 @@ func replace(file, text string) error {
 		_ = os.Remove(f.Name())
 	}
 	return err
-}
-
-// transcript returns turns as Markdown.
-func transcript(turns []turn, dropped int) string {
-	var b strings.Builder
-	b.WriteString("# Conversation\n")
-	if dropped > 0 {
-		fmt.Fprintf(&b, "\nThe first %s are missing.\n", count(dropped, "turn"))
-	}
-	for _, t := range turns {
-		fmt.Fprintf(&b, "\n## %s\n\n*%s*\n", shorten(t.question, 200), t.at.UTC().Format(time.RFC3339))
-		if q := display.Clean(strings.TrimSpace(t.question)); strings.ContainsRune(q, '\n') {
-			b.WriteString("\n> " + strings.ReplaceAll(q, "\n", "\n> ") + "\n")
-		}
-		text := strings.TrimSpace(display.Clean(t.answer.Plain()))
-		if text == "" {
-			text = "*No answer.*"
-		}
-		b.WriteString("\n" + text + "\n")
-		switch {
-		case t.answer.Failure != nil:
-			fmt.Fprintf(&b, "\n*%s: %s*\n", t.answer.Status, shorten(t.answer.Failure.Message, 300))
-		case t.answer.Status != client.Completed:
-			fmt.Fprintf(&b, "\n*%s*\n", t.answer.Status)
-		}
-		if len(t.answer.Citations) > 0 {
-			b.WriteString("\n### Sources\n\n")
-		}
-		for _, c := range t.answer.Citations {
-			fmt.Fprintf(&b, "%d. **%s**: %s\n", c.N, place(c), shorten(c.Snippet, 1000))
-		}
-	}
-	return b.String()
 }

@@ -34,7 +34,7 @@ func table(rows [][]string) string {
 	return strings.Join(lines, "\n")
 }
 
-func listCollections(ctx context.Context, s *session, _ string) error {
+func listCollections(ctx context.Context, s *conversation, _ string) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	all, more, err := s.list(ctx)
@@ -56,7 +56,7 @@ func listCollections(ctx context.Context, s *session, _ string) error {
 	}
 	text := table(rows)
 	if len(all) == 0 {
-		text = "there are no collections; /new NAME creates one"
+		text = "there are no collections; /create NAME creates one"
 	}
 	if more {
 		text += "\nand more"
@@ -68,7 +68,7 @@ func listCollections(ctx context.Context, s *session, _ string) error {
 // maxUsed is the maximum number of selected collections.
 const maxUsed = knowledge.MaxStores
 
-func use(ctx context.Context, s *session, args string) error {
+func use(ctx context.Context, s *conversation, args string) error {
 	if args == "" {
 		s.ui.print("collections: " + label(s.settings().stores))
 		return nil
@@ -88,7 +88,7 @@ func use(ctx context.Context, s *session, args string) error {
 		}
 		if !found {
 			if !s.ui.ask(ctx, "Collection "+shorten(name, 60)+" does not exist. Create it?") {
-				return errors.New("collection " + shorten(name, 60) + " does not exist; /collections lists them, /new NAME creates one")
+				return errors.New("collection " + shorten(name, 60) + " does not exist; /collections lists them, /create NAME creates one")
 			}
 			if c, err = s.make(ctx, name); err != nil {
 				return err
@@ -106,13 +106,13 @@ func use(ctx context.Context, s *session, args string) error {
 	return nil
 }
 
-func (s *session) choose(c ...collection) {
+func (s *conversation) choose(c ...collection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stores = c
 }
 
-func (s *session) make(ctx context.Context, name string) (collection, error) {
+func (s *conversation) make(ctx context.Context, name string) (collection, error) {
 	v, err := s.c.CreateStore(ctx, client.VectorStoreRequest{Name: name})
 	if s.recordReply(err) != nil {
 		return collection{}, err
@@ -124,14 +124,14 @@ func (s *session) make(ctx context.Context, name string) (collection, error) {
 	return c, nil
 }
 
-func makeCollection(ctx context.Context, s *session, args string) error {
+func makeCollection(ctx context.Context, s *conversation, args string) error {
 	all, err := words(args)
 	if err != nil {
 		return err
 	}
 	name := strings.Join(texts(all), " ")
 	if name == "" {
-		return errors.New("missing name: /new NAME")
+		return errors.New("missing name: /create NAME")
 	}
 	if _, found, err := s.resolve(ctx, name); err != nil {
 		return err
@@ -150,7 +150,7 @@ func makeCollection(ctx context.Context, s *session, args string) error {
 // maxListed is the maximum number of listed files of a collection.
 const maxListed = 100
 
-func listFiles(ctx context.Context, s *session, args string) error {
+func listFiles(ctx context.Context, s *conversation, args string) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	stores := s.settings().stores

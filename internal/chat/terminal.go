@@ -48,8 +48,8 @@ type silent struct{ *os.File }
 // Write implements [io.Writer].
 func (silent) Write(p []byte) (int, error) { return len(p), nil }
 
-// newModel returns the model of a session that writes to out.
-func newModel(ctx context.Context, s *session, h *history, out io.Writer, host string, send func(tea.Msg), spawn func(func())) *model {
+// newModel returns the model of a conversation that writes to out.
+func newModel(ctx context.Context, s *conversation, h *history, out io.Writer, host string, send func(tea.Msg), spawn func(func())) *model {
 	m := &model{ctx: ctx, s: s, host: host, send: send, spawn: spawn, paint: display.NewPainter(out), now: s.now, panel: display.NewPanel(),
 		prompt: newPrompt(s, h)}
 	m.resize(80, 24)
@@ -61,7 +61,7 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	f := &terminalUI{}
-	s, err := newSession(o, f, interactiveRetries)
+	s, err := newConversation(o, f, interactiveRetries)
 	if err != nil {
 		return err
 	}
@@ -101,6 +101,11 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 	work.Go(func() {
 		m.send(printMsg("sluice chat with " + hostOf(o.Server) + ": ask, or /help"))
 		s.greet(ctx)
+		if o.Session != "" {
+			if err := s.resume(ctx, o.Session, false); err != nil && ctx.Err() == nil {
+				m.send(printMsg("✗ the session cannot be shown: " + reason(err)))
+			}
+		}
 		m.send(tickMsg(o.Now()))
 	})
 	_, err = p.Run()
@@ -110,7 +115,10 @@ func runTerminal(ctx context.Context, o Options) (err error) {
 	cancel()
 	work.Wait()
 	_, werr := io.WriteString(o.Out, endPaste)
-	return errors.Join(err, m.err, m.paint.Close(), werr)
+	if err = errors.Join(err, m.err, m.paint.Close(), werr); err == nil {
+		fmt.Fprint(o.Err, s.farewell())
+	}
+	return err
 }
 
 // abandon requests the cancellation of the current run.
@@ -124,7 +132,7 @@ func (m *model) abandon() {
 }
 
 // greet loads the names of the collections.
-func (s *session) greet(ctx context.Context) {
+func (s *conversation) greet(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	if _, _, err := s.list(ctx); err != nil {
@@ -137,7 +145,7 @@ func (s *session) greet(ctx context.Context) {
 }
 
 // named replaces the ids of the selected collections by their names.
-func (s *session) named() {
+func (s *conversation) named() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stores := make([]collection, len(s.stores))

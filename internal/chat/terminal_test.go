@@ -265,7 +265,7 @@ func TestConversation(t *testing.T) {
 	tm.until("A cursor is a place in the stream of a run. [1]", "cursor.md", "confidence")
 	tm.line("Where is it written?")
 	tm.until("› Where is it written?", "about “Where is a cursor written?”", "is written in the field id of each event. [1]")
-	tm.line("/new harbour")
+	tm.line("/create harbour")
 	tm.until("created and selected: harbour")
 	file := filepath.Join(t.TempDir(), "north lock.md")
 	if err := os.WriteFile(file, []byte("# Locks\n\nThe north lock was opened in 1932.\n"), 0o600); err != nil {
@@ -305,25 +305,50 @@ func TestConversation(t *testing.T) {
 	tm.keys("Enter")
 	tm.until("A riffle holds the gold back in a sluice. [1]", "cursor.md › Riffle\n    “A riffle holds the gold back in a sluice.”\n")
 	saved := filepath.Join(t.TempDir(), "talk.md")
-	tm.line("/save " + saved)
-	tm.until("4 turns saved")
+	tm.line("/title Cursors and locks")
+	tm.until("title: Cursors and locks")
+	tm.line("/bad It is about gold.")
+	tm.until("rated as bad")
+	tm.line("/export " + saved)
+	tm.until("exported to ")
+	tm.line("/sessions")
+	tm.when("the session", func(s string) bool { return regexp.MustCompile(`› +Cursors and locks +4 +`).MatchString(s) })
 	tm.keys("C-c")
 	tm.until("ctrl-D or /quit leaves")
 	tm.keys("C-d")
 	all := tm.until("left with 0", "\necho\n")
+	id := regexp.MustCompile(`Continue with: sluice chat --session (chat_\w+)`).FindStringSubmatch(all)
+	if id == nil {
+		t.Fatalf("it is not said how to continue:\n%s", all)
+	}
 	for _, once := range []string{"The north lock was opened in 1932. [1]", "A riffle holds the gold back in a sluice. [1]", "› Where is it written?"} {
 		if n := strings.Count(all, once); n != 1 {
 			t.Errorf("%q is shown %d times:\n%s", once, n, all)
 		}
 	}
 	text, err := os.ReadFile(saved)
-	if err != nil || !strings.Contains(string(text), "## Where is it written?") || !strings.Contains(string(text), "1. **north lock.md › Locks**: ") {
+	if err != nil || !strings.Contains(string(text), "## Where is it written?") || !strings.HasPrefix(string(text), "# Cursors and locks\n") || !strings.Contains(string(text), "1. **Locks** (north lock.md)") {
 		t.Errorf("saved is %v:\n%s", err, text)
 	}
 	info, err := os.Stat(filepath.Join(data, "chat_history"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the history: %v %v", info, err)
 	}
+
+	again := startChat(t, "--data", data, "--session", id[1])
+	again.until("session Cursors and locks, 4 turns", "› When was the north lock opened?", "The north lock was opened in 1932. [1]", "A riffle holds the gold back in a sluice. [1]")
+	again.line("/good")
+	again.until("rated as good")
+	again.line("What else does it do?")
+	again.until("about “What else does a riffle do?”", "confidence")
+	again.line("/new")
+	again.until("started a new session")
+	again.line("/session " + id[1])
+	again.until("session Cursors and locks, 5 turns")
+	again.line("/session none")
+	again.until("✗ no such session")
+	again.keys("C-d")
+	again.until("left with 0")
 }
 
 // TestInterruptStopsAnswer: ctrl-C stops the answer, also on the server, but not the program.
@@ -355,15 +380,6 @@ func TestInterruptStopsAnswer(t *testing.T) {
 	p.on <- struct{}{}
 	tm.line("What is a cursor?")
 	tm.until("A cursor is written in the field id of each event.", "confidence")
-	// The server no longer has the earlier turns; the client sends them again.
-	if l, err = c.Runs(t.Context(), 10, ""); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range l.Runs {
-		if err := c.DeleteResponse(t.Context(), r.RunID); err != nil {
-			t.Fatal(err)
-		}
-	}
 	p.on <- struct{}{}
 	tm.line("Where is it written?")
 	tm.until("about “Where is a cursor written?”", "› ask a question")
@@ -463,7 +479,7 @@ func TestReconnect(t *testing.T) {
 	<-p.gone
 	tm.until("reconnecting")
 	tm.line("/help")
-	tm.until("write the conversation with its sources as Markdown")
+	tm.until("write the session with its sources as Markdown")
 	tm.line("Where is a cursor written?")
 	tm.until("1 waiting")
 	tm.tmux("send-keys", "-t", "s", "-l", "typing goes on")
@@ -509,7 +525,7 @@ func TestLines(t *testing.T) {
 		}
 		return o.String(), e.String(), failed
 	}
-	out, errs, failed := say("What is a cursor?", "Where is it written?", "/new harbour", "/upload "+file, "When was the north lock opened?", "/sources", "/quit", "What is a riffle?")
+	out, errs, failed := say("What is a cursor?", "Where is it written?", "/create harbour", "/upload "+file, "When was the north lock opened?", "/sources", "/quit", "What is a riffle?")
 	if failed || strings.Contains(out, "riffle") {
 		t.Errorf("failed is %v", failed)
 	}

@@ -20,7 +20,7 @@ const maxUploads = 1000
 
 // upload uploads files, or makes the server fetch URLs, waits until they are indexed, and adds them to the first selected collection. It
 // continues after a file that fails.
-func upload(ctx context.Context, s *session, args string) error {
+func upload(ctx context.Context, s *conversation, args string) error {
 	all, err := words(args)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func displayName(source string) string {
 }
 
 // uploadOne uploads one file and waits until it is indexed.
-func (s *session) uploadOne(ctx context.Context, source, of string) (f client.File, err error) {
+func (s *conversation) uploadOne(ctx context.Context, source, of string) (f client.File, err error) {
 	name := displayName(source)
 	if isURL(source) {
 		s.ui.progress(of+name+": fetching", -1)
@@ -132,7 +132,7 @@ func (s *session) uploadOne(ctx context.Context, source, of string) (f client.Fi
 }
 
 // send uploads a local file.
-func (s *session) send(ctx context.Context, file, name string) (f client.File, err error) {
+func (s *conversation) send(ctx context.Context, file, name string) (f client.File, err error) {
 	info, err := os.Stat(file) // checked before opening, because opening a pipe blocks
 	if err != nil {
 		return f, withoutPath(err)

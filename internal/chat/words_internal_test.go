@@ -160,8 +160,8 @@ func TestComplete(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := &session{known: []collection{{"vs_1", "Harbour papers"}, {"vs_2", "twin"}, {"vs_3", "twin"}, {"vs_4", "a,b"}, {"vs_5", "evil\x1b[2J"}},
-		names: []string{"lock.md", "Log.md"}}
+	s := &conversation{known: []collection{{"vs_1", "Harbour papers"}, {"vs_2", "twin"}, {"vs_3", "twin"}, {"vs_4", "a,b"}, {"vs_5", "evil\x1b[2J"}},
+		names: []string{"lock.md", "Log.md"}, sessions: []string{"chat_a2", "chat_b", "chat_a1"}}
 	for _, c := range []struct {
 		in   string
 		from int
@@ -177,12 +177,13 @@ func TestComplete(t *testing.T) {
 		{"/upload " + dir + "/e", 0, nil},
 		{"/upload " + dir + "/.h", 8, []string{dir + "/.hidden "}},
 		{"/upload https://host/", 0, nil},
-		{"/save ~", 6, []string{"~/"}},
+		{"/export ~", 8, []string{"~/"}},
 		{"/use harb", 5, []string{"Harbour papers"}},
 		{"/use Harbour papers,vs", 20, []string{"vs_2", "vs_3", "vs_4", "vs_5"}},
 		{"/use twin", 5, nil},
 		{"/mode h", 6, []string{"high"}},
 		{"/files l", 7, []string{"lock.md"}},
+		{"/session chat_a", 9, []string{"chat_a1", "chat_a2"}},
 		{"/nothing x", 0, nil},
 		{"What is a cursor?", 0, nil},
 		{"/use a\nb", 0, nil},

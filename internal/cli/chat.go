@@ -29,6 +29,9 @@ type chatCmd struct {
 	Use  []string `placeholder:"NAME" help:"Collection to ask, instead of --collection. Can be repeated."`
 	Mode string   `default:"medium" enum:"low,medium,high,dev" help:"Effort of an answer: low (one search), medium (up to two iterations of the agent), high (tools are chosen until the evidence suffices) or dev (low, with a trace)."`
 	Chat string   `name:"chat-model" placeholder:"NAME" help:"Model of the server that writes the answers."`
+
+	Session   string `placeholder:"ID" xor:"session" help:"Session to continue. It is created if it does not exist. The default is a new one."`
+	NoSession bool   `name:"no-session" xor:"session" help:"Do not store the conversation."`
 }
 
 // historyFile is the name of the input history in the data folder.
@@ -36,7 +39,7 @@ const historyFile = "chat_history"
 
 // Run starts the chat.
 func (c *chatCmd) Run(e *env) (err error) {
-	o := chat.Options{Collections: c.Use, Effort: c.Mode, Model: c.Chat, In: e.In, Out: e.Out, Err: e.Err,
+	o := chat.Options{Collections: c.Use, Effort: c.Mode, Model: c.Chat, Session: c.Session, NoSession: c.NoSession, In: e.In, Out: e.Out, Err: e.Err,
 		ColourOut: coloured(e.Out), ColourSteps: coloured(e.Err)}
 	if len(o.Collections) == 0 {
 		o.Collections = []string{e.cfg.Store.Collection}

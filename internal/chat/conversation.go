@@ -14,51 +14,47 @@ import (
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
-	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// Limits of a conversation in memory: number of turns, and bytes of their texts.
-const (
-	maxTurns = 1000
-	maxKept  = 32 << 20
-)
-
-// session holds the turns of a conversation and the parameters of the next question. Its methods are safe for concurrent use.
-type session struct {
+// conversation holds the last turn of a conversation and the parameters of the next question. Its methods are safe for concurrent use.
+type conversation struct {
 	c    *client.Client
 	ui   ui
 	now  func() time.Time
 	conn connState
-	// waiting is called before the session waits for the server. It may be nil.
+	// waiting is called before the conversation waits for the server. It may be nil.
 	waiting func()
 
 	mu       sync.Mutex
-	turns    []turn
-	dropped  int // number of removed turns
-	kept     int // bytes of the turns
-	previous string
+	session  string       // id of the session; empty if the conversation is not stored
+	begun    bool         // the session exists on the server
+	previous string       // run that the next question follows, without a session
+	newest   turn         // zero before the first one
 	stores   []collection // selected; empty is the default of the server
 	effort   string
 	model    string
 	known    []collection // collections of the last list
 	names    []string     // file names of the last list
+	sessions []string     // ids of the last list
 }
 
 // turn is a question and its answer.
 type turn struct {
 	question string
 	answer   client.Snapshot
-	at       time.Time
 }
 
 // collection is the id and name of a vector store.
 type collection struct{ id, name string }
 
-// newSession starts a conversation. retries is the number of reconnection attempts; 0 is the default of the client.
-func newSession(o Options, f ui, retries int) (*session, error) {
-	s := &session{ui: f, now: o.Now, effort: o.Effort, model: o.Model}
+// newConversation starts a conversation. retries is the number of reconnection attempts; 0 is the default of the client.
+func newConversation(o Options, f ui, retries int) (*conversation, error) {
+	s := &conversation{ui: f, now: o.Now, effort: o.Effort, model: o.Model, session: o.Session}
+	if s.session == "" && !o.NoSession {
+		s.session = newID()
+	}
 	if s.effort == "" {
 		s.effort = knowledge.EffortMedium
 	}
@@ -81,36 +77,26 @@ type settings struct {
 	effort, model string
 }
 
-func (s *session) settings() settings {
+func (s *conversation) settings() settings {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return settings{slices.Clone(s.stores), s.effort, s.model}
 }
 
 // last returns the last turn.
-func (s *session) last() (turn, bool) {
+func (s *conversation) last() (turn, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.turns) == 0 {
-		return turn{}, false
-	}
-	return s.turns[len(s.turns)-1], true
+	return s.newest, s.newest.question != ""
 }
 
-// clear starts a new conversation.
-func (s *session) clear() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.turns, s.previous, s.dropped, s.kept = nil, "", 0, 0
-}
-
-// request returns the request of a question. If whole is true, it includes the earlier turns for a server that does not have them.
-func (s *session) request(question string, whole bool) knowledge.Request {
+// request returns the request of a question.
+func (s *conversation) request(question string) knowledge.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := client.Question(question)
-	if whole {
-		q = client.Question(question, s.answeredTurns()...)
+	if s.session != "" {
+		q.Conversation = s.session
 	} else {
 		q.PreviousResponseID = s.previous
 	}
@@ -126,70 +112,32 @@ func (s *session) request(question string, whole bool) knowledge.Request {
 	return q
 }
 
-// maxContext is the maximum size of earlier turns in a request in bytes. It is below the limit of servers.
-const maxContext = 64 << 10
-
-// answeredTurns returns the newest answered turns that fit into a request.
-func (s *session) answeredTurns() (turns []event.Turn) {
-	size := 0
-	for _, t := range slices.Backward(s.turns) {
-		if size += len(t.question) + len(t.answer.Text); size > maxContext || len(turns) >= 100 {
-			break
-		}
-		if t.answer.Text != "" {
-			turns = append(turns, event.Turn{Role: event.RoleAssistant, Text: t.answer.Text}, event.Turn{Role: event.RoleUser, Text: t.question})
-		}
-	}
-	slices.Reverse(turns)
-	return turns
-}
-
-// respond asks a question, passes its stream to watch, and adds the answer as a turn. It returns the error of the stream.
-func (s *session) respond(ctx context.Context, question string, watch func(*client.Stream) (client.Snapshot, error)) (client.Snapshot, error) {
-	at := s.now()
-	q := s.request(question, false)
-	stream := s.c.Respond(ctx, q)
-	answer, err := watch(stream)
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.NotFound && q.PreviousResponseID != "" && stream.Run() == "" {
-		// The server does not have the previous response: send the turns in the request.
-		answer, err = watch(s.c.Respond(ctx, s.request(question, true)))
-	}
+// respond asks a question, passes its stream to watch, and keeps the answer as the last turn. It returns the error of the stream.
+func (s *conversation) respond(ctx context.Context, question string, watch func(*client.Stream) (client.Snapshot, error)) (client.Snapshot, error) {
+	q := s.request(question)
+	answer, err := watch(s.c.Respond(ctx, q))
 	if q.Model != "" && answer.Status == client.Completed && !answer.Cached && answer.Model != q.Model {
 		s.ui.print(fmt.Sprintf("answered by %s, not by %s", display.Line(answer.Model), display.Line(q.Model)))
 	}
 	if answer.Run != "" || answer.Text != "" {
-		s.add(turn{question, answer, at})
+		s.add(turn{question, answer})
 	}
 	return answer, err
 }
 
-// add appends a turn. The next question refers to the last turn with an answer.
-func (s *session) add(t turn) {
+// add sets the last turn.
+func (s *conversation) add(t turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.answer.Text != "" && t.answer.Status.Final() {
 		s.previous = t.answer.Run
 	}
 	t.answer.Reasoning = "" // not shown again
-	s.turns = append(s.turns, t)
-	s.kept += weight(t)
-	for len(s.turns) > 1 && (len(s.turns) > maxTurns || s.kept > maxKept) {
-		s.kept -= weight(s.turns[0])
-		s.turns = s.turns[1:]
-		s.dropped++
-	}
-}
-
-func weight(t turn) int {
-	n := len(t.question) + len(t.answer.Text)
-	for _, c := range t.answer.Citations {
-		n += len(c.Snippet) + 200
-	}
-	return n
+	s.newest, s.begun = t, true
 }
 
 // follow reads a stream to its end, reports each event, and updates the state of the connection.
-func (s *session) follow(stream *client.Stream) (client.Snapshot, error) {
+func (s *conversation) follow(stream *client.Stream) (client.Snapshot, error) {
 	for _, err := range stream.Events() {
 		if err != nil {
 			return stream.Snapshot(), err
@@ -200,7 +148,7 @@ func (s *session) follow(stream *client.Stream) (client.Snapshot, error) {
 }
 
 // recordReply records that the server answered, unless err is a connection error, and returns err.
-func (s *session) recordReply(err error) error {
+func (s *conversation) recordReply(err error) error {
 	if err == nil {
 		s.conn.set("", time.Time{})
 	}
@@ -254,7 +202,7 @@ func label(stores []collection) string {
 const maxPages = 20
 
 // list returns the vector stores of the server.
-func (s *session) list(ctx context.Context) (all []client.VectorStore, more bool, err error) {
+func (s *conversation) list(ctx context.Context) (all []client.VectorStore, more bool, err error) {
 	after := ""
 	for range maxPages {
 		l, err := s.c.Stores(ctx, 100, after)
@@ -271,7 +219,7 @@ func (s *session) list(ctx context.Context) (all []client.VectorStore, more bool
 	return all, true, nil
 }
 
-func (s *session) remember(all []client.VectorStore) {
+func (s *conversation) remember(all []client.VectorStore) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known = s.known[:0:0]
@@ -281,7 +229,7 @@ func (s *session) remember(all []client.VectorStore) {
 }
 
 // resolve finds a collection by name or id.
-func (s *session) resolve(ctx context.Context, name string) (c collection, found bool, err error) {
+func (s *conversation) resolve(ctx context.Context, name string) (c collection, found bool, err error) {
 	all, _, err := s.list(ctx)
 	if err != nil {
 		return c, false, err
