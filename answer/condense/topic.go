@@ -245,7 +245,13 @@ func phrases(q string) []phrase {
 			}
 		case isCapitalized(written) && written != "I" && !(begins && (isFunctionWord(w.Text) || whWords[w.Text] || lang.IsStopWord(w.Text) || imperativeRE.MatchString(q))):
 			k := i + 1
-			for ; k < len(ws) && k <= i+maxTopic+2 && adjacent(q, ws, k); k++ {
+			for ; k < len(ws) && k <= i+maxTopic+2; k++ {
+				if q[ws[k-1].End:ws[k].Start] == "-" {
+					continue // as in "Zia-ul-Haq"
+				}
+				if !adjacent(q, ws, k) {
+					break
+				}
 				t := q[ws[k].Start:ws[k].End]
 				if possessive(q, phrase{from: w.Start, to: ws[k-1].End}) {
 					break

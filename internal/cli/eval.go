@@ -19,7 +19,8 @@ import (
 
 type evalCmd struct {
 	config.Models
-	Dir         string   `arg:"" type:"existingdir" help:"Folder of one or several evaluation sets."`
+	Dir         string   `arg:"" type:"existingdir" help:"Folder of one or several evaluation sets; with --feedback, a data folder."`
+	Feedback    bool     `help:"Ask the questions of rated answers again and compare the answers. The folder is the data folder of a server that is stopped, or a copy of it."`
 	What        []string `placeholder:"PART" help:"Part to measure: search, answers, claims, cache or followups. Can be repeated. The default is search, or with --mode all other parts except followups."`
 	Mode        []string `placeholder:"MODE" help:"Mode of the answers: direct or agentic. Can be repeated to compare both."`
 	TopK        int      `name:"top-k" default:"10" help:"Number of passages for the generator, 1 to 50."`
@@ -66,6 +67,7 @@ type evaluation struct {
 	Claims      []*eval.ClaimsReport   `json:"claims,omitempty"`
 	Cache       []*eval.CacheReport    `json:"cache,omitempty"`
 	FollowUps   []*eval.FollowUpReport `json:"follow_ups,omitempty"`
+	Feedback    *eval.FeedbackReport   `json:"feedback,omitempty"`
 	// Calibration compares the confidence in the answers with the share of right ones, for each mode.
 	Calibration []*eval.CalibrationReport `json:"calibration,omitempty"`
 }
@@ -92,6 +94,8 @@ func (c *evalCmd) Validate() error {
 		}
 	}
 	switch {
+	case c.Feedback && (len(c.What)+len(c.Mode) > 0 || c.Half+c.Queries+c.Qrels+c.Against+c.Plot+c.Reliability != ""):
+		return errors.New("--feedback can only be combined with --json and settings of models")
 	case c.Half != "" && c.Half != "a" && c.Half != "b":
 		return fmt.Errorf("--half: must be a or b, not %q", c.Half)
 	case c.TopK < 1 || c.TopK > 50:
@@ -130,6 +134,13 @@ func (c *evalCmd) modes() (out []event.Mode) {
 
 // Run measures the sets and prints the results.
 func (c *evalCmd) Run(e *env) error {
+	if c.Feedback {
+		var all evaluation
+		if err := all.feedback(e, c.Dir); err != nil {
+			return err
+		}
+		return all.print(e, c.JSON)
+	}
 	earlier, err := c.earlier()
 	if err != nil {
 		return err
@@ -286,6 +297,9 @@ func (v *evaluation) print(e *env, asJSON bool) error {
 	}
 	if len(v.FollowUps) > 0 {
 		parts = append(parts, func() error { return eval.WriteFollowUps(e.Out, v.FollowUps...) })
+	}
+	if v.Feedback != nil {
+		parts = append(parts, func() error { return eval.WriteFeedback(e.Out, v.Feedback) })
 	}
 	for i, write := range parts {
 		if i > 0 {

@@ -1,0 +1,68 @@
+package cli_test
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/session"
+)
+
+// TestEvalFeedback rates answers in a data folder, changes a document, and asks again.
+func TestEvalFeedback(t *testing.T) {
+	clean(t)
+	cfg := config.Default()
+	cfg.Store.Data = t.TempDir()
+	a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(name, text string) {
+		t.Helper()
+		if _, err := a.Ingester.IngestDocuments(t.Context(), corpus.DefaultCollection, []ingest.Source{{URI: name, Name: name + ".txt", Title: name, Data: []byte(text)}}, func(ingest.Progress) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("lock", "The north lock was opened in 1932 and takes ships of up to 140 metres. Its gates are tested every spring.")
+	put("fees", "A ship pays 12 euros for each metre of its length.")
+	for question, good := range map[string]bool{"When was the north lock opened?": true, "How much does a ship pay for each metre?": false} {
+		id, detach, err := a.Sessions.Ask(t.Context(), event.Question{Query: question, Session: "talk"}, session.Turn{}, engine.Caller{Protocol: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range a.Engine.Events(t.Context(), id, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		detach()
+		if err := a.Sessions.Rate(t.Context(), "", "talk", id.AnswerID(), &session.Feedback{Good: good, Reason: "because"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("fees", "A ship pays 15 euros for each metre of its length.")
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errs := run(t, "eval", cfg.Store.Data, "--feedback")
+	if status != 0 {
+		t.Fatalf("%s%s", out, errs)
+	}
+	for _, want := range []string{"good        1       0            1.000", "bad, changed: How much does a ship pay for each metre?", "reason: because", "15 euros"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	if status, _, errs := run(t, "eval", t.TempDir(), "--feedback"); status != 1 || !strings.Contains(errs, "is rated") {
+		t.Errorf("an empty folder: status %d, %s", status, errs)
+	}
+	if status, _, errs := run(t, "eval", t.TempDir(), "--feedback", "--half", "a"); status == 0 || !strings.Contains(errs, "--feedback") {
+		t.Errorf("with other flags: status %d, %s", status, errs)
+	}
+}
