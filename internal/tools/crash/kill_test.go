@@ -11,8 +11,9 @@ import (
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
-// TestKills kills the server at random moments while files are uploaded and deleted and answers are streamed. After each restart,
-// everything that was acknowledged is there, everything that was deleted is not, and every reader gets the end of its run.
+// TestKills kills the server at random moments while files are uploaded and deleted and answers are streamed, each in
+// a session. After each restart, everything that was acknowledged is there, everything that was deleted is not, and every reader gets the end of its
+// run.
 func TestKills(t *testing.T) {
 	skipIfZero(t, *kills, "kills")
 	w := newWorld(report.add("kills"))
@@ -88,6 +89,7 @@ func (w *world) work(ctx context.Context, c *client.Client) *work {
 	again(func() { w.upload(ctx, c) })
 	again(func() { w.upload(ctx, c); w.remove(ctx, c) })
 	again(func() { w.ask(ctx, c, "forge") })
+	again(func() { w.talk(ctx, c) })
 	again(func() { w.ask(ctx, c, "knowledge"); w.deleteRun(ctx, c) })
 	k.wait = all.Wait
 	return k

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire/forge"
+	"github.com/sluice-rag/sluice/wire/turns"
 )
 
 // storeID is the vector store of all files.
@@ -40,12 +41,13 @@ type file struct {
 
 // question is a run as a reader saw it.
 type question struct {
-	run    string
-	in     string // the protocol
-	text   string
-	frames map[string]string // by cursor: each event that is not a token
-	status client.Status
-	state  fileState // uploaded, deleting or deleted
+	run     string
+	in      string // the protocol
+	session string // empty: none
+	text    string
+	frames  map[string]string // by cursor: each event that is not a token
+	status  client.Status
+	state   fileState // uploaded, deleting or deleted
 }
 
 // world holds what the server has acknowledged.
@@ -192,14 +194,15 @@ func (w *world) remove(ctx context.Context, c *client.Client) {
 // ask asks a question in one of the protocols and reads the stream to its end, across restarts.
 func (w *world) ask(ctx context.Context, c *client.Client, protocol string) {
 	text := "Who is the harbour master of " + w.name() + "?"
-	stream := c.Ask(ctx, forge.Request{Query: text, Mode: "direct", NoCache: true})
+	session := sessionOf(protocol)
+	stream := c.Ask(ctx, forge.Request{Query: text, Mode: "direct", NoCache: true, SessionID: session})
 	if protocol == "knowledge" {
 		q := client.Question(text)
-		q.NoCache = true
+		q.NoCache, q.Conversation = true, session
 		stream = c.Respond(ctx, q)
 	}
 	w.tried()
-	q := &question{in: protocol, frames: map[string]string{}, state: uploaded}
+	q := &question{in: protocol, session: session, frames: map[string]string{}, state: uploaded}
 	for e, err := range stream.Events() {
 		if err != nil {
 			if stream.Run() != "" && ctx.Err() == nil {
@@ -234,7 +237,7 @@ func (w *world) checkEvent(q *question, e client.Event) {
 // deleteRun deletes a run.
 func (w *world) deleteRun(ctx context.Context, c *client.Client) {
 	w.mu.Lock()
-	i := slices.IndexFunc(w.asked, func(q *question) bool { return q.state == uploaded })
+	i := slices.IndexFunc(w.asked, func(q *question) bool { return q.state == uploaded && q.in != turns.Name })
 	if i < 0 {
 		w.mu.Unlock()
 		return
@@ -281,7 +284,12 @@ func (w *world) verify(ctx context.Context, c *client.Client) {
 		w.verifyFile(ctx, c, f)
 	}
 	for _, q := range asked {
-		w.verifyRun(ctx, c, q)
+		if q.in == turns.Name {
+			w.readTurn(ctx, c, q)
+		} else {
+			w.verifyRun(ctx, c, q)
+		}
+		w.verifyAnswer(ctx, c, q)
 	}
 }
 
