@@ -75,7 +75,7 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	s := &Store{path: path}
 	defer func() {
 		if err != nil {
-			err = wrap("open keys", errors.Join(err, s.Close()))
+			err = wrap("open "+filepath.Base(path), errors.Join(err, s.Close()))
 		}
 	}()
 	if s.write, err = sqlitedb.Writer(path); err != nil {
@@ -175,7 +175,7 @@ func wrap(what string, err error) error {
 	case errors.Is(err, sql.ErrNoRows):
 		err = auth.ErrNotFound
 	}
-	return fmt.Errorf("%s: %w", what, sqlitedb.WithDiskFull(err))
+	return fmt.Errorf("%s: %w", what, sqlitedb.Explain("keys.db", err))
 }
 
 // Any implements [auth.Store]. It is true for ever after the first key, also if the file is lost.

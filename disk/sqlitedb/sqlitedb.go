@@ -146,16 +146,26 @@ func (d *DB) Migrate(ctx context.Context, migrations []string) error {
 	})
 }
 
-// The result codes by which SQLite reports a full disk (https://sqlite.org/rescode.html).
+// Result codes of SQLite (https://sqlite.org/rescode.html).
 const (
-	full           = 13         // SQLITE_FULL
+	corrupt        = 11
+	full           = 13
+	notADatabase   = 26
 	noSharedMemory = 10 | 19<<8 // SQLITE_IOERR_SHMSIZE: the file of the shared memory could not be extended
 )
 
-// WithDiskFull adds [syscall.ENOSPC] to an error of SQLite that says that the disk is full, and returns other errors as they are.
-func WithDiskFull(err error) error {
-	if e, ok := errors.AsType[*driver.Error](err); ok && (e.Code()&0xff == full || e.Code() == noSharedMemory) {
+// Explain adds to an error of the database at a path what a program or a person can do about it: [syscall.ENOSPC] if the disk is full, and
+// advice if the file is damaged. It returns other errors as they are.
+func Explain(path string, err error) error {
+	code := 0
+	if e, ok := errors.AsType[*driver.Error](err); ok {
+		code = e.Code()
+	}
+	switch {
+	case code&0xff == full, code == noSharedMemory:
 		return fmt.Errorf("%w: %w", err, syscall.ENOSPC)
+	case code&0xff == corrupt, code&0xff == notADatabase, errors.Is(err, ErrDamaged):
+		return fmt.Errorf("%w; stop the server and restore %s from a backup", err, filepath.Base(path))
 	}
 	return err
 }

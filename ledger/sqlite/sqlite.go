@@ -11,8 +11,6 @@ import (
 	"slices"
 	"time"
 
-	driver "modernc.org/sqlite"
-
 	"github.com/sluice-rag/sluice/disk/sqlitedb"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/ledger"
@@ -34,9 +32,6 @@ var (
 func Open(ctx context.Context, path string) (_ *Store, err error) {
 	s := &Store{}
 	defer func() {
-		if e, ok := errors.AsType[*driver.Error](err); ok && (e.Code()&0xff == corrupt || e.Code()&0xff == notADatabase) {
-			err = fmt.Errorf("%w; restore %s from a backup", err, filepath.Base(path))
-		}
 		if err != nil {
 			err = wrap("open "+filepath.Base(path), errors.Join(err, s.Close()))
 		}
@@ -62,17 +57,11 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// Result codes of SQLite: https://sqlite.org/rescode.html
-const (
-	corrupt      = 11
-	notADatabase = 26
-)
-
 func wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", what, sqlitedb.WithDiskFull(err))
+	return fmt.Errorf("%s: %w", what, sqlitedb.Explain("ledger.db", err))
 }
 
 // transfer is a transfer to append.

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
 	"os"
@@ -30,7 +31,8 @@ func reading(t *testing.T, path string) *sql.Tx {
 	return tx
 }
 
-// TestDamage opens files that were damaged: each is an error that says what to do, and none is opened as an empty store.
+// TestDamage opens files that were damaged, with the checksum of the last Close and, as from a backup, without: each is an error that says what to
+// do, and none is opened as an empty store.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sessions.db")
@@ -48,31 +50,46 @@ func TestDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checksum, err := os.ReadFile(path + ".sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	needsChecksum := map[string]bool{"few bytes less": true, "byte of a text": true}
 	for name, damage := range map[string]func(b []byte) []byte{
 		"no database":     func(b []byte) []byte { return []byte("garbage!" + string(b[8:])) },
 		"text":            func([]byte) []byte { return []byte(strings.Repeat("not a database\n", 500)) },
 		"half":            func(b []byte) []byte { return b[:len(b)/2] },
 		"one page less":   func(b []byte) []byte { return b[:len(b)-4096] },
 		"few bytes less":  func(b []byte) []byte { return b[:len(b)-10] },
+		"byte of a text":  func(b []byte) []byte { b[bytes.Index(b, []byte("again"))] ^= 1; return b },
 		"few bytes":       func(b []byte) []byte { return b[:10] },
 		"first page only": func(b []byte) []byte { return b[:4096] },
 		"zeros":           func(b []byte) []byte { clear(b[8192 : len(b)-8192]); return b },
 		"header":          func(b []byte) []byte { clear(b[:100]); return b },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "sessions.db")
-			if err := os.WriteFile(path, damage(append([]byte(nil), content...)), 0o600); err != nil {
-				t.Fatal(err)
+		for _, sum := range []string{string(checksum), ""} {
+			if sum == "" && needsChecksum[name] {
+				continue
 			}
-			s, err := sqlite.Open(t.Context(), path)
-			if err == nil {
-				_ = s.Close()
-			}
-			if err == nil || !strings.Contains(err.Error(), "restore sessions.db from a backup") {
-				t.Errorf("open: %v", err)
-			}
-		})
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				path := filepath.Join(t.TempDir(), "sessions.db")
+				err := os.WriteFile(path, damage(bytes.Clone(content)), 0o600)
+				if err == nil && sum != "" {
+					err = os.WriteFile(path+".sum", []byte(sum), 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				s, err := sqlite.Open(t.Context(), path)
+				if err == nil {
+					_ = s.Close()
+				}
+				if err == nil || !strings.Contains(err.Error(), "restore sessions.db from a backup") {
+					t.Errorf("open: %v", err)
+				}
+			})
+		}
 	}
 }
 

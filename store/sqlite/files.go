@@ -146,10 +146,13 @@ func (s *Store) RemoveFile(ctx context.Context, id string, at time.Time) (f stor
 	return f, last, wrap("remove file", err)
 }
 
-// wrap adds the failed operation to an error, and [syscall.ENOSPC] if the disk is full.
+// databaseName names the database in errors.
+const databaseName = "files.db"
+
+// wrap adds the failed operation to an error, and what [sqlitedb.Explain] says.
 func wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", what, sqlitedb.WithDiskFull(err))
+	return fmt.Errorf("%s: %w", what, sqlitedb.Explain(databaseName, err))
 }

@@ -43,7 +43,7 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	verified, err := verify(path)
+	verified, err := sqlitedb.Verify(path)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 		return nil, err
 	}
 	if !verified {
-		if err = s.check(ctx, s.write, "quick_check"); err != nil {
+		if err = s.write.Check(ctx, "quick_check", ""); err != nil {
 			return nil, err
 		}
 	}
@@ -63,21 +63,21 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 	return s, err
 }
 
+// Check verifies the structure of the file: its pages, rows and indexes.
+func (s *Store) Check(ctx context.Context) error {
+	return wrap("check database", s.read.Check(ctx, "integrity_check", ""))
+}
+
 // Close waits for running transactions and closes the file. A second Close does nothing.
 func (s *Store) Close() error {
-	var errs []error
-	if s.read != nil {
-		errs = append(errs, s.read.Close())
+	var err error
+	if s.path != "" {
+		err = sqlitedb.CloseVerifiable(s.path, s.write, s.read)
+	} else if s.write != nil {
+		err = s.write.Close()
 	}
-	if s.write != nil {
-		incremented := s.path != "" && s.incrementGeneration(context.Background()) == nil
-		errs = append(errs, s.write.Close())
-		if incremented && errors.Join(errs...) == nil {
-			s.writeChecksum()
-		}
-	}
-	s.path = ""
-	return errors.Join(errs...)
+	s.path, s.write, s.read = "", nil, nil
+	return err
 }
 
 // Erase implements [store.Eraser]. The database overwrites deleted content itself; Erase copies the write-ahead log, which holds earlier versions of
