@@ -32,7 +32,7 @@ var allowedImports = map[string]string{
 	"internal/config": "auth fault lang ledger",
 	"disk/atomicfile": "",
 	"disk/cachedb":    "disk/atomicfile",
-	"disk/sqlitedb":   "",
+	"disk/sqlitedb":   "disk/atomicfile",
 	"disk/reserve":    "fault disk/atomicfile",
 
 	// Logs.
