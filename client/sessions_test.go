@@ -200,8 +200,11 @@ func TestTurnsResumeAtAnyByte(t *testing.T) {
 				t.Fatal(err)
 			}
 			turn := c.SendMessage(t.Context(), "s", turns.Request{Content: "why?", Citations: citations})
-			for range turn.Parts() { // leave the loop after the first part
-				break
+			for _, err := range turn.Parts() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				break // the next loop continues
 			}
 			rest := partsOf(t, turn)
 			if len(rest) == 0 || rest[len(rest)-1].Trailer == nil || posts.Load() != 1 || gets.Load() < 5 {
