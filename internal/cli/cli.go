@@ -35,6 +35,7 @@ type program struct {
 	Keys      keysCmd      `cmd:"" help:"Manage the API keys of a server."`
 	Runs      runsCmd      `cmd:"" help:"List runs, the newest first."`
 	Replay    replayCmd    `cmd:"" help:"Print the stream of a run."`
+	Sessions  sessionsCmd  `cmd:"" help:"List, print and delete sessions, which are stored conversations."`
 	Eval      evalCmd      `cmd:"" help:"Measure search, answers, citations and the cache on evaluation sets."`
 	Calibrate calibrateCmd `cmd:"" help:"Fit the grades of passages to relevance judgements."`
 	Tenants   tenantsCmd   `cmd:"" help:"List and delete tenants."`
