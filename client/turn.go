@@ -235,6 +235,35 @@ type turnParser struct {
 	phase    int
 	received int64  // number of bytes; a stream can be resumed there
 	held     []byte // the last ones, which belong to no part yet
+	object   objectEnd
+}
+
+// objectEnd finds the end of a JSON object in bytes that arrive one after the other. Each byte is read once.
+type objectEnd struct {
+	read, depth     int
+	quoted, escaped bool
+}
+
+// end returns the length of the object, or 0 if it is not complete. The bytes are the earlier ones and some more.
+func (o *objectEnd) end(b []byte) int {
+	for ; o.read < len(b); o.read++ {
+		switch c := b[o.read]; {
+		case o.escaped:
+			o.escaped = false
+		case o.quoted && c == '\\':
+			o.escaped = true
+		case c == '"':
+			o.quoted = !o.quoted
+		case o.quoted:
+		case c == '{' || c == '[':
+			o.depth++
+		case c == '}' || c == ']':
+			if o.depth--; o.depth <= 0 {
+				return o.read + 1
+			}
+		}
+	}
+	return 0
 }
 
 // add returns the parts that end in the next bytes of the stream. Their bytes are taken before they are yielded.
@@ -293,18 +322,18 @@ func (p *turnParser) next() (part TurnPart, ok bool, err error) {
 		if n < 0 {
 			n = whole(p.held)
 		}
-		part.Text = strings.ToValidUTF8(string(p.take(n)), "\uFFFD")
+		part.Text = string([]rune(string(p.take(n)))) // each invalid byte becomes U+FFFD, wherever a read ended
 		return part, n > 0, nil
 	case turnTrailer:
 		if len(p.held) > maxTurnTrailer {
 			return part, false, fmt.Errorf("a trailer of over %d bytes", maxTurnTrailer)
 		}
-		// Only the last byte of the object can complete it.
-		if !bytes.HasSuffix(bytes.TrimRight(p.held, " \r\n"), []byte("}")) || !json.Valid(p.held) {
+		n := p.object.end(p.held)
+		if n == 0 {
 			return part, false, nil
 		}
 		part.Trailer = new(turns.Trailer)
-		if err := json.Unmarshal(p.take(len(p.held)), part.Trailer); err != nil {
+		if err := json.Unmarshal(p.take(n), part.Trailer); err != nil {
 			return part, false, fmt.Errorf("the trailer: %w", err)
 		}
 		p.phase = turnOver
