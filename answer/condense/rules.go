@@ -243,6 +243,9 @@ func (c *rewriter) replacePhrase(phrase string) string {
 		}
 		return prev + " " + lowerFirst(phrase) + end
 	}
+	if from, to := sameShape(prev, phrase); from >= 0 {
+		return prev[:from] + phrase + prev[to:] + end
+	}
 	if from, to := numberedNoun(prev, phrase); from >= 0 {
 		return prev[:from] + phrase + prev[to:] + end
 	}
@@ -266,7 +269,7 @@ func (c *rewriter) replacePhrase(phrase string) string {
 			return prev[:at[2]] + phrase + end
 		}
 	}
-	if len(words) <= 2 && !isArticle(words[0].Text) && doesRE.MatchString(prev) && strings.ToLower(phrase) == lowered(phrase) {
+	if len(words) <= 2 && !isArticle(words[0].Text) && doesRE.MatchString(prev) && strings.ToLower(phrase) == lowered(phrase) && (!isName(phrase) || strings.HasPrefix(c.question, phrase)) {
 		return c.appendTopic(capitalize(phrase) + "?") // no similar phrase
 	}
 	old := similarPhrase(prev, phrase)

@@ -134,3 +134,11 @@ func TestRulesOnDocuments(t *testing.T) {
 		t.Errorf("%d of %d are right", n, all)
 	}
 }
+
+// TestRulesByKind: of conversations whose follow-ups name only what is of the same kind, and of pronouns with a verb.
+func TestRulesByKind(t *testing.T) {
+	t.Parallel()
+	if n, all := right(t, "testdata/kinds.txt"); n < all {
+		t.Errorf("%d of %d are right", n, all)
+	}
+}

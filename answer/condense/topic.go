@@ -3,6 +3,7 @@ package condense
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/sluice-rag/sluice/lang"
 )
@@ -332,6 +333,38 @@ func similarPhrase(q, by string) string {
 func possessive(q string, p phrase) bool {
 	rest := q[p.to:]
 	return strings.HasPrefix(rest, "'s") || strings.HasPrefix(rest, "’s") || strings.HasSuffix(q[p.from:p.to], "'s") || strings.HasSuffix(q[p.from:p.to], "’s")
+}
+
+// sameShape returns the position of the first word in a question with the same letters and digits in place as a code: that of F11 for F12. from
+// is negative if there is none, or if the phrase is no code.
+func sameShape(q, phrase string) (from, to int) {
+	shape := shapeOf(phrase)
+	if !strings.Contains(shape, "A") || !strings.Contains(shape, "9") {
+		return -1, -1
+	}
+	for _, w := range lang.Words(q) {
+		if shapeOf(q[w.Start:w.End]) == shape {
+			return w.Start, w.End
+		}
+	}
+	return -1, -1
+}
+
+// shapeOf returns A for the letters of a word and 9 for its digits, each as often as they alternate.
+func shapeOf(s string) string {
+	var out []rune
+	for _, r := range s {
+		switch {
+		case unicode.IsUpper(r):
+			r = 'A'
+		case unicode.IsDigit(r):
+			r = '9'
+		}
+		if len(out) == 0 || out[len(out)-1] != r {
+			out = append(out, r)
+		}
+	}
+	return string(out)
 }
 
 // numberedNoun returns the position of a noun with a number in a question, for a phrase that is the same noun with another

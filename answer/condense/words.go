@@ -13,7 +13,7 @@ const (
 	wh  = `who|whom|whose|what|which|when|where|why|how|wer|wen|wem|wessen|was|wann|wo|wohin|woher|warum|wieso|weshalb|wie|welche[rsnm]?|wieviele?`
 	aux = `is|are|was|were|do|does|did|can|could|should|will|would|has|have|had|may|might|must|isn['’]t|doesn['’]t|didn['’]t|wasn['’]t|` +
 		`ist|sind|war|waren|wird|werden|wurde|wurden|hat|haben|hatte|hatten|kann|können|soll|sollen|darf|dürfen|muss|müssen`
-	prepositions = `in|on|at|by|for|since|from|to|with|of|about|before|after|during|under|over|near|between|until|without|within|into|` +
+	prepositions = `in|on|at|by|for|since|from|to|with|of|about|before|after|during|under|over|near|between|until|without|within|into|through|` +
 		`im|am|an|auf|bei|für|seit|von|vom|zu|zum|zur|mit|aus|nach|vor|während|unter|über|bis|ohne|um`
 )
 
@@ -82,7 +82,7 @@ var (
 	prepositionWords = words(strings.ReplaceAll(prepositions, "|", " "))
 	auxWords         = words("is are was were do does did can could should will would has have had may might must isn't doesn't didn't wasn't " +
 		"ist sind war waren wird werden wurde wurden hat haben hatte hatten kann können soll sollen darf dürfen muss müssen")
-	whWords       = words("who whom whose what which when where why how wer wen wem wessen was wann wo wohin woher warum wieso weshalb wie welche welcher welches welchen welchem who's what's where's when's how's")
+	whWords       = words("who whom whose what which when where why how wer wen wem wessen was wann wo wohin woher warum wieso weshalb wie welche welcher welches welchen welchem who's what's where's when's how's why's")
 	articleWords  = words("the a an der die das den dem des ein eine einen einem einer")
 	adverbWords   = words("today yesterday tomorrow now later earlier nowadays currently tonight heute gestern morgen jetzt später früher")
 	functionWords = words("the a an der die das den dem des ein eine and or but in on at by for since from to with of about before after during " +
