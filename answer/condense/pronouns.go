@@ -91,9 +91,6 @@ func (c *rewriter) resolve(q string) string {
 			break
 		}
 	}
-	if done == 0 {
-		return q
-	}
 	return out.String() + q[min(done, len(q)):]
 }
 
@@ -135,11 +132,9 @@ func (c *rewriter) replacement(q string, ws []lang.Token, i int, p pronoun) (by 
 	}
 	switch {
 	case p.form == demonstrative:
-		return c.demonstrative(q, ws, i, next)
+		return c.demonstrative(ws, i, next)
 	case w.Text == "her" && next != "" && !lang.IsStopWord(next) && !isPreposition(next) && !isAdverb(next):
 		p.possessive = true
-	case p.form == place && (next != "" && !isPreposition(next) && !isAdverb(next) || i == 0):
-		return "", 0
 	}
 	by = c.antecedent(p)
 	if by == "" {
@@ -148,11 +143,11 @@ func (c *rewriter) replacement(q string, ws []lang.Token, i int, p pronoun) (by 
 	if p.article != "" && !isName(by) || p.article != "" && c.german && isArticle(firstWord(by)) {
 		by = p.article + " " + withoutArticle(by)
 	}
-	return c.inflect(by, p, w.Text, i == 0), end
+	return c.inflect(by, p, w.Text), end
 }
 
 // inflect returns the replacement in the grammatical form of the pronoun.
-func (c *rewriter) inflect(by string, p pronoun, word string, opens bool) string {
+func (c *rewriter) inflect(by string, p pronoun, word string) string {
 	switch {
 	case p.possessive && c.german:
 		by = "von " + by
@@ -160,8 +155,6 @@ func (c *rewriter) inflect(by string, p pronoun, word string, opens bool) string
 		by += "'"
 	case p.possessive:
 		by += "'s"
-	case p.form == place && !c.german:
-		by = "in " + by
 	case p.form == place:
 		by = "in " + by
 	case strings.HasSuffix(word, "'s") || strings.HasSuffix(word, "’s"):
@@ -169,14 +162,11 @@ func (c *rewriter) inflect(by string, p pronoun, word string, opens bool) string
 	case strings.HasSuffix(word, "re"):
 		by += " are"
 	}
-	if opens {
-		return capitalize(by)
-	}
 	return by
 }
 
 // demonstrative returns the replacement of this, that, these and those.
-func (c *rewriter) demonstrative(q string, ws []lang.Token, i int, next string) (by string, end int) {
+func (c *rewriter) demonstrative(ws []lang.Token, i int, next string) (by string, end int) {
 	w := ws[i]
 	plain := next == "" || auxWords[next] || verbsAfterThat[next] || isPreposition(next)
 	before := ""
@@ -195,9 +185,6 @@ func (c *rewriter) demonstrative(q string, ws []lang.Token, i int, next string) 
 		if by == "" {
 			return "", 0
 		}
-		if i == 0 {
-			by = capitalize(by)
-		}
 		return by, w.End
 	case ownRE.MatchString(next) && next != "year" && next != "time", lang.IsStopWord(next):
 		return "", 0
@@ -209,19 +196,10 @@ func (c *rewriter) demonstrative(q string, ws []lang.Token, i int, next string) 
 		if year := yearRE.FindString(c.last.answer); year != "" && w.Text != "this" {
 			return year, noun.End
 		}
-		if year := yearRE.FindString(c.last.question); year != "" && w.Text != "this" {
-			return year, noun.End
-		}
 		return "", 0
 	}
 	by = c.antecedent(pronoun{form: thing})
-	if by == "" || strings.Contains(strings.ToLower(by), next) { // "this tower" becomes "the tower of Farland"
-		return by, noun.End
-	}
-	if isName(by) && !isArticle(firstWord(by)) {
-		return "the " + q[noun.Start:noun.End] + " " + by, noun.End
-	}
-	return by, noun.End
+	return by, noun.End // "this tower" becomes "the tower of Farland"
 }
 
 func precedesObject(w string) bool {
@@ -260,9 +238,6 @@ func (c *rewriter) antecedent(p pronoun) string {
 			return two
 		}
 		if !who && !defined && len(given) > 0 && whichRE.MatchString(prev) {
-			if two := pair(c.last.answer); two != "" {
-				return two
-			}
 			return given[0]
 		}
 	case place:
@@ -286,11 +261,6 @@ func (c *rewriter) antecedent(p pronoun) string {
 			if s := prev[all[i].from:all[i].to]; of[firstWord(s)] && (!who || len(given) == 0 || madeRE.MatchString(c.question)) {
 				return s
 			}
-		}
-	}
-	if c.german && p.form == person && !madeRE.MatchString(c.question) {
-		if n := fullName(prev); n != "" && !who {
-			return n
 		}
 	}
 	if c.german && who && !defined && p.form == person && len(given) > 0 && p.article != "das" && !madeRE.MatchString(c.question) {
@@ -384,16 +354,6 @@ func nameInQuestion(name string, opens bool) string {
 }
 
 var months = words("january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday januar februar märz mai juni juli oktober dezember")
-
-// fullName returns the first name of a question that has several words and no article.
-func fullName(q string) string {
-	for _, p := range phrases(q) {
-		if s := q[p.from:p.to]; p.name && !isArticle(firstWord(s)) && len(strings.Fields(s)) > 1 {
-			return s
-		}
-	}
-	return ""
-}
 
 // personName returns the most prominent name of a question that has no article: people have names without one.
 func personName(q string) string {

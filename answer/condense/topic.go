@@ -15,7 +15,6 @@ type phrase struct {
 }
 
 var (
-	quotedRE = regexp.MustCompile(`["“„«]([^"“”„«»]{2,80})["”“»]`)
 	// kindRE matches the kind of information that a question asks for.
 	kindRE = regexp.MustCompile(`(?i)^(?:(?:the|some|all|any|die|der|das)\s+)?(?:(?:different|main|first|most common|common|various|many|key|biggest|typical)\s+)*(?:types?|kinds?|sorts?|causes?|symptoms?|signs?|origins?|history|differences?|effects?|advantages?|disadvantages?|benefits?|purposes?|importance|` +
 		`uses?|examples?|features?|parts?|members?|names?|height|size|age|length|price|cost|number|population|capital|meaning|definition|role|status|` +
@@ -27,12 +26,9 @@ var (
 	definesRE = regexp.MustCompile(`^\W*(?i:who|what|wer|was)(?i:['’]s|\s+(?:is|are|was|were|ist|sind|war|waren))\s+(\p{Lu}.*?|the(?: \p{Lu}[\pL-]*)+)\s*\??$`)
 )
 
-// topic returns what a question is about: its quotation, its name, or else the words after the question words.
+// topic returns what a question is about: its most prominent name, or else the words after the question words.
 func topic(q string) string {
 	q = strings.TrimRight(strings.TrimSpace(lang.Truncate(q, maxQuestionBytes)), " ?.!")
-	if m := quotedRE.FindString(q); m != "" {
-		return m
-	}
 	if m := definesRE.FindStringSubmatch(q); m != nil && len(lang.Words(m[1])) <= maxTopic {
 		return defined(m[1])
 	}
@@ -42,17 +38,13 @@ func topic(q string) string {
 	}
 	rest := withoutQuestionWords(q)
 	for range 3 {
-		cut := kindRE.ReplaceAllString(rest, "")
-		if cut == rest {
-			break
-		}
-		rest = cut
+		rest = kindRE.ReplaceAllString(rest, "")
 	}
 	return nounPhrase(rest)
 }
 
 // salient returns the most prominent name of a question: the subject, which the next question most likely refers to (B. Grosz, A. Joshi and S.
-// Weinstein, Centering: A Framework for Modeling the Local Coherence of Discourse, 1995), or else a possessor, an object, or the first one.
+// Weinstein, Centering: A Framework for Modeling the Local Coherence of Discourse, 1995), or else a possessor, or the first one.
 func salient(q string, all []phrase) (best phrase, ok bool) {
 	most := -1
 	for _, p := range all {
@@ -63,7 +55,7 @@ func salient(q string, all []phrase) (best phrase, ok bool) {
 	return best, most >= 0
 }
 
-const subjectRank = 3
+const subjectRank = 2
 
 // prominence returns the rank of a phrase by its role in a question. That of a number is negative.
 func prominence(q string, p phrase) int {
@@ -76,11 +68,9 @@ func prominence(q string, p phrase) int {
 	case q[p.from] >= '0' && q[p.from] <= '9' && p.to-p.from < 5:
 		return -1
 	case possessive(q, p):
-		return 2
+		return 1
 	case auxWords[last]:
 		return subjectRank
-	case !isPreposition(last):
-		return 1
 	}
 	return 0
 }
@@ -146,9 +136,6 @@ func withoutQuestionWords(q string) string {
 		rest := strings.TrimSpace(q[len(m):])
 		if all := phrases(rest); len(all) > 0 {
 			return rest[all[len(all)-1].from:all[len(all)-1].to]
-		}
-		if _, after, ok := strings.Cut(rest, " "); ok {
-			return after
 		}
 		return rest
 	}

@@ -173,6 +173,21 @@ func TestEvalFollowUps(t *testing.T) {
 	}
 }
 
+// TestFloorFollowUps measures follow-up questions on the half of a set that the rules were not developed with. The floors are the figures measured
+// on 2026-11-22 less 0.03.
+func TestFloorFollowUps(t *testing.T) {
+	race.Measure(t)
+	r := evaluate(t, beir.Dir(t, "squad"), "--what", "followups", "--half", "b").FollowUps[0]
+	asked := map[string]eval.FollowUpRow{}
+	for _, row := range r.Rows[:3] {
+		asked[row.Asked] = row
+		t.Logf("%s: hit@5 %.3f, holds gold %.3f, abstained %.3f", row.Asked, row.Hit5.Mean, row.Holds.Mean, row.Abstained.Mean)
+	}
+	if got := asked[eval.AskedRewritten]; got.Cases < 80 || got.Hit5.Mean < 0.903 || got.Holds.Mean < 0.559 {
+		t.Errorf("follow-ups are answered worse: %+v", got)
+	}
+}
+
 func TestEvalOwnDocuments(t *testing.T) {
 	m := evaluate(t, "testdata/own", "--mode", "direct")
 	r := m.Modes[0].Results
