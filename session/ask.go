@@ -13,8 +13,14 @@ import (
 // maxWaiting limits the turns of a session that wait.
 const maxWaiting = 16
 
-// poll is how often a turn that waits looks for the end of turns that another server answers, and extends its lease.
-const poll = 250 * time.Millisecond
+const (
+	// poll is how often a turn that waits looks whether another server has ended the first turn.
+	poll = 250 * time.Millisecond
+	// renewal is how often it tries to start, which extends its lease. Each time is a write that is synced.
+	renewal = 5 * time.Second
+	// attempts is how often it tries to start if the store fails, which waits for the locks of other programs.
+	attempts = 3
+)
 
 // Ask asks a question in the session q.Session: [engine.Engine.AskAttached] with the order of turns. It stores the question, waits for
 // earlier turns if the turn says so, and gives the question the history of its branch, unless it has a history of its own. If the engine refuses
@@ -36,6 +42,11 @@ func (s *Service) Ask(ctx context.Context, q event.Question, t Turn, c engine.Ca
 	if err := q.Validate(); err != nil {
 		return "", nil, err
 	}
+	leave, err := s.enter(found.Key, b)
+	if err != nil {
+		return "", nil, err
+	}
+	defer leave()
 	answer, err := s.begin(ctx, found.Key, b)
 	if err != nil {
 		return "", nil, err
@@ -46,6 +57,31 @@ func (s *Service) Ask(ctx context.Context, q event.Question, t Turn, c engine.Ca
 		return "", nil, err
 	}
 	return id, detach, nil
+}
+
+// enter counts a turn among those that wait, if it is willing to, and as one that this server answers, until leave is called.
+func (s *Service) enter(key Key, b Begin) (leave func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b.Wait {
+		if s.waiting[key] >= maxWaiting {
+			return nil, &fault.Error{Code: fault.Conflict, Field: "wait", Message: "too many messages of the session wait already"}
+		}
+		s.waiting[key]++
+	}
+	s.starting[b.Run] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.starting, b.Run)
+		if !b.Wait {
+			return
+		}
+		if s.waiting[key]--; s.waiting[key] == 0 {
+			delete(s.waiting, key)
+			delete(s.ended, key)
+		}
+	}, nil
 }
 
 // open returns the session of a question, which it creates unless it must exist.
@@ -197,51 +233,70 @@ func (s *Service) start(ctx context.Context, key Key, q event.Question, answer M
 		q.Summary, q.History = h.summary, h.turns
 	}
 	c.Run = answer.Run
-	return s.engine.AskAttached(ctx, q, c)
+	id, detach, err := s.engine.AskAttached(ctx, q, c)
+	if err != nil {
+		return "", nil, err
+	}
+	// A deletion of the session that began before the engine had the run did not find it. One that begins later does.
+	ctx = context.WithoutCancel(ctx)
+	if _, _, err := s.store.ByRun(ctx, id); errors.Is(err, ErrNoMessage) {
+		detach()
+		if err := s.deleteRun(ctx, id); err != nil {
+			s.o.Logger.Error("the run of a deleted session could not be deleted yet", "run", id, "error", err)
+			s.later(func(ctx context.Context) error { return s.deleteRun(ctx, id) })
+		}
+		return "", nil, public(ErrNotFound)
+	}
+	return id, detach, nil
 }
 
 // await waits until no turn comes before that of a run.
 func (s *Service) await(ctx context.Context, key Key, run event.RunID) error {
-	s.mu.Lock()
-	full := s.waiting[key] >= maxWaiting
-	if !full {
-		s.waiting[key]++
-	}
-	s.mu.Unlock()
-	if full {
-		return &fault.Error{Code: fault.Conflict, Field: "wait", Message: "too many messages of the session wait already"}
-	}
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.waiting[key]--; s.waiting[key] == 0 {
-			delete(s.waiting, key)
-			delete(s.ended, key)
-		}
-	}()
-	ticker := time.NewTicker(poll)
-	defer ticker.Stop()
+	failures := 0
 	for {
 		changed := s.changed(key)
 		now := s.o.Now()
 		err := s.store.Start(ctx, run, now, now.Add(s.o.Lease))
 		busy, ok := errors.AsType[*BusyError](err)
-		if !ok {
-			return public(err)
+		resolved := false
+		if ok {
+			resolved, err = s.resolve(ctx, busy)
 		}
-		if resolved, err := s.resolve(ctx, busy); err != nil || resolved {
-			if err != nil {
+		switch {
+		case !ok && (err == nil || errors.Is(err, ErrNoMessage)):
+			return public(err)
+		case err != nil:
+			if failures++; failures == attempts || ctx.Err() != nil {
 				return err
 			}
 			continue
 		}
-		select {
-		case <-changed:
-		case <-ticker.C:
-		case <-ctx.Done():
-			return ctx.Err()
+		if failures = 0; resolved {
+			continue
+		}
+		if err := s.awaitEnd(ctx, busy.Run, changed); err != nil {
+			return err
 		}
 	}
+}
+
+// awaitEnd returns when the turn that comes first is not open any more or has changed, and for a renewal. It only reads the store.
+func (s *Service) awaitEnd(ctx context.Context, first event.RunID, changed <-chan struct{}) error {
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	for range renewal / poll {
+		select {
+		case <-changed:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+		if _, m, err := s.store.ByRun(ctx, first); err != nil || !m.Status.Open() {
+			return nil
+		}
+	}
+	return nil
 }
 
 // changed returns a channel that is closed at the next end of a turn of the session in this server.
@@ -275,7 +330,11 @@ func (s *Service) abandon(ctx context.Context, key Key, run event.RunID, cause e
 	}
 	e := End{Run: run, Answer: Answer{Run: run, Status: status, Failure: &event.RunFailed{Code: f.Code, Message: f.Message}, EndedAt: s.o.Now()}}
 	if err := s.store.End(context.WithoutCancel(ctx), e); err != nil {
-		s.o.Logger.Error("a turn could not be ended; its lease ends it", "run", run, "error", err)
+		s.o.Logger.Error("a turn could not be ended yet", "run", run, "error", err)
+		s.later(func(ctx context.Context) error {
+			defer s.notify(key)
+			return s.store.End(ctx, e)
+		})
 	}
 	s.notify(key)
 }

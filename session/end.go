@@ -19,13 +19,15 @@ const maxSnippet = 400
 // errInterrupted is why the answer to a question failed whose run was never started.
 var errInterrupted = fault.New(fault.Internal, "the server stopped before the answer began")
 
-// Ended copies the answer of a run into its session. It is for [engine.Options.Ended]. If it fails, the answer is copied when the session is used next.
+// Ended copies the answer of a run into its session. It is for [engine.Options.Ended]. If it fails, it is repeated later, or when the session is used
+// next.
 func (s *Service) Ended(state event.State) {
 	if state.Session == "" {
 		return
 	}
 	if err := s.finish(context.Background(), state.Run); err != nil {
 		s.o.Logger.Error("an answer could not be copied to its session yet", "run", state.Run, "error", err)
+		s.later(func(ctx context.Context) error { return s.finish(ctx, state.Run) })
 	}
 }
 
@@ -59,7 +61,9 @@ func (s *Service) finish(ctx context.Context, run event.RunID) error {
 		return err
 	}
 	s.notify(found.Key)
-	s.makeTitle(found, m, state.Query, e.Text)
+	if !state.Writer.OwnKey { // otherwise no other model may see the conversation
+		s.makeTitle(found, m, state.Query, e.Text)
+	}
 	return nil
 }
 
@@ -137,18 +141,30 @@ func (s *Service) state(ctx context.Context, run event.RunID) (event.State, erro
 // resolve ends the turn that comes first if it is in progress in the store only: its run has ended meanwhile, or its server has stopped. It
 // reports whether it did.
 func (s *Service) resolve(ctx context.Context, busy *BusyError) (bool, error) {
+	stopped := busy.Expired && !s.answering(busy.Run)
 	state, err := s.state(ctx, busy.Run)
-	if err != nil {
+	if err != nil && (!stopped || ctx.Err() != nil) {
 		return false, err
 	}
-	ended := state.Seq > 0 && state.Status != event.Running
-	if !ended && (!busy.Expired || s.engine.Answering(busy.Run)) {
+	if err != nil { // a damaged log must not block its session
+		s.o.Logger.Error("an answer cannot be read; it has failed in its session", "run", busy.Run, "error", err)
+		state = event.State{}
+	}
+	if ended := state.Seq > 0 && state.Status != event.Running; !ended && !stopped {
 		return false, nil
 	}
 	if state.Seq == 0 {
 		return true, s.store.End(ctx, interrupted(busy.Run, s.o.Now()))
 	}
 	return true, s.finish(ctx, busy.Run)
+}
+
+// answering reports whether this server is about to answer a run, or answers it.
+func (s *Service) answering(run event.RunID) bool {
+	s.mu.Lock()
+	starting := s.starting[run]
+	s.mu.Unlock()
+	return starting || s.engine.Answering(run)
 }
 
 // interrupted is the end of a turn whose run was never started.
@@ -176,9 +192,7 @@ func (s *Service) Recover(ctx context.Context) error {
 		return fmt.Errorf("recover sessions: %w", err)
 	}
 	for _, found := range hidden {
-		if err := s.erase(ctx, found); err != nil {
-			return fmt.Errorf("recover sessions: complete a deletion: %w", err)
-		}
+		_ = s.eraseNow(ctx, found) // it is repeated
 	}
 	return nil
 }
@@ -193,11 +207,12 @@ func (s *Service) Deleted(run event.RunID) {
 	}
 	if err := s.store.EraseRun(context.Background(), run); err != nil {
 		s.o.Logger.Error("the answer of a deleted run is still in its session", "run", run, "error", err)
+		s.later(func(ctx context.Context) error { return s.store.EraseRun(ctx, run) })
 	}
 }
 
 // Delete deletes a session with its runs, and so with the stored responses and the cached answers that were made from them, or without its
-// runs. If it is interrupted after it began, nobody finds the session, and [Service.Recover] deletes the rest.
+// runs. If it fails after it began, nobody finds the session, and the rest is deleted later, also after a restart.
 func (s *Service) Delete(ctx context.Context, account, id string, keepRuns bool) error {
 	found, err := s.Session(ctx, account, id)
 	if err != nil {
@@ -208,7 +223,17 @@ func (s *Service) Delete(ctx context.Context, account, id string, keepRuns bool)
 		return public(err)
 	}
 	found.KeepRuns = keepRuns
-	return s.erase(ctx, found)
+	return s.eraseNow(ctx, found)
+}
+
+// eraseNow is erase. If it fails, it is repeated later.
+func (s *Service) eraseNow(ctx context.Context, found Session) error {
+	err := s.erase(ctx, found)
+	if err != nil {
+		s.o.Logger.Error("a session could not be deleted yet; nobody finds it any more", "error", err)
+		s.later(func(ctx context.Context) error { return s.erase(ctx, found) })
+	}
+	return err
 }
 
 // erase deletes a hidden session and, unless they are kept, its runs.

@@ -40,10 +40,11 @@ type Service struct {
 
 	mu       sync.Mutex
 	ended    map[Key]chan struct{} // closed at the end of the next turn of a session for which a turn waits
-	waiting  map[Key]int           // turns that wait
+	waiting  map[Key]int           // turns that wait, or are willing to
+	starting map[event.RunID]bool  // runs of turns that this server began and whose engine does not answer them yet
 	deleting map[event.RunID]bool  // runs that are deleted with their session
 
-	work sync.WaitGroup // titles
+	work sync.WaitGroup // titles, and what is repeated
 	ctx  context.Context
 	stop context.CancelFunc
 }
@@ -59,7 +60,7 @@ func New(st Store, o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Service{store: st, o: o, ended: map[Key]chan struct{}{}, waiting: map[Key]int{}, deleting: map[event.RunID]bool{}}
+	s := &Service{store: st, o: o, ended: map[Key]chan struct{}{}, waiting: map[Key]int{}, starting: map[event.RunID]bool{}, deleting: map[event.RunID]bool{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -71,6 +72,29 @@ func (s *Service) Bind(e *engine.Engine) { s.engine = e }
 func (s *Service) Close() {
 	s.stop()
 	s.work.Wait()
+}
+
+// The pauses between attempts of [Service.later].
+const (
+	firstPause = time.Second
+	lastPause  = time.Minute
+)
+
+// later repeats in the background what the store refused, for example because another program has locked its file, until it succeeds or the
+// service is closed.
+func (s *Service) later(do func(ctx context.Context) error) {
+	s.work.Go(func() {
+		for pause := firstPause; ; pause = min(2*pause, lastPause) {
+			select {
+			case <-time.After(pause):
+			case <-s.ctx.Done():
+				return
+			}
+			if do(s.ctx) == nil {
+				return
+			}
+		}
+	})
 }
 
 // Create adds a session. An empty id is replaced by a new one. Errors: [fault.InvalidRequest], [fault.Conflict] if the account has a
@@ -100,6 +124,9 @@ func (s *Service) Create(ctx context.Context, account, id, title string) (Sessio
 func checkID(id string) error {
 	if id == "" || len(id) > event.MaxSession || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
 		return fault.Invalid("session_id", "want 1 to %d bytes of UTF-8 without control characters", event.MaxSession)
+	}
+	if id == "." || id == ".." { // clients and proxies remove them from paths
+		return fault.Invalid("session_id", "must not be %q", id)
 	}
 	return nil
 }
@@ -218,8 +245,12 @@ func (s *Service) complete(ctx context.Context, messages []Message) error {
 			continue
 		}
 		state, err := s.state(ctx, m.Run)
-		if err != nil {
+		if err != nil && ctx.Err() != nil {
 			return fmt.Errorf("read open answer: %w", err)
+		}
+		if err != nil { // the other messages can be read
+			s.o.Logger.Error("the text so far of an answer cannot be read", "run", m.Run, "error", err)
+			continue
 		}
 		if state.Seq > 0 {
 			e := endOf(&state)
