@@ -97,7 +97,7 @@ func TestTaskHasParametersOfQuestion(t *testing.T) {
 	heat := 0.7
 	begin(t, p, event.RunStarted{Question: event.Question{Query: "What does its lamp burn?", History: aboutKeeper, Instructions: "Briefly.", Temperature: &heat, MaxTokens: 99}})
 	got.Passages, got.IDF = nil, nil
-	want := model.Task{Question: "What does the Farland lighthouse's lamp burn?", Instructions: "Briefly.", Temperature: &heat, MaxTokens: 99,
+	want := model.Task{Question: "What does the Farland lighthouse's lamp burn?", Asked: "What does its lamp burn?", Instructions: "Briefly.", Temperature: &heat, MaxTokens: 99,
 		History: []model.Message{{Role: model.User, Text: aboutKeeper[0].Text}, {Role: model.Assistant, Text: aboutKeeper[1].Text}}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

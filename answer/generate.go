@@ -26,6 +26,9 @@ func (j *job) generate(ctx context.Context) error {
 	j.restoreQuotes()
 	task := model.Task{Question: cmp.Or(j.focus, j.q.Query), Summary: j.summary, IDF: map[string]float64{}, Instructions: j.q.Instructions, Temperature: j.q.Temperature,
 		MaxTokens: j.q.MaxTokens, Earlier: j.q.Summary}
+	if j.standalone != "" && j.focus == "" {
+		task.Asked = j.rec.State().Query
+	}
 	for _, t := range j.q.History {
 		task.History = append(task.History, model.Message{Role: model.Role(t.Role), Text: t.Text})
 	}

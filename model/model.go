@@ -18,6 +18,7 @@ type Passage struct {
 // Task describes the answer that a generator has to write.
 type Task struct {
 	Question     string
+	Asked        string             // the question as it was asked, if Question is rewritten with the help of the conversation
 	SubQuestions []string           // parts of the question, each to be answered; empty if it is a single question
 	Passages     []Passage          // best first
 	Summary      bool               // the question asks for a summary of the passages, in their order
@@ -55,8 +56,8 @@ type Generator interface {
 	Generate(ctx context.Context, t Task) iter.Seq2[Delta, error]
 }
 
-// ParameterSupport is implemented by generators that may use all fields of a [Task]. Other generators only use its question,
-// sub-questions and passages.
+// ParameterSupport is implemented by generators that may use all fields of a [Task]. Other generators only use its questions
+// and passages.
 type ParameterSupport interface{ SupportsParameters() bool }
 
 // SupportsParameters reports whether a generator uses all fields of a [Task].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -486,4 +487,38 @@ func TestLeaseOfStoppedServerExpires(t *testing.T) {
 	b := open(t, path, eventlog.NewMemory(), script(echo), session.Options{Owner: "b", Now: later})
 	b.ask("s", "two", wire.Turn{})
 	b.wantTexts("s", "", "one", "", "two", "TWO")
+}
+
+func TestModelMakesTitle(t *testing.T) {
+	t.Parallel()
+	b := open(t, filepath.Join(t.TempDir(), "sessions.db"), eventlog.NewMemory(), script(echo), session.Options{
+		Title: func(_ context.Context, question, answer string) (string, string, error) {
+			return question + "\n\x1b[1m" + answer, "m", nil
+		}})
+	run := b.ask("s", "Please tell me. And more", wire.Turn{})
+	for {
+		s, err := b.service.Session(t.Context(), "ada", "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.TitleBy == "m" {
+			if s.Title != "Please tell me. And more [1mPLEASE TELL ME. AND MORE" {
+				t.Errorf("title %q", s.Title)
+			}
+			break
+		}
+		if s.Title != "Please tell me." || s.TitleBy != "rules" {
+			t.Fatalf("first title %q by %q", s.Title, s.TitleBy)
+		}
+		runtime.Gosched()
+	}
+	b.settled(run)
+	mine := "Mine"
+	if _, err := b.service.Update(t.Context(), "ada", "s", session.Change{Title: &mine}); err != nil {
+		t.Fatal(err)
+	}
+	b.settled(b.ask("s", "two", wire.Turn{}))
+	if s, err := b.service.Session(t.Context(), "ada", "s"); err != nil || s.Title != "Mine" || s.TitleBy != session.TitleByUser {
+		t.Errorf("title of the user: %q by %q, %v", s.Title, s.TitleBy, err)
+	}
 }

@@ -84,7 +84,8 @@ func streamWords(ctx context.Context, s string, first bool, yield func(model.Del
 const maxParts = 4
 
 // selectAll returns the sentences that answer each sub-question, without duplicates, and the lowest answerability of these. Without
-// sub-questions, or if one of them has no answer, it returns the answer to the whole question.
+// sub-questions, or if one of them has no answer, it returns the answer to the whole question. If the passages do not seem to answer a question that was
+// rewritten, it is judged by the words that the user said: the passages are about the subject already, and rules may have added a wrong name.
 func (m *Model) selectAll(ctx context.Context, t model.Task) ([]*sentence, float64, error) {
 	var chosen []*sentence
 	lowest := 1.0
@@ -105,6 +106,11 @@ func (m *Model) selectAll(ctx context.Context, t model.Task) ([]*sentence, float
 	if len(chosen) > 0 {
 		return chosen, lowest, nil
 	}
+	chosen, lowest, err := m.selectSentences(ctx, t)
+	if len(chosen) > 0 || err != nil || t.Asked == "" {
+		return chosen, lowest, err
+	}
+	t.Question = t.Asked
 	return m.selectSentences(ctx, t)
 }
 

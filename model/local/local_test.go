@@ -337,3 +337,18 @@ func TestTimesOfDay(t *testing.T) {
 		}
 	}
 }
+
+// TestRewrittenQuestionWithWrongName: a question that rules rewrote with a wrong name is answered by the words that the user said.
+func TestRewrittenQuestionWithWrongName(t *testing.T) {
+	t.Parallel()
+	m := local.New(local.Options{})
+	task := model.Task{Question: "How many steps does Quentin Ormsby's bakery of Lunden have?", Passages: []model.Passage{{N: 1, Score: 0.9,
+		Chunk: corpus.Chunk{ID: "c1", Title: "Farland", Text: "The keeper is Ada Brook. The lighthouse has 212 steps from the door to the lamp."}}}}
+	if text, cites := answer(t, m, task); len(cites) > 0 {
+		t.Errorf("the passage does not answer this, got %q", text)
+	}
+	task.Asked = "How many steps does it have?"
+	if text, cites := answer(t, m, task); len(cites) != 1 || !strings.Contains(text, "212 steps") {
+		t.Errorf("got %q, citing %v", text, cites)
+	}
+}
