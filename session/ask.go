@@ -10,23 +10,24 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// maxWaiting limits the turns of a session that wait.
+// maxWaiting is the maximum number of waiting turns of a session.
 const maxWaiting = 16
 
 const (
-	// poll is how often a turn that waits looks whether another server has ended the first turn.
+	// poll is the interval at which a waiting turn checks whether another server has ended the first open turn.
 	poll = 250 * time.Millisecond
-	// renewal is how often it tries to start, which extends its lease. Each time is a write that is synced.
+	// renewal is the interval at which it tries to start, which extends its lease. Each try is a write that is synced.
 	renewal = 5 * time.Second
-	// attempts is how often it tries to start if the store fails, which waits for the locks of other programs.
+	// attempts is how often it tries to start if the store fails. Each try waits for the locks of other programs.
 	attempts = 3
 )
 
-// Ask asks a question in the session q.Session: [engine.Engine.AskAttached] with the order of turns. It stores the question, waits for
-// earlier turns if the turn says so, and gives the question the history of its branch, unless it has a history of its own. If the engine refuses
-// the question, the question stays in the session with an answer that failed; when the same question is asked again, it gets another answer.
+// Ask asks a question in the session with the id q.Session, and returns like [engine.Engine.AskAttached]. It stores the question, waits for
+// earlier turns if t.Wait is set, and sets the history of the question to the messages of its branch, unless the question has a history. If the
+// engine rejects the question, the question stays in the session with a failed answer. When the same question is asked again, it gets another
+// answer and is not stored again.
 //
-// Errors: [fault.InvalidRequest], [fault.NotFound], [fault.Conflict] if another turn is in progress, and those of the engine.
+// Errors: [fault.InvalidRequest], [fault.NotFound], [fault.Conflict] if another turn is open, and those of the engine.
 func (s *Service) Ask(ctx context.Context, q event.Question, t Turn, c engine.Caller) (event.RunID, func(), error) {
 	if q.Ephemeral {
 		return "", nil, fault.Invalid("store", "must not be false for a question in a session")
@@ -35,7 +36,7 @@ func (s *Service) Ask(ctx context.Context, q event.Question, t Turn, c engine.Ca
 	if err != nil {
 		return "", nil, err
 	}
-	b := Begin{Run: s.engine.NewRunID(), Protocol: c.Protocol, Owner: s.o.Owner, Wait: t.Wait}
+	b := Begin{Run: s.engine.NewRunID(), Protocol: c.Protocol, Server: s.o.Server, Wait: t.Wait}
 	if err := s.place(ctx, found, &q, t, &b); err != nil {
 		return "", nil, err
 	}
@@ -59,13 +60,13 @@ func (s *Service) Ask(ctx context.Context, q event.Question, t Turn, c engine.Ca
 	return id, detach, nil
 }
 
-// enter counts a turn among those that wait, if it is willing to, and as one that this server answers, until leave is called.
+// enter counts a turn among the waiting ones if b.Wait is set, and as one that this server answers, until leave is called.
 func (s *Service) enter(key Key, b Begin) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b.Wait {
 		if s.waiting[key] >= maxWaiting {
-			return nil, &fault.Error{Code: fault.Conflict, Field: "wait", Message: "too many messages of the session wait already"}
+			return nil, &fault.Error{Code: fault.Conflict, Field: "wait", Message: "too many questions of the session are waiting"}
 		}
 		s.waiting[key]++
 	}
@@ -137,14 +138,14 @@ func (s *Service) place(ctx context.Context, found Session, q *event.Question, t
 	return nil
 }
 
-// ask sets what the store keeps of a question.
+// ask sets the title, and the parameters of a question that the store keeps.
 func (s *Service) ask(q *event.Question, b *Begin) {
 	b.Title = title(q.Query)
 	b.Asked = *q
 	b.Asked.Summary, b.Asked.History, b.Asked.Request, b.Asked.Session, b.Asked.Previous = "", nil, nil, "", ""
 }
 
-// regenerate asks the question of a message once more, as it was asked, without the cache.
+// regenerate sets q to the question of a message with its earlier parameters, but without the cache.
 func (s *Service) regenerate(ctx context.Context, key Key, q *event.Question, id string, b *Begin) error {
 	m, err := s.message(ctx, key, "regenerate", id)
 	if err != nil {
@@ -176,7 +177,8 @@ func firstAnswer(question string) string {
 	return event.RunID(question[prefix:]).AnswerID()
 }
 
-// repeat continues the active branch. If its last answer failed and the same question is asked again, the question stays and gets another answer.
+// repeat continues the active branch. If its last answer failed without text and the same question is asked again, the stored question gets
+// another answer.
 func (s *Service) repeat(ctx context.Context, found Session, q *event.Question, b *Begin) error {
 	s.ask(q, b)
 	if found.Head == "" {
@@ -184,7 +186,7 @@ func (s *Service) repeat(ctx context.Context, found Session, q *event.Question, 
 	}
 	last, err := s.store.Branch(ctx, found.Key, found.Head, 2)
 	if err == nil && len(last) == 2 && last[0].Status.Open() {
-		if _, err := s.resolve(ctx, &BusyError{Run: last[0].Run}); err != nil { // the last turn may have ended just now
+		if _, err := s.resolve(ctx, &BusyError{Run: last[0].Run}); err != nil { // its run may have ended just now
 			return err
 		}
 		last, err = s.store.Branch(ctx, found.Key, found.Head, 2)
@@ -198,7 +200,7 @@ func (s *Service) repeat(ctx context.Context, found Session, q *event.Question, 
 	return nil
 }
 
-// begin stores a turn. Turns in the store that have ended meanwhile do not count as being in progress.
+// begin stores a turn. Open turns whose runs have ended do not prevent it: begin ends them first.
 func (s *Service) begin(ctx context.Context, key Key, b Begin) (Message, error) {
 	for {
 		b.At = s.o.Now()
@@ -218,7 +220,7 @@ func (s *Service) begin(ctx context.Context, key Key, b Begin) (Message, error) 
 	}
 }
 
-// start waits until the turn of an answer has come, and asks its question.
+// start waits until no earlier turn is open, and asks the question.
 func (s *Service) start(ctx context.Context, key Key, q event.Question, answer Message, c engine.Caller) (event.RunID, func(), error) {
 	if answer.Status == Queued {
 		if err := s.await(ctx, key, answer.Run); err != nil {
@@ -237,12 +239,12 @@ func (s *Service) start(ctx context.Context, key Key, q event.Question, answer M
 	if err != nil {
 		return "", nil, err
 	}
-	// A deletion of the session that began before the engine had the run did not find it. One that begins later does.
+	// A deletion of the session that began before the engine had the run did not delete the run. One that begins later does.
 	ctx = context.WithoutCancel(ctx)
 	if _, _, err := s.store.ByRun(ctx, id); errors.Is(err, ErrNoMessage) {
 		detach()
 		if err := s.deleteRun(ctx, id); err != nil {
-			s.o.Logger.Error("the run of a deleted session could not be deleted yet", "run", id, "error", err)
+			s.o.Logger.Error("delete run of deleted session; it will be repeated", "run", id, "error", err)
 			s.later(func(ctx context.Context) error { return s.deleteRun(ctx, id) })
 		}
 		return "", nil, public(ErrNotFound)
@@ -250,7 +252,7 @@ func (s *Service) start(ctx context.Context, key Key, q event.Question, answer M
 	return id, detach, nil
 }
 
-// await waits until no turn comes before that of a run.
+// await waits until no turn before that of the run is open.
 func (s *Service) await(ctx context.Context, key Key, run event.RunID) error {
 	failures := 0
 	for {
@@ -280,7 +282,7 @@ func (s *Service) await(ctx context.Context, key Key, run event.RunID) error {
 	}
 }
 
-// awaitEnd returns when the turn that comes first is not open any more or has changed, and for a renewal. It only reads the store.
+// awaitEnd returns when the first open turn has ended or changed, and after the renewal interval. It only reads the store.
 func (s *Service) awaitEnd(ctx context.Context, first event.RunID, changed <-chan struct{}) error {
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
@@ -299,7 +301,7 @@ func (s *Service) awaitEnd(ctx context.Context, first event.RunID, changed <-cha
 	return nil
 }
 
-// changed returns a channel that is closed at the next end of a turn of the session in this server.
+// changed returns a channel that is closed when the next turn of the session ends in this server.
 func (s *Service) changed(key Key) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -311,7 +313,7 @@ func (s *Service) changed(key Key) <-chan struct{} {
 	return c
 }
 
-// notify wakes the turns of a session that wait.
+// notify wakes the waiting turns of a session.
 func (s *Service) notify(key Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -321,7 +323,7 @@ func (s *Service) notify(key Key) {
 	}
 }
 
-// abandon ends the turn of a question that the engine did not accept.
+// abandon ends the turn of a question that the engine has rejected.
 func (s *Service) abandon(ctx context.Context, key Key, run event.RunID, cause error) {
 	f := fault.Public(cause)
 	status := Failed
@@ -330,7 +332,7 @@ func (s *Service) abandon(ctx context.Context, key Key, run event.RunID, cause e
 	}
 	e := End{Run: run, Answer: Answer{Run: run, Status: status, Failure: &event.RunFailed{Code: f.Code, Message: f.Message}, EndedAt: s.o.Now()}}
 	if err := s.store.End(context.WithoutCancel(ctx), e); err != nil {
-		s.o.Logger.Error("a turn could not be ended yet", "run", run, "error", err)
+		s.o.Logger.Error("end turn; it will be repeated", "run", run, "error", err)
 		s.later(func(ctx context.Context) error {
 			defer s.notify(key)
 			return s.store.End(ctx, e)

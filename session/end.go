@@ -13,20 +13,20 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// maxSnippet is the size of the text of a source in a stored answer whose cited sentence is not known, in bytes.
+// maxSnippet is the maximum size of the text of a source in a stored answer if its cited sentence is unknown, in bytes.
 const maxSnippet = 400
 
-// errInterrupted is why the answer to a question failed whose run was never started.
+// errInterrupted is the error of an answer whose run was never started.
 var errInterrupted = fault.New(fault.Internal, "the server stopped before the answer began")
 
-// Ended copies the answer of a run into its session. It is for [engine.Options.Ended]. If it fails, it is repeated later, or when the session is used
-// next.
+// Ended copies the answer of a run to its session. It is for [engine.Options.Ended]. If the copy fails, it is repeated in the background, and by the
+// next question of the session.
 func (s *Service) Ended(state event.State) {
 	if state.Session == "" {
 		return
 	}
 	if err := s.finish(context.Background(), state.Run); err != nil {
-		s.o.Logger.Error("an answer could not be copied to its session yet", "run", state.Run, "error", err)
+		s.o.Logger.Error("copy answer to session; it will be repeated", "run", state.Run, "error", err)
 		s.later(func(ctx context.Context) error { return s.finish(ctx, state.Run) })
 	}
 }
@@ -45,7 +45,7 @@ func (s *Service) finish(ctx context.Context, run event.RunID) error {
 		return fmt.Errorf("read log: %w", err)
 	}
 	e := endOf(&state)
-	if e.Status.Open() { // its terminal event could not be written
+	if e.Status.Open() { // the terminal event could not be written
 		e.Status, e.Failure = Failed, &event.RunFailed{Code: errInterrupted.Code, Message: "the answer could not be finished"}
 	}
 	if sum := state.Summarized; sum != nil && sum.Turns > 0 {
@@ -53,7 +53,7 @@ func (s *Service) finish(ctx context.Context, run event.RunID) error {
 		if err != nil {
 			return err
 		}
-		if slices.Equal(h.turns, state.History) && sum.Turns <= len(h.ids) { // otherwise the request had a history of its own
+		if slices.Equal(h.turns, state.History) && sum.Turns <= len(h.ids) { // otherwise the request had its own history
 			e.Summary, e.SummaryOf = sum.Summary, h.ids[sum.Turns-1]
 		}
 	}
@@ -67,7 +67,7 @@ func (s *Service) finish(ctx context.Context, run event.RunID) error {
 	return nil
 }
 
-// endOf returns what a session keeps of a run.
+// endOf returns the end of the turn of a run: what the session stores of the run.
 func endOf(state *event.State) End {
 	e := End{Run: state.Run, Text: string(state.Text), Answer: Answer{Run: state.Run, Protocol: state.Protocol, Failure: state.Failure, Confidence: state.Confidence(),
 		Abstained: state.Abstained(), Tokens: state.Cost()}}
@@ -95,7 +95,7 @@ func endOf(state *event.State) End {
 	return e
 }
 
-// sourceOf returns the source of a citation with the cited sentence as its text.
+// sourceOf returns the source of a citation. Its text is the cited sentence, or the beginning of the passage.
 func sourceOf(state *event.State, c event.Citation) (event.Source, bool) {
 	var src event.Source
 	for _, known := range [][]event.Source{state.Sources, state.Quoted} {
@@ -138,8 +138,7 @@ func (s *Service) state(ctx context.Context, run event.RunID) (event.State, erro
 	}
 }
 
-// resolve ends the turn that comes first if it is in progress in the store only: its run has ended meanwhile, or its server has stopped. It
-// reports whether it did.
+// resolve ends the turn of a [BusyError] if its run has ended or its server has stopped. It reports whether it ended the turn.
 func (s *Service) resolve(ctx context.Context, busy *BusyError) (bool, error) {
 	stopped := busy.Expired && !s.answering(busy.Run)
 	state, err := s.state(ctx, busy.Run)
@@ -147,7 +146,7 @@ func (s *Service) resolve(ctx context.Context, busy *BusyError) (bool, error) {
 		return false, err
 	}
 	if err != nil { // a damaged log must not block its session
-		s.o.Logger.Error("an answer cannot be read; it has failed in its session", "run", busy.Run, "error", err)
+		s.o.Logger.Error("read answer; the session shows it as failed", "run", busy.Run, "error", err)
 		state = event.State{}
 	}
 	if ended := state.Seq > 0 && state.Status != event.Running; !ended && !stopped {
@@ -159,7 +158,7 @@ func (s *Service) resolve(ctx context.Context, busy *BusyError) (bool, error) {
 	return true, s.finish(ctx, busy.Run)
 }
 
-// answering reports whether this server is about to answer a run, or answers it.
+// answering reports whether this server answers the run or is about to.
 func (s *Service) answering(run event.RunID) bool {
 	s.mu.Lock()
 	starting := s.starting[run]
@@ -172,15 +171,15 @@ func interrupted(run event.RunID, at time.Time) End {
 	return End{Run: run, Answer: Answer{Run: run, Status: Failed, EndedAt: at, Failure: &event.RunFailed{Code: errInterrupted.Code, Message: errInterrupted.Message}}}
 }
 
-// Recover ends the turns that an earlier process of this server left in progress, unless their runs are being answered again, and completes
-// deletions. Call it after [engine.Engine.Recover] and before questions are asked.
+// Recover ends the open turns of an earlier process of this server, except those whose runs have been resumed, and completes deletions. Call
+// it after [engine.Engine.Recover] and before questions are asked.
 func (s *Service) Recover(ctx context.Context) error {
 	open, err := s.store.Open(ctx)
 	if err != nil {
 		return fmt.Errorf("recover sessions: %w", err)
 	}
 	for _, t := range open {
-		if t.Owner != s.o.Owner || s.engine.Answering(t.Run) {
+		if t.Server != s.o.Server || s.engine.Answering(t.Run) {
 			continue
 		}
 		if _, err := s.resolve(ctx, &BusyError{Run: t.Run, Expired: true}); err != nil {
@@ -197,7 +196,7 @@ func (s *Service) Recover(ctx context.Context) error {
 	return nil
 }
 
-// Deleted deletes the answer of a run that was deleted. It is for [engine.Options.Deleted].
+// Deleted erases the answer of a deleted run from its session. It is for [engine.Options.Deleted].
 func (s *Service) Deleted(run event.RunID) {
 	s.mu.Lock()
 	whole := s.deleting[run]
@@ -206,13 +205,13 @@ func (s *Service) Deleted(run event.RunID) {
 		return
 	}
 	if err := s.store.EraseRun(context.Background(), run); err != nil {
-		s.o.Logger.Error("the answer of a deleted run is still in its session", "run", run, "error", err)
+		s.o.Logger.Error("erase answer of deleted run; it is still in its session", "run", run, "error", err)
 		s.later(func(ctx context.Context) error { return s.store.EraseRun(ctx, run) })
 	}
 }
 
-// Delete deletes a session with its runs, and so with the stored responses and the cached answers that were made from them, or without its
-// runs. If it fails after it began, nobody finds the session, and the rest is deleted later, also after a restart.
+// Delete deletes a session with its runs, and so with their stored responses and cached answers, or without its
+// runs. If it fails after the session was hidden, no method finds the session any more. The deletion is repeated in the background, and after a restart.
 func (s *Service) Delete(ctx context.Context, account, id string, keepRuns bool) error {
 	found, err := s.Session(ctx, account, id)
 	if err != nil {
@@ -226,11 +225,11 @@ func (s *Service) Delete(ctx context.Context, account, id string, keepRuns bool)
 	return s.eraseNow(ctx, found)
 }
 
-// eraseNow is erase. If it fails, it is repeated later.
+// eraseNow is erase. If it fails, it is repeated in the background.
 func (s *Service) eraseNow(ctx context.Context, found Session) error {
 	err := s.erase(ctx, found)
 	if err != nil {
-		s.o.Logger.Error("a session could not be deleted yet; nobody finds it any more", "error", err)
+		s.o.Logger.Error("delete session; it is hidden, and the deletion will be repeated", "error", err)
 		s.later(func(ctx context.Context) error { return s.erase(ctx, found) })
 	}
 	return err

@@ -7,19 +7,19 @@ import (
 	"github.com/sluice-rag/sluice/event"
 )
 
-// page is the number of messages that are read at once.
+// page is the number of messages or runs that one call of the store returns.
 const page = 32
 
-// history is what a question follows.
+// history is the history of a question.
 type history struct {
-	summary string // of the conversation before the turns
+	summary string // summary of the conversation before the messages
 	turns   []event.Turn
 	ids     []string // of the messages of the turns
 	size    int      // of the turns, in bytes
 }
 
-// history returns the history of a question: the messages of its branch after the last summary, within the limits of [event.Question].
-// It reads no more messages than that, however long the session is.
+// history returns the history of a question: the newest summary on its branch and the messages after it, within the limits of
+// [event.Question]. It reads only these messages, so its duration does not depend on the length of the session.
 func (s *Service) history(ctx context.Context, key Key, question string) (history, error) {
 	var h history
 	for last := question; last != ""; {
@@ -41,7 +41,7 @@ func (s *Service) history(ctx context.Context, key Key, question string) (histor
 	return h, nil
 }
 
-// prepend adds a message, the last one first. It returns false if no earlier message is needed.
+// prepend adds the message before those that were added. It returns false if no earlier message is needed.
 func (h *history) prepend(m Message) bool {
 	if m.Summary != "" {
 		h.summary = m.Summary

@@ -20,36 +20,37 @@ import (
 
 // Options configure a [Service]. The zero value works.
 type Options struct {
-	Owner string // name of this server among those that share the store; it is the same after a restart
-	// Lease is how long a turn can be in progress before its server is assumed to have stopped. It must exceed the deadline of runs and
-	// the time that they wait for a slot. Default 2 min.
+	Server string // name of this server among those that share the store. It must be the same after a restart
+	// Lease is the time after which an open turn no longer blocks its session, because its server must have stopped. It must be longer than
+	// the deadline of runs plus the time that they wait for a slot. Default 2 min.
 	Lease time.Duration
-	// Title makes the title of a session from its first turn, and returns the name of the model that made it. Default: the title is made
-	// by rules. It is called in the background.
+	// Title makes the title of a session from its first turn, and returns the name of the model that made it. The service calls it in the
+	// background. It must be safe for concurrent use. Default: rules make the title.
 	Title  func(ctx context.Context, question, answer string) (title, by string, err error)
 	Logger *slog.Logger     // default: silent
 	Now    func() time.Time // default time.Now
 }
 
-// Service asks questions in sessions and reads their messages. Its methods may be called at once. Their errors have a code of package
-// fault if the caller can do something about them.
+// Service asks questions in sessions and reads their messages. Its methods are safe for concurrent use. Errors that a client causes are a
+// [fault.Error] with a code.
 type Service struct {
 	store  Store
 	o      Options
 	engine *engine.Engine
 
 	mu       sync.Mutex
-	ended    map[Key]chan struct{} // closed at the end of the next turn of a session for which a turn waits
-	waiting  map[Key]int           // turns that wait, or are willing to
-	starting map[event.RunID]bool  // runs of turns that this server began and whose engine does not answer them yet
+	ended    map[Key]chan struct{} // sessions with waiting turns; closed when the next turn of the session ends
+	waiting  map[Key]int           // number of turns that wait or may have to
+	starting map[event.RunID]bool  // runs of turns that have begun in this server and that the engine does not answer yet
 	deleting map[event.RunID]bool  // runs that are deleted with their session
 
-	work sync.WaitGroup // titles, and what is repeated
+	work sync.WaitGroup // calls of Options.Title, and retries
 	ctx  context.Context
 	stop context.CancelFunc
 }
 
-// New returns a service over a store. Its engine, which [Service.Bind] sets, needs the hooks [Service.Ended] and [Service.Deleted].
+// New returns a service over a store. Call [Service.Bind] before the other methods. The engine must call [Service.Ended] and
+// [Service.Deleted].
 func New(st Store, o Options) *Service {
 	if o.Lease <= 0 {
 		o.Lease = 2 * time.Minute
@@ -65,10 +66,10 @@ func New(st Store, o Options) *Service {
 	return s
 }
 
-// Bind sets the engine that answers the questions. It must be called before the other methods.
+// Bind sets the engine that answers the questions.
 func (s *Service) Bind(e *engine.Engine) { s.engine = e }
 
-// Close cancels the work in the background and waits for it. Close the engine before, and the store afterwards.
+// Close cancels the work in the background and waits for its end. Close the engine before, and the store afterwards.
 func (s *Service) Close() {
 	s.stop()
 	s.work.Wait()
@@ -80,8 +81,8 @@ const (
 	lastPause  = time.Minute
 )
 
-// later repeats in the background what the store refused, for example because another program has locked its file, until it succeeds or the
-// service is closed.
+// later repeats a call of the store in the background until it succeeds or the service is closed. A call can fail, for example, because another
+// program has locked the file.
 func (s *Service) later(do func(ctx context.Context) error) {
 	s.work.Go(func() {
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -147,7 +148,7 @@ func (s *Service) Session(ctx context.Context, account, id string) (Session, err
 	return found, public(err)
 }
 
-// public gives the errors of a store that clients cause their codes.
+// public converts the errors of a store that a client causes to a [fault.Error] with a code.
 func public(err error) error {
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -204,8 +205,8 @@ func (s *Service) message(ctx context.Context, key Key, field, id string) (Messa
 	return found[0], nil
 }
 
-// Branch returns at most limit messages: a message and those before it on its branch, the last one first. The empty id is the last message
-// of the active branch. An open answer has the text that its run has so far. Errors: [fault.NotFound].
+// Branch returns at most limit messages: the one with the id last, and those before it on its branch, in reverse order. If last is empty, it
+// is the head of the session. A running answer has the text of its run so far. Errors: [fault.NotFound].
 func (s *Service) Branch(ctx context.Context, account, id, last string, limit int) ([]Message, error) {
 	found, err := s.Session(ctx, account, id)
 	if err != nil {
@@ -224,7 +225,8 @@ func (s *Service) Branch(ctx context.Context, account, id, last string, limit in
 	return messages, s.complete(ctx, messages)
 }
 
-// All returns messages of all branches in the order of their creation. Open answers are as in [Service.Branch].
+// All returns messages of all branches in the order of their creation: see [Messages]. Running answers are as in [Service.Branch]. Errors:
+// [fault.NotFound].
 func (s *Service) All(ctx context.Context, account, id string, offset, limit int) ([]Message, error) {
 	found, err := s.Session(ctx, account, id)
 	if err != nil {
@@ -237,7 +239,7 @@ func (s *Service) All(ctx context.Context, account, id string, offset, limit int
 	return messages, s.complete(ctx, messages)
 }
 
-// complete sets what open answers have so far.
+// complete sets the text and the other fields of running answers from their runs so far.
 func (s *Service) complete(ctx context.Context, messages []Message) error {
 	for i := range messages {
 		m := &messages[i]
@@ -246,10 +248,10 @@ func (s *Service) complete(ctx context.Context, messages []Message) error {
 		}
 		state, err := s.state(ctx, m.Run)
 		if err != nil && ctx.Err() != nil {
-			return fmt.Errorf("read open answer: %w", err)
+			return fmt.Errorf("read running answer: %w", err)
 		}
 		if err != nil { // the other messages can be read
-			s.o.Logger.Error("the text so far of an answer cannot be read", "run", m.Run, "error", err)
+			s.o.Logger.Error("read the text so far of an answer", "run", m.Run, "error", err)
 			continue
 		}
 		if state.Seq > 0 {
@@ -278,7 +280,7 @@ func (s *Service) Rate(ctx context.Context, account, id, message string, f *Feed
 	return public(s.store.Rate(ctx, found.Key, message, f))
 }
 
-// Rated returns answers with feedback: see [Messages].
+// Rated returns answers with feedback in the order of the ids of their runs: see [Messages].
 func (s *Service) Rated(ctx context.Context, account *string, after event.RunID, limit int) ([]Rated, error) {
 	return s.store.Rated(ctx, account, after, limit)
 }

@@ -444,8 +444,8 @@ func TestTwoServersShareSessions(t *testing.T) {
 		<-release
 		return echo(ctx, r)
 	})
-	a := open(t, path, eventlog.NewMemory(), held, session.Options{Owner: "a"})
-	b := open(t, path, eventlog.NewMemory(), script(echo), session.Options{Owner: "b"})
+	a := open(t, path, eventlog.NewMemory(), held, session.Options{Server: "a"})
+	b := open(t, path, eventlog.NewMemory(), script(echo), session.Options{Server: "b"})
 	_, detach, err := a.service.Ask(t.Context(), event.Question{Query: "one", Session: "s"}, session.Turn{}, engine.Caller{Account: "ada"})
 	if err != nil {
 		t.Fatal(err)
@@ -477,14 +477,14 @@ func TestLeaseOfStoppedServerExpires(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	})
-	a := open(t, path, eventlog.NewMemory(), stuck, session.Options{Owner: "a"})
+	a := open(t, path, eventlog.NewMemory(), stuck, session.Options{Server: "a"})
 	_, detach, err := a.service.Ask(t.Context(), event.Question{Query: "one", Session: "s"}, session.Turn{}, engine.Caller{Account: "ada"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer detach()
 	later := func() time.Time { return time.Now().Add(time.Hour) }
-	b := open(t, path, eventlog.NewMemory(), script(echo), session.Options{Owner: "b", Now: later})
+	b := open(t, path, eventlog.NewMemory(), script(echo), session.Options{Server: "b", Now: later})
 	b.ask("s", "two", wire.Turn{})
 	b.wantTexts("s", "", "one", "", "two", "TWO")
 }

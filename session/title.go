@@ -6,13 +6,13 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// titleLength is the length of a title that is made by rules, in bytes.
+// titleLength is the maximum length of a title by rules, in bytes.
 const titleLength = 80
 
-// byRules is the value of [Session.TitleBy] for a title that is made by rules.
+// byRules is the value of [Session.TitleBy] for a title by rules.
 const byRules = "rules"
 
-// title returns the first sentence of a question, without its last words if it is long.
+// title returns the first sentence of a question. If the sentence is too long, its last words are left out.
 func title(question string) string {
 	text := strings.Join(strings.Fields(lang.Clean(lang.Truncate(question, 8*titleLength))), " ")
 	if spans := lang.Sentences(text); len(spans) > 0 {
@@ -28,7 +28,7 @@ func title(question string) string {
 	return strings.TrimRight(cut, " ,;:-–—") + "…"
 }
 
-// makeTitle lets a model make the title of a session after its first turn, in the background.
+// makeTitle has Options.Title replace the title of a session after its first turn, in the background.
 func (s *Service) makeTitle(found Session, answer Message, question, text string) {
 	if s.o.Title == nil || found.TitleBy != byRules || answer.Depth != 1 || text == "" {
 		return
@@ -41,7 +41,7 @@ func (s *Service) makeTitle(found Session, answer Message, question, text string
 			}
 		}
 		if err != nil && s.ctx.Err() == nil {
-			s.o.Logger.Warn("no title was made by the model; the one by rules stays", "error", err)
+			s.o.Logger.Warn("make title with model; the session keeps its title by rules", "error", err)
 		}
 	})
 }

@@ -15,10 +15,10 @@ import (
 
 const (
 	sessionsFile = "sessions.db"
-	sessionsMark = "sessions.exists" // says that the folder has had a session database
+	sessionsMark = "sessions.exists" // exists if the folder has had a session database
 )
 
-// openSessions opens the sessions and lets them follow the runs of the engine.
+// openSessions opens the store of sessions, and adds the hooks of the session service to the options of the engine.
 func (a *App) openSessions(ctx context.Context, o *engine.Options) error {
 	folder := a.Config.Store.Data
 	err := a.reserve.Use(func() (err error) {
@@ -48,7 +48,7 @@ func (a *App) openSessions(ctx context.Context, o *engine.Options) error {
 	return nil
 }
 
-// reservedSessions lets deletions and the ends of turns use the disk reserve, as the last events of runs may.
+// reservedSessions is a store whose deletions and ends of turns can use the disk reserve, like the last events of runs.
 type reservedSessions struct {
 	session.Store
 	space *reserve.File
@@ -74,7 +74,7 @@ func (r reservedSessions) EraseRun(ctx context.Context, run event.RunID) error {
 	return r.space.Use(func() error { return r.Store.EraseRun(ctx, run) })
 }
 
-// closeSessions closes the sessions. The engine must be closed.
+// closeSessions closes the session service and its store. Close the engine before.
 func (a *App) closeSessions() error {
 	if a.Sessions == nil {
 		return nil

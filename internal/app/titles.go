@@ -16,11 +16,11 @@ import (
 const (
 	titleTimeout = 20 * time.Second
 	maxTitle     = 100  // bytes
-	maxNamed     = 4000 // bytes of the question and of the answer that a model names
+	maxNamed     = 4000 // bytes of the question, and of the answer, in the prompt
 )
 
-// Titler returns the function by which a model names conversations (session.Options.Title): from the first question and its answer, the title in
-// one line of at most 100 bytes and the name of the model that made it. It is nil if the settings say that rules do it, or name no model.
+// Titler returns the function by which a model makes the titles of sessions: see session.Options.Title. A title is one line of at most 100
+// bytes. The function is nil if rules make the titles, or if there is no model.
 func (m *Models) Titler(cfg config.Models, logger *slog.Logger) func(ctx context.Context, question, answer string) (title, by string, err error) {
 	if cfg.SessionTitles != config.SessionTitlesModel || len(m.Chats) == 0 {
 		return nil
@@ -41,7 +41,7 @@ type titleReply struct {
 	Title string `json:"title"`
 }
 
-// check brings a title to its form, and reports an error if it is not acceptable.
+// check removes quotation marks, line breaks and a full stop from a title. It returns an error if the title is empty or too long.
 func (r *titleReply) check() error {
 	r.Title = strings.Trim(strings.Join(strings.Fields(lang.Clean(r.Title)), " "), ` "'“”„«».`)
 	switch {

@@ -25,8 +25,8 @@ type record struct {
 
 type message struct {
 	session.Message
-	owner string
-	until time.Time
+	server string
+	until  time.Time
 }
 
 // visible returns the session of a key, or nil.
@@ -257,7 +257,7 @@ func (m *model) Begin(key session.Key, b session.Begin) (session.Message, error)
 	if question == nil {
 		return session.Message{}, session.ErrNoMessage
 	}
-	a := &message{owner: b.Owner, until: b.Until, Message: session.Message{ID: b.Run.AnswerID(), Parent: question.ID, Depth: question.Depth + 1,
+	a := &message{server: b.Server, until: b.Until, Message: session.Message{ID: b.Run.AnswerID(), Parent: question.ID, Depth: question.Depth + 1,
 		Role: event.RoleAssistant, At: b.At, Answer: session.Answer{Run: b.Run, Status: session.Running, Asked: b.Asked, Protocol: b.Protocol}}}
 	a.Asked.History, a.Asked.Summary, a.Asked.Request = nil, "", nil
 	if len(open) > 0 {
@@ -300,7 +300,7 @@ func (m *model) Open() (open []session.OpenTurn) {
 	for _, r := range m.sessions {
 		for _, a := range r.open() {
 			if !r.hidden {
-				open = append(open, session.OpenTurn{Key: r.Key, Run: a.Run, Owner: a.owner, Until: a.until})
+				open = append(open, session.OpenTurn{Key: r.Key, Run: a.Run, Server: a.server, Until: a.until})
 			}
 		}
 	}

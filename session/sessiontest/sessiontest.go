@@ -80,7 +80,7 @@ func (s *suite) add(account, id string) session.Key {
 func turn(n int, parent, text string) session.Begin {
 	at := start.Add(time.Duration(n) * time.Second)
 	run := runID(n)
-	return session.Begin{Run: run, New: true, At: at, Until: at.Add(time.Hour), Owner: "s", Question: session.Message{ID: run.QuestionID(), Parent: parent, Text: text}}
+	return session.Begin{Run: run, New: true, At: at, Until: at.Add(time.Hour), Server: "s", Question: session.Message{ID: run.QuestionID(), Parent: parent, Text: text}}
 }
 
 // ask adds a turn with its answer, and returns the id of the answer.

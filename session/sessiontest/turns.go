@@ -140,7 +140,7 @@ func (s *suite) order() {
 	begin := func(store session.Store, n int, status session.Status) {
 		s.Helper()
 		b := turn(n, "", "q")
-		b.Wait, b.Owner = true, fmt.Sprint("s", n)
+		b.Wait, b.Server = true, fmt.Sprint("s", n)
 		m, err := store.Begin(s.ctx, key, b)
 		s.must(err)
 		s.equal(status, m.Status)
@@ -158,7 +158,7 @@ func (s *suite) order() {
 	s.must(s.Start(s.ctx, runID(1), start, until))
 	open, err := other.Open(s.ctx)
 	s.must(err)
-	s.equal([]session.OpenTurn{{Key: key, Run: runID(1), Owner: "s1", Until: until}, {Key: key, Run: runID(2), Owner: "s2", Until: until}, {Key: key, Run: runID(3), Owner: "s3", Until: until}}, open)
+	s.equal([]session.OpenTurn{{Key: key, Run: runID(1), Server: "s1", Until: until}, {Key: key, Run: runID(2), Server: "s2", Until: until}, {Key: key, Run: runID(3), Server: "s3", Until: until}}, open)
 
 	end := func(n int, status session.Status) {
 		s.Helper()

@@ -18,7 +18,7 @@ func scanOpen(scan func(...any) error) (session.OpenTurn, error) {
 	var t session.OpenTurn
 	var seq, until int64
 	var id string
-	err := scan(&seq, &id, &t.Owner, &until)
+	err := scan(&seq, &id, &t.Server, &until)
 	t.Key, t.Run, t.Until = keyOf(seq), runOf(id), sqlitedb.FromMicros(until)
 	return t, err
 }
@@ -135,7 +135,7 @@ func appendTurn(ctx context.Context, tx *sqlitedb.Tx, key session.Key, head stri
 	}
 	_, err = sqlitedb.Exec(ctx, tx, "INSERT INTO messages (seq, id, parent, depth, role, status, at, owner, until, protocol, asked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		max(last, question.seq)+1, b.Run.AnswerID(), question.seq, question.depth+1, event.RoleAssistant, status,
-		sqlitedb.Micros(b.At), b.Owner, sqlitedb.Micros(b.Until), b.Protocol, string(asked))
+		sqlitedb.Micros(b.At), b.Server, sqlitedb.Micros(b.Until), b.Protocol, string(asked))
 	return err
 }
 
