@@ -10,11 +10,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/sluice-rag/sluice/auth"
-	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/session"
 )
@@ -143,94 +141,4 @@ func writeJSON(w io.Writer, of session.Session, next pageOf) error {
 			return err
 		}
 	}
-}
-
-// writeMarkdown writes a branch as a page of Markdown.
-func writeMarkdown(w io.Writer, of session.Session, next pageOf) error {
-	_, err := fmt.Fprintf(w, "# %s\n\n*%s*\n", cmp.Or(line(of.Title), "Conversation"), moment(of.CreatedAt))
-	for err == nil {
-		var page []session.Message
-		if page, err = next(); err != nil || page == nil {
-			break
-		}
-		for _, m := range page {
-			if _, err = io.WriteString(w, markdownOf(m)); err != nil {
-				break
-			}
-		}
-	}
-	return err
-}
-
-func moment(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// line returns a text on one line.
-func line(s string) string { return strings.Join(strings.Fields(lang.Clean(s)), " ") }
-
-func markdownOf(m session.Message) string {
-	var b strings.Builder
-	if m.Role == event.RoleUser {
-		q := strings.TrimSpace(lang.Clean(m.Text))
-		fmt.Fprintf(&b, "\n## %s\n\n*%s*\n", lang.Truncate(line(q), 200), moment(m.At))
-		if strings.ContainsRune(q, '\n') || len(line(q)) > 200 {
-			b.WriteString("\n> " + strings.ReplaceAll(q, "\n", "\n> ") + "\n")
-		}
-		return b.String()
-	}
-	if text := strings.TrimSpace(lang.Clean(marked(m.Text, m.Citations))); text != "" {
-		b.WriteString("\n" + text + "\n")
-	}
-	switch {
-	case m.Failure != nil:
-		fmt.Fprintf(&b, "\n*%s: %s*\n", m.Status, line(m.Failure.Message))
-	case m.Status != session.Completed:
-		fmt.Fprintf(&b, "\n*%s*\n", m.Status)
-	}
-	sources := slices.Clone(m.Citations)
-	slices.SortStableFunc(sources, func(x, y session.Citation) int { return cmp.Compare(x.N, y.N) })
-	sources = slices.CompactFunc(sources, func(x, y session.Citation) bool { return x.N == y.N })
-	if len(sources) > 0 {
-		b.WriteString("\n### Sources\n\n")
-	}
-	for _, c := range sources {
-		fmt.Fprintf(&b, "%d. %s%s\n", c.N, place(c.Source), pages(c.Source.Pages))
-	}
-	return b.String()
-}
-
-// marked returns a text with the numbers of its citations.
-func marked(text string, citations []session.Citation) string {
-	sorted := slices.Clone(citations)
-	slices.SortStableFunc(sorted, func(x, y session.Citation) int { return cmp.Compare(x.At, y.At) })
-	var b strings.Builder
-	from := 0
-	for _, c := range sorted {
-		at := min(max(c.At, from), len(text))
-		fmt.Fprintf(&b, "%s [%d]", strings.TrimRight(text[from:at], " "), c.N)
-		from = at
-	}
-	return b.String() + text[from:]
-}
-
-// place returns the title of a source with its heading and the name of its file.
-func place(s event.Source) string {
-	title, name := cmp.Or(line(s.Title), line(s.Name), "untitled"), line(s.Name)
-	text := "**" + title
-	if h := line(s.Heading); h != "" && h != title {
-		text += " › " + h
-	}
-	if text += "**"; name != "" && name != title {
-		text += " (" + name + ")"
-	}
-	return text
-}
-
-func pages(numbers []int) string {
-	switch len(numbers) {
-	case 0:
-		return ""
-	case 1:
-		return fmt.Sprintf(", page %d", numbers[0])
-	}
-	return ", pages " + strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ", "), "[]")
 }
