@@ -245,10 +245,7 @@ func (h handler) follow(ctx context.Context, q *wire.Request) error {
 	if !q.Previous.Valid() {
 		return eventlog.ErrNotFound
 	}
-	if err := h.checkRun(ctx, q.Previous, auth.Read); err != nil {
-		return err
-	}
-	if h.o.Sessions != nil && !q.Ephemeral {
+	if h.o.Sessions != nil && !q.Ephemeral { // the session has the answer also when the run has expired
 		found, answer, err := h.o.Sessions.ByRun(ctx, q.Previous)
 		if err == nil && found.Account == accountOf(ctx) {
 			q.Session, q.Turn.Parent = found.ID, answer.ID
@@ -257,6 +254,9 @@ func (h handler) follow(ctx context.Context, q *wire.Request) error {
 		if f, ok := errors.AsType[*fault.Error](err); err != nil && (!ok || f.Code != fault.NotFound) {
 			return err
 		}
+	}
+	if err := h.checkRun(ctx, q.Previous, auth.Read); err != nil {
+		return err
 	}
 	history, err := h.withPrevious(ctx, q.Previous, q.History)
 	q.History = history

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -92,7 +94,7 @@ func TestSessionSurvivesItsRuns(t *testing.T) {
 	data := t.TempDir()
 	ingestDefault(t, data, "default", victimText)
 	c := openTenants(t, data, nil)
-	c.reply(http.StatusOK, "default", "POST", "/api/query", `{"query":"Who keeps the lighthouse of Farland?","session_id":"talk"}`)
+	first := fmt.Sprint(c.reply(http.StatusOK, "default", "POST", "/api/query", `{"query":"Who keeps the lighthouse of Farland?","session_id":"talk"}`)["run_id"])
 	c.close()
 	if err := os.RemoveAll(filepath.Join(data, "runs")); err != nil {
 		t.Fatal(err)
@@ -102,6 +104,15 @@ func TestSessionSurvivesItsRuns(t *testing.T) {
 		t.Errorf("messages %+v", messages)
 	}
 	c.reply(http.StatusOK, "default", "POST", "/api/query", `{"query":"And who keeps it now?","session_id":"talk"}`)
+	for account, want := range map[string]int{c.account: http.StatusOK, "eve": http.StatusNotFound} {
+		r := httptest.NewRequest("POST", "/v1/responses", strings.NewReader(`{"input":"And who keeps it now?","previous_response_id":"`+first+`","stream":false}`))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		c.handler.ServeHTTP(w, r.WithContext(auth.With(r.Context(), auth.Identity{Tenant: "default", Account: account, Key: "k", Scopes: []auth.Scope{auth.Ask}})))
+		if w.Code != want {
+			t.Errorf("the account %s follows an expired response: %d %s", account, w.Code, w.Body)
+		}
+	}
 }
 
 // TestLostSessions checks that sessions which were lost are not replaced by an empty database.
