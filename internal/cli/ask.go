@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/client/display"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/session"
@@ -136,6 +137,14 @@ func askLocal(ctx context.Context, a *app.App, q event.Question) (event.RunID, e
 	}
 	caller.Account = auth.Owner
 	run, _, err := a.Sessions.Ask(ctx, q, session.Turn{}, caller) // read to its end
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.Conflict {
+		return run, err
+	}
+	// No other process has the data folder open, so the turn in progress is one that an earlier process did not end.
+	if err := a.Recover(ctx, engine.Recovery{Fail: true}); err != nil {
+		return "", err
+	}
+	run, _, err = a.Sessions.Ask(ctx, q, session.Turn{}, caller)
 	return run, err
 }
 

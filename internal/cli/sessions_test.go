@@ -2,8 +2,15 @@ package cli_test
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/session"
+	"github.com/sluice-rag/sluice/session/sqlite"
 )
 
 // TestSessions lists, prints and deletes a session without a server, and another one with the server that uses the data folder.
@@ -54,5 +61,32 @@ func TestSessions(t *testing.T) {
 	}
 	if status, _, errs := run(t, "sessions", "--data", data+"/none"); status != 1 || !strings.Contains(errs, "read data folder") {
 		t.Errorf("a folder that does not exist: status %d: %s", status, errs)
+	}
+}
+
+// TestAskAfterCrash asks in a session whose last turn an earlier process did not end.
+func TestAskAfterCrash(t *testing.T) {
+	t.Parallel()
+	dir, data := docs(t), t.TempDir()
+	if status, _, errs := run(t, "ingest", "--data", data, dir); status != 0 {
+		t.Fatal(errs)
+	}
+	store, err := sqlite.Open(t.Context(), filepath.Join(data, "sessions.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Create(t.Context(), session.Session{Account: auth.Owner, ID: "talk", CreatedAt: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	question := session.Message{ID: event.RunID("run_1").QuestionID(), Role: event.RoleUser, Text: "When was the north lock opened?", Parent: session.AtHead}
+	if _, err = store.Begin(t.Context(), s.Key, session.Begin{Run: "run_1", Question: question, New: true, At: s.CreatedAt, Until: s.CreatedAt.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, errs := run(t, "ask", "--data", data, "--session", "talk", question.Text); status != 0 || !strings.Contains(out, "1932") {
+		t.Errorf("status %d: %s%s", status, out, errs)
 	}
 }
