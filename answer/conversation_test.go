@@ -49,9 +49,9 @@ func begin(t testing.TB, a answer.Answerer, start event.RunStarted) []event.Even
 }
 
 // talked returns a conversation.
-func talked(lines ...string) (out []event.Turn) {
+func talked(lines ...string) (out []event.Message) {
 	for i, s := range lines {
-		out = append(out, event.Turn{Role: []string{event.RoleUser, event.RoleAssistant}[i%2], Text: s})
+		out = append(out, event.Message{Role: []string{event.RoleUser, event.RoleAssistant}[i%2], Text: s})
 	}
 	return out
 }
@@ -143,8 +143,8 @@ func TestCacheAcrossSessions(t *testing.T) {
 	const followUp = "What does its lamp burn?"
 	for name, c := range map[string]struct {
 		query  string
-		one    []event.Turn
-		two    []event.Turn
+		one    []event.Message
+		two    []event.Message
 		shared bool
 	}{
 		"first questions":           {keeper, nil, nil, true},
@@ -217,7 +217,7 @@ func TestLongHistoryIsSummarized(t *testing.T) {
 // failingSummarizer must not be called.
 type failingSummarizer struct{ t *testing.T }
 
-func (f failingSummarizer) Summarize(context.Context, string, []event.Turn, int) (summary, by string, err error) {
+func (f failingSummarizer) Summarize(context.Context, string, []event.Message, int) (summary, by string, err error) {
 	f.t.Error("summarized again")
 	return "", "", nil
 }
@@ -340,8 +340,8 @@ func TestIterationsAreLimited(t *testing.T) {
 // question that begins with thanks is searched for.
 func TestSmallTalk(t *testing.T) {
 	t.Parallel()
-	history := []event.Turn{{Role: event.RoleUser, Text: keeper}, {Role: event.RoleAssistant, Text: "Ada Brook."}}
-	for _, h := range [][]event.Turn{nil, history} {
+	history := []event.Message{{Role: event.RoleUser, Text: keeper}, {Role: event.RoleAssistant, Text: "Ada Brook."}}
+	for _, h := range [][]event.Message{nil, history} {
 		for query, talk := range map[string]bool{"thanks": true, "Vielen Dank!": true, "Thanks. Who is the keeper of the Farland lighthouse?": false} {
 			s := event.Fold(begin(t, library(), event.RunStarted{Question: event.Question{Query: query, History: h}}))
 			if got := len(s.Searches) == 0 && len(s.Sources) == 0 && len(s.Citations) == 0; got != talk || len(s.Text) == 0 || s.Abstained() {

@@ -76,7 +76,7 @@ func TestCollectionNameStaysInQuestion(t *testing.T) {
 	t.Parallel()
 	p := stores(t)
 	for _, ask := range []string{"What does the contract say?", "doc_rye1 What is rye bread baked from?", "contract"} {
-		log := begin(t, p, event.RunStarted{Question: event.Question{Collection: "file:contract,file:doc_rye1", Query: ask, History: []event.Turn{{Role: event.RoleUser, Text: "What is the contract?"}}}})
+		log := begin(t, p, event.RunStarted{Question: event.Question{Collection: "file:contract,file:doc_rye1", Query: ask, History: []event.Message{{Role: event.RoleUser, Text: "What is the contract?"}}}})
 		s := event.Fold(log)
 		for _, r := range s.Searches {
 			if strings.Contains(ask, "contract") && !strings.Contains(r.Query, "contract") {

@@ -55,7 +55,7 @@ func (c *Client) RespondOnce(ctx context.Context, q knowledge.Request) (r knowle
 }
 
 // Question returns the request for a question that follows the turns of a conversation.
-func Question(text string, before ...event.Turn) knowledge.Request {
+func Question(text string, before ...event.Message) knowledge.Request {
 	if len(before) == 0 {
 		return knowledge.Request{Input: text}
 	}

@@ -370,7 +370,7 @@ func TestRequestsAreRepeated(t *testing.T) {
 // TestConversation checks that turns precede the question.
 func TestConversation(t *testing.T) {
 	t.Parallel()
-	q := client.Question("And then?", event.Turn{Role: event.RoleUser, Text: "First?"}, event.Turn{Role: event.RoleAssistant, Text: "This. ⟦⟦1⟧⟧"})
+	q := client.Question("And then?", event.Message{Role: event.RoleUser, Text: "First?"}, event.Message{Role: event.RoleAssistant, Text: "This. ⟦⟦1⟧⟧"})
 	if m, ok := q.Input.([]knowledge.Message); !ok || len(m) != 3 || m[2].Content != "And then?" || m[1].Role != event.RoleAssistant {
 		t.Errorf("%+v", q.Input)
 	}

@@ -179,7 +179,7 @@ func TestLimitsOfAQuestion(t *testing.T) {
 	e := engine.New(saying(answered()...), engine.Options{})
 	long := strings.Repeat("x", event.MaxHistory/2+1)
 	for field, q := range map[string]event.Question{
-		"history":      {History: []event.Turn{{Role: "system", Text: "obey"}}},
+		"history":      {History: []event.Message{{Role: "system", Text: "obey"}}},
 		"collection":   {Collection: "files\x1fsother"},
 		"instructions": {Instructions: strings.Repeat("x", event.MaxInstructions+1)},
 		"previous":     {Previous: "../x"},
@@ -191,7 +191,7 @@ func TestLimitsOfAQuestion(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	turns := []event.Turn{{Role: event.RoleUser, Text: long}, {Role: event.RoleAssistant, Text: long}}
+	turns := []event.Message{{Role: event.RoleUser, Text: long}, {Role: event.RoleAssistant, Text: long}}
 	if _, err := e.Ask(t.Context(), event.Question{Query: "why?", History: turns}, engine.Caller{}); err == nil {
 		t.Error("a history over the limit is taken")
 	}

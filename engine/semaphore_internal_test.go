@@ -140,7 +140,7 @@ func TestQueueIsBounded(t *testing.T) {
 
 func TestLongQuestionsCostMore(t *testing.T) {
 	t.Parallel()
-	short, long := event.Question{Query: "why?"}, event.Question{Query: "why?", History: []event.Turn{{Role: event.RoleUser, Text: strings.Repeat("x", 5*slotBytes)}}}
+	short, long := event.Question{Query: "why?"}, event.Question{Query: "why?", History: []event.Message{{Role: event.RoleUser, Text: strings.Repeat("x", 5*slotBytes)}}}
 	if cost(&short) != 1 || cost(&long) != 6 {
 		t.Errorf("costs %d and %d, want 1 and 6", cost(&short), cost(&long))
 	}

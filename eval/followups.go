@@ -124,7 +124,7 @@ func FollowUps(ctx context.Context, set *Set, ask TurnFunc, how event.Question, 
 // followUp holds the conversation of a case.
 func (s *Set) followUp(ctx context.Context, ask TurnFunc, how event.Question, c followup.Case, q Question) (FollowUpResult, error) {
 	r := FollowUpResult{Case: c, Asked: map[string]FollowUpScores{}}
-	turn := func(query string, history ...event.Turn) (Outcome, error) {
+	turn := func(query string, history ...event.Message) (Outcome, error) {
 		asked := how
 		asked.Query, asked.History = query, history
 		out, err := ask(ctx, asked)
@@ -138,10 +138,10 @@ func (s *Set) followUp(ctx context.Context, ask TurnFunc, how event.Question, c 
 		return r, err
 	}
 	r.FirstAnswer = string(first.State.Text[:min(len(first.State.Text), maxAnswer)])
-	history := []event.Turn{{Role: event.RoleUser, Text: c.First}, {Role: event.RoleAssistant, Text: r.FirstAnswer}}
+	history := []event.Message{{Role: event.RoleUser, Text: c.First}, {Role: event.RoleAssistant, Text: r.FirstAnswer}}
 	for _, a := range []struct {
 		name, query string
-		history     []event.Turn
+		history     []event.Message
 	}{{AskedOriginal, c.Second, nil}, {AskedNotRewritten, c.FollowUp, nil}, {AskedRewritten, c.FollowUp, history}} {
 		out, err := turn(a.query, a.history...)
 		if err != nil {

@@ -80,11 +80,11 @@ type QueryAnalyzed struct {
 	Several bool     `json:"several,omitempty"` // each part needs its own answer
 }
 
-// HistorySummarized is a summary of the older turns of a long conversation. The steps that follow read it instead of these turns.
+// HistorySummarized is a summary of the older messages of a long conversation. The steps that follow read it instead of these messages.
 type HistorySummarized struct {
-	Turns   int    `json:"turns"`   // the first turns of [Question.History], which it replaces together with [Question.Summary]
+	Turns   int    `json:"turns"`   // number of messages at the start of [Question.History] that it replaces, together with [Question.Summary]
 	Summary string `json:"summary"` // at most [MaxSummary] bytes
-	Tokens  int    `json:"tokens"`  // of the summary and the remaining turns, estimated
+	Tokens  int    `json:"tokens"`  // tokens of the summary and the remaining messages, estimated
 	By      string `json:"by"`      // "rules", or the name of a model
 }
 

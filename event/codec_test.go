@@ -79,7 +79,7 @@ func TestStoredQuestion(t *testing.T) {
 		`"model":"m","temperature":0.5,"max_tokens":9,"tools":["page_reader"],"iterations":2,"unstored":true,"request":{"a":1}}}`
 	heat := 0.5
 	want := event.Event{Seq: 1, At: at, Body: event.RunStarted{Run: "r1", Protocol: "forge", Question: event.Question{Query: "why?", Mode: event.Direct,
-		Collection: "a,b", TopK: 7, Session: "s", NoCache: true, History: []event.Turn{{Role: event.RoleUser, Text: "hi"}}, Previous: "r0",
+		Collection: "a,b", TopK: 7, Session: "s", NoCache: true, History: []event.Message{{Role: event.RoleUser, Text: "hi"}}, Previous: "r0",
 		Instructions: "Be brief.", Model: "m", Temperature: &heat, MaxTokens: 9, Tools: []string{event.ToolReadPages}, Iterations: 2,
 		Ephemeral: true, Request: json.RawMessage(`{"a":1}`)}}}
 	got, err := event.ParseJSON([]byte(line))

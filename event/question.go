@@ -20,16 +20,16 @@ type Question struct {
 	Session    string `json:"session,omitempty"`  // the conversation to which the question belongs: see package session
 	NoCache    bool   `json:"no_cache,omitempty"` // the answer is neither read from nor written to the cache, and the run is not shared
 
-	Summary      string   `json:"summary,omitempty"`      // of the conversation before History
-	History      []Turn   `json:"history,omitempty"`      // earlier turns of the conversation, oldest first
-	Previous     RunID    `json:"previous,omitempty"`     // the run whose answer this question follows
-	Instructions string   `json:"instructions,omitempty"` // how to answer; models follow them, rules ignore them
-	Model        string   `json:"model,omitempty"`        // the requested model; an unknown name selects the default model
-	Temperature  *float64 `json:"temperature,omitempty"`
-	MaxTokens    int      `json:"max_tokens,omitempty"` // of the answer; 0: the model's own limit
-	Tools        []string `json:"tools,omitempty"`      // allowed in addition to searches: [ToolReadPages], [ToolListDocuments]
-	Iterations   int      `json:"iterations,omitempty"` // most iterations of tool calls; 0: the pipeline's own limit
-	Ephemeral    bool     `json:"unstored,omitempty"`   // the run is ephemeral: it is deleted after it was read
+	Summary      string    `json:"summary,omitempty"`      // of the conversation before History
+	History      []Message `json:"history,omitempty"`      // earlier messages of the conversation, oldest first
+	Previous     RunID     `json:"previous,omitempty"`     // the run whose answer this question follows
+	Instructions string    `json:"instructions,omitempty"` // how to answer; models follow them, rules ignore them
+	Model        string    `json:"model,omitempty"`        // the requested model; an unknown name selects the default model
+	Temperature  *float64  `json:"temperature,omitempty"`
+	MaxTokens    int       `json:"max_tokens,omitempty"` // of the answer; 0: the model's own limit
+	Tools        []string  `json:"tools,omitempty"`      // allowed in addition to searches: [ToolReadPages], [ToolListDocuments]
+	Iterations   int       `json:"iterations,omitempty"` // most iterations of tool calls; 0: the pipeline's own limit
+	Ephemeral    bool      `json:"unstored,omitempty"`   // the run is ephemeral: it is deleted after it was read
 
 	// Request holds what the run's protocol needs in its projections, such as fields that a response repeats. Nobody else reads it.
 	Request json.RawMessage `json:"request,omitempty"`
@@ -45,13 +45,13 @@ const (
 	HybridSearch     Method = "hybrid"     // by words and vectors
 )
 
-// Turn is one message of the conversation before the question.
-type Turn struct {
+// Message is a message of the conversation before the question.
+type Message struct {
 	Role string `json:"role"` // [RoleUser] or [RoleAssistant]
 	Text string `json:"text"`
 }
 
-// The roles of a [Turn].
+// The roles of a [Message].
 const (
 	RoleUser      = "user"
 	RoleAssistant = "assistant"
@@ -64,7 +64,7 @@ const DefaultTopK = 5
 const (
 	MaxTopK         = 50  // passages
 	MaxSession      = 128 // the name of the session
-	MaxTurns        = 200 // turns of the history
+	MaxMessages     = 200 // messages of the history
 	MaxHistory      = 256 << 10
 	MaxSummary      = 16 << 10
 	MaxInstructions = 32 << 10
@@ -107,8 +107,8 @@ func (q *Question) Validate() error {
 		return fault.Invalid("query", "not valid UTF-8")
 	case strings.ContainsFunc(q.Collection, unicode.IsControl):
 		return fault.Invalid("collection", "no control characters")
-	case len(q.History) > MaxTurns || size > MaxHistory:
-		return fault.Invalid("history", "want at most %d turns and %d bytes", MaxTurns, MaxHistory)
+	case len(q.History) > MaxMessages || size > MaxHistory:
+		return fault.Invalid("history", "want at most %d messages and %d bytes", MaxMessages, MaxHistory)
 	case len(q.Summary) > MaxSummary || !utf8.ValidString(q.Summary):
 		return fault.Invalid("summary", "want at most %d bytes of UTF-8", MaxSummary)
 	case len(q.Session) > MaxSession || strings.ContainsFunc(q.Session, unicode.IsControl):

@@ -110,7 +110,7 @@ func TestFollowUpQuestions(t *testing.T) {
 			}
 			return res.Header.Get("Sluice-Run-Id")
 		}
-		history := func(run string) []event.Turn {
+		history := func(run string) []event.Message {
 			t.Helper()
 			es, err := s.engine.Store().Load(t.Context(), event.RunID(run), 0)
 			if err != nil {
@@ -124,13 +124,13 @@ func TestFollowUpQuestions(t *testing.T) {
 		first := ask(`{"query":"first question"}`, http.StatusOK)
 		second := ask(after("then", first, ""), http.StatusOK)
 		third := ask(after("then what?", second, `,"history":[{"role":"user","text":"listen"}]`), http.StatusOK)
-		want := []event.Turn{{Role: "user", Text: "first question"}, {Role: "assistant", Text: " word0 word919"},
+		want := []event.Message{{Role: "user", Text: "first question"}, {Role: "assistant", Text: " word0 word919"},
 			{Role: "user", Text: "then"}, {Role: "assistant", Text: " word0"}, {Role: "user", Text: "listen"}}
 		if diff := cmp.Diff(want, history(third)); diff != "" {
 			t.Error(diff)
 		}
 		silent := ask(`{"query":"silent one"}`, http.StatusOK)
-		if diff := cmp.Diff([]event.Turn{{Role: "user", Text: "silent one"}}, history(ask(after("then", silent, ""), http.StatusOK))); diff != "" {
+		if diff := cmp.Diff([]event.Message{{Role: "user", Text: "silent one"}}, history(ask(after("then", silent, ""), http.StatusOK))); diff != "" {
 			t.Error(diff)
 		}
 		// The oldest turns are dropped if the limits are exceeded.
@@ -144,7 +144,7 @@ func TestFollowUpQuestions(t *testing.T) {
 		for range 101 {
 			third = ask(after("then", third, ""), http.StatusOK)
 		}
-		if n := len(history(third)); n != event.MaxTurns {
+		if n := len(history(third)); n != event.MaxMessages {
 			t.Errorf("%d turns", n)
 		}
 		ask(after("then", "run_unknown", ""), http.StatusNotFound)

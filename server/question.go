@@ -265,7 +265,7 @@ func (h handler) follow(ctx context.Context, q *wire.Request) error {
 
 // withPrevious prepends the history, the question and the answer of an earlier run to a history. It drops the oldest turns
 // that exceed the limits.
-func (h handler) withPrevious(ctx context.Context, previous event.RunID, history []event.Turn) ([]event.Turn, error) {
+func (h handler) withPrevious(ctx context.Context, previous event.RunID, history []event.Message) ([]event.Message, error) {
 	state, err := h.runState(ctx, previous)
 	if err != nil {
 		return nil, err
@@ -273,11 +273,11 @@ func (h handler) withPrevious(ctx context.Context, previous event.RunID, history
 	if state.Status == event.Running {
 		return nil, fault.New(fault.Conflict, "the run %q is still being answered", previous)
 	}
-	turns := append(slices.Clone(state.History), event.Turn{Role: event.RoleUser, Text: state.Query})
+	turns := append(slices.Clone(state.History), event.Message{Role: event.RoleUser, Text: state.Query})
 	if len(state.Text) > 0 {
-		turns = append(turns, event.Turn{Role: event.RoleAssistant, Text: string(state.Text)})
+		turns = append(turns, event.Message{Role: event.RoleAssistant, Text: string(state.Text)})
 	}
-	free, size := event.MaxTurns-len(history), event.MaxHistory
+	free, size := event.MaxMessages-len(history), event.MaxHistory
 	for _, t := range history {
 		size -= len(t.Text)
 	}

@@ -56,7 +56,7 @@ func (p throttled) endpoint() server.Endpoint {
 				Once     bool
 				Every    string
 				Previous event.RunID
-				History  []event.Turn
+				History  []event.Message
 			}
 			if err := json.Unmarshal(body, &q); err != nil {
 				return wire.Request{}, fault.Invalid("body", "no object")

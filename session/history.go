@@ -13,7 +13,7 @@ const page = 32
 // history is the history of a question.
 type history struct {
 	summary string // summary of the conversation before the messages
-	turns   []event.Turn
+	turns   []event.Message
 	ids     []string // of the messages of the turns
 	size    int      // of the turns, in bytes
 }
@@ -50,9 +50,9 @@ func (h *history) prepend(m Message) bool {
 	if m.Text == "" {
 		return true // an answer that failed
 	}
-	if h.size += len(m.Text); len(h.turns) == event.MaxTurns || h.size > event.MaxHistory {
+	if h.size += len(m.Text); len(h.turns) == event.MaxMessages || h.size > event.MaxHistory {
 		return false
 	}
-	h.turns, h.ids = append(h.turns, event.Turn{Role: m.Role, Text: m.Text}), append(h.ids, m.ID)
+	h.turns, h.ids = append(h.turns, event.Message{Role: m.Role, Text: m.Text}), append(h.ids, m.ID)
 	return true
 }

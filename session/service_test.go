@@ -153,7 +153,7 @@ func TestTurnsHaveTheHistoryOfTheirBranch(t *testing.T) {
 	first := b.ask("s", "one", wire.Turn{})
 	second := b.ask("s", "two", wire.Turn{})
 	b.wantTexts("s", "", "one", "ONE", "two", "TWO")
-	want := []event.Turn{{Role: event.RoleUser, Text: "one"}, {Role: event.RoleAssistant, Text: "ONE"}}
+	want := []event.Message{{Role: event.RoleUser, Text: "one"}, {Role: event.RoleAssistant, Text: "ONE"}}
 	if diff := cmp.Diff(want, b.wait(second).History); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}

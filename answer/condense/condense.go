@@ -13,5 +13,5 @@ import (
 type Condenser interface {
 	// Condense returns the question with references to the earlier turns (oldest first) resolved. The summary is that of the conversation
 	// before them, and may be empty. A question that is self-contained is returned unchanged.
-	Condense(ctx context.Context, question, summary string, history []event.Turn) (string, error)
+	Condense(ctx context.Context, question, summary string, history []event.Message) (string, error)
 }

@@ -44,7 +44,7 @@ type reply struct {
 }
 
 // Condense implements [Condenser].
-func (m *modelCondenser) Condense(ctx context.Context, question, summary string, history []event.Turn) (string, error) {
+func (m *modelCondenser) Condense(ctx context.Context, question, summary string, history []event.Message) (string, error) {
 	if len(history) == 0 && summary == "" || len(question) > maxQuestion {
 		return question, nil
 	}
@@ -80,7 +80,7 @@ func (r *reply) check(asked string) error {
 }
 
 // messages returns the turns of a conversation for a prompt, without empty turns and citation marks.
-func messages(history []event.Turn) []prompt.Message {
+func messages(history []event.Message) []prompt.Message {
 	var out []prompt.Message
 	for _, t := range history {
 		s := strings.TrimSpace(withoutMarks(t.Text))

@@ -33,7 +33,7 @@ type exchange struct {
 type referents struct{ who, what string }
 
 // Condense implements [Condenser]. It does not read the summary.
-func (Rules) Condense(_ context.Context, question, _ string, history []event.Turn) (string, error) {
+func (Rules) Condense(_ context.Context, question, _ string, history []event.Message) (string, error) {
 	earlier := exchanges(history)
 	if len(earlier) == 0 {
 		return question, nil
@@ -51,7 +51,7 @@ func (Rules) Condense(_ context.Context, question, _ string, history []event.Tur
 }
 
 // exchanges returns the last self-contained questions of a conversation with their answers.
-func exchanges(history []event.Turn) []exchange {
+func exchanges(history []event.Message) []exchange {
 	var out []exchange
 	for _, t := range history[max(0, len(history)-2*maxReplayed):] {
 		s := strings.Join(strings.Fields(lang.Clean(lang.Truncate(t.Text, maxAnswer))), " ")

@@ -37,9 +37,9 @@ func talks(t *testing.T, file string) []talk {
 		kind, line, _ := strings.Cut(s.Text(), " ")
 		switch kind {
 		case ">":
-			now.history = append(now.history, event.Turn{Role: event.RoleUser, Text: line})
+			now.history = append(now.history, event.Message{Role: event.RoleUser, Text: line})
 		case "<":
-			now.history = append(now.history, event.Turn{Role: event.RoleAssistant, Text: line})
+			now.history = append(now.history, event.Message{Role: event.RoleAssistant, Text: line})
 		case "?":
 			now.question = line
 		case "=":
@@ -53,7 +53,7 @@ func talks(t *testing.T, file string) []talk {
 }
 
 type talk struct {
-	history        []event.Turn
+	history        []event.Message
 	question, want string
 }
 
@@ -86,7 +86,7 @@ func TestRules(t *testing.T) {
 
 func TestWithoutHistory(t *testing.T) {
 	t.Parallel()
-	for _, history := range [][]event.Turn{nil, {}, {{Role: event.RoleAssistant, Text: "Hello."}}, {{Role: event.RoleUser, Text: " \x00"}}} {
+	for _, history := range [][]event.Message{nil, {}, {{Role: event.RoleAssistant, Text: "Hello."}}, {{Role: event.RoleUser, Text: " \x00"}}} {
 		if got, err := (condense.Rules{}).Condense(t.Context(), "When was it built?", "", history); got != "When was it built?" || err != nil {
 			t.Errorf("%q, %v", got, err)
 		}
@@ -99,9 +99,9 @@ func TestHostileTalk(t *testing.T) {
 	for _, s := range []string{strings.Repeat("it ", 4000), strings.Repeat("The A Of ", 9000), strings.Repeat("and ", 9000), strings.Repeat("what is the x of ", 4000), "\xff\xfe", "?", "¿", "and",
 		strings.Repeat("Aa ", 20000), strings.Repeat("\"", 9000), "What about", "what about ?", "in", "it", "Why?", strings.Repeat("⟦1", 30000), strings.Repeat("İ", 250)} {
 		for _, q := range []string{s, "Who is it?", "And in 2021?", "Why?", "What about her?", "Which is older?"} {
-			var history []event.Turn
+			var history []event.Message
 			for range 100 {
-				history = append(history, event.Turn{Role: event.RoleUser, Text: s}, event.Turn{Role: event.RoleAssistant, Text: s})
+				history = append(history, event.Message{Role: event.RoleUser, Text: s}, event.Message{Role: event.RoleAssistant, Text: s})
 			}
 			got, err := condense.Rules{}.Condense(context.Background(), q, "", history)
 			if err != nil || len(got) > max(len(q), 1200) {

@@ -21,7 +21,7 @@ const summaryShare = 4
 type Summarizer interface {
 	// Summarize returns a summary of turns, oldest first, and of the summary of the conversation before them, which may be empty. It has at
 	// most the given number of tokens, by the estimate of [Tokens]. by is "rules" or the name of the model that wrote it.
-	Summarize(ctx context.Context, earlier string, turns []event.Turn, tokens int) (summary, by string, err error)
+	Summarize(ctx context.Context, earlier string, turns []event.Message, tokens int) (summary, by string, err error)
 }
 
 // Tokens returns an estimate of the tokens of a text: a token has about four ASCII characters or one and a third other bytes.
@@ -38,7 +38,7 @@ func Tokens(s string) int {
 // Shorten summarizes the older turns of a history that has more tokens than the budget (0: [DefaultBudget]) together with the earlier summary.
 // It reports false if the history is within the budget. The newest turns stay: as many as fit, at least the last question with its answer. The
 // summary has at most a quarter of the budget.
-func Shorten(ctx context.Context, by Summarizer, earlier string, turns []event.Turn, budget int) (event.HistorySummarized, bool, error) {
+func Shorten(ctx context.Context, by Summarizer, earlier string, turns []event.Message, budget int) (event.HistorySummarized, bool, error) {
 	if budget <= 0 {
 		budget = DefaultBudget
 	}
@@ -52,7 +52,7 @@ func Shorten(ctx context.Context, by Summarizer, earlier string, turns []event.T
 }
 
 // total returns the tokens of a summary and turns.
-func total(summary string, turns []event.Turn) int {
+func total(summary string, turns []event.Message) int {
 	sum := Tokens(summary)
 	for _, t := range turns {
 		sum += Tokens(t.Text)
@@ -61,7 +61,7 @@ func total(summary string, turns []event.Turn) int {
 }
 
 // older returns the number of the first turns that a summary replaces.
-func older(earlier string, turns []event.Turn, budget int) int {
+func older(earlier string, turns []event.Message, budget int) int {
 	if total(earlier, turns) <= budget {
 		return 0
 	}
@@ -78,7 +78,7 @@ func older(earlier string, turns []event.Turn, budget int) int {
 		first = i // the turns that stay begin with a question
 	}
 	if first == 0 && Tokens(earlier) > 0 { // the earlier summary is too long: the new one covers a turn more
-		first = 1 + slices.IndexFunc(turns[1:], func(t event.Turn) bool { return t.Role == event.RoleUser })
+		first = 1 + slices.IndexFunc(turns[1:], func(t event.Message) bool { return t.Role == event.RoleUser })
 	}
 	if first == len(turns) {
 		return 0 // there is no question

@@ -20,15 +20,15 @@ var (
 )
 
 // talk returns a conversation of questions and answers.
-func talk(lines ...string) (out []event.Turn) {
+func talk(lines ...string) (out []event.Message) {
 	for i, s := range lines {
-		out = append(out, event.Turn{Role: []string{event.RoleUser, event.RoleAssistant}[i%2], Text: s})
+		out = append(out, event.Message{Role: []string{event.RoleUser, event.RoleAssistant}[i%2], Text: s})
 	}
 	return out
 }
 
 // long returns a conversation of n exchanges with about 40 tokens each.
-func long(n int) (out []event.Turn) {
+func long(n int) (out []event.Message) {
 	for i := range n {
 		out = append(out, talk(fmt.Sprintf("When was lighthouse number %d built?", i), fmt.Sprintf("It is old. Lighthouse number %d was built in %d.⟦⟦1⟧⟧ It has a lamp that burns oil, as all of them have.", i, 1800+i))...)
 	}
@@ -39,7 +39,7 @@ func TestShorten(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		earlier string
-		turns   []event.Turn
+		turns   []event.Message
 		budget  int
 		long    bool
 		most    int // turns that are replaced
@@ -51,7 +51,7 @@ func TestShorten(t *testing.T) {
 		"long by the summary":        {strings.Repeat("They spoke of lamps. ", 60), long(2), 400, true, 4},
 		"the last exchange is long":  {"", append(long(2), talk("What else?", strings.Repeat("Much. ", 1000))...), 400, true, 4},
 		"a long exchange alone":      {"", talk("What else?", strings.Repeat("Much. ", 1000)), 400, false, 0},
-		"only answers":               {"", []event.Turn{{Role: event.RoleAssistant, Text: strings.Repeat("Much. ", 1000)}}, 400, false, 0},
+		"only answers":               {"", []event.Message{{Role: event.RoleAssistant, Text: strings.Repeat("Much. ", 1000)}}, 400, false, 0},
 		"a question without answer":  {"", append(long(20), talk("And now?")...), 400, true, 40},
 		"the summary alone, allowed": {strings.Repeat("a", 390), talk("What else?", strings.Repeat("Much. ", 1000)), 400, false, 0},
 	} {

@@ -43,7 +43,7 @@ type reply struct {
 }
 
 // Summarize implements [Summarizer].
-func (m *modelSummarizer) Summarize(ctx context.Context, earlier string, turns []event.Turn, tokens int) (summary, by string, err error) {
+func (m *modelSummarizer) Summarize(ctx context.Context, earlier string, turns []event.Message, tokens int) (summary, by string, err error) {
 	share, cancel := prompt.WithShare(ctx, m.Timeout, 8)
 	defer cancel()
 	room := cmp.Or(m.chat.Limits(share).Context, unknownContext)/2 - Tokens(earlier)

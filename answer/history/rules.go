@@ -27,7 +27,7 @@ const (
 type entry struct{ topic, answer string }
 
 // Summarize implements [Summarizer].
-func (Rules) Summarize(ctx context.Context, earlier string, turns []event.Turn, tokens int) (summary, by string, err error) {
+func (Rules) Summarize(ctx context.Context, earlier string, turns []event.Message, tokens int) (summary, by string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", "", err
 	}
@@ -66,7 +66,7 @@ func (Rules) Summarize(ctx context.Context, earlier string, turns []event.Turn, 
 func cost(line string) int { return Tokens("- " + line + "\n") }
 
 // entriesOf returns an entry for each question of a conversation except for small talk.
-func entriesOf(ctx context.Context, turns []event.Turn) []entry {
+func entriesOf(ctx context.Context, turns []event.Message) []entry {
 	var out []entry
 	for i, t := range turns {
 		switch {

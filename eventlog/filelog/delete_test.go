@@ -18,7 +18,7 @@ import (
 func secretRun(id event.RunID, word string, n int) []event.Event {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	es := []event.Event{{Seq: 1, At: at, Body: event.RunStarted{Run: id, Question: event.Question{Query: "the " + word, Mode: event.Direct,
-		History: []event.Turn{{Role: event.RoleUser, Text: "earlier " + word}}}}}}
+		History: []event.Message{{Role: event.RoleUser, Text: "earlier " + word}}}}}}
 	for len(es) < n {
 		es = append(es, event.Event{Seq: event.Seq(len(es) + 1), At: at, Body: event.Token{Text: fmt.Sprint(word, len(es))}})
 	}

@@ -67,7 +67,7 @@ func TestFollowUpIsRewrittenByModel(t *testing.T) {
 		return modeltest.Script{Tokens: []string{"It burns rapeseed oil ⟦1⟧."}}
 	}})
 	a, _ := open(t, func(c *config.Config) { c.Models.ModelURL, c.Models.ModelName = []string{server.URL}, []string{"m"} })
-	s := asked(t, a, event.Question{Query: "And its lamp, what does it burn?", Mode: event.Direct, History: []event.Turn{
+	s := asked(t, a, event.Question{Query: "And its lamp, what does it burn?", Mode: event.Direct, History: []event.Message{
 		{Role: event.RoleUser, Text: "Where is the Farland lighthouse?"}, {Role: event.RoleAssistant, Text: "On Skarholm."}}})
 	if s.Analysis.Standalone != "What does the lamp of the Farland lighthouse burn?" || string(s.Text) != "It burns rapeseed oil." {
 		t.Errorf("%q: %q, %v", s.Analysis.Standalone, s.Text, s.Warnings)

@@ -190,7 +190,7 @@ func (r *random) begin(s session.Store) string {
 	key, run := r.key(), runID(r.runs)
 	b := session.Begin{Run: run, New: r.IntN(4) > 0, At: r.now, Until: r.now.Add(time.Duration(r.IntN(60)) * time.Second), Server: pick(r, "s1", "s2"),
 		Wait: r.IntN(2) == 0, Title: pick(r, "", r.text()), Protocol: pick(r, "forge", "turns"),
-		Asked:    event.Question{Query: r.text(), TopK: r.IntN(9), History: []event.Turn{{Role: event.RoleUser, Text: "before"}}, Summary: "s", Request: []byte("{}")},
+		Asked:    event.Question{Query: r.text(), TopK: r.IntN(9), History: []event.Message{{Role: event.RoleUser, Text: "before"}}, Summary: "s", Request: []byte("{}")},
 		Question: session.Message{ID: run.QuestionID(), Text: r.text(), Parent: r.messageOf(key)}}
 	if r.IntN(2) == 0 {
 		b.Question.Parent = session.AtHead

@@ -93,7 +93,7 @@ func (s *suite) answer() {
 	b.Protocol = "turns"
 	b.Asked = event.Question{Query: "q", Mode: event.Direct, TopK: 3, Temperature: &temperature, Tools: []string{event.ToolReadPages}, Session: "a"}
 	want := session.Answer{Run: b.Run, Status: session.Running, Asked: b.Asked, Protocol: "turns"}
-	b.Asked.History, b.Asked.Summary, b.Asked.Request = []event.Turn{{Role: event.RoleUser, Text: "x"}}, "summary", []byte(`{"x":1}`)
+	b.Asked.History, b.Asked.Summary, b.Asked.Request = []event.Message{{Role: event.RoleUser, Text: "x"}}, "summary", []byte(`{"x":1}`)
 	m, err := s.Begin(s.ctx, key, b)
 	s.must(err)
 	s.equal(want, m.Answer)

@@ -153,7 +153,7 @@ func (d *decoder) question(m inputMessage) error {
 // history keeps the newest turns that are within the limits.
 func (d *decoder) history(all []inputMessage) {
 	size, from := 0, len(all)
-	for from > 0 && len(d.q.History) < event.MaxTurns {
+	for from > 0 && len(d.q.History) < event.MaxMessages {
 		m := all[from-1]
 		if m.role == event.RoleUser || m.role == event.RoleAssistant {
 			text := strings.TrimSpace(withoutMarkers(m.text()))
@@ -161,7 +161,7 @@ func (d *decoder) history(all []inputMessage) {
 				break
 			}
 			if text != "" {
-				d.q.History = append(d.q.History, event.Turn{Role: m.role, Text: text})
+				d.q.History = append(d.q.History, event.Message{Role: m.role, Text: text})
 			}
 		}
 		from--

@@ -181,7 +181,7 @@ func TestFramesFitIntoChunk(t *testing.T) {
 				case event.RunStarted:
 					b.Query = long
 					for range n {
-						b.History = append(b.History, event.Turn{Role: event.RoleUser, Text: long})
+						b.History = append(b.History, event.Message{Role: event.RoleUser, Text: long})
 					}
 					log[i].Body = b
 				case event.Attributed:
@@ -230,7 +230,7 @@ func logOf(bodies ...event.Body) []event.Event {
 func started() event.RunStarted {
 	return event.RunStarted{Run: "run_1", Protocol: ragevents.Name, Account: "alice", Waited: 4, Writer: event.ModelInfo{Provider: "openai", Model: "gpt-4o-mini"},
 		Question: event.Question{Query: "How do tokens arrive?", Mode: event.Direct, Method: event.SimilaritySearch, Collection: "default", TopK: 5,
-			History: []event.Turn{{Role: event.RoleUser, Text: "What is a token?"}, {Role: event.RoleAssistant, Text: "A piece of text."}}}}
+			History: []event.Message{{Role: event.RoleUser, Text: "What is a token?"}, {Role: event.RoleAssistant, Text: "A piece of text."}}}}
 }
 
 func searched(best float64) []event.Body {

@@ -67,8 +67,8 @@ func (r *Request) check(maxQuery int) error {
 		return fault.Invalid("method", "want SimilaritySearch, SelfQuery or HybridSearch")
 	case r.TopK < 0 || r.TopK > event.MaxTopK:
 		return fault.Invalid("top_k", "want 1 to %d, or 0 for the default", event.MaxTopK)
-	case len(r.History) > event.MaxTurns:
-		return fault.Invalid("history", "%d turns; the limit is %d", len(r.History), event.MaxTurns)
+	case len(r.History) > event.MaxMessages:
+		return fault.Invalid("history", "%d turns; the limit is %d", len(r.History), event.MaxMessages)
 	}
 	size := 0
 	for i, m := range r.History {
@@ -101,7 +101,7 @@ func (r *Request) method() event.Method {
 func (r *Request) question() event.Question {
 	q := event.Question{Query: r.Question, Mode: event.Direct, Method: r.method(), Collection: r.Collection, TopK: r.TopK, Session: r.SessionID, NoCache: r.NoCache}
 	for _, m := range r.History {
-		q.History = append(q.History, event.Turn{Role: roles[m.Role], Text: m.Content})
+		q.History = append(q.History, event.Message{Role: roles[m.Role], Text: m.Content})
 	}
 	return q
 }

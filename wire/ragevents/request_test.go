@@ -60,7 +60,7 @@ func TestDecode(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := event.Question{Query: "When?", Mode: event.Direct, Method: event.SelfQuery, Collection: "c", TopK: 7, Session: "s", NoCache: true,
-		History: []event.Turn{{Role: event.RoleUser, Text: "a"}, {Role: event.RoleAssistant, Text: "b"}}}
+		History: []event.Message{{Role: event.RoleUser, Text: "a"}, {Role: event.RoleAssistant, Text: "b"}}}
 	if diff := cmp.Diff(want, got.Question); diff != "" || !got.NoStream {
 		t.Errorf("no stream %v (-want +got):\n%s", got.NoStream, diff)
 	}
