@@ -98,6 +98,7 @@ type replyWriter struct {
 	rc      *http.ResponseController
 	timeout time.Duration
 	wrote   bool
+	gone    bool // a write failed: the client has disconnected, or is too slow
 	until   time.Time
 }
 
@@ -118,7 +119,9 @@ func (w *replyWriter) WriteHeader(status int) {
 // Write implements [http.ResponseWriter].
 func (w *replyWriter) Write(b []byte) (int, error) {
 	w.extend()
-	return w.ResponseWriter.Write(b)
+	n, err := w.ResponseWriter.Write(b)
+	w.gone = w.gone || err != nil
+	return n, err
 }
 
 // Unwrap implements the interface of [http.ResponseController].

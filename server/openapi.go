@@ -143,7 +143,10 @@ func describe(oc openapi.OperationContext, rt Route, failing func(*fault.Error) 
 	if status == 0 {
 		status = http.StatusOK
 	}
-	if reply != nil || rt.Events == nil {
+	if rt.Text != "" {
+		oc.AddRespStructure("", openapi.WithHTTPStatus(status), openapi.WithContentType(rt.Text))
+	}
+	if reply != nil || rt.Events == nil && rt.Text == "" {
 		oc.AddRespStructure(reply, openapi.WithHTTPStatus(status))
 	}
 	if rt.Events != nil {

@@ -41,12 +41,13 @@ type Route struct {
 	Fault   func(f *fault.Error) any // returns the JSON of an error; default: that of the first protocol
 
 	Summary string
-	Request []any // values of the types of the body and the parameters
-	Reply   any   // value of the type of the reply
-	Status  int   // of the reply; 0: 200
-	Events  []any // values of the types of the events, if the route streams
-	Faults  []int // statuses of errors
-	Empty   bool  // the reply may be 204
+	Request []any  // values of the types of the body and the parameters
+	Reply   any    // value of the type of the reply
+	Text    string // media type of the reply if it is a text; with Reply, it depends on the request
+	Status  int    // of the reply; 0: 200
+	Events  []any  // values of the types of the events, if the route streams
+	Faults  []int  // statuses of errors
+	Empty   bool   // the reply may be 204
 
 	name    string              // schema name of Events
 	media   string              // media type of the stream; default: that of server-sent events
@@ -93,7 +94,9 @@ func (s *Server) limited(rt Route) http.Handler {
 			}
 			h.replyError(rw, err)
 		} else if err != nil {
-			s.o.Logger.Error("reply aborted", "path", rt.Path, "error", err)
+			if !rw.gone && client.Err() == nil {
+				s.o.Logger.Error("reply aborted", "path", rt.Path, "error", err)
+			}
 			panic(http.ErrAbortHandler)
 		}
 	})

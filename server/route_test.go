@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -29,11 +31,17 @@ func wrongOf(f *fault.Error) any { return wrong{string(f.Code), f.Field} }
 // routed is a server with an additional route.
 func routed(t *testing.T, r server.Route) *site {
 	t.Helper()
+	return routedWith(t, server.Options{}, r)
+}
+
+func routedWith(t *testing.T, o server.Options, r server.Route) *site {
+	t.Helper()
 	r.Method, r.Path, r.Fault, r.Summary, r.Reply, r.Faults = http.MethodPost, "/more/{id}", wrongOf, "More", wrong{}, []int{400, 413}
 	r.Request = []any{struct {
 		ID string `path:"id"`
 	}{}}
-	return inMemory(t, saying(everything(3, 1)...), engine.Options{}, server.Options{Routes: []server.Route{r}})
+	o.Routes = []server.Route{r}
+	return inMemory(t, saying(everything(3, 1)...), engine.Options{}, o)
 }
 
 // TestAdditionalRoutes: errors have the form of the route and are in the document.
@@ -230,4 +238,32 @@ func TestStreamingRoute(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRepliesThatEnd checks that only failures of the server are logged as errors when a reply is aborted.
+func TestRepliesThatEnd(t *testing.T) {
+	t.Parallel()
+	for name, logged := range map[string]bool{"disconnects": false, "fails": true} {
+		synctest.Test(t, func(t *testing.T) {
+			var log strings.Builder
+			s := routedWith(t, server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, server.Route{Serve: func(w http.ResponseWriter, r *http.Request) error {
+				for {
+					if _, err := w.Write(make([]byte, 4096)); err != nil || logged {
+						return cmp.Or(err, errors.New("the disk is broken"))
+					}
+				}
+			}})
+			c := s.dial()
+			_, _ = io.WriteString(c, "POST /more/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
+			if _, _ = io.ReadFull(c, make([]byte, 100)); logged {
+				_, _ = io.Copy(io.Discard, c)
+			}
+			_ = c.Close()
+			synctest.Wait()
+			s.close()
+			if strings.Contains(log.String(), "reply aborted") != logged {
+				t.Errorf("%s: %s", name, log.String())
+			}
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,12 @@ func TestStreamHoldsTheWholeRun(t *testing.T) {
 	}
 	if !event.RunID(res.Header.Get("Sluice-Run-Id")).Valid() {
 		t.Errorf("run %q", res.Header.Get("Sluice-Run-Id"))
+	}
+	w := httptest.NewRecorder()
+	w.Header().Set("Vary", "Origin") // as a handler for pages of other origins does
+	s.server.Handler().ServeHTTP(w, httptest.NewRequest("HEAD", s.url+"/runs/"+res.Header.Get("Sluice-Run-Id")+"/stream", nil))
+	if got := w.Header().Values("Vary"); !slices.Equal(got, []string{"Origin", "Accept-Encoding"}) {
+		t.Errorf("a stream varies by %q", got)
 	}
 	text, names := textAndNames(whole(t, res))
 	want := []string{"query_analysis", "cache_miss", "tool_call", "tool_result", "retrieval_start", "retrieval_result", "crag_evaluation",

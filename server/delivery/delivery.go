@@ -101,7 +101,7 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, run event.RunID, p w
 	header.Set("Content-Type", p.ContentType())
 	header.Set("Cache-Control", "no-cache, no-transform")
 	header.Set("X-Accel-Buffering", "no")
-	header.Set("Vary", "Accept-Encoding")
+	header.Add("Vary", "Accept-Encoding") // beside the Origin of pages on other hosts
 	header.Set("Sluice-Run-Id", string(run))
 	if r.Method == http.MethodHead {
 		return // writes to the connection would not be suppressed

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -101,5 +102,27 @@ func TestExportOfEmptySession(t *testing.T) {
 	var all sessions.Export
 	if err := json.Unmarshal(s.do(as("ann", auth.Ask), "GET", "/s/export?format=json", "").Body.Bytes(), &all); err != nil || all.Messages == nil {
 		t.Errorf("%+v: %v", all, err)
+	}
+}
+
+func TestDocumentHasBothFormatsOfExports(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/openapi.json", nil)
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Responses map[string]struct {
+				Content map[string]struct{ Schema map[string]any }
+			}
+		}
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	content := doc.Paths["/v1/rag/sessions/{id}/export"]["get"].Responses["200"].Content
+	if len(content) != 2 || content["text/markdown"].Schema["type"] != "string" || content["application/json"].Schema["$ref"] == nil {
+		t.Errorf("%+v", content)
 	}
 }

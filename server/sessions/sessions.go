@@ -110,7 +110,7 @@ func Routes(sessions *session.Service) []server.Route {
 			Faults: []int{400, 404, 409, 507}, Summary: "Delete a session, and its runs"},
 		{Method: "GET", Path: base + "/{id}/messages", Serve: s.messages, Needs: needsRead, Request: []any{messagesParams{}}, Reply: Messages{}, Faults: []int{400, 404},
 			Summary: "List the newest messages of a branch in their order, and older ones page by page"},
-		{Method: "GET", Path: base + "/{id}/export", Serve: s.export, Needs: needsRead, Timeout: exportTime, Request: []any{exportParams{}}, Reply: Export{}, Faults: []int{400, 404},
+		{Method: "GET", Path: base + "/{id}/export", Serve: s.export, Needs: needsRead, Timeout: exportTime, Request: []any{exportParams{}}, Reply: Export{}, Text: "text/markdown", Faults: []int{400, 404},
 			Summary: "Export a session as Markdown or JSON"},
 		{Method: "PUT", Path: base + "/{id}/messages/{message}/feedback", Serve: s.rate, Needs: needsAsk, Request: []any{rateRequest{}}, Reply: Feedback{}, Faults: []int{400, 404, 413, 415, 507},
 			Summary: "Rate an answer"},

@@ -287,6 +287,8 @@ func TestRefusals(t *testing.T) {
 		{"POST", "", `{"session_id":"s"}`, 409, "session_id"},
 		{"POST", "", `{"session_id":"` + long[:129] + `"}`, 400, "session_id"},
 		{"POST", "", `{"session_id":"a\u0000b"}`, 400, "session_id"},
+		{"POST", "", `{"session_id":"."}`, 400, "session_id"},
+		{"POST", "", `{"session_id":".."}`, 400, "session_id"},
 		{"POST", "", `{"title":"` + long[:301] + `"}`, 400, "title"},
 		{"POST", "", `{"name":"x"}`, 400, "name"},
 		{"POST", "", `[]`, 400, "body"},

@@ -2315,6 +2315,7 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["SessionsExport"];
+                        "text/markdown": string;
                     };
                 };
                 /** @description Bad Request */
