@@ -60,10 +60,15 @@ func (s *Service) Ask(ctx context.Context, q event.Question, t Turn, c engine.Ca
 	return id, detach, nil
 }
 
+func errStopping() error { return fault.New(fault.Unavailable, "the server is stopping") }
+
 // enter counts a turn among the waiting ones if b.Wait is set, and as one that this server answers, until leave is called.
 func (s *Service) enter(key Key, b Begin) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return nil, errStopping()
+	}
 	if b.Wait {
 		if s.waiting[key] >= maxWaiting {
 			return nil, &fault.Error{Code: fault.Conflict, Field: "wait", Message: "too many questions of the session are waiting"}
@@ -71,7 +76,9 @@ func (s *Service) enter(key Key, b Begin) (leave func(), err error) {
 		s.waiting[key]++
 	}
 	s.starting[b.Run] = true
+	s.work.Add(1)
 	return func() {
+		defer s.work.Done()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.starting, b.Run)
@@ -293,6 +300,9 @@ func (s *Service) awaitEnd(ctx context.Context, first event.RunID, changed <-cha
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticker.C:
+		}
+		if s.engine.Closing() {
+			return errStopping()
 		}
 		if _, m, err := s.store.ByRun(ctx, first); err != nil || !m.Status.Open() {
 			return nil

@@ -288,3 +288,38 @@ func TestIDsCanBePaths(t *testing.T) {
 		}
 	}
 }
+
+// TestStopWhileTurnWaits stops a server while a turn waits for one of another server.
+func TestStopWhileTurnWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := openFailing(t, script(echo), session.Options{}, engine.Options{})
+		s, err := b.service.Create(t.Context(), "ada", "s", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = b.store.Begin(t.Context(), s.Key, session.Begin{Run: "run-a", Server: "other", New: true, At: s.CreatedAt, Until: s.CreatedAt.Add(time.Hour),
+			Question: session.Message{ID: event.RunID("run-a").QuestionID(), Role: event.RoleUser, Text: "one", Parent: session.AtHead}}); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := b.tryAsk("s", "two", wire.Turn{Wait: true}); codeOf(err) != fault.Unavailable || time.Since(s.CreatedAt) > time.Minute {
+				t.Errorf("the turn that waits: %v after %s", err, time.Since(s.CreatedAt))
+			}
+		})
+		time.Sleep(10 * time.Second)
+		if err := b.engine.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		b.service.Close()
+		if open, err := b.store.Open(t.Context()); err != nil || len(open) != 1 {
+			t.Errorf("open turns when the store can be closed: %v, %v", open, err)
+		}
+		if _, err := b.tryAsk("s", "three", wire.Turn{Wait: true}); codeOf(err) != fault.Unavailable {
+			t.Errorf("a question after the end: %v", err)
+		}
+		wg.Wait()
+		b.close()
+	})
+}

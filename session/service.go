@@ -44,7 +44,7 @@ type Service struct {
 	starting map[event.RunID]bool  // runs of turns that have begun in this server and that the engine does not answer yet
 	deleting map[event.RunID]bool  // runs that are deleted with their session
 
-	work sync.WaitGroup // calls of Options.Title, and retries
+	work sync.WaitGroup // calls of Ask and of Options.Title, and retries. It is only added to while mu is held
 	ctx  context.Context
 	stop context.CancelFunc
 }
@@ -69,10 +69,22 @@ func New(st Store, o Options) *Service {
 // Bind sets the engine that answers the questions.
 func (s *Service) Bind(e *engine.Engine) { s.engine = e }
 
-// Close cancels the work in the background and waits for its end. Close the engine before, and the store afterwards.
+// Close cancels the work in the background, and waits for its end and for calls of [Service.Ask]. Close the engine before, and the store
+// afterwards.
 func (s *Service) Close() {
+	s.mu.Lock()
 	s.stop()
+	s.mu.Unlock()
 	s.work.Wait()
+}
+
+// background runs do in a goroutine unless the service is closed.
+func (s *Service) background(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() == nil {
+		s.work.Go(do)
+	}
 }
 
 // The pauses between attempts of [Service.later].
@@ -84,7 +96,7 @@ const (
 // later repeats a call of the store in the background until it succeeds or the service is closed. A call can fail, for example, because another
 // program has locked the file.
 func (s *Service) later(do func(ctx context.Context) error) {
-	s.work.Go(func() {
+	s.background(func() {
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
 			select {
 			case <-time.After(pause):

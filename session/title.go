@@ -33,7 +33,7 @@ func (s *Service) makeTitle(found Session, answer Message, question, text string
 	if s.o.Title == nil || found.TitleBy != byRules || answer.Depth != 1 || text == "" {
 		return
 	}
-	s.work.Go(func() {
+	s.background(func() {
 		name, by, err := s.o.Title(s.ctx, question, text)
 		if err == nil {
 			if name = strings.Join(strings.Fields(lang.Clean(lang.Truncate(name, MaxTitle))), " "); name != "" {
