@@ -106,7 +106,7 @@ func New(store auth.Store, o Options) (*Access, error) {
 		},
 		AllowedMethods: []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
 		AllowedHeaders: []string{"*"}, // requests from other origins have no cookies, so their headers give them no rights
-		ExposedHeaders: []string{"Sluice-Run-Id", "Retry-After", "WWW-Authenticate"},
+		ExposedHeaders: []string{"Sluice-Run-Id", "Retry-After", "WWW-Authenticate", "Content-Disposition"},
 		MaxAge:         600,
 	})
 	return a, nil

@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -105,7 +106,8 @@ func TestExportOfEmptySession(t *testing.T) {
 	}
 }
 
-func TestDocumentHasBothFormatsOfExports(t *testing.T) {
+// TestDocument checks that the OpenAPI document has both formats of exports, and the status of lists of other accounts.
+func TestDocument(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/openapi.json", nil)
@@ -124,5 +126,9 @@ func TestDocumentHasBothFormatsOfExports(t *testing.T) {
 	content := doc.Paths["/v1/rag/sessions/{id}/export"]["get"].Responses["200"].Content
 	if len(content) != 2 || content["text/markdown"].Schema["type"] != "string" || content["application/json"].Schema["$ref"] == nil {
 		t.Errorf("%+v", content)
+	}
+	status := s.do(as("bob", auth.Ask), "GET", "?account=ann", "").Code
+	if _, described := doc.Paths["/v1/rag/sessions"]["get"].Responses[strconv.Itoa(status)]; !described || status != http.StatusNotFound {
+		t.Errorf("the status %d of a list of another account is not described", status)
 	}
 }

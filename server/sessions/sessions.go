@@ -100,7 +100,7 @@ func Routes(sessions *session.Service) []server.Route {
 	list := []server.Route{
 		{Method: "POST", Path: base, Serve: s.create, Needs: needsAsk, Request: []any{createRequest{}}, Reply: Session{}, Status: http.StatusCreated,
 			Faults: []int{400, 409, 413, 415, 507}, Summary: "Create a session"},
-		{Method: "GET", Path: base, Serve: s.list, Needs: needsRead, Request: []any{listParams{}}, Reply: List{}, Faults: []int{400},
+		{Method: "GET", Path: base, Serve: s.list, Needs: needsRead, Request: []any{listParams{}}, Reply: List{}, Faults: []int{400, 404},
 			Summary: "List sessions, the last used one first"},
 		{Method: "GET", Path: base + "/{id}", Serve: s.show, Needs: needsRead, Request: []any{idParam{}, accountParam{}}, Reply: Session{}, Faults: []int{404},
 			Summary: "Show a session"},

@@ -1932,6 +1932,15 @@ export interface paths {
                         "application/json": components["schemas"]["TurnsFault"];
                     };
                 };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
             };
         };
         put?: never;
