@@ -201,7 +201,7 @@ func (s *Service) repeat(ctx context.Context, found Session, q *event.Question, 
 	if err != nil {
 		return public(err)
 	}
-	if len(last) == 2 && last[0].Status == Failed && last[0].Text == "" && last[1].Text == q.Query {
+	if len(last) == 2 && last[0].Status == Failed && last[0].Text == "" && last[1].Text == q.Query && len(last[0].Siblings) < MaxSiblings {
 		b.New, b.Question = false, last[1]
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sqlite"
 	"github.com/sluice-rag/sluice/wire"
@@ -322,4 +323,31 @@ func TestStopWhileTurnWaits(t *testing.T) {
 		wg.Wait()
 		b.close()
 	})
+}
+
+// TestSizeOfRetries asks a question that always fails again and again. The number of its answers is bounded, and the session stays usable.
+func TestSizeOfRetries(t *testing.T) {
+	race.Measure(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := openFailing(t, script(func(context.Context, *answer.Recorder) error { return fault.New(fault.Model, "the model is down") }), session.Options{}, engine.Options{})
+		for range session.MaxSiblings + 1 {
+			b.ask("s", "one", wire.Turn{})
+		}
+		b.wantTexts("s", "", "one", "", "one", "")
+		if _, err := b.tryAsk("s", "", wire.Turn{Regenerate: b.first("s")}); codeOf(err) != fault.InvalidRequest {
+			t.Errorf("one more answer: %v", err)
+		}
+		b.close()
+	})
+}
+
+// first returns the id of the first message of a session.
+func (b *bench) first(id string) string {
+	b.t.Helper()
+	messages, err := b.service.All(b.t.Context(), "ada", id, 0, 1)
+	if err != nil || len(messages) != 1 {
+		b.t.Fatal(messages, err)
+	}
+	return messages[0].ID
 }

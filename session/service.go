@@ -167,6 +167,8 @@ func public(err error) error {
 		return fault.Wrap(fault.NotFound, err, "no such session")
 	case errors.Is(err, ErrNoMessage):
 		return fault.Wrap(fault.NotFound, err, "no such message in the session")
+	case errors.Is(err, ErrSiblings):
+		return fault.Wrap(fault.InvalidRequest, err, "%d messages already follow the same message", MaxSiblings)
 	}
 	return err
 }

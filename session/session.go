@@ -25,6 +25,7 @@ var (
 	ErrNotFound  = errors.New("no such session")
 	ErrNoMessage = errors.New("no such message in the session")
 	ErrExists    = errors.New("the session exists already")
+	ErrSiblings  = errors.New("the message has too many siblings")
 )
 
 // BusyError is the error for a turn that cannot begin because an earlier turn of its session is open.
@@ -44,6 +45,9 @@ const (
 	MaxTitle  = 300
 	MaxReason = 4 << 10
 )
+
+// MaxSiblings is the maximum number of messages with the same parent. It bounds [Message.Siblings].
+const MaxSiblings = 200
 
 // MaxWords is the maximum number of words of a search. A [Store] ignores the others.
 const MaxWords = 32

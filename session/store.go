@@ -77,7 +77,8 @@ type Turns interface {
 	// and UsedAt becomes the time of the turn. If there is an error, nothing is written.
 	//
 	// Errors: a [BusyError] with the first turn whose lease has expired, if there is one; a [BusyError] with the first open turn, if b.Wait is
-	// not set; [ErrNotFound]; [ErrNoMessage] if the parent is not an answer of the session, or an existing question is not one of its questions.
+	// not set; [ErrNotFound]; [ErrNoMessage] if the parent is not an answer of the session, or an existing question is not one of its questions;
+	// [ErrSiblings] if the parent of the first message to append has [MaxSiblings] children.
 	Begin(ctx context.Context, key Key, b Begin) (Message, error)
 	// Start extends the lease of an open turn and, if no earlier turn of the session is open, makes its answer Running. Errors: a [BusyError]
 	// with the first open turn, if there is an earlier one; the lease is extended nevertheless. [ErrNoMessage] if the turn is not open.

@@ -252,10 +252,25 @@ func (m *model) Begin(key session.Key, b session.Begin) (session.Message, error)
 		case b.Question.Parent != "":
 			return session.Message{}, session.ErrNoMessage
 		}
-		r.messages = append(r.messages, question)
 	}
 	if question == nil {
 		return session.Message{}, session.ErrNoMessage
+	}
+	first := question.ID
+	if b.New {
+		first = question.Parent
+	}
+	children := 0
+	for _, other := range r.messages {
+		if other.Parent == first {
+			children++
+		}
+	}
+	if children >= session.MaxSiblings {
+		return session.Message{}, session.ErrSiblings
+	}
+	if b.New {
+		r.messages = append(r.messages, question)
 	}
 	a := &message{server: b.Server, until: b.Until, Message: session.Message{ID: b.Run.AnswerID(), Parent: question.ID, Depth: question.Depth + 1,
 		Role: event.RoleAssistant, At: b.At, Answer: session.Answer{Run: b.Run, Status: session.Running, Asked: b.Asked, Protocol: b.Protocol}}}

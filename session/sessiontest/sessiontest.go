@@ -26,7 +26,7 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 123000, time.UTC)
 func TestStore(t *testing.T, open func(t *testing.T) (s session.Store, reopen func() session.Store)) {
 	for name, test := range map[string]func(*suite){
 		"create": (*suite).create, "list": (*suite).list, "search": (*suite).search, "languages": (*suite).languages, "hostile words": (*suite).hostile,
-		"titles": (*suite).titles, "tree": (*suite).tree, "answer": (*suite).answer, "order of turns": (*suite).order, "expired": (*suite).expired,
+		"titles": (*suite).titles, "tree": (*suite).tree, "siblings": (*suite).siblings, "answer": (*suite).answer, "order of turns": (*suite).order, "expired": (*suite).expired,
 		"race": (*suite).race, "waiting": (*suite).waiting, "hide": (*suite).hide, "erase": (*suite).erase, "erase run": (*suite).eraseRun,
 		"feedback": (*suite).feedback, "limits": (*suite).limits, "cancelled": (*suite).cancelled, "random": (*suite).random,
 	} {

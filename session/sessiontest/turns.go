@@ -28,6 +28,32 @@ func (s *suite) texts(key session.Key, last string) (texts []string) {
 	return texts
 }
 
+// siblings checks that the number of answers to a question, and of questions after an answer, is bounded.
+func (s *suite) siblings() {
+	key := s.add("", "a")
+	first := s.ask(key, 0, "", "q", "a")
+	again, next := turn(1, "", ""), turn(2, first, "q")
+	again.New, again.Question.ID = false, runID(0).QuestionID()
+	for n, b := range map[int]session.Begin{1: again, 1000: next} {
+		added := 0
+		for ; added <= session.MaxSiblings; added++ {
+			b.Run = runID(n + added)
+			if b.New {
+				b.Question.ID = b.Run.QuestionID()
+			}
+			_, err := s.Begin(s.ctx, key, b)
+			if errors.Is(err, session.ErrSiblings) {
+				break
+			}
+			s.must(err)
+			s.must(s.End(s.ctx, session.End{Run: b.Run, Answer: session.Answer{Status: session.Failed}}))
+		}
+		if want := map[bool]int{false: session.MaxSiblings - 1, true: session.MaxSiblings}[b.New]; added != want {
+			s.Errorf("%d messages were added, want %d", added, want)
+		}
+	}
+}
+
 func (s *suite) tree() {
 	key, other := s.add("", "a"), s.add("", "b")
 	first := s.ask(key, 1, "", "q1", "a1")

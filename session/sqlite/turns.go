@@ -117,6 +117,9 @@ func appendTurn(ctx context.Context, tx *sqlitedb.Tx, key session.Key, head stri
 				return err
 			}
 		}
+		if err := mayFollow(ctx, tx, parent); err != nil {
+			return err
+		}
 		question.depth = parent.depth + 1
 		if _, err := sqlitedb.Exec(ctx, tx, "INSERT INTO messages (seq, id, parent, depth, role, status, at, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 			question.seq, b.Question.ID, parent.seq, question.depth, event.RoleUser, session.Completed, sqlitedb.Micros(b.At), b.Question.Text); err != nil {
@@ -125,8 +128,13 @@ func appendTurn(ctx context.Context, tx *sqlitedb.Tx, key session.Key, head stri
 		if err := putWords(ctx, tx, question.seq, b.Question.Text); err != nil {
 			return err
 		}
-	} else if question, err = findRole(ctx, tx, key, b.Question.ID, event.RoleUser); err != nil {
-		return err
+	} else {
+		if question, err = findRole(ctx, tx, key, b.Question.ID, event.RoleUser); err == nil {
+			err = mayFollow(ctx, tx, question)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	b.Asked.History, b.Asked.Summary, b.Asked.Request = nil, "", nil
 	asked, err := json.Marshal(b.Asked)
@@ -136,6 +144,15 @@ func appendTurn(ctx context.Context, tx *sqlitedb.Tx, key session.Key, head stri
 	_, err = sqlitedb.Exec(ctx, tx, "INSERT INTO messages (seq, id, parent, depth, role, status, at, owner, until, protocol, asked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		max(last, question.seq)+1, b.Run.AnswerID(), question.seq, question.depth+1, event.RoleAssistant, status,
 		sqlitedb.Micros(b.At), b.Server, sqlitedb.Micros(b.Until), b.Protocol, string(asked))
+	return err
+}
+
+// mayFollow returns [session.ErrSiblings] if no more messages may follow a message.
+func mayFollow(ctx context.Context, tx *sqlitedb.Tx, parent place) error {
+	children, err := sqlitedb.One(ctx, tx, integer, "SELECT count(*) FROM messages WHERE parent = ?", parent.seq)
+	if err == nil && children >= session.MaxSiblings {
+		err = session.ErrSiblings
+	}
 	return err
 }
 
