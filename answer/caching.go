@@ -43,7 +43,7 @@ func (d cacheDocuments) Search(ctx context.Context, collection, question string,
 }
 
 // caching returns the documents for the cache. It returns false if the answer must not be cached: the caller or the settings disable
-// the cache, the question is too long, or the generator reads the earlier turns.
+// the cache, the question is too long, or the generator reads the earlier messages.
 func (p *Pipeline) caching(q event.RunStarted) (cacheDocuments, bool) {
 	versions, ok := p.Index.(index.Versions)
 	independent := len(q.History) == 0 && q.Summary == "" || !model.SupportsParameters(p.generator(q))

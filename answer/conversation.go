@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/history"
 )
 
-// summarizeHistory replaces the older turns of a long history by a summary. The following steps read the summary and the other turns.
+// summarizeHistory replaces the older messages of a long history by a summary. The following steps read the summary and the other messages.
 func (j *job) summarizeHistory(ctx context.Context) error {
 	s := j.resumed.Summarized
 	if s == nil && j.resumed.Analysis == nil {

@@ -36,7 +36,7 @@ const rules = "rules"
 type Pipeline struct {
 	Index         index.Reader
 	Vectors       Vectors             // nil: searches are lexical
-	Summarizer    history.Summarizer  // summarizes the older turns of a long history; nil: by rules
+	Summarizer    history.Summarizer  // summarizes the older messages of a long history; nil: by rules
 	HistoryTokens int                 // budget of a history; 0: [history.DefaultBudget]
 	Condenser     condense.Condenser  // makes a follow-up self-contained; nil: by rules
 	Analyzer      analyze.Analyzer    // nil: by rules

@@ -54,7 +54,7 @@ func (c *Client) RespondOnce(ctx context.Context, q knowledge.Request) (r knowle
 	return r, err
 }
 
-// Question returns the request for a question that follows the turns of a conversation.
+// Question returns the request for a question that follows the messages of a conversation.
 func Question(text string, before ...event.Message) knowledge.Request {
 	if len(before) == 0 {
 		return knowledge.Request{Input: text}

@@ -15,7 +15,7 @@ import (
 // Session is a conversation.
 type Session struct {
 	ID        string    `json:"session_id"`
-	Account   string    `json:"account,omitempty"` // owner
+	Account   string    `json:"account,omitempty"` // account that the session belongs to
 	Title     string    `json:"title"`
 	TitleBy   string    `json:"title_by,omitempty"` // user, rules or the name of a model
 	Archived  bool      `json:"archived"`
@@ -28,14 +28,14 @@ type Session struct {
 // SessionRequest describes a new session.
 type SessionRequest struct {
 	ID    string `json:"session_id,omitempty"` // at most 128 bytes; empty: the server makes one
-	Title string `json:"title,omitempty"`      // at most 300 bytes; empty: the server makes one after the first answer
+	Title string `json:"title,omitempty"`      // at most 300 bytes; empty: the server makes one from the first question
 }
 
 // SessionFilter selects sessions.
 type SessionFilter struct {
-	Query    string // words in the title or in one message; the last one may be the beginning of a word
+	Query    string // words that are in the title or in one message; the last one may be the beginning of a word
 	Archived string // false, true or all; default false
-	Account  string // default: that of the key; * is all, which needs the scope read
+	Account  string // default: the account of the key; * lists those of all accounts and needs the scope read
 }
 
 // SessionList is a page of sessions, the last used one first.
@@ -81,7 +81,7 @@ type MessageList struct {
 type MessageFilter struct {
 	Limit  int    // 1 to 200; 0: the server's default
 	Last   string // id of the last message of another branch
-	Before string // id of a message: those before it
+	Before string // id of a message; the page ends before it
 }
 
 // Ratings of answers.
@@ -192,8 +192,8 @@ func (c *Client) Unrate(ctx context.Context, session, message string) error {
 	return c.call(ctx, "remove rating", request{method: http.MethodDelete, path: feedbackPath(session, message)}, nil)
 }
 
-// ExportSession returns an export in the format [ExportMarkdown] or [ExportJSON]. The caller closes it. An export that breaks ends with an
-// error.
+// ExportSession returns an export in the format [ExportMarkdown] or [ExportJSON]. The caller closes it. If the export breaks off, reading
+// returns an error.
 func (c *Client) ExportSession(ctx context.Context, id, format string) (io.ReadCloser, error) {
 	res, err := c.do(ctx, get(with(sessionPath(id)+"/export", "format", format)))
 	if err != nil {

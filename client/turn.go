@@ -29,8 +29,8 @@ type TurnPart struct {
 	Trailer *turns.Trailer // the last part
 }
 
-// Turn is the stream of a turn of a session, in the turns protocol. A stream that breaks is resumed after its last byte. Nothing is read in
-// the background. Parts must not be called concurrently; all other methods may.
+// Turn is the stream of an answer in a session, in the turns protocol. After a broken connection, it is resumed after the last received byte.
+// Nothing is read in the background. Parts must not be called concurrently; the other methods are safe for concurrent use.
 type Turn struct {
 	connect func(run string, offset int64) (*http.Response, error) // asks the question if there is no run; otherwise resumes at an offset
 	retry   func(failures int, err error) error                    // waits before the next connection; an error ends the stream

@@ -18,7 +18,7 @@ import (
 // MaxFollowUps is the number of cases that [Set.FollowUps] makes of a large set.
 const MaxFollowUps = 200
 
-// TurnFunc answers a question of a conversation, whose earlier turns are in its history. It is otherwise like [AskFunc].
+// TurnFunc answers a question of a conversation, whose earlier messages are in its history. It is otherwise like [AskFunc].
 type TurnFunc func(ctx context.Context, q event.Question) (Outcome, error)
 
 // The ways in which the second question of a case is asked.

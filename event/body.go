@@ -72,7 +72,7 @@ type QueryAnalyzed struct {
 	Decomposed bool       `json:"decomposed"`
 	Mode       Mode       `json:"mode"` // of the run
 	By         string     `json:"by"`   // "rules", or the name of a model
-	// Standalone is the question rewritten so that it does not depend on earlier turns; empty if it does not.
+	// Standalone is the question rewritten so that it does not depend on earlier messages; empty if it does not.
 	Standalone string `json:"standalone,omitempty"`
 	// Parts are the questions that it was split into; Chained and Several are how they relate. Resumed runs use them.
 	Parts   []string `json:"parts,omitempty"`

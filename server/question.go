@@ -263,7 +263,7 @@ func (h handler) follow(ctx context.Context, q *wire.Request) error {
 	return err
 }
 
-// withPrevious prepends the history, the question and the answer of an earlier run to a history. It drops the oldest turns
+// withPrevious prepends the history, the question and the answer of an earlier run to a history. It drops the oldest messages
 // that exceed the limits.
 func (h handler) withPrevious(ctx context.Context, previous event.RunID, history []event.Message) ([]event.Message, error) {
 	state, err := h.runState(ctx, previous)
@@ -273,21 +273,21 @@ func (h handler) withPrevious(ctx context.Context, previous event.RunID, history
 	if state.Status == event.Running {
 		return nil, fault.New(fault.Conflict, "the run %q is still being answered", previous)
 	}
-	turns := append(slices.Clone(state.History), event.Message{Role: event.RoleUser, Text: state.Query})
+	messages := append(slices.Clone(state.History), event.Message{Role: event.RoleUser, Text: state.Query})
 	if len(state.Text) > 0 {
-		turns = append(turns, event.Message{Role: event.RoleAssistant, Text: string(state.Text)})
+		messages = append(messages, event.Message{Role: event.RoleAssistant, Text: string(state.Text)})
 	}
 	free, size := event.MaxMessages-len(history), event.MaxHistory
 	for _, t := range history {
 		size -= len(t.Text)
 	}
-	from := len(turns)
-	for ; from > 0 && len(turns)-from < free; from-- {
-		if size -= len(turns[from-1].Text); size < 0 {
+	from := len(messages)
+	for ; from > 0 && len(messages)-from < free; from-- {
+		if size -= len(messages[from-1].Text); size < 0 {
 			break
 		}
 	}
-	return append(turns[from:], history...), nil
+	return append(messages[from:], history...), nil
 }
 
 // runState returns the current state of a run.

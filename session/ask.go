@@ -239,7 +239,7 @@ func (s *Service) start(ctx context.Context, key Key, q event.Question, answer M
 		if err != nil {
 			return "", nil, err
 		}
-		q.Summary, q.History = h.summary, h.turns
+		q.Summary, q.History = h.summary, h.messages
 	}
 	c.Run = answer.Run
 	id, detach, err := s.engine.AskAttached(ctx, q, c)

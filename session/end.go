@@ -53,7 +53,7 @@ func (s *Service) finish(ctx context.Context, run event.RunID) error {
 		if err != nil {
 			return err
 		}
-		if slices.Equal(h.turns, state.History) && sum.Turns <= len(h.ids) { // otherwise the request had its own history
+		if slices.Equal(h.messages, state.History) && sum.Turns <= len(h.ids) { // otherwise the request had its own history
 			e.Summary, e.SummaryOf = sum.Summary, h.ids[sum.Turns-1]
 		}
 	}

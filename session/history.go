@@ -12,10 +12,10 @@ const page = 32
 
 // history is the history of a question.
 type history struct {
-	summary string // summary of the conversation before the messages
-	turns   []event.Message
-	ids     []string // of the messages of the turns
-	size    int      // of the turns, in bytes
+	summary  string // summary of the conversation before the messages
+	messages []event.Message
+	ids      []string // ids of the messages
+	size     int      // of the texts, in bytes
 }
 
 // history returns the history of a question: the newest summary on its branch and the messages after it, within the limits of
@@ -36,7 +36,7 @@ func (s *Service) history(ctx context.Context, key Key, question string) (histor
 			last = m.Parent
 		}
 	}
-	slices.Reverse(h.turns)
+	slices.Reverse(h.messages)
 	slices.Reverse(h.ids)
 	return h, nil
 }
@@ -50,9 +50,9 @@ func (h *history) prepend(m Message) bool {
 	if m.Text == "" {
 		return true // an answer that failed
 	}
-	if h.size += len(m.Text); len(h.turns) == event.MaxMessages || h.size > event.MaxHistory {
+	if h.size += len(m.Text); len(h.messages) == event.MaxMessages || h.size > event.MaxHistory {
 		return false
 	}
-	h.turns, h.ids = append(h.turns, event.Message{Role: m.Role, Text: m.Text}), append(h.ids, m.ID)
+	h.messages, h.ids = append(h.messages, event.Message{Role: m.Role, Text: m.Text}), append(h.ids, m.ID)
 	return true
 }

@@ -19,9 +19,9 @@ type Request struct {
 // Turn is the place of a question in its session, as in package session. The zero value continues the active branch.
 type Turn struct {
 	Parent     string // id of the answer that the question follows
-	Edit       string // id of the question that this question replaces, on a new branch beside it
-	Regenerate string // id of a question or an answer: the question is asked once more, as it was
-	Wait       bool   // wait for the turns of the session that are in progress instead of failing
+	Edit       string // id of the question that this question replaces; both are kept
+	Regenerate string // id of a question or an answer; the question is asked again with its earlier parameters
+	Wait       bool   // wait for the open turns of the session instead of failing
 }
 
 // Throttled is also implemented by protocols that limit the rate of their frames. Each of their frames holds the whole state

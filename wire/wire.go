@@ -105,12 +105,12 @@ type Heartbeater interface {
 	AppendHeartbeat(dst []byte, at time.Time) []byte
 }
 
-// ByteStream is also implemented by protocols whose streams depend on the log of a run alone, byte by byte. Time has no effect on them, so they
-// have no heartbeats; nor has it an effect how the log is cut into batches. A client resumes such a stream by the number of bytes that it has
+// ByteStream is also implemented by protocols whose streams have the same bytes for every reader: the bytes depend only on the log of the run.
+// Time and batches of events have no effect, so there are no heartbeats. A client resumes such a stream by the number of bytes that it has
 // received.
 type ByteStream interface {
 	Protocol
-	// From returns the protocol whose streams leave out the first bytes, up to an offset of at least 0. Its frames have the same cursors.
+	// From returns a protocol whose streams begin at the byte with the offset, which is at least 0. Its frames have the same cursors.
 	From(offset int64) Protocol
 }
 

@@ -79,7 +79,7 @@ func (r *reply) check(asked string) error {
 	return nil
 }
 
-// messages returns the turns of a conversation for a prompt, without empty turns and citation marks.
+// messages returns the messages of a conversation for a prompt, without empty ones and citation marks.
 func messages(history []event.Message) []prompt.Message {
 	var out []prompt.Message
 	for _, t := range history {

@@ -75,7 +75,7 @@ const (
 )
 
 // questionPrompt returns the question with the conversation and the user's instructions. The pipeline keeps the conversation within its budget;
-// here it takes at most a quarter of a context of the given size: the summary, and as many of the last turns as fit. The instructions take an
+// here it takes at most a quarter of a context of the given size: the summary, and as many of the last messages as fit. The instructions take an
 // eighth. Citations of earlier answers are removed.
 func questionPrompt(t model.Task, size int) prompt.Answer {
 	left := size / 4 * bytesPerToken

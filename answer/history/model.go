@@ -31,7 +31,7 @@ type modelSummarizer struct {
 }
 
 // NewModel returns the [Summarizer] that asks a model with the prompt summarize_history.md; nil prompts are the built-in ones. The model reads
-// as many of the newest turns as fit into half of its context, and the others in the summary of the fallback. If the model fails or is late, the
+// as many of the newest messages as fit into half of its context, and the others in the summary of the fallback. If the model fails or is late, the
 // fallback summarizes everything and the failure is reported to the trace.
 func NewModel(chat model.Chat, prompts *prompt.Set, fallback Summarizer, o Options) Summarizer {
 	o.Timeout = cmp.Or(o.Timeout, 8*time.Second)
@@ -43,12 +43,12 @@ type reply struct {
 }
 
 // Summarize implements [Summarizer].
-func (m *modelSummarizer) Summarize(ctx context.Context, earlier string, turns []event.Message, tokens int) (summary, by string, err error) {
+func (m *modelSummarizer) Summarize(ctx context.Context, earlier string, messages []event.Message, tokens int) (summary, by string, err error) {
 	share, cancel := prompt.WithShare(ctx, m.Timeout, 8)
 	defer cancel()
 	room := cmp.Or(m.chat.Limits(share).Context, unknownContext)/2 - Tokens(earlier)
-	first := len(turns)
-	for i, t := range slices.Backward(turns) {
+	first := len(messages)
+	for i, t := range slices.Backward(messages) {
 		if room -= Tokens(t.Text); room < 0 {
 			break
 		}
@@ -56,12 +56,12 @@ func (m *modelSummarizer) Summarize(ctx context.Context, earlier string, turns [
 	}
 	before := earlier
 	if first > 0 {
-		if before, _, err = m.fallback.Summarize(ctx, earlier, turns[:first], tokens); err != nil {
+		if before, _, err = m.fallback.Summarize(ctx, earlier, messages[:first], tokens); err != nil {
 			return "", "", err
 		}
 	}
 	data := prompt.Summarizing{Summary: before, Words: max(tokens*2/3, 1)}
-	for _, t := range turns[first:] {
+	for _, t := range messages[first:] {
 		data.History = append(data.History, prompt.Message{Role: t.Role, Text: t.Text})
 	}
 	r, err := prompt.Ask(share, m.chat, m.prompts, data, func(r *reply) error { return r.check(tokens) })
@@ -73,7 +73,7 @@ func (m *modelSummarizer) Summarize(ctx context.Context, earlier string, turns [
 		return "", "", err
 	}
 	model.Failed(ctx, err, m.chat.Name(), rules)
-	return m.fallback.Summarize(ctx, earlier, turns, tokens)
+	return m.fallback.Summarize(ctx, earlier, messages, tokens)
 }
 
 // check reports an error if a summary is not acceptable.

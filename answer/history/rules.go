@@ -27,7 +27,7 @@ const (
 type entry struct{ topic, answer string }
 
 // Summarize implements [Summarizer].
-func (Rules) Summarize(ctx context.Context, earlier string, turns []event.Message, tokens int) (summary, by string, err error) {
+func (Rules) Summarize(ctx context.Context, earlier string, messages []event.Message, tokens int) (summary, by string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", "", err
 	}
@@ -36,7 +36,7 @@ func (Rules) Summarize(ctx context.Context, earlier string, turns []event.Messag
 	if earlier != "" {
 		room -= min(Tokens(earlier)+1, tokens/3)
 	}
-	entries := entriesOf(ctx, turns)
+	entries := entriesOf(ctx, messages)
 	slices.Reverse(entries)
 	used, topics := 0, 0
 	for _, e := range entries {
@@ -66,16 +66,16 @@ func (Rules) Summarize(ctx context.Context, earlier string, turns []event.Messag
 func cost(line string) int { return Tokens("- " + line + "\n") }
 
 // entriesOf returns an entry for each question of a conversation except for small talk.
-func entriesOf(ctx context.Context, turns []event.Message) []entry {
+func entriesOf(ctx context.Context, messages []event.Message) []entry {
 	var out []entry
-	for i, t := range turns {
+	for i, t := range messages {
 		switch {
 		case t.Role == event.RoleUser:
 			question, _ := analyze.SmallTalk(t.Text)
 			if question == "" {
 				continue
 			}
-			question, _ = condense.Rules{}.Condense(ctx, question, "", turns[:i]) // its error is always nil
+			question, _ = condense.Rules{}.Condense(ctx, question, "", messages[:i]) // its error is always nil
 			out = append(out, entry{topic: clip(question, maxTopic)})
 		case len(out) > 0 && out[len(out)-1].answer == "":
 			out[len(out)-1].answer = clip(citedSentence(t.Text), maxAnswer)

@@ -16,14 +16,14 @@ import (
 // Session is a session in a reply.
 type Session struct {
 	ID        string    `json:"session_id"`
-	Account   string    `json:"account,omitempty" description:"Owner."`
+	Account   string    `json:"account,omitempty" description:"Account that the session belongs to."`
 	Title     string    `json:"title"`
 	TitleBy   string    `json:"title_by,omitempty" description:"Who made the title: user, rules or the name of a model."`
 	Archived  bool      `json:"archived"`
 	Head      string    `json:"head,omitempty" description:"Id of the last message of the active branch."`
-	Turns     int       `json:"turns" description:"Answers in all branches."`
+	Turns     int       `json:"turns" description:"Number of answers in all branches."`
 	CreatedAt time.Time `json:"created_at"`
-	UsedAt    time.Time `json:"used_at" description:"When its last turn began, or when it was created."`
+	UsedAt    time.Time `json:"used_at" description:"Time of the last question, or of the creation."`
 }
 
 // List is a page of sessions.
@@ -47,9 +47,9 @@ type Export struct {
 // Message is a question or an answer. The fields from RunID on are those of answers.
 type Message struct {
 	ID         string           `json:"id"`
-	Parent     string           `json:"parent,omitempty" description:"Id of the message before it; missing: it is the first one of its branch."`
+	Parent     string           `json:"parent,omitempty" description:"Id of the message before it. Left out for the first message of a branch."`
 	Role       string           `json:"role" enum:"user,assistant"`
-	Content    string           `json:"content" description:"Of an answer in progress: the text so far. Citations are not marked in it."`
+	Content    string           `json:"content" description:"The text. Citations are not marked in it. While the answer is in progress: the text so far."`
 	Status     session.Status   `json:"status" enum:"queued,running,completed,failed,cancelled,deleted"`
 	CreatedAt  time.Time        `json:"created_at"`
 	Siblings   []string         `json:"siblings,omitempty" description:"Ids of the messages with the same parent and role, including this one, if there are several."`
@@ -57,8 +57,8 @@ type Message struct {
 	Protocol   string           `json:"protocol,omitempty" description:"Protocol of the request."`
 	Standalone string           `json:"standalone_question,omitempty" description:"The question as it was searched for, if it was rewritten."`
 	Citations  []turns.Citation `json:"citations,omitempty"`
-	Confidence *float64         `json:"confidence,omitempty" description:"0 to 1, of a completed answer."`
-	Abstained  bool             `json:"abstained,omitempty" description:"The documents do not seem to hold an answer."`
+	Confidence *float64         `json:"confidence,omitempty" description:"0 to 1. Only a completed answer has it."`
+	Abstained  bool             `json:"abstained,omitempty" description:"The documents do not hold an answer."`
 	EndedAt    time.Time        `json:"ended_at,omitzero"`
 	Error      *RunError        `json:"error,omitempty" description:"Why the answer is not complete."`
 	Feedback   *Feedback        `json:"feedback,omitempty"`
@@ -79,7 +79,7 @@ type Feedback struct {
 
 const good, bad = "good", "bad"
 
-// failing returns the JSON of an error. These routes answer no question, so none is chat_failed.
+// failing returns the JSON of an error. Unlike the turns protocol, these routes do not replace codes of failed runs by chat_failed.
 func failing(f *fault.Error) any {
 	out := turns.FaultOf(f)
 	out.Error = strings.ToLower(string(f.Code))
@@ -109,9 +109,9 @@ func messageOf(m session.Message) Message {
 	return out
 }
 
-// citationsOf returns the citations of an answer as they are in the trailer of its stream: each refers to the text since the one before.
+// citationsOf returns the citations of an answer as in the trailer of its stream. A citation refers to the text after the previous citation.
 func citationsOf(text string, citations []session.Citation) (out []turns.Citation) {
-	var from, length, start, end int // a byte offset, and three numbers of characters
+	var from, length, start, end int // from is a byte offset, the others count code points
 	for _, c := range citations {
 		at := min(max(c.At, from), len(text))
 		part := text[from:at]

@@ -28,7 +28,7 @@ const (
 	maxBody   = 16 << 10 // bytes of a body
 )
 
-// Timeouts of what can take longer than other requests: an export, and the deletion of a session with its runs.
+// Timeouts of requests that can take longer than others: an export, and the deletion of a session with its runs.
 const (
 	exportTime = 10 * time.Minute
 	deleteTime = 2 * time.Minute
@@ -37,26 +37,26 @@ const (
 type (
 	createRequest struct {
 		ID    string `json:"session_id,omitempty" description:"At most 128 bytes without control characters. The default is made by the server."`
-		Title string `json:"title,omitempty" description:"At most 300 bytes. The default is made after the first answer."`
+		Title string `json:"title,omitempty" description:"At most 300 bytes. The default is made from the first question."`
 	}
 	idParam struct {
 		ID string `path:"id" description:"Id of the session."`
 	}
 	accountParam struct {
-		Account string `query:"account" description:"Account of the session. The default is that of the key."`
+		Account string `query:"account" description:"Account of the session. The default is the account of the key."`
 	}
 	listParams struct {
 		Limit    int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-		After    string `query:"after" description:"Cursor. The list continues after it."`
-		Query    string `query:"q" description:"Words that the title or one message has. The last one may be the beginning of a word."`
+		After    string `query:"after" description:"Value of next of the previous page."`
+		Query    string `query:"q" description:"Words. The list has the sessions with all of them in the title or in one message. The last one may be the beginning of a word."`
 		Archived string `query:"archived" enum:"false,true,all" default:"false"`
-		Account  string `query:"account" description:"Account of the sessions, or * for those of all accounts. The default is that of the key."`
+		Account  string `query:"account" description:"Account of the sessions; * lists those of all accounts. The default is the account of the key."`
 	}
 	changeRequest struct {
 		idParam
 		Title    *string `json:"title,omitempty" description:"1 to 300 bytes."`
 		Archived *bool   `json:"archived,omitempty"`
-		Head     *string `json:"head,omitempty" description:"Id of an answer: its branch becomes the active one."`
+		Head     *string `json:"head,omitempty" description:"Id of an answer. Its branch becomes the active one."`
 	}
 	deleteParams struct {
 		idParam
@@ -67,13 +67,13 @@ type (
 		idParam
 		accountParam
 		Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-		Last   string `query:"last" description:"Id of the last message of a branch. The default is that of the active branch."`
-		Before string `query:"before" description:"Id of a message: the page has the messages before it."`
+		Last   string `query:"last" description:"Id of the last message of a branch. The default is the head of the session."`
+		Before string `query:"before" description:"Id of a message. The page ends before it."`
 	}
 	exportParams struct {
 		idParam
 		accountParam
-		Format string `query:"format" enum:"markdown,json" default:"markdown" description:"Markdown has the active branch, JSON all branches."`
+		Format string `query:"format" enum:"markdown,json" default:"markdown" description:"markdown: the active branch. json: all branches."`
 	}
 	messageParams struct {
 		idParam
@@ -89,8 +89,8 @@ type (
 // What a key needs.
 const (
 	needsAsk   = "Needs the scope ask. Sessions of other accounts are unknown."
-	needsRead  = "Needs the scope ask for sessions of the key's account, or read for those of any account."
-	needsWrite = "Needs the scope ask for sessions of the key's account, or write for those of any account."
+	needsRead  = "Needs the scope ask for sessions of the key's account, or read for sessions of any account."
+	needsWrite = "Needs the scope ask for sessions of the key's account, or write for sessions of any account."
 )
 
 // Routes returns the routes over the sessions of a tenant.
@@ -109,7 +109,7 @@ func Routes(sessions *session.Service) []server.Route {
 		{Method: "DELETE", Path: base + "/{id}", Serve: s.remove, Needs: needsWrite, Timeout: deleteTime, Request: []any{deleteParams{}}, Status: http.StatusNoContent,
 			Faults: []int{400, 404, 409, 507}, Summary: "Delete a session, and its runs"},
 		{Method: "GET", Path: base + "/{id}/messages", Serve: s.messages, Needs: needsRead, Request: []any{messagesParams{}}, Reply: Messages{}, Faults: []int{400, 404},
-			Summary: "List the newest messages of a branch in their order, and older ones page by page"},
+			Summary: "List the newest messages of a branch, the oldest of them first"},
 		{Method: "GET", Path: base + "/{id}/export", Serve: s.export, Needs: needsRead, Timeout: exportTime, Request: []any{exportParams{}}, Reply: Export{}, Text: "text/markdown", Faults: []int{400, 404},
 			Summary: "Export a session as Markdown or JSON"},
 		{Method: "PUT", Path: base + "/{id}/messages/{message}/feedback", Serve: s.rate, Needs: needsAsk, Request: []any{rateRequest{}}, Reply: Feedback{}, Faults: []int{400, 404, 413, 415, 507},
@@ -128,9 +128,9 @@ type routes struct{ sessions *session.Service }
 // errUnknown is the error for a session that does not exist and for one of another account, so that a caller cannot tell them apart.
 var errUnknown = fault.New(fault.NotFound, "no such session")
 
-// account returns the account whose sessions a request uses: its own, which needs [auth.Ask] or the scope others, or that of the parameter
-// account, which needs the scope others. An empty one is never permitted. Requests without an identity have passed no authentication: see
-// [server.Route].
+// account returns the account whose sessions a request uses. The account of the key needs [auth.Ask] or the scope others. Another one, in the
+// parameter account, needs the scope others; if that is empty, no key has it. A request without an identity comes from a server without
+// authentication: see [server.Route].
 func account(r *http.Request, others auth.Scope) (string, error) {
 	who, checked := auth.From(r.Context())
 	name := who.Account
@@ -272,7 +272,7 @@ func parseCursor(text string) (session.Cursor, error) {
 			}
 		}
 	}
-	return session.Cursor{}, fault.Invalid("after", "want the value of next of a list")
+	return session.Cursor{}, fault.Invalid("after", "want the value of next from the previous page")
 }
 
 // number returns a parameter from 1 to [maxPage], or the default if it is not set.
@@ -356,7 +356,7 @@ func (s routes) messages(w http.ResponseWriter, r *http.Request) error {
 	}
 	last, before := q.Get("last"), q.Get("before")
 	if last != "" && before != "" {
-		return fault.Invalid("before", "not together with last: it selects the branch by itself")
+		return fault.Invalid("before", "not together with last")
 	}
 	skip := 0
 	if before != "" {

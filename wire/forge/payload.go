@@ -19,7 +19,7 @@ type (
 		EstimatedMode event.Mode       `json:"estimated_mode" enum:"agentic,direct"`
 
 		StandaloneQuery string `json:"standalone_query,omitempty"` // the question as it is searched for, if it was rewritten
-		SummarizedTurns int    `json:"summarized_turns,omitempty"` // turns of the history that a summary replaces
+		SummarizedTurns int    `json:"summarized_turns,omitempty"` // messages of the history that a summary replaces
 	}
 	// CacheHit reports that a cached answer follows.
 	CacheHit struct {

@@ -150,7 +150,7 @@ func (d *decoder) question(m inputMessage) error {
 	return nil
 }
 
-// history keeps the newest turns that are within the limits.
+// history keeps the newest messages that are within the limits.
 func (d *decoder) history(all []inputMessage) {
 	size, from := 0, len(all)
 	for from > 0 && len(d.q.History) < event.MaxMessages {

@@ -56,7 +56,7 @@ type Request struct {
 	MaxOutputTokens    int               `json:"max_output_tokens,omitempty" minimum:"1" description:"Limit of the answer. max_tokens is an alias."`
 	MaxTokens          int               `json:"max_tokens,omitempty" minimum:"1"`
 	PreviousResponseID string            `json:"previous_response_id,omitempty" description:"The previous response of the conversation. Its question and answer precede the input."`
-	Conversation       any               `json:"conversation,omitempty" description:"Session of the question: its id, or an object with the id. It is created if it does not exist. The input continues it."`
+	Conversation       any               `json:"conversation,omitempty" description:"Session of the question: its id, or an object with the id. It is created if it does not exist."`
 	Store              *bool             `json:"store,omitempty" default:"true" description:"If false, the response is deleted after it was read."`
 	NoCache            bool              `json:"no_cache,omitempty" description:"Do not use the cache."`
 	Metadata           map[string]string `json:"metadata,omitempty" description:"At most 16 pairs. Repeated in the response."`
@@ -111,7 +111,7 @@ type accepted struct {
 }
 
 // Decode decodes and validates the body of a request; see [Request]. Errors have the code [fault.InvalidRequest] and name
-// the path of the field. If the history is too long, its oldest turns are dropped.
+// the path of the field. If the history is too long, its oldest messages are dropped.
 func Decode(body []byte, maxQuery int) (wire.Request, error) {
 	root, err := parse(body)
 	if err != nil {

@@ -58,7 +58,7 @@ type (
 		Context         []Document `json:"context"`
 		SourceRelevance Relevance  `json:"sourceRelevance"`
 	}
-	// Message is a turn of the conversation.
+	// Message is a message of the conversation.
 	Message struct {
 		Role    string `json:"role" required:"true" enum:"user,assistant,human,ai" description:"Who speaks. human and ai stand for user and assistant."`
 		Content string `json:"content" required:"true"`

@@ -18,7 +18,7 @@ type Request struct {
 	Question   string    `json:"question" required:"true" minLength:"1" description:"The question, in any language."`
 	Collection string    `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
 	Method     string    `json:"method,omitempty" enum:"SimilaritySearch,SelfQuery,HybridSearch" default:"SimilaritySearch" description:"How passages are found."`
-	History    []Message `json:"history,omitempty" maxItems:"200" description:"Earlier turns of the conversation, oldest first."`
+	History    []Message `json:"history,omitempty" maxItems:"200" description:"Earlier messages of the conversation, oldest first."`
 	TopK       int       `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
 	SessionID  string    `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question."`
 	Model      string    `json:"model,omitempty" maxLength:"128" description:"Model that answers, in requests with a key in x-openai-key or x-anthropic-key. Otherwise ignored: the model of the server answers."`
@@ -68,7 +68,7 @@ func (r *Request) check(maxQuery int) error {
 	case r.TopK < 0 || r.TopK > event.MaxTopK:
 		return fault.Invalid("top_k", "want 1 to %d, or 0 for the default", event.MaxTopK)
 	case len(r.History) > event.MaxMessages:
-		return fault.Invalid("history", "%d turns; the limit is %d", len(r.History), event.MaxMessages)
+		return fault.Invalid("history", "%d messages; the limit is %d", len(r.History), event.MaxMessages)
 	}
 	size := 0
 	for i, m := range r.History {

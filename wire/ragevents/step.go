@@ -11,7 +11,7 @@ import (
 
 // The limits of texts, in bytes, before they are shortened to fit into an event.
 const (
-	maxText   = 16 << 10 // question, turns and answer
+	maxText   = 16 << 10 // question, messages and answer
 	maxSource = 1500     // passages and metadata
 )
 
@@ -128,7 +128,7 @@ func output(s *event.State, relevance Relevance, limit int) *ChainOutput {
 	return o
 }
 
-// maxHistory limits the number of turns that are shown: the last ones.
+// maxHistory limits the number of messages that are shown: the last ones.
 const maxHistory = 10
 
 func history(s *event.State, limit int) []Message {

@@ -23,8 +23,8 @@ const (
 	ended           // after the trailer
 )
 
-// projection implements [wire.Projection]. It follows the order of the phases for any events, also for those of a damaged log. It folds the run
-// without the text of the answer.
+// projection implements [wire.Projection]. It keeps the order of the phases for any events, also for those of a damaged log. Its state of the run does not
+// contain the text of the answer.
 type projection struct {
 	inline bool
 	skip   int64 // bytes that are still to be left out

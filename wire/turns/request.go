@@ -18,13 +18,13 @@ const (
 	CitationsInline  = "inline"  // in the text too
 )
 
-// Request is a message of a user.
+// Request is a question in a session.
 type Request struct {
 	Content    string       `json:"content,omitempty" description:"The question, in any language. Required unless regenerate is set."`
-	Parent     string       `json:"parent,omitempty" maxLength:"128" description:"Id of the answer that the question follows. The last message of the session if it is left out."`
-	Edit       string       `json:"edit,omitempty" maxLength:"128" description:"Id of the question that this question replaces, on a new branch beside it."`
-	Regenerate string       `json:"regenerate,omitempty" maxLength:"128" description:"Id of a question or an answer: the question is asked once more, as it was."`
-	Wait       bool         `json:"wait,omitempty" description:"Wait for the messages of the session that are being answered instead of failing."`
+	Parent     string       `json:"parent,omitempty" maxLength:"128" description:"Id of the answer that the question follows. If it is left out, the question follows the last answer of the active branch."`
+	Edit       string       `json:"edit,omitempty" maxLength:"128" description:"Id of the question that this question replaces. Both are kept, as branches of the session."`
+	Regenerate string       `json:"regenerate,omitempty" maxLength:"128" description:"Id of a question or an answer. The question is asked again with its earlier parameters, without the cache."`
+	Wait       bool         `json:"wait,omitempty" description:"Wait until the earlier questions of the session are answered. Without it, the reply is 409 while an answer is in progress."`
 	Mode       event.Mode   `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"Method of answering."`
 	Collection string       `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
 	TopK       int          `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`

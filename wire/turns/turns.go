@@ -2,8 +2,8 @@
 // or a review of its results happens. The byte 0x1d ends it. The second phase is the text of the answer as it is generated. The byte 0x1e
 // ends it. The third phase is one JSON object, the trailer. [Grammar] defines the form of a stream.
 //
-// The bytes of a stream depend on the log of the run alone: there are no heartbeats, and time and batches have no effect. So a client resumes
-// a stream by the number of bytes that it has received.
+// The bytes of a stream depend only on the log of the run. There are no heartbeats, and time and batches of events have no effect. So a client
+// resumes a stream by the number of bytes that it has received.
 package turns
 
 import (
@@ -20,8 +20,8 @@ const ContentType = "text/plain; charset=utf-8"
 
 // The bytes between the phases. They occur nowhere else in a stream.
 const (
-	AnswerMark  = 0x1d // before the text of the answer; the group separator of ASCII
-	TrailerMark = 0x1e // before the trailer; the record separator of ASCII
+	AnswerMark  = 0x1d // group separator of ASCII; before the text of the answer
+	TrailerMark = 0x1e // record separator of ASCII; before the trailer
 )
 
 // Protocol implements [wire.ByteStream]. The zero value streams the whole run, with the citations only in the trailer.

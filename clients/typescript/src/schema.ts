@@ -1876,18 +1876,18 @@ export interface paths {
         };
         /**
          * List sessions, the last used one first
-         * @description Needs the scope ask for sessions of the key's account, or read for those of any account.
+         * @description Needs the scope ask for sessions of the key's account, or read for sessions of any account.
          */
         get: {
             parameters: {
                 query?: {
-                    /** @description Account of the sessions, or * for those of all accounts. The default is that of the key. */
+                    /** @description Account of the sessions; * lists those of all accounts. The default is the account of the key. */
                     account?: string;
-                    /** @description Cursor. The list continues after it. */
+                    /** @description Value of next of the previous page. */
                     after?: string;
                     archived?: "false" | "true" | "all";
                     limit?: number;
-                    /** @description Words that the title or one message has. The last one may be the beginning of a word. */
+                    /** @description Words. The list has the sessions with all of them in the title or in one message. The last one may be the beginning of a word. */
                     q?: string;
                 };
                 header?: never;
@@ -2050,12 +2050,12 @@ export interface paths {
         };
         /**
          * Show a session
-         * @description Needs the scope ask for sessions of the key's account, or read for those of any account.
+         * @description Needs the scope ask for sessions of the key's account, or read for sessions of any account.
          */
         get: {
             parameters: {
                 query?: {
-                    /** @description Account of the session. The default is that of the key. */
+                    /** @description Account of the session. The default is the account of the key. */
                     account?: string;
                 };
                 header?: never;
@@ -2109,12 +2109,12 @@ export interface paths {
         post?: never;
         /**
          * Delete a session, and its runs
-         * @description Needs the scope ask for sessions of the key's account, or write for those of any account.
+         * @description Needs the scope ask for sessions of the key's account, or write for sessions of any account.
          */
         delete: {
             parameters: {
                 query?: {
-                    /** @description Account of the session. The default is that of the key. */
+                    /** @description Account of the session. The default is the account of the key. */
                     account?: string;
                     /** @description What happens to the runs of the session. */
                     runs?: "delete" | "keep";
@@ -2298,14 +2298,14 @@ export interface paths {
         };
         /**
          * Export a session as Markdown or JSON
-         * @description Needs the scope ask for sessions of the key's account, or read for those of any account.
+         * @description Needs the scope ask for sessions of the key's account, or read for sessions of any account.
          */
         get: {
             parameters: {
                 query?: {
-                    /** @description Account of the session. The default is that of the key. */
+                    /** @description Account of the session. The default is the account of the key. */
                     account?: string;
-                    /** @description Markdown has the active branch, JSON all branches. */
+                    /** @description markdown: the active branch. json: all branches. */
                     format?: "markdown" | "json";
                 };
                 header?: never;
@@ -2381,17 +2381,17 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the newest messages of a branch in their order, and older ones page by page
-         * @description Needs the scope ask for sessions of the key's account, or read for those of any account.
+         * List the newest messages of a branch, the oldest of them first
+         * @description Needs the scope ask for sessions of the key's account, or read for sessions of any account.
          */
         get: {
             parameters: {
                 query?: {
-                    /** @description Account of the session. The default is that of the key. */
+                    /** @description Account of the session. The default is the account of the key. */
                     account?: string;
-                    /** @description Id of a message: the page has the messages before it. */
+                    /** @description Id of a message. The page ends before it. */
                     before?: string;
-                    /** @description Id of the last message of a branch. The default is that of the active branch. */
+                    /** @description Id of the last message of a branch. The default is the head of the session. */
                     last?: string;
                     limit?: number;
                 };
@@ -4795,7 +4795,7 @@ export interface components {
             summary_index: number;
         };
         KnowledgeRequest: {
-            /** @description Session of the question: its id, or an object with the id. It is created if it does not exist. The input continues it. */
+            /** @description Session of the question: its id, or an object with the id. It is created if it does not exist. */
             conversation?: unknown;
             /**
              * @description How much work is done to find an answer.
@@ -5397,7 +5397,7 @@ export interface components {
         RageventsRequest: {
             /** @description Collection to search. The default collection if it is left out. */
             collection?: string;
-            /** @description Earlier turns of the conversation, oldest first. */
+            /** @description Earlier messages of the conversation, oldest first. */
             history?: components["schemas"]["RageventsMessage"][];
             /**
              * @description How passages are found.
@@ -5539,7 +5539,7 @@ export interface components {
         };
         SessionsChangeRequest: {
             archived?: boolean;
-            /** @description Id of an answer: its branch becomes the active one. */
+            /** @description Id of an answer. Its branch becomes the active one. */
             head?: string;
             /** @description 1 to 300 bytes. */
             title?: string;
@@ -5547,7 +5547,7 @@ export interface components {
         SessionsCreateRequest: {
             /** @description At most 128 bytes without control characters. The default is made by the server. */
             session_id?: string;
-            /** @description At most 300 bytes. The default is made after the first answer. */
+            /** @description At most 300 bytes. The default is made from the first question. */
             title?: string;
         };
         SessionsExport: {
@@ -5567,12 +5567,12 @@ export interface components {
             sessions: components["schemas"]["SessionsSession"][];
         };
         SessionsMessage: {
-            /** @description The documents do not seem to hold an answer. */
+            /** @description The documents do not hold an answer. */
             abstained?: boolean;
             citations?: components["schemas"]["TurnsCitation"][];
-            /** @description 0 to 1, of a completed answer. */
+            /** @description 0 to 1. Only a completed answer has it. */
             confidence?: number;
-            /** @description Of an answer in progress: the text so far. Citations are not marked in it. */
+            /** @description The text. Citations are not marked in it. While the answer is in progress: the text so far. */
             content: string;
             /** Format: date-time */
             created_at: string;
@@ -5582,7 +5582,7 @@ export interface components {
             error?: components["schemas"]["SessionsRunError"];
             feedback?: components["schemas"]["SessionsFeedback"];
             id: string;
-            /** @description Id of the message before it; missing: it is the first one of its branch. */
+            /** @description Id of the message before it. Left out for the first message of a branch. */
             parent?: string;
             /** @description Protocol of the request. */
             protocol?: string;
@@ -5613,7 +5613,7 @@ export interface components {
             message: string;
         };
         SessionsSession: {
-            /** @description Owner. */
+            /** @description Account that the session belongs to. */
             account?: string;
             archived: boolean;
             /** Format: date-time */
@@ -5624,11 +5624,11 @@ export interface components {
             title: string;
             /** @description Who made the title: user, rules or the name of a model. */
             title_by?: string;
-            /** @description Answers in all branches. */
+            /** @description Number of answers in all branches. */
             turns: number;
             /**
              * Format: date-time
-             * @description When its last turn began, or when it was created.
+             * @description Time of the last question, or of the creation.
              */
             used_at: string;
         };
@@ -5681,7 +5681,7 @@ export interface components {
             collection?: string;
             /** @description The question, in any language. Required unless regenerate is set. */
             content?: string;
-            /** @description Id of the question that this question replaces, on a new branch beside it. */
+            /** @description Id of the question that this question replaces. Both are kept, as branches of the session. */
             edit?: string;
             /**
              * @description What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors.
@@ -5697,13 +5697,13 @@ export interface components {
             mode?: "agentic" | "direct";
             /** @description Do not use the cache, and do not share the run. */
             no_cache?: boolean;
-            /** @description Id of the answer that the question follows. The last message of the session if it is left out. */
+            /** @description Id of the answer that the question follows. If it is left out, the question follows the last answer of the active branch. */
             parent?: string;
-            /** @description Id of a question or an answer: the question is asked once more, as it was. */
+            /** @description Id of a question or an answer. The question is asked again with its earlier parameters, without the cache. */
             regenerate?: string;
             /** @description Number of passages for the generator. 0 or left out: 5. */
             top_k?: number;
-            /** @description Wait for the messages of the session that are being answered instead of failing. */
+            /** @description Wait until the earlier questions of the session are answered. Without it, the reply is 409 while an answer is in progress. */
             wait?: boolean;
         };
         TurnsReview: {
