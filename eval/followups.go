@@ -63,7 +63,7 @@ type FollowUpReport struct {
 	Results   []FollowUpResult `json:"results"`
 }
 
-// FollowUps returns conversations of two turns that are made of the questions of the set: see [followup.Cases]. Those of a half of a set
+// FollowUps returns conversations of two questions of the set: see [followup.Cases]. Those of a half of a set
 // are those of the set whose second question is in that half. There are none without titles and texts of documents.
 func (s *Set) FollowUps() []followup.Case {
 	texts, articles := map[string][]string{}, map[string]string{}
@@ -97,7 +97,7 @@ func (s *Set) FollowUps() []followup.Case {
 func FollowUps(ctx context.Context, set *Set, ask TurnFunc, how event.Question, progress func(done, total int)) (*FollowUpReport, error) {
 	cases := set.FollowUps()
 	if len(cases) == 0 {
-		return nil, fmt.Errorf("ask follow-ups of %s: its questions make none: they need expected answers, and documents with titles", set.Name)
+		return nil, fmt.Errorf("ask follow-ups of %s: there are none; the set needs expected answers, and documents with titles", set.Name)
 	}
 	byID := map[string]Question{}
 	for _, q := range append(slices.Clone(set.Whole), set.Questions...) {

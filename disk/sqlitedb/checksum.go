@@ -43,7 +43,7 @@ func checksum(path string) (generation, sum uint32, err error) {
 	return binary.BigEndian.Uint32(head[generationAt:]), h.Sum32(), nil
 }
 
-// closed reports whether no process has the database open and its write-ahead log holds no changes: the last one that closes a database removes the log.
+// closed reports whether no process has the database open. The last process that closes a database removes the write-ahead log.
 func closed(path string) bool {
 	_, err := os.Stat(path + "-wal")
 	return errors.Is(err, fs.ErrNotExist)

@@ -1,6 +1,7 @@
-// Package followup generates follow-up questions to evaluate query rewriting with. From the questions of a set, it makes conversations of
-// two turns: two questions about the same text that share a name or a noun phrase, of which the second one has a pronoun for the phrase,
-// or leaves it out. Its rules and word lists are independent of those of answer/condense. Keep them so: a shared list would prove nothing.
+// Package followup generates follow-up questions for the evaluation of query rewriting. It makes conversations of two questions from the
+// questions of a set. Both questions are about the same text and share a name or a noun phrase. In the second question, a pronoun replaces
+// the phrase, or the phrase is left out. The rules and word lists must stay independent of those of answer/condense: an evaluation with
+// shared lists would not find their errors.
 package followup
 
 import (

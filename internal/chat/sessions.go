@@ -46,7 +46,8 @@ func (s *conversation) useSession(id string, begun bool) {
 	s.session, s.begun, s.previous, s.newest = id, begun, "", turn{}
 }
 
-// resume shows the last turns of a session and makes it the current one. Without must, a session that does not exist is a new one.
+// resume shows the last turns of a session and makes it the current one. If the session does not exist, this is an error if must is set; otherwise
+// the session is new.
 func (s *conversation) resume(ctx context.Context, id string, must bool) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -80,7 +81,7 @@ func (s *conversation) resume(ctx context.Context, id string, must bool) error {
 	return nil
 }
 
-// snapshotOf returns what the commands about the last answer need of a message.
+// snapshotOf returns the fields of a message that the commands about the last answer use.
 func snapshotOf(m client.Message) client.Snapshot {
 	a := client.Snapshot{Run: m.RunID, Text: m.Content, Status: client.Completed}
 	for _, c := range m.Citations {
@@ -205,10 +206,10 @@ func rate(rating string) func(ctx context.Context, s *conversation, reason strin
 	}
 }
 
-// plainID are the characters that a shell takes as they are.
+// plainID has the characters that need no quotes in a shell.
 const plainID = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/"
 
-// farewell tells how to continue the session. It is empty if there is nothing to continue.
+// farewell returns the line with the command that continues the session. It is empty if there is nothing to continue.
 func (s *conversation) farewell() string {
 	id, err := s.stored()
 	if err != nil {

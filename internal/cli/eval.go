@@ -51,8 +51,8 @@ Claims: how well the verification distinguishes evidence that supports a claim f
 
 Cache: how often the answer cache matches paraphrases of the questions, and how often it matches near misses.
 
-Follow-ups: conversations of two turns are made of the questions. The second question is asked as it is, as a follow-up without the first
-turn, and as a follow-up with it.
+Follow-ups: how well follow-up questions are answered. Rules make conversations of two questions from the set. The second question is asked as it is, as a
+follow-up without the first question, and as a follow-up after it.
 
 R@k is recall. Latencies are measured with one concurrent question per processor. Random numbers have a fixed seed, so that all
 results except latencies are reproducible. See docs/evaluation.md for the definition of each measure.`

@@ -9,8 +9,8 @@ import "github.com/sluice-rag/sluice/session"
 // first messages, and the row of the title in words.
 //
 // The table words has the words of each title and message, separated by spaces. Its tokenizer splits only at the spaces, because the words are
-// those of lang.Words, in lower case. It needs no positions. Without the index of short prefixes, a search for one would merge the entries of thousands of
-// words. With secure-delete, it removes words from its index when their row is deleted.
+// those of lang.Words, in lower case. It stores no positions. It has an index of short prefixes, without which a search for a prefix would merge the entries
+// of thousands of words. With secure-delete, it removes words from its index when their row is deleted.
 var migrations = []string{`
 CREATE TABLE sessions (
 	key        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -70,7 +70,7 @@ const numberBits = 24
 // maxKey is the largest key of which sequence numbers can be made.
 const maxKey = 1<<(63-numberBits) - 1
 
-// bounds returns the sequence number of a session itself, and the last one of its messages. No message has the numbers of an invalid key.
+// bounds returns the sequence number of a session itself, and the largest one of its messages. For an invalid key, no message has these numbers.
 func bounds(key session.Key) (first, last int64) {
 	if key <= 0 || key > maxKey {
 		return -1, -1

@@ -54,8 +54,8 @@ func queryWords(filter []string) (words []string) {
 	return words[:min(len(words), session.MaxWords)]
 }
 
-// search returns sessions with words. A common word is in many sessions, so the most recently used ones suffice for a page: search compares those
-// first. It asks the index for what is missing, which returns all sessions with the words, in no useful order.
+// search returns sessions that have the words. It first compares the most recently used sessions, because common words are in enough of them to fill
+// a page. If the page is not full, it queries the index, which returns all sessions with the words in no useful order.
 func search(ctx context.Context, tx *sqlitedb.Tx, f session.Filter, words []string, after session.Cursor, limit int) (found []session.Session, err error) {
 	rows := 0
 	for range recentBatches {

@@ -23,9 +23,9 @@ type Store struct {
 
 var _ session.Store = (*Store)(nil)
 
-// Open opens the file path, creates it if it does not exist, and upgrades a file of an earlier version. Other processes may have it open. A
-// file of a later version is an error, and so is a damaged file: Open compares it with the checksum of the last Close or, if it was not closed, checks
-// its structure, which takes seconds for 100,000 sessions. Each transaction is synced, so a crash loses none.
+// Open opens the file at a path, creates it if it does not exist, and upgrades a file of an earlier version. Other processes may have it open.
+// Files of a later version and damaged files are errors. To find damage, Open compares the file with the checksum of the last Close. If the
+// file was not closed, Open checks its structure, which takes seconds for 100,000 sessions. Each transaction is synced.
 func Open(ctx context.Context, path string) (_ *Store, err error) {
 	s := &Store{path: path}
 	defer func() {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/session"
 )
 
-// titleByRules is who made the title of a [session.Begin].
+// titleByRules is the value of TitleBy for the title of a [session.Begin].
 const titleByRules = "rules"
 
 func scanOpen(scan func(...any) error) (session.OpenTurn, error) {
@@ -23,7 +23,7 @@ func scanOpen(scan func(...any) error) (session.OpenTurn, error) {
 	return t, err
 }
 
-// openTurns returns the turns of a session that are in progress, in their order.
+// openTurns returns the open turns of a session in their order.
 func openTurns(ctx context.Context, q sqlitedb.Querier, key session.Key) ([]session.OpenTurn, error) {
 	first, last := bounds(key)
 	return sqlitedb.All(ctx, q, scanOpen, "SELECT seq, id, owner, until FROM messages WHERE status IN ('queued', 'running') AND seq BETWEEN ? AND ? ORDER BY seq", first, last)
@@ -36,7 +36,7 @@ func (s *Store) Open(ctx context.Context) ([]session.OpenTurn, error) {
 	return turns, s.wrap("list open turns", err)
 }
 
-// busy returns the error for a turn that must come after a turn in progress.
+// busy returns the error for a turn that has to wait for an open turn.
 func busy(t session.OpenTurn, now time.Time) *session.BusyError {
 	return &session.BusyError{Run: t.Run, Expired: expired(t, now)}
 }
@@ -45,7 +45,7 @@ func expired(t session.OpenTurn, now time.Time) bool {
 	return sqlitedb.Micros(t.Until) <= sqlitedb.Micros(now)
 }
 
-// mayBegin returns a [session.BusyError] if a turn may not begin while others are in progress.
+// mayBegin returns a [session.BusyError] if a turn may not begin because of the open turns.
 func mayBegin(open []session.OpenTurn, b session.Begin) error {
 	for _, t := range open {
 		if expired(t, b.At) {
