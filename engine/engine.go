@@ -72,8 +72,8 @@ type Caller struct {
 	Account string
 	// Protocol is the protocol of the request; default "library".
 	Protocol string
-	// Run is the id of the run, for a caller that must know it before: see [Engine.NewRunID]. Such a run is not shared. Empty: the engine
-	// chooses one.
+	// Run is the id of the run, for a caller that must know it before the run starts: see [Engine.NewRunID]. Such a run is not shared. If it is
+	// empty, the engine chooses an id.
 	Run event.RunID
 }
 

@@ -14,12 +14,12 @@ type Endpoint struct {
 	wire.API
 	StreamPath string // POST: the reply is a stream, unless the request has [wire.Request.NoStream]
 	ReplyPath  string // POST: the reply is one JSON object; empty: none
-	// Session is set if the parameter {id} of the paths is the id of an existing session, to which the question belongs.
+	// Session is set if the questions belong to the session whose id is the parameter {id} of the paths. The session must exist.
 	Session bool
 	// AlwaysOK is set if the reply to a failed run has the status 200, because the object in the reply reports the failure.
 	AlwaysOK bool
 	// FailureStatus is the status of the reply to a run that failed; 0: that of its error. If it is set, the first frame of a stream decides
-	// the status of the reply: the header is sent with it. A run that failed before gets the reply without a stream.
+	// the status of the reply, and the header is sent with it. If the run fails before, the reply is the one without a stream.
 	FailureStatus int
 	// OwnKeys is set if requests may have a key of the caller for the model, in the header x-openai-key or x-anthropic-key: see
 	// [Options.OwnModel].
@@ -35,8 +35,8 @@ type handler struct {
 // defaultHandler returns the handler of the default protocol.
 func (s *Server) defaultHandler() handler { return handler{s, s.o.Protocols[0]} }
 
-// forPath returns the handler of the endpoint whose path begins with the most segments of the path of the request, and of several the first. It
-// determines the form of errors.
+// forPath returns the handler of the endpoint whose path has the longest common prefix with the path of the request, in segments. If there are several,
+// it returns the first. The handler determines the form of errors.
 func (h handler) forPath(r *http.Request) handler {
 	most := 0
 	for _, e := range h.o.Protocols {
@@ -47,7 +47,7 @@ func (h handler) forPath(r *http.Request) handler {
 	return h
 }
 
-// commonSegments returns the number of segments with which both paths begin.
+// commonSegments returns the length of the common prefix of two paths, in segments.
 func commonSegments(a, b string) (n int) {
 	segments := strings.Split(strings.TrimPrefix(b, "/"), "/")
 	for s := range strings.SplitSeq(strings.TrimPrefix(a, "/"), "/") {
@@ -59,7 +59,8 @@ func commonSegments(a, b string) (n int) {
 	return n
 }
 
-// atOffset returns the protocol after the number of bytes in the parameter offset. Protocols other than a [wire.ByteStream] ignore it.
+// atOffset returns the protocol without the first bytes, whose number is the parameter offset. Only a [wire.ByteStream] has the parameter; it is ignored for
+// other protocols.
 func atOffset(p wire.Protocol, r *http.Request) (wire.Protocol, error) {
 	stream, ok := p.(wire.ByteStream)
 	text := r.URL.Query().Get(paramOffset)

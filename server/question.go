@@ -62,7 +62,8 @@ func (h handler) serveQuestion(w http.ResponseWriter, r *http.Request) {
 	h.stream(w, r, id, wire.Cursor{})
 }
 
-// variant returns the handler of the variant of the protocol in the body of a request, if any, with the parameters of the request.
+// variant returns the handler with the variant of the protocol that the request selects. body is the variant in the body of the request, or nil. The
+// parameters of the URL replace its settings.
 func (h handler) variant(body wire.Protocol, r *http.Request) (handler, error) {
 	if body != nil {
 		h.Protocol = body
@@ -84,7 +85,7 @@ func (h handler) stream(w http.ResponseWriter, r *http.Request, id event.RunID, 
 		h.replyError(w, err)
 		return
 	}
-	// A client that resumes has received the status before.
+	// A client that resumes has already received the status.
 	if h.FailureStatus != 0 && after == (wire.Cursor{}) && p == h.Protocol && r.Method != http.MethodHead {
 		failed, err := h.failsFirst(r.Context(), id)
 		switch {
@@ -240,7 +241,7 @@ func (h handler) askAttached(ctx context.Context, q wire.Request, c engine.Calle
 	return h.o.Sessions.Ask(ctx, q.Question, session.Turn{Turn: q.Turn, Existing: h.Session}, c)
 }
 
-// follow gives a question the conversation of the run that it follows: the session of the run if it has one, and otherwise its history.
+// follow sets the conversation of a question that follows the run q.Previous: the session of the run if it has one, and otherwise a history.
 func (h handler) follow(ctx context.Context, q *wire.Request) error {
 	if !q.Previous.Valid() {
 		return eventlog.ErrNotFound

@@ -50,7 +50,7 @@ type Options struct {
 	Live func() int
 	// Accept is called before each question. Its error is the reply. May be nil.
 	Accept func(ctx context.Context, collection string) error
-	// Sessions asks the questions that belong to a session. May be nil: then questions have no sessions.
+	// Sessions asks the questions that belong to a session. If it is nil, the session of a question is only logged.
 	Sessions *session.Service
 	// OwnModel returns a context in which a question is answered by a model of the provider, openai or anthropic, that the caller's key
 	// pays. The name of the model may be empty. May be nil: such keys are refused.
