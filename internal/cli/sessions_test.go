@@ -66,7 +66,6 @@ func TestSessions(t *testing.T) {
 
 // TestAskAfterCrash asks in a session whose last turn an earlier process did not end.
 func TestAskAfterCrash(t *testing.T) {
-	t.Parallel()
 	dir, data := docs(t), t.TempDir()
 	if status, _, errs := run(t, "ingest", "--data", data, dir); status != 0 {
 		t.Fatal(errs)
