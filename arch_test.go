@@ -78,11 +78,15 @@ var allowedImports = map[string]string{
 	"internal/tools/*":       "corpus eval event fault index lang model",
 
 	// Protocols: functions from events to frames.
-	"wire":          "corpus event fault lang",
-	"wire/sse":      "wire",
-	"examples/*":    "client event wire/forge wire/knowledge",
-	"wire/*":        "corpus event fault wire wire/sse",
-	"wire/wiretest": "event wire",
+	"wire":            "corpus event fault lang",
+	"wire/sse":        "wire",
+	"examples/forrst": "forrst",
+	"examples/*":      "client event wire/forge wire/knowledge",
+	"wire/*":          "corpus event fault wire wire/sse",
+	"wire/wiretest":   "event wire",
+
+	// A library of its own.
+	"forrst": "",
 
 	// Servers, clients and programs.
 	"server": "auth event eventlog fault server/delivery session wire wire/sse engine",
