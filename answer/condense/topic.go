@@ -20,7 +20,7 @@ var (
 		`uses?|examples?|features?|parts?|members?|names?|height|size|age|length|price|cost|number|population|capital|meaning|definition|role|status|` +
 		`Geschichte|Höhe|Größe|Preis|Arten|Ursachen|Symptome|Hauptstadt)\s+(?:of|for|in|between|von|des|der)\s+`)
 	// identityRE matches questions for the name of something.
-	identityRE = regexp.MustCompile(`(?i)^\W*(?:(?:which|what)\s+(?:[\pL'’-]+\s+){1,4}?(?:` + aux + `|[\pL]+ed|won|wrote|made|built|led|holds?|ha[sd])\b|which\s+[\pL-]+\s+[\pL]{2,}s\b` +
+	identityRE = regexp.MustCompile(`(?i)^\W*(?:(?:which|what)\s+(?:[\pL'’-]+\s+){1,4}?(?:` + aux + `|[\pL]+ed|won|wrote|made|built|led|holds?|ha[sd])\b|which\s+[\pL-]+\s+[\pL]{2,}s\b|which\s+[\pL-]+s\s+[\pL]{3,}\s` +
 		`|(?:who|whose|wer|wessen)\b|(?:what|which|was|wie)\s+(?:is|was|are|were|ist|war|heißt|hieß)\s+(?:the|die|der|das)\s+[\pL\s'’-]{2,60}\s(?:of|for|in|von|des|der)\s|welche[rsnm]?\s)`)
 	// definesRE matches questions what or who a named thing is.
 	definesRE = regexp.MustCompile(`^\W*(?i:who|what|wer|was)(?i:['’]s|\s+(?:is|are|was|were|ist|sind|war|waren))\s+(\p{Lu}.*?|the(?: \p{Lu}[\pL-]*)+)\s*\??$`)
@@ -117,6 +117,12 @@ func withoutQuestionWords(q string) string {
 		if all := phrases(rest); len(all) > 0 && whoRE.MatchString(m[1]) { // as in "who will pay for the quay"
 			return rest[all[len(all)-1].from:all[len(all)-1].to]
 		}
+		if ws := lang.Words(rest); len(ws) > 2 && subjects[ws[0].Text] { // as in "how do I reset the password"
+			if all := phrases(rest); len(all) > 0 {
+				return rest[all[0].from:all[0].to]
+			}
+			return rest[ws[2].Start:]
+		}
 		if auxiliaries[strings.ToLower(m[2][:len(m[2])-len(rest)-min(1, len(rest))])] {
 			return cutVerb(rest)
 		}
@@ -146,6 +152,9 @@ var countedRE = regexp.MustCompile(`(?i)^\W*(?:how (?:many|much)|which|what|wie 
 
 var auxiliaries = words("do does did can could should will would may might must has have had kann können soll darf muss")
 
+// subjects are pronouns for the person who asks, or for anybody.
+var subjects = words("i we you one ich wir man")
+
 // cutVerb removes the last word, a verb, from the phrase before the first preposition.
 func cutVerb(s string) string {
 	head := s
@@ -174,7 +183,7 @@ func nounPhrase(s string) string {
 			continue
 		}
 		loose := isPreposition(w.Text) && w.Text != "of" && w.Text != "for" && w.Text != "von"
-		if predicates[w.Text] || strings.HasSuffix(w.Text, "ed") && !isCapitalized(s[w.Start:w.End]) || auxWords[w.Text] || whWords[w.Text] || loose || i == maxTopic || lang.IsStopWord(w.Text) && w.Text != "of" && w.Text != "for" && !isArticle(w.Text) {
+		if predicates[w.Text] && !isArticle(ws[i-1].Text) || strings.HasSuffix(w.Text, "ed") && !isCapitalized(s[w.Start:w.End]) || auxWords[w.Text] || whWords[w.Text] || loose || i == maxTopic || lang.IsStopWord(w.Text) && w.Text != "of" && w.Text != "for" && !isArticle(w.Text) {
 			end = w.Start
 			break
 		}
@@ -216,7 +225,7 @@ func phrases(q string) []phrase {
 					goto closed // "the keeper of the Farland lighthouse" are two things
 				case ws[k].Text == "of" && k > i+1 && k+1 < len(ws) && (isCapitalized(q[ws[k+1].Start:ws[k+1].End]) || isArticle(ws[k+1].Text)):
 				case isArticle(ws[k].Text) && ws[k-1].Text == "of":
-				case predicates[ws[k].Text] || lang.IsStopWord(ws[k].Text) || auxWords[ws[k].Text] || strings.HasSuffix(ws[k].Text, "ed") && k > i+1:
+				case lang.IsStopWord(ws[k].Text) || auxWords[ws[k].Text] || k > i+1 && isEventVerb(ws[k].Text):
 					goto closed
 				case k > most && !p.name:
 					goto closed
@@ -299,6 +308,9 @@ func similarPhrase(q, by string) string {
 			return s
 		case name && p.name && best == "":
 			best = s
+			if !leads && isArticle(firstWord(s)) {
+				best = capitals(s) // "the Silver plan" becomes "the Gold plan"
+			}
 		case !name && !p.name:
 			best = s // the last one wins
 		}
@@ -314,6 +326,17 @@ func similarPhrase(q, by string) string {
 		best = q[p.from:p.to]
 	}
 	return best
+}
+
+// capitals returns the words with a capital at the start of a phrase, after its article.
+func capitals(phrase string) string {
+	phrase = withoutArticle(phrase)
+	for _, w := range lang.Words(phrase) {
+		if !isCapitalized(phrase[w.Start:]) {
+			return strings.TrimSpace(phrase[:w.Start])
+		}
+	}
+	return phrase
 }
 
 // possessive reports whether a phrase is a possessor.
