@@ -175,7 +175,7 @@ func (r *request) decodeProtocol(doc members) {
 		r.fail(Errorf(InvalidRequest, "version must be a semantic version").At("/protocol/version"))
 	case semver.Major("v"+v) != semver.Major("v"+version):
 		r.fail(Errorf(InvalidProtocolVersion, "this version of the protocol is not supported").At("/protocol/version").
-			With(map[string]any{"requested": v, "supported": []string{version}}))
+			With(map[string]any{"requested": cut(v), "supported": []string{version}}))
 	}
 }
 

@@ -64,7 +64,7 @@ func newest(versions []*registered) *registered {
 // matches.
 func (r registry) resolve(name, version string, now time.Time) (*registered, *CallError) {
 	if len(r[canonicalName(name)]) == 0 {
-		return nil, Errorf(FunctionNotFound, "the function does not exist").At("/call/function").With(map[string]any{"function": name})
+		return nil, Errorf(FunctionNotFound, "the function does not exist").At("/call/function").With(map[string]any{"function": cut(name)})
 	}
 	all := r.versions(name, now)
 	var found *registered
@@ -84,7 +84,7 @@ func (r registry) resolve(name, version string, now time.Time) (*registered, *Ca
 	details := map[string]any{"function": name, "requested_version": nil, "available_versions": versionNames(all)}
 	text := "the function has no stable version"
 	if version != "" {
-		details["requested_version"] = version
+		details["requested_version"] = cut(version)
 		text = "the function does not have this version"
 	}
 	return nil, Errorf(VersionNotFound, "%s", text).At("/call/version").With(details)

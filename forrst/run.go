@@ -9,13 +9,9 @@ import (
 )
 
 // newCall returns the call of a request. Its function is set later.
-func (s *Server) newCall(ctx context.Context, req request, received time.Time) *Call {
-	call := &Call{ID: req.id, Function: req.function, Version: req.version, Arguments: req.arguments, Context: req.context,
+func newCall(req request, received time.Time) *Call {
+	return &Call{ID: req.id, Function: req.function, Version: req.version, Arguments: req.arguments, Context: req.context,
 		Received: received, asked: req.extensions}
-	if s.options.Caller != nil {
-		call.Caller = s.options.Caller(ctx)
-	}
-	return call
 }
 
 // run validates a call and runs it.
@@ -28,6 +24,9 @@ func (s *Server) run(ctx context.Context, call *Call, req request) (out Outcome)
 			out = Outcome{Errors: Errors{internal()}, Streamed: call.events.begun}
 		}
 	}()
+	if s.options.Caller != nil {
+		call.Caller = s.options.Caller(ctx)
+	}
 	if errs := s.validate(ctx, call, req); len(errs) > 0 {
 		return s.around(call, true, func(context.Context) Outcome { return Outcome{Errors: errs} })(ctx)
 	}

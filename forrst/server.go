@@ -170,7 +170,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	req := decode(body, s.options.StrictVersions)
-	call := s.newCall(r.Context(), req, received)
+	call := newCall(req, received)
 	call.headers = headersOf(r.Header)
 	if name := r.Header.Get("X-Forrst-Caller"); name != "" && call.Context["caller"] == nil {
 		if call.Context == nil {

@@ -197,6 +197,7 @@ func (s *Server) complete(call *Call, out Outcome) {
 	out.Result = json.RawMessage(`{"streamed":true}`)
 	text, _ := s.document(&call.ID, call, out)
 	_ = e.write(encodeEvent("complete", text)) // a client that is gone needs no reply
+	_ = e.rc.SetWriteDeadline(time.Time{})     // the next request on the connection has none
 }
 
 // eventWriter writes the events of one stream: one write and one flush each.

@@ -13,7 +13,10 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -265,5 +268,107 @@ func TestClientGone(t *testing.T) {
 	}
 	if err := s.Wait(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// limited is a response that records its write deadline.
+type limited struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+	limits   int
+}
+
+func (l *limited) SetWriteDeadline(t time.Time) error {
+	l.deadline = t
+	l.limits++
+	return nil
+}
+
+// TestWriteDeadline checks that a stream limits its writes, and that the limit does not stay on the connection.
+func TestWriteDeadline(t *testing.T) {
+	t.Parallel()
+	w := &limited{ResponseRecorder: httptest.NewRecorder()}
+	r := httptest.NewRequest("POST", "/", strings.NewReader(call("ai.generate", `{"prompt":"x"}`, streamExt)))
+	r.Header.Set("Content-Type", "application/json")
+	server(t, forrst.Options{}).ServeHTTP(w, r)
+	if w.limits < 2 || !w.deadline.IsZero() {
+		t.Errorf("%d write deadlines, the last is %v", w.limits, w.deadline)
+	}
+}
+
+// TestSlowClient reads a stream that is larger than all buffers only after its producer was held back.
+func TestSlowClient(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	word := strings.Repeat("x", 64<<10)
+	var yielded, runs atomic.Int32
+	held := make(chan struct{})
+	f := producer("f", func(_ context.Context, yield func(forrst.Chunk, error) bool) {
+		runs.Add(1)
+		for i := range n {
+			if !yield(forrst.Data(fmt.Sprint(i, word)), nil) {
+				return
+			}
+			if yielded.Add(1) == 5 {
+				close(held)
+			}
+		}
+		yield(forrst.Done(n), nil)
+	})
+	ts := httptest.NewServer(server(t, forrst.Options{}, f))
+	defer ts.Close()
+	res, err := http.Post(ts.URL, "application/json", strings.NewReader(call("f", "{}", streamExt)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	<-held
+	got, _ := events(t, res.Body)
+	if len(got) != n+3 || runs.Load() != 1 {
+		t.Fatalf("%d events of %d runs", len(got), runs.Load())
+	}
+	for i, e := range got[1 : n+1] {
+		if !strings.HasPrefix(e.data, fmt.Sprintf("%q", fmt.Sprint(i, "x"))[:len(fmt.Sprint(i))+2]) {
+			t.Fatalf("event %d is %.20s", i, e.data)
+		}
+	}
+}
+
+// TestAbandonedCall checks that a plain call ends when its client is gone, and that its token is released.
+func TestAbandonedCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := server(t, forrst.Options{}, forrst.Func("f", "1.0.0", func(ctx context.Context, _ none) (int, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}))
+		ctx, leave := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, leave)
+		w := postContext(ctx, s, call("f", "{}", withToken(`"t"`)))
+		if w.Body.Len() > 0 {
+			t.Errorf("nobody reads %s", w.Body)
+		}
+		d := parse(t, post(s, call("urn:forrst:ext:cancellation:fn:cancel", `{"token":"t"}`)).Body.String())
+		if d.Errors[0].Code != "CANCELLATION_TOO_LATE" {
+			t.Error(d)
+		}
+		if err := s.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestPanickingHooks(t *testing.T) {
+	t.Parallel()
+	for _, o := range []forrst.Options{
+		{Caller: func(context.Context) string { panic("hunter2") }},
+		{Authorize: func(context.Context, *forrst.Call) error { panic("hunter2") }},
+		{Authorize: func(context.Context, *forrst.Call) error { return errors.New("hunter2") }},
+		{Unavailable: func(context.Context) *forrst.CallError { panic("hunter2") }},
+	} {
+		w := post(server(t, o), call("users.get", `{"id":1}`))
+		if d := parse(t, w.Body.String()); w.Code != 500 || d.Errors[0].Code != "INTERNAL_ERROR" || strings.Contains(w.Body.String(), "hunter2") {
+			t.Error(w.Code, w.Body)
+		}
 	}
 }
