@@ -86,12 +86,7 @@ func (d Deadline) Run(ctx context.Context, call *Call, asked *Asked, next Next) 
 	})
 	ctx, cancel := context.WithDeadlineCause(ctx, at, exceeded)
 	defer cancel()
-	var out Outcome
-	if time.Now().Before(at) {
-		out = next(ctx)
-	} else {
-		out = Failed(exceeded)
-	}
+	out := next(ctx) // does not call the function if the deadline has passed already
 	if !out.Streamed && !out.Abandoned && len(out.Errors) == 0 && !time.Now().Before(at) {
 		out.Result, out.Errors = nil, Errors{exceeded}
 	}

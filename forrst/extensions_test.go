@@ -18,9 +18,10 @@ import (
 	"github.com/sluice-rag/sluice/forrst"
 )
 
-// sleeper works for a time and ignores its context.
-func sleeper(d time.Duration) forrst.Function {
+// sleeper works for a time and ignores its context. It counts its runs.
+func sleeper(d time.Duration, runs *int) forrst.Function {
 	return forrst.Func("sleep", "1.0.0", func(context.Context, none) (string, error) {
+		*runs++
 		time.Sleep(d)
 		return "rested", nil
 	})
@@ -48,7 +49,8 @@ func TestDeadline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // its clock begins on 2000-01-01
 				began := time.Now()
-				s := server(t, forrst.Options{}, sleeper(4*time.Second))
+				runs := 0
+				s := server(t, forrst.Options{}, sleeper(4*time.Second, &runs))
 				w := post(s, call("sleep", "{}", deadline(c.value, c.unit)))
 				d := parse(t, w.Body.String())
 				if w.Code != c.status || time.Since(began) != c.took {
@@ -67,7 +69,7 @@ func TestDeadline(t *testing.T) {
 		})
 	}
 	for _, bad := range []string{deadline("-1", "second"), deadline("1.5", "second"), deadline(`"5"`, "second"), deadline("9223372036854775807", "hour"), deadline("5", "iso8601"), deadline(`"tomorrow"`, "iso8601")} {
-		w := post(server(t, forrst.Options{}, sleeper(0)), call("sleep", "{}", bad))
+		w := post(server(t, forrst.Options{}, sleeper(0, new(int))), call("sleep", "{}", bad))
 		if got := sources(parse(t, w.Body.String())); w.Code != 400 || got[0] != "INVALID_ARGUMENTS /extensions/0/options/value" {
 			t.Errorf("%s: %v", bad, got)
 		}
@@ -133,7 +135,7 @@ func TestCancellation(t *testing.T) {
 	type callerKey struct{}
 	synctest.Test(t, func(t *testing.T) {
 		s := server(t, forrst.Options{Caller: func(ctx context.Context) string { who, _ := ctx.Value(callerKey{}).(string); return who }},
-			sleeper(time.Hour), producer("f", func(ctx context.Context, yield func(forrst.Chunk, error) bool) {
+			sleeper(time.Hour, new(int)), producer("f", func(ctx context.Context, yield func(forrst.Chunk, error) bool) {
 				<-ctx.Done()
 				yield(forrst.Chunk{}, ctx.Err())
 			}))

@@ -270,3 +270,30 @@ func TestNewReportsEveryFault(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnSchema uses a schema that was written by hand, with alternatives, references and escaped names.
+func TestOwnSchema(t *testing.T) {
+	t.Parallel()
+	f := forrst.Function{Name: "f", Version: "1.0.0", Arguments: []byte(`{"type":"object","additionalProperties":false,"properties":{
+		"either":{"anyOf":[{"type":"string"},{"$ref":"#/$defs/positive"}]},"a/b~c":{"type":"array","items":{"$ref":"#/$defs/positive"}}},
+		"$defs":{"positive":{"type":"integer","exclusiveMinimum":0}}}`), Call: func(context.Context, *forrst.Call) (any, error) { return nil, nil }}
+	s := server(t, forrst.Options{}, f)
+	for arguments, want := range map[string][]string{
+		`{"either":1,"a/b~c":[1,2]}`: nil,
+		`{"either":-1}`:              {"SCHEMA_VALIDATION_FAILED /call/arguments/either"},
+		`{"a/b~c":[0,1,"x"]}`:        {"SCHEMA_VALIDATION_FAILED /call/arguments/a~1b~0c/0", "SCHEMA_VALIDATION_FAILED /call/arguments/a~1b~0c/2"},
+		`{"x":1,"y":2}`:              {"SCHEMA_VALIDATION_FAILED /call/arguments/x", "SCHEMA_VALIDATION_FAILED /call/arguments/y"},
+	} {
+		if got := sources(parse(t, post(s, call("f", arguments)).Body.String())); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", arguments, got, want)
+		}
+	}
+	many := `{"a/b~c":[` + strings.Repeat("0,", 5000) + `0]}`
+	if d := parse(t, post(s, call("f", many)).Body.String()); len(d.Errors) != 100 {
+		t.Errorf("%d errors", len(d.Errors))
+	}
+	f.Arguments = []byte(`{"$ref":"file:///etc/passwd"}`)
+	if _, err := forrst.New([]forrst.Function{f}, forrst.Options{}); err == nil {
+		t.Error("a schema may load files")
+	}
+}
