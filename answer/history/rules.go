@@ -36,19 +36,10 @@ func (Rules) Summarize(ctx context.Context, earlier string, messages []event.Mes
 	if earlier != "" {
 		room -= min(Tokens(earlier)+1, tokens/3)
 	}
-	entries := entriesOf(ctx, messages)
-	slices.Reverse(entries)
-	used, topics := 0, 0
-	for _, e := range entries {
-		if used+cost(e.topic) > room {
-			break
-		}
-		used += cost(e.topic)
-		topics++
-	}
+	entries, used := newest(ctx, messages, room)
 	var out strings.Builder
 	answered := true // answers fit so far
-	for _, e := range entries[:topics] {
+	for _, e := range entries {
 		line := e.topic
 		if n := cost(line+" "+e.answer) - cost(line); answered && e.answer != "" {
 			if answered = used+n <= room; answered {
@@ -65,23 +56,27 @@ func (Rules) Summarize(ctx context.Context, earlier string, messages []event.Mes
 // cost returns the tokens of a line with its bullet.
 func cost(line string) int { return Tokens("- " + line + "\n") }
 
-// entriesOf returns an entry for each question of a conversation except for small talk.
-func entriesOf(ctx context.Context, messages []event.Message) []entry {
-	var out []entry
-	for i, t := range messages {
-		switch {
-		case t.Role == event.RoleUser:
-			question, _ := analyze.SmallTalk(t.Text)
-			if question == "" {
-				continue
-			}
-			question, _ = condense.Rules{}.Condense(ctx, question, "", messages[:i]) // its error is always nil
-			out = append(out, entry{topic: clip(question, maxTopic)})
-		case len(out) > 0 && out[len(out)-1].answer == "":
-			out[len(out)-1].answer = clip(citedSentence(t.Text), maxAnswer)
+// newest returns an entry for each of the newest questions whose topics have at most the given number of tokens, except for small talk, and the tokens
+// of these topics. The newest question comes first. It reads no older ones, because each of them takes time.
+func newest(ctx context.Context, messages []event.Message, room int) (entries []entry, used int) {
+	answer := ""
+	for i, t := range slices.Backward(messages) {
+		if t.Role != event.RoleUser {
+			answer = t.Text
+			continue
 		}
+		if question, _ := analyze.SmallTalk(t.Text); question != "" {
+			question, _ = condense.Rules{}.Condense(ctx, question, "", messages[:i]) // its error is always nil
+			topic := clip(question, maxTopic)
+			if used+cost(topic) > room {
+				break
+			}
+			used += cost(topic)
+			entries = append(entries, entry{topic, clip(citedSentence(answer), maxAnswer)})
+		}
+		answer = ""
 	}
-	return out
+	return entries, used
 }
 
 // markRE matches citation marks.
