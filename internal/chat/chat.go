@@ -23,6 +23,7 @@ type Options struct {
 	Session     string   // id of the session to continue; it is created if it does not exist. Empty: a new one
 	NoSession   bool     // the conversation is not stored
 	History     string   // file of the input history; empty keeps none
+	Flags       []string // flags of the command that continues the session, besides --session; it is shown at the end
 
 	In       io.Reader
 	Out, Err io.Writer

@@ -28,6 +28,7 @@ type conversation struct {
 	waiting func()
 
 	mu       sync.Mutex
+	flags    []string     // see Options
 	session  string       // id of the session; empty if the conversation is not stored
 	begun    bool         // the session exists on the server
 	previous string       // run that the next question follows, without a session
@@ -51,7 +52,7 @@ type collection struct{ id, name string }
 
 // newConversation starts a conversation. retries is the number of reconnection attempts; 0 is the default of the client.
 func newConversation(o Options, f ui, retries int) (*conversation, error) {
-	s := &conversation{ui: f, now: o.Now, effort: o.Effort, model: o.Model, session: o.Session}
+	s := &conversation{ui: f, now: o.Now, effort: o.Effort, model: o.Model, session: o.Session, flags: o.Flags}
 	if s.session == "" && !o.NoSession {
 		s.session = newID()
 	}

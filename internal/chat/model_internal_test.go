@@ -310,7 +310,8 @@ func TestExportAsksFirst(t *testing.T) {
 	if got := export("y"); got != "# Session\n" {
 		t.Errorf("exported is: %q", got)
 	}
-	if got, want := r.m.s.farewell(), "Continue with: sluice chat --session 's 1'\n"; got != want {
+	r.m.s.flags = []string{"--data", "my data"}
+	if got, want := r.m.s.farewell(), "Continue with: sluice chat --data 'my data' --session 's 1'\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

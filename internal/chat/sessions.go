@@ -206,8 +206,8 @@ func rate(rating string) func(ctx context.Context, s *conversation, reason strin
 	}
 }
 
-// plainID has the characters that need no quotes in a shell.
-const plainID = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/"
+// plain has the characters that need no quotes in a shell.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/"
 
 // farewell returns the line with the command that continues the session. It is empty if there is nothing to continue.
 func (s *conversation) farewell() string {
@@ -215,8 +215,12 @@ func (s *conversation) farewell() string {
 	if err != nil {
 		return ""
 	}
-	if id = display.Line(id); strings.ContainsFunc(id, func(r rune) bool { return !strings.ContainsRune(plainID, r) }) {
-		id = "'" + strings.ReplaceAll(id, "'", `'\''`) + "'" // for a shell
+	line := "Continue with: sluice chat"
+	for _, word := range slices.Concat(s.flags, []string{"--session", id}) {
+		if word = display.Line(word); strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(plain, r) }) {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" // for a shell
+		}
+		line += " " + word
 	}
-	return "Continue with: sluice chat --session " + id + "\n"
+	return line + "\n"
 }

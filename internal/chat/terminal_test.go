@@ -317,7 +317,7 @@ func TestConversation(t *testing.T) {
 	tm.until("ctrl-D or /quit leaves")
 	tm.keys("C-d")
 	all := tm.until("left with 0", "\necho\n")
-	id := regexp.MustCompile(`Continue with: sluice chat --session (chat_\w+)`).FindStringSubmatch(all)
+	id := regexp.MustCompile(`Continue with: sluice chat --data \S+ --session (chat_\w+)`).FindStringSubmatch(all)
 	if id == nil {
 		t.Fatalf("it is not said how to continue:\n%s", all)
 	}

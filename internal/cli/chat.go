@@ -52,6 +52,11 @@ func (c *chatCmd) Run(e *env) (err error) {
 		at, ok = running(e.ctx, e.cfg.Store.Data)
 	}
 	at = c.over(at)
+	if c.Server != "" {
+		o.Flags = []string{"--server", c.Server}
+	} else if e.cfg.Store.Data != config.Default().Store.Data {
+		o.Flags = []string{"--data", e.cfg.Store.Data}
+	}
 	if !ok {
 		own, stop, err := startServer(e)
 		if err != nil {
