@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -53,7 +54,9 @@ func (c *chatCmd) Run(e *env) (err error) {
 	}
 	at = c.over(at)
 	if c.Server != "" {
-		o.Flags = []string{"--server", c.Server}
+		if u, err := url.Parse(c.Server); err == nil && u.User == nil { // a password is not shown
+			o.Flags = []string{"--server", c.Server}
+		}
 	} else if e.cfg.Store.Data != config.Default().Store.Data {
 		o.Flags = []string{"--data", e.cfg.Store.Data}
 	}
