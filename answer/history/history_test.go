@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/answer/history"
@@ -173,13 +174,13 @@ func TestModelReadsTheNewestTurns(t *testing.T) {
 			t.Errorf("asked with %d messages", n)
 		}
 		return `{"summary": "Lighthouses."}`, nil
-	}), nil, history.Rules{}, history.Options{})
+	}), nil, history.Rules{}, history.Options{Timeout: time.Hour})
 	if got, _, err := m.Summarize(t.Context(), "", long(500), 500); got != "Lighthouses." || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m = history.NewModel(modeltest.ReplyFunc(func(ctx context.Context, _ model.Request) (string, error) { return "", ctx.Err() }), nil, history.Rules{}, history.Options{})
+	m = history.NewModel(modeltest.ReplyFunc(func(ctx context.Context, _ model.Request) (string, error) { return "", ctx.Err() }), nil, history.Rules{}, history.Options{Timeout: time.Hour})
 	if _, _, err := m.Summarize(ctx, "", long(1), 500); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
