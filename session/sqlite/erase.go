@@ -47,7 +47,7 @@ func (s *Store) Runs(ctx context.Context, key session.Key, after event.RunID, li
 // Erase implements [session.Eraser]. The row of the session is deleted last, so Hidden returns a session that is not erased yet.
 func (s *Store) Erase(ctx context.Context, key session.Key) error {
 	if err := s.writing(ctx, "erase session", func(tx *sqlitedb.Tx) error {
-		_, err := sqlitedb.Exec(ctx, tx, "UPDATE sessions SET hidden = 1, title = '', title_by = '' WHERE key = ?", key)
+		_, err := sqlitedb.Exec(ctx, tx, "UPDATE sessions SET hidden = max(hidden, 1), title = '', title_by = '' WHERE key = ?", key)
 		if err != nil {
 			return err
 		}

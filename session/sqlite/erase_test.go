@@ -130,19 +130,23 @@ func TestErase(t *testing.T) {
 	}
 }
 
-// TestEraseWhileReading erases a session while another program reads the file: Erase says that it is not complete, and can be repeated.
+// TestEraseWhileReading erases a session while another program reads the file: Erase says that it is not complete, and can be repeated. Until then,
+// the store knows that the runs are kept.
 func TestEraseWhileReading(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "sessions.db")
 	s := open(t, path)
 	key, _ := marked(t, s, 1)
+	if err := s.Hide(t.Context(), key, true); err != nil {
+		t.Fatal(err)
+	}
 	reader := reading(t, path)
 	s.Pragma(t, "busy_timeout = 1")
 	if err := s.Erase(t.Context(), key); err == nil || !strings.Contains(err.Error(), "another program") {
 		t.Errorf("erase: %v", err)
 	}
-	if hidden, err := s.Hidden(t.Context()); err != nil || len(hidden) != 1 {
+	if hidden, err := s.Hidden(t.Context()); err != nil || len(hidden) != 1 || !hidden[0].KeepRuns {
 		t.Errorf("hidden: %v, %v", hidden, err)
 	}
 	if err := reader.Rollback(); err != nil {
