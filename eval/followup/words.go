@@ -22,7 +22,7 @@ type word struct {
 	upper      bool // it begins with a capital
 	possessive bool // 's follows
 	gap        bool // punctuation comes before it
-	dash       bool // and it is no comma or the like
+	dash       bool // that punctuation is a dash, a slash or another mark that joins words
 }
 
 // span is a phrase: text[from:to], words[first:last].

@@ -65,7 +65,8 @@ func texts() func(words int) string {
 	}
 }
 
-// fill adds n sessions of one turn each in one transaction, which is faster than the methods of the store.
+// fill adds n sessions of one turn each in one transaction, which is faster than the methods of the store. The last 200 belong to an account of their
+// own and do not have the common word.
 func fill(b *testing.B, path string, n int) {
 	b.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(off)")
@@ -88,7 +89,7 @@ func fill(b *testing.B, path string, n int) {
 			}
 		}
 	}
-	addSession := exec("INSERT INTO sessions VALUES (?, 'ann', ?, ?, 'rules', 0, ?, 1, ?, ?, 0)")
+	addSession := exec("INSERT INTO sessions VALUES (?, ?, ?, ?, 'rules', 0, ?, 1, ?, ?, 0)")
 	addMessage := exec("INSERT INTO messages (seq, id, parent, depth, role, status, at, text) VALUES (?, ?, ?, ?, ?, 'completed', 0, ?)")
 	addWords := exec("INSERT INTO words (rowid, text) VALUES (?, ?)")
 	text := texts()
@@ -97,7 +98,14 @@ func fill(b *testing.B, path string, n int) {
 		if key%(int64(n)/5) == 1 {
 			answer += " rare"
 		}
-		addSession(key, fmt.Sprint(key), title, fmt.Sprint("msg_", key), key, key*7919%1_000_003)
+		account := "ann"
+		if key > int64(n)-200 {
+			account = "bob"
+			for _, text := range []*string{&title, &question, &answer} {
+				*text = strings.ReplaceAll(*text, "common", "seldom")
+			}
+		}
+		addSession(key, account, fmt.Sprint(key), title, fmt.Sprint("msg_", key), key, key*7919%1_000_003)
 		addMessage(key<<24+1, fmt.Sprint("ask_", key), key<<24, 0, "user", question)
 		addMessage(key<<24+2, fmt.Sprint("msg_", key), key<<24+1, 1, "assistant", answer)
 		addWords(key<<24, title)
@@ -121,9 +129,12 @@ func BenchmarkList(b *testing.B) {
 			words string
 			after session.Cursor
 		}{{"first page", "", session.Cursor{}}, {"middle page", "", middle}, {"rare word", "rare", session.Cursor{}}, {"common word", "common", session.Cursor{}},
-			{"two words", "w40 w30", session.Cursor{}}, {"short prefix", "w400 w1", session.Cursor{}}, {"long prefix", "w400 w123", session.Cursor{}}, {"no match", "common absent", session.Cursor{}}} {
+			{"two words", "w40 w30", session.Cursor{}}, {"short prefix", "w400 w1", session.Cursor{}}, {"long prefix", "w400 w123", session.Cursor{}}, {"no match", "common absent", session.Cursor{}}, {"small account", "common", session.Cursor{}}} {
 			b.Run(fmt.Sprintf("sessions=%d/%s", n, c.name), func(b *testing.B) {
 				f := session.Filter{Account: new("ann"), Archived: new(false), Words: strings.Fields(c.words)}
+				if c.name == "small account" {
+					f.Account = new("bob")
+				}
 				for b.Loop() {
 					if _, err := s.List(b.Context(), f, c.after, 20); err != nil {
 						b.Fatal(err)
