@@ -77,6 +77,14 @@ func TestSessionGoesOnInEveryProtocol(t *testing.T) {
 		c.reply(http.StatusBadRequest, "default", "POST", "/v1/responses", body)
 	}
 
+	// Another account that may read the run follows it without its session.
+	c.account = "bob"
+	c.reply(http.StatusOK, "default", "POST", "/v1/responses", `{"input":"When was it built?","previous_response_id":"`+first+`",`+tools+`}`)
+	if bobs, err := c.Default.Sessions.List(t.Context(), session.Filter{Account: &c.account}, session.Cursor{}, 9); err != nil || len(bobs) > 0 {
+		t.Errorf("sessions of another account: %v, %v", bobs, err)
+	}
+	c.account = "ada"
+
 	// With its session, the runs, the stored responses and the cached answers are deleted.
 	if err := c.Default.Sessions.Delete(t.Context(), c.account, "talk", false); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,6 +92,31 @@ func TestDamage(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestChecksumIsOfTheLastClose closes a file that another program has open: a checksum would be wrong after its next write.
+func TestChecksumIsOfTheLastClose(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	first, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := open(t, path)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path + ".sum"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is open has a checksum: %v", err)
+	}
+	marked(t, second, 1)
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path + ".sum"); err != nil {
+		t.Error(err)
+	}
+	open(t, path)
 }
 
 // TestLaterVersion opens a file of a later release.
