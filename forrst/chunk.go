@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Chunk is one event of a stream. Make one with [Data], [Progress], [Error] or [Done]. The zero Chunk is a data event with
@@ -15,6 +16,7 @@ type Chunk struct {
 	err     *CallError
 	current int64
 	total   int64
+	id      string
 }
 
 type chunkKind uint8
@@ -51,6 +53,18 @@ func Error(code Code, message string, details any) Chunk {
 // Done returns a chunk that ends the stream with the whole result. Whatever the function yields after it is ignored.
 func Done(result any) Chunk { return Chunk{kind: kindDone, value: result} }
 
+// WithID returns the chunk with an id for its server-sent event. Line ends and null characters are removed. The protocol gives ids no meaning: it
+// is for servers whose streams can be resumed.
+func (c Chunk) WithID(id string) Chunk {
+	c.id = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == 0 {
+			return -1
+		}
+		return r
+	}, id)
+	return c
+}
+
 // frame is one encoded event.
 type frame struct {
 	bytes  []byte          // with the blank line that ends it
@@ -66,7 +80,7 @@ func (c Chunk) encode() (frame, error) {
 	case kindProgress:
 		payload = progressData{c.current, c.total, percent(c.current, c.total), c.value}
 	case kindError:
-		return errorFrame(Errors{c.err})
+		return errorFrame(c.id, Errors{c.err})
 	default:
 		payload = c.value
 	}
@@ -74,7 +88,7 @@ func (c Chunk) encode() (frame, error) {
 	if err != nil {
 		return frame{}, err
 	}
-	f := frame{bytes: encodeEvent(eventNames[c.kind], data), final: c.kind == kindDone}
+	f := frame{bytes: encodeEvent(eventNames[c.kind], c.id, data), final: c.kind == kindDone}
 	if f.final {
 		f.result = data
 	}
@@ -95,12 +109,12 @@ type errorData struct {
 }
 
 // errorFrame returns the error event of the first of the errors. The response document has all of them.
-func errorFrame(errs Errors) (frame, error) {
+func errorFrame(id string, errs Errors) (frame, error) {
 	data, err := encodeJSON(errorData{errs[0].Code, errs[0].Message, errs[0].Details})
 	if err != nil {
 		return frame{}, err
 	}
-	return frame{bytes: encodeEvent("error", data), final: true, errors: errs}, nil
+	return frame{bytes: encodeEvent("error", id, data), final: true, errors: errs}, nil
 }
 
 func percent(current, total int64) json.Number {
@@ -111,9 +125,14 @@ func percent(current, total int64) json.Number {
 	return json.Number(strconv.FormatFloat(p+0, 'f', 0, 64)) // +0: no "-0"
 }
 
-// encodeEvent returns a server-sent event. The data is one line.
-func encodeEvent(name string, data []byte) []byte {
-	out := make([]byte, 0, len(name)+len(data)+len("event: \ndata: \n\n"))
+// encodeEvent returns a server-sent event. The data is one line. An empty id is left out.
+func encodeEvent(name, id string, data []byte) []byte {
+	out := make([]byte, 0, len(name)+len(id)+len(data)+len("id: \nevent: \ndata: \n\n"))
+	if id != "" {
+		out = append(out, "id: "...)
+		out = append(out, id...)
+		out = append(out, '\n')
+	}
 	out = append(out, "event: "...)
 	out = append(out, name...)
 	out = append(out, "\ndata: "...)

@@ -67,17 +67,14 @@ func (o *Outcome) Add(urn string, data any) {
 // Failed returns an outcome with errors.
 func Failed(errs ...*CallError) Outcome { return Outcome{Errors: errs} }
 
-// Headers are the tracing headers of a request. Members of the document take precedence over them.
-type Headers struct {
-	TraceID, SpanID, ParentSpanID, Traceparent string
-}
-
-func headersOf(h http.Header) Headers {
-	return Headers{h.Get("X-Forrst-Trace-Id"), h.Get("X-Forrst-Span-Id"), h.Get("X-Forrst-Parent-Span-Id"), h.Get("Traceparent")}
-}
-
-// Headers returns the tracing headers of the request.
+// Headers returns what the request had beside its document.
 func (c *Call) Headers() Headers { return c.headers }
+
+// ReplyHeader returns the headers of the reply. An extension changes them before it calls next, because a stream may begin there.
+func (c *Call) ReplyHeader() http.Header { return c.reply.w.Header() }
+
+// Go runs a function in a goroutine of its own that [Server.Wait] waits for.
+func (c *Call) Go(f func()) { c.running.Go(f) }
 
 // Extensions returns the extensions of this package with their defaults, the outermost first. Append your own.
 func Extensions() []Extension {

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -77,7 +78,8 @@ type Call struct {
 	asked     []Asked
 	headers   Headers
 	streaming string // the URN by which a stream is asked for
-	events    *eventWriter
+	reply     *replyState
+	running   *sync.WaitGroup // of the server
 }
 
 // Func returns a function from a Go function. Its schemas are made from the types: In is a struct or a map, and Out is any

@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime/debug"
-	"time"
 )
 
 // newCall returns the call of a request. Its function is set later.
-func newCall(req request, received time.Time) *Call {
+func newCall(req request, in Incoming) *Call {
 	return &Call{ID: req.id, Function: req.function, Version: req.version, Arguments: req.arguments, Context: req.context,
-		Received: received, asked: req.extensions}
+		Received: in.Received, headers: in.Headers, asked: req.extensions}
 }
 
 // run validates a call and runs it.
@@ -21,7 +20,7 @@ func (s *Server) run(ctx context.Context, call *Call, req request) (out Outcome)
 	defer func() {
 		if recover() != nil { // of an extension or a hook; functions have a recover of their own
 			s.logPanic(call)
-			out = Outcome{Errors: Errors{internal()}, Streamed: call.events.begun}
+			out = Outcome{Errors: Errors{internal()}, Streamed: call.reply.begun}
 		}
 	}()
 	if s.options.Caller != nil {
@@ -56,7 +55,7 @@ func (s *Server) validate(ctx context.Context, call *Call, req request) Errors {
 	}
 	if f != nil {
 		call.function, call.Function, call.Version = &f.Function, f.Name, f.Version
-		if refused := s.refuse(ctx, call, f); len(refused) > 0 {
+		if refused := s.refusal(ctx, call, f); len(refused) > 0 {
 			return refused
 		}
 	}
@@ -67,8 +66,8 @@ func (s *Server) validate(ctx context.Context, call *Call, req request) Errors {
 	return errs
 }
 
-// refuse returns why the function must not be called now, whatever the arguments are.
-func (s *Server) refuse(ctx context.Context, call *Call, f *registered) Errors {
+// refusal returns why the function must not be called now, whatever the arguments are.
+func (s *Server) refusal(ctx context.Context, call *Call, f *registered) Errors {
 	if s.options.Authorize != nil {
 		if err := s.options.Authorize(ctx, call); err != nil {
 			errs, coded := public(err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"time"
 )
@@ -65,7 +64,7 @@ const ahead = 16
 func (s *Server) stream(ctx context.Context, call *Call) Outcome {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if err := call.events.begin(call.ID, s.options.Node); err != nil {
+	if err := call.reply.begin(s, call.ID); err != nil {
 		return Outcome{Abandoned: true, Streamed: true}
 	}
 	frames := make(chan frame, ahead)
@@ -86,10 +85,10 @@ func (s *Server) stream(ctx context.Context, call *Call) Outcome {
 		case <-ctx.Done():
 			return interruptedStream(ctx)
 		case <-idle:
-			if time.Since(call.events.written) >= s.options.Heartbeat {
-				err = call.events.write([]byte(": keep-alive\n\n"))
+			if time.Since(call.reply.written) >= s.options.Heartbeat {
+				err = call.reply.write([]byte(": keep-alive\n\n"), false)
 			}
-			timer.Reset(time.Until(call.events.written.Add(s.options.Heartbeat)))
+			timer.Reset(time.Until(call.reply.written.Add(s.options.Heartbeat)))
 		case f, more := <-frames:
 			switch {
 			case ctx.Err() != nil:
@@ -97,7 +96,7 @@ func (s *Server) stream(ctx context.Context, call *Call) Outcome {
 			case !more:
 				return Outcome{Streamed: true}
 			}
-			err = call.events.writeFrame(f)
+			err = call.reply.writeFrame(f)
 			if f.final {
 				return Outcome{Streamed: true, Abandoned: err != nil, Result: f.result, Errors: f.errors}
 			}
@@ -136,7 +135,7 @@ func (s *Server) produce(ctx context.Context, call *Call, frames chan<- frame) {
 			s.logPanic(call)
 		}
 		if !ended && !final { // a panic, or the end of the goroutine
-			f, _ := errorFrame(Errors{internal()}) // of our own types
+			f, _ := errorFrame("", Errors{internal()}) // of our own types
 			send(f)
 		}
 	}()
@@ -161,8 +160,8 @@ func (s *Server) encode(ctx context.Context, call *Call, chunk Chunk, err error)
 	}
 	if err != nil {
 		errs := s.public(ctx, call, err)
-		if f, err = errorFrame(errs); err != nil { // the details cannot be encoded
-			f, _ = errorFrame(Errors{internal()})
+		if f, err = errorFrame(chunk.id, errs); err != nil { // the details cannot be encoded
+			f, _ = errorFrame("", Errors{internal()})
 		}
 	}
 	return f
@@ -171,88 +170,67 @@ func (s *Server) encode(ctx context.Context, call *Call, chunk Chunk, err error)
 // complete writes the end of a stream: the terminal event if there was none, and the response document. An extension may
 // have answered without the function; its result is sent as a done event. After a done event, the call has succeeded.
 func (s *Server) complete(call *Call, out Outcome) {
-	e := call.events
-	if !e.begun && e.begin(call.ID, s.options.Node) != nil {
+	r := call.reply
+	if !r.begun && r.begin(s, call.ID) != nil {
 		return
 	}
 	failed := len(out.Errors) > 0
 	var f frame
 	switch {
-	case failed && e.ended == "":
+	case failed && r.ended == "":
 		var err error
-		if f, err = errorFrame(out.Errors); err != nil {
+		if f, err = errorFrame("", out.Errors); err != nil {
 			out.Errors = Errors{internal()}
-			f, _ = errorFrame(out.Errors) // of our own types
+			f, _ = errorFrame("", out.Errors) // of our own types
 		}
-	case failed && e.ended == "done":
+	case failed && r.ended == "done":
 		s.log().Error("an extension failed after the end of the stream", "function", call.Function, "error", out.Errors)
 		out.Errors, failed = nil, false
 	case !failed && !out.Streamed:
-		f = frame{bytes: encodeEvent("done", []byte(cmp.Or(string(out.Result), "null"))), final: true}
+		f = frame{bytes: encodeEvent("done", "", []byte(cmp.Or(string(out.Result), "null"))), final: true}
 	}
-	if f.bytes != nil && e.writeFrame(f) != nil {
+	if f.bytes != nil && r.writeFrame(f) != nil {
 		return
 	}
 	out.Extensions = slices.Insert(out.Extensions, 0, ExtensionData{call.streaming, map[string]bool{"completed": !failed}})
 	out.Result = json.RawMessage(`{"streamed":true}`)
 	text, _ := s.document(&call.ID, call, out)
-	_ = e.write(encodeEvent("complete", text)) // a client that is gone needs no reply
-	_ = e.rc.SetWriteDeadline(time.Time{})     // the next request on the connection has none
+	_ = r.write(encodeEvent("complete", "", text), true) // a client that is gone needs no reply
 }
 
-// eventWriter writes the events of one stream: one write and one flush each.
-type eventWriter struct {
-	w       http.ResponseWriter
-	rc      *http.ResponseController
-	timeout time.Duration
-	proto   int // major version of HTTP
-	begun   bool
+// replyState is how far the reply to a call is.
+type replyState struct {
+	w       Writer
+	begun   bool      // the greeting is sent
 	ended   string    // the name of the terminal event, once written
 	written time.Time // of the last event
-	limit   time.Time // the write deadline
 }
 
 // greeting is the first event of each stream.
 var greeting = []byte("event: data\ndata: {\"status\":\"connected\"}\n\n")
 
 // begin writes the headers and the greeting.
-func (e *eventWriter) begin(id, node string) error {
-	h := e.w.Header()
-	h.Set("Content-Type", contentType)
-	h.Set("Cache-Control", "no-cache, no-transform")
-	h.Set("X-Accel-Buffering", "no")
-	if e.proto == 1 {
-		h.Set("Connection", "keep-alive")
+func (r *replyState) begin(s *Server, id string) error {
+	s.setHeader(r.w.Header(), id)
+	r.begun = true
+	if err := r.w.Begin(); err != nil {
+		return err
 	}
-	setRequestID(h, id)
-	if node != "" {
-		h.Set("X-Forrst-Node", node)
-	}
-	e.begun = true
-	e.w.WriteHeader(http.StatusOK)
-	return e.write(greeting)
+	return r.write(greeting, false)
 }
 
 // writeFrame writes an event and notes the terminal one.
-func (e *eventWriter) writeFrame(f frame) error {
+func (r *replyState) writeFrame(f frame) error {
 	if f.final {
-		e.ended = "done"
+		r.ended = "done"
 		if len(f.errors) > 0 {
-			e.ended = "error"
+			r.ended = "error"
 		}
 	}
-	return e.write(f.bytes)
+	return r.write(f.bytes, false)
 }
 
-// write writes and flushes bytes. A client has between half of the timeout and all of it to take them.
-func (e *eventWriter) write(event []byte) error {
-	e.written = time.Now()
-	if e.limit.Sub(e.written) < e.timeout/2 { // setting it for each event would be slow
-		e.limit = e.written.Add(e.timeout)
-		_ = e.rc.SetWriteDeadline(e.limit) // not every writer has one
-	}
-	if _, err := e.w.Write(event); err != nil {
-		return err
-	}
-	return e.rc.Flush()
+func (r *replyState) write(event []byte, last bool) error {
+	r.written = time.Now()
+	return r.w.Event(event, last)
 }
