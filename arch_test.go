@@ -86,7 +86,8 @@ var allowedImports = map[string]string{
 	"wire/wiretest":   "event wire",
 
 	// A library of its own.
-	"forrst": "",
+	"forrst":           "",
+	"forrst/storetest": "forrst",
 
 	// Servers, clients and programs.
 	"server": "auth event eventlog fault server/delivery session wire wire/sse engine",
