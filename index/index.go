@@ -28,6 +28,9 @@ type Query struct {
 	Documents  []corpus.DocumentID // only chunks of these; nil: of all documents
 	Limit      int                 // default 10
 	Weights    Weights             // for the fusion of both scores; zero: the defaults of the index
+	// Terms are the statistics of the words of Text in several collections together, so that the lexical scores of searches in each of them can be
+	// compared. Nil: those of the collection.
+	Terms *TermStats
 }
 
 // Weights are the weights of the lexical and the vector score in their sum; see [Fuse].

@@ -11,6 +11,7 @@ import (
 
 	bleve "github.com/blevesearch/bleve_index_api"
 
+	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -49,8 +50,9 @@ type term struct {
 
 // weightedQuery holds the terms of a question with their weights in one view, and the pairs of neighbouring terms.
 type weightedQuery struct {
-	terms []term
-	pairs [][2]int
+	terms  []term
+	pairs  [][2]int
+	shared bool // the weights are those of several collections
 }
 
 // queryTerms returns the terms of a text of limited size, including repetitions.
@@ -73,9 +75,24 @@ func (v *view) df(ctx context.Context, field, term string) (uint64, error) {
 	return r.Count(), nil
 }
 
-// weigh computes the weights of terms, and keeps the rarest that occur in the view.
-func (v *view) weigh(ctx context.Context, terms []string) (*weightedQuery, error) {
-	q := &weightedQuery{}
+// shared returns the document frequencies of the terms of words.
+func shared(stats *index.TermStats) map[string]int {
+	if stats == nil {
+		return nil
+	}
+	df := make(map[string]int, len(stats.DF))
+	for w, n := range stats.DF {
+		for _, t := range queryTerms(w) {
+			df[t] = max(df[t], n)
+		}
+	}
+	return df
+}
+
+// weigh computes the weights of terms, and keeps the rarest that occur in the view. stats replaces the statistics of the view; nil: it does not.
+func (v *view) weigh(ctx context.Context, terms []string, stats *index.TermStats) (*weightedQuery, error) {
+	q := &weightedQuery{shared: stats != nil}
+	all := shared(stats)
 	place := map[string]int{}
 	for _, t := range terms {
 		if i, ok := place[t]; ok {
@@ -92,8 +109,12 @@ func (v *view) weigh(ctx context.Context, terms []string) (*weightedQuery, error
 			return nil, err
 		}
 		if place[t] = -1; df > 0 {
+			n := float64(v.chunks)
+			if wider, ok := all[t]; ok {
+				n, df = float64(stats.Chunks), max(df, uint64(wider))
+			}
 			place[t] = len(q.terms)
-			q.terms = append(q.terms, term{t, 1, idf(float64(v.chunks), float64(df))})
+			q.terms = append(q.terms, term{t, 1, idf(n, float64(df))})
 		}
 	}
 	if len(q.terms) > maxQueryTerms {
@@ -288,7 +309,11 @@ func (s *scorer) titles(ctx context.Context, v *view, q *weightedQuery, with Sco
 	for _, t := range q.terms {
 		err := titles(t.text, func(df, n uint64, d *bleve.TermFieldDoc) {
 			a := s.at(n)
-			a.title += float32(idf(float64(v.chunks), float64(df)))
+			w := t.idf
+			if !q.shared {
+				w = idf(float64(v.chunks), float64(df))
+			}
+			a.title += float32(w)
 			a.share += float32(d.Freq) / length(d.Norm)
 		})
 		if err != nil {

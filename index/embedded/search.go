@@ -151,7 +151,7 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []string, q index
 	sc := scorers.Get().(*scorer)
 	defer sc.free()
 	if len(terms) > 0 {
-		asked, err := v.weigh(ctx, terms)
+		asked, err := v.weigh(ctx, terms, q.Terms)
 		if err != nil {
 			return nil, err
 		}

@@ -128,7 +128,7 @@ func (w *walk) weighQuestion(ctx context.Context, question string, sc *scorer, s
 	if len(terms) == 0 {
 		return nil
 	}
-	asked, err := w.v.weigh(ctx, terms)
+	asked, err := w.v.weigh(ctx, terms, nil)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,13 @@ func (r *Reader) Search(ctx context.Context, q index.Query) ([]index.Hit, error)
 	}
 	var all []index.Hit
 	seen := map[corpus.ChunkID]bool{}
+	if q.Text != "" && q.Terms == nil { // a word is rare or frequent in all parts together, not in each
+		stats, err := r.terms(ctx, parts, words(q.Text))
+		if err != nil {
+			return nil, err
+		}
+		q.Terms = &stats
+	}
 	for _, part := range parts {
 		q.Collection = part
 		hits, err := r.base.Search(ctx, q)
@@ -106,16 +113,30 @@ func inOrder[T any, ID comparable](parts []string, ids []ID, id func(T) ID, load
 	return out, nil
 }
 
+// words returns the words of a text.
+func words(text string) []string {
+	var out []string
+	for _, w := range lang.Words(lang.Truncate(text, 64<<10)) {
+		out = append(out, w.Text)
+	}
+	return out
+}
+
 // Terms implements [index.Reader].
 func (r *Reader) Terms(ctx context.Context, collection string, words []string) (index.TermStats, error) {
-	sum := index.TermStats{DF: make(map[string]int, len(words))}
 	parts, err := r.parts(ctx, collection)
 	if err != nil {
-		return sum, err
+		return index.TermStats{DF: map[string]int{}}, err
 	}
+	return r.terms(ctx, parts, words)
+}
+
+// terms returns the sum of the statistics of parts.
+func (r *Reader) terms(ctx context.Context, parts, words []string) (index.TermStats, error) {
 	if len(parts) == 1 {
 		return r.base.Terms(ctx, parts[0], words)
 	}
+	sum := index.TermStats{DF: make(map[string]int, len(words))}
 	for _, w := range words {
 		sum.DF[w] = 0
 	}

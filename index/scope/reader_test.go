@@ -301,6 +301,23 @@ func TestPartsAreFused(t *testing.T) {
 }
 
 // TestSameIDInTwoParts reads documents and entities that exist in two parts of a scope.
+// TestRareWordOfASmallPart puts one document beside many. A word that is only in that document is frequent there, and rare in both parts together.
+func TestRareWordOfASmallPart(t *testing.T) {
+	l, r := open(t)
+	for i := range 60 {
+		l.put("default", fmt.Sprintf("d%d", i), fmt.Sprintf("The number %d is in the house of the king.", i))
+	}
+	l.put("default", "d60", "A run lives as long as it has readers.")
+	l.put("files", "zebra", "The zebra Ottokar lives in Graz.")
+	hits, err := r.Search(t.Context(), index.Query{Collection: "default,files", Text: "Where does the zebra Ottokar live?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(hits) == 0 || hits[0].Chunk.Document != "zebra" {
+		t.Errorf("best hit of %d: %v, want the zebra", len(hits), hits[0].Chunk)
+	}
+}
+
 func TestSameIDInTwoParts(t *testing.T) {
 	t.Parallel()
 	l, r := openFilled(t)
