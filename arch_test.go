@@ -58,6 +58,7 @@ var allowedImports = map[string]string{
 	"cache/canonical":        "",
 	"files":                  "corpus fault index ingest ingest/parse disk/reserve store disk/atomicfile",
 	"files/*":                "fault",
+	"files/search":           "corpus fault files index store",
 	"index/scope":            "corpus index lang model",
 	"store":                  "",
 	"session":                "engine event eventlog fault lang wire",
@@ -94,7 +95,7 @@ var allowedImports = map[string]string{
 	// Streams. It loads events through an interface and knows no engine.
 	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream.
-	"server/*": "auth engine corpus event eventlog fault files index lang server session store wire wire/... ledger",
+	"server/*": "auth engine corpus event eventlog fault files files/search index lang server session store wire wire/... ledger",
 	// The client reads the forge and knowledge protocols.
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse wire/turns",
 	"client/display": "client event",

@@ -1,4 +1,4 @@
-package knowledge
+package search
 
 import (
 	"bytes"
@@ -26,28 +26,34 @@ const (
 	yes
 )
 
-// filter is a condition on the attributes of a passage, in the form that OpenAI's vector stores use: a comparison of a key
-// with a value, or filters joined by "and" or "or".
-type filter struct {
+// Filter is a condition on the attributes of a passage, in the form that OpenAI's vector stores use: a comparison of a key
+// with a value, or filters joined by "and" or "or". A nil Filter is true.
+type Filter struct {
 	kind  string // eq ne gt gte lt lte in nin and or
 	key   string
 	value any // string, float64 or bool; for in and nin a list of these
-	parts []*filter
+	parts []*Filter
 }
 
-// parseFilter parses a filter. It returns nil for no filter. Errors name the invalid part.
-func parseFilter(raw json.RawMessage) (*filter, error) {
+// ParseFilter parses the filter in a field of a request. It returns nil for no filter. Errors are [fault.InvalidRequest] and name the invalid part of the field.
+func ParseFilter(field string, raw json.RawMessage) (*Filter, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) || bytes.Equal(raw, []byte("{}")) {
 		return nil, nil
 	}
-	terms := 0
-	return parsePart("filters", raw, 0, &terms)
+	p := parser{field: field}
+	return p.parse(field, raw, 0)
 }
 
-func parsePart(at string, raw json.RawMessage, depth int, terms *int) (*filter, error) {
-	if *terms++; *terms > maxFilterTerms || depth > maxFilterDepth {
-		return nil, fault.Invalid("filters", "want at most %d conditions, nested at most %d deep", maxFilterTerms, maxFilterDepth)
+// parser counts the conditions of a filter.
+type parser struct {
+	field string
+	terms int
+}
+
+func (p *parser) parse(at string, raw json.RawMessage, depth int) (*Filter, error) {
+	if p.terms++; p.terms > maxFilterTerms || depth > maxFilterDepth {
+		return nil, fault.Invalid(p.field, "want at most %d conditions, nested at most %d deep", maxFilterTerms, maxFilterDepth)
 	}
 	var in struct {
 		Type    *string           `json:"type"`
@@ -61,14 +67,14 @@ func parsePart(at string, raw json.RawMessage, depth int, terms *int) (*filter, 
 	if in.Type == nil {
 		return nil, fault.Invalid(at+".type", "required: eq, ne, gt, gte, lt, lte, in, nin, and or or")
 	}
-	f := &filter{kind: *in.Type, value: in.Value}
+	f := &Filter{kind: *in.Type, value: in.Value}
 	switch f.kind {
 	case "and", "or":
 		if len(in.Filters) == 0 {
 			return nil, fault.Invalid(at+".filters", "required")
 		}
 		for i, part := range in.Filters {
-			sub, err := parsePart(fmt.Sprintf("%s.filters[%d]", at, i), bytes.TrimSpace(part), depth+1, terms)
+			sub, err := p.parse(fmt.Sprintf("%s.filters[%d]", at, i), bytes.TrimSpace(part), depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -89,7 +95,7 @@ func parsePart(at string, raw json.RawMessage, depth int, terms *int) (*filter, 
 	return f, nil
 }
 
-func (f *filter) comparable() bool {
+func (f *Filter) comparable() bool {
 	if f.kind != "in" && f.kind != "nin" {
 		return scalar(f.value)
 	}
@@ -109,7 +115,7 @@ func scalar(v any) bool {
 type attributes func(key string) (value any, t truth)
 
 // matches evaluates a filter. A missing key is not equal to anything; a nil filter is true.
-func (f *filter) matches(of attributes) truth {
+func (f *Filter) matches(of attributes) truth {
 	if f == nil {
 		return yes
 	}
@@ -137,7 +143,7 @@ func (f *filter) matches(of attributes) truth {
 	return no
 }
 
-func (f *filter) compare(v any, there bool) bool {
+func (f *Filter) compare(v any, there bool) bool {
 	switch f.kind {
 	case "in", "nin":
 		list, _ := f.value.([]any)
