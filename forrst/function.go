@@ -31,6 +31,10 @@ type Function struct {
 	Supported, Excluded []string
 	// Unavailable is called before each call, if set. A non-nil result is the reply: see [Disabled] and [Maintenance].
 	Unavailable func(ctx context.Context) *CallError
+	// Prepare is called before Call or Stream, if set, and before a stream begins. Its error is the reply, and it may change the headers of the
+	// reply. It must return soon after the end of the context. The context that it returns is derived from the one that it is given, and is
+	// that of Call or Stream. It ends after the call, also if that is not run because the client is gone.
+	Prepare func(ctx context.Context, call *Call) (context.Context, error)
 	// Call runs the function and returns a value that encodes as JSON. It may run several times at once. The context ends
 	// when the client is gone, the deadline has passed or the call is cancelled; the client then has its reply, whatever
 	// Call returns. Nil runs Stream and returns the result of its done chunk.

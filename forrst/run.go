@@ -36,11 +36,28 @@ func (s *Server) run(ctx context.Context, call *Call, req request) (out Outcome)
 		if ctx.Err() != nil {
 			return Outcome{Abandoned: true}
 		}
-		if call.streaming != "" {
-			return s.stream(ctx, call)
-		}
-		return s.call(ctx, call)
+		return s.start(ctx, call)
 	})(ctx)
+}
+
+// start prepares the function and runs it.
+func (s *Server) start(ctx context.Context, call *Call) Outcome {
+	ctx, stop := context.WithCancel(ctx) // of what Prepare has started
+	defer stop()
+	if prepare := call.function.Prepare; prepare != nil {
+		prepared, err := prepare(ctx, call)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return interrupted(ctx)
+		case err != nil:
+			return Outcome{Errors: s.public(ctx, call, err)}
+		}
+		ctx = prepared
+	}
+	if call.streaming != "" {
+		return s.stream(ctx, call)
+	}
+	return s.call(ctx, call)
 }
 
 // validate resolves the function and collects all violations of a request.
