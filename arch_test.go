@@ -94,8 +94,9 @@ var allowedImports = map[string]string{
 	"server": "auth event eventlog fault server/delivery session wire wire/sse engine",
 	// Streams. It loads events through an interface and knows no engine.
 	"server/delivery": "event eventlog wire wire/sse",
-	// The routes of a protocol's service other than its stream.
-	"server/*": "auth engine corpus event eventlog fault files files/search index lang server session store wire wire/... ledger",
+	// The routes of a protocol's service other than its stream, and the functions of Forrst.
+	"server/*":   "auth engine corpus event eventlog fault files files/search index lang server session store wire wire/... ledger",
+	"server/rpc": "auth engine fault forrst server wire/forrst",
 	// The client reads the forge and knowledge protocols.
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse wire/turns",
 	"client/display": "client event",

@@ -32,8 +32,9 @@ func accountOf(ctx context.Context) string {
 	return i.Account
 }
 
-// callerOf returns the caller of a question. Requests with a key share the run slots of their account, others those of their address.
-func callerOf(r *http.Request, protocol string) engine.Caller {
+// RunCaller returns the caller of a question in a protocol. Requests with a key share the run slots of their account, others those of their
+// address.
+func RunCaller(r *http.Request, protocol string) engine.Caller {
 	i, _ := auth.From(r.Context())
 	c := engine.Caller{ID: CallerOf(r), Client: AddressOf(r), Account: i.Account, Protocol: protocol}
 	if i.Key != "" {

@@ -44,7 +44,7 @@ func TestCallerWithKey(t *testing.T) {
 		{auth.Identity{Tenant: "a", Account: "alice", Key: "k1"}, engine.Caller{ID: "account alice, address 192.0.2.7", Client: "account a/alice",
 			Account: "alice", Protocol: "forge"}},
 	} {
-		if got := callerOf(r.WithContext(auth.With(t.Context(), c.who)), "forge"); got != c.want {
+		if got := RunCaller(r.WithContext(auth.With(t.Context(), c.who)), "forge"); got != c.want {
 			t.Errorf("%+v: %+v", c.who, got)
 		}
 	}

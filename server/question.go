@@ -223,7 +223,7 @@ func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request) (ev
 		h.replyError(w, err)
 		return "", nil, false
 	}
-	id, detach, err := h.askAttached(ctx, q, callerOf(r, h.Name()))
+	id, detach, err := h.askAttached(ctx, q, RunCaller(r, h.Name()))
 	if err != nil {
 		if err := auth.ReturnQuestion(ctx); err != nil {
 			h.o.Logger.Warn("a question that was refused still counts against the quota of its key", "error", err)

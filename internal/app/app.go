@@ -39,6 +39,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
 	"github.com/sluice-rag/sluice/server/accounts"
+	"github.com/sluice-rag/sluice/server/rpc"
 	"github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/session"
 	sessiondb "github.com/sluice-rag/sluice/session/sqlite"
@@ -82,6 +83,7 @@ type App struct {
 	cache    *cache.Cache // nil: answers are not cached
 	ledger   *ledgerdb.Store
 
+	calls        *rpc.Server // nil: no server was made
 	Sessions     *session.Service
 	sessionStore *sessiondb.Store
 
@@ -215,19 +217,23 @@ func (a *App) Warm(ctx context.Context, collection string) error {
 
 // Server returns the HTTP server.
 func (a *App) Server(version string) (*server.Server, error) {
-	return server.New(a.Engine, server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
+	o := server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
 		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
 		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), accounts.Routes(a.ledger), sessions.Routes(a.Sessions)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept, Sessions: a.Sessions,
 		OwnModel: func(ctx context.Context, provider, key, name string) (context.Context, error) {
 			return a.Models.ownModel(ctx, a.Config.Models, provider, key, name)
-		}})
+		}}
+	if err := a.openCalls(&o); err != nil {
+		return nil, err
+	}
+	return server.New(a.Engine, o)
 }
 
 // Close cancels the live runs and closes everything.
 func (a *App) Close() error {
 	_ = a.Engine.Close(stopped()) // the error is that of the context
-	err := errors.Join(a.closeFiles(), a.closeSessions(), a.closeLedger(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close())
+	err := errors.Join(a.closeCalls(), a.closeFiles(), a.closeSessions(), a.closeLedger(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close())
 	if a.closeShared != nil {
 		err = errors.Join(err, a.closeShared())
 	}

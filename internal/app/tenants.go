@@ -322,7 +322,7 @@ func (t *Tenants) remove(e *tenant) {
 
 // Idle reports whether the tenant can be closed without an effect on callers: see [engine.Engine.Idle] and [files.Service.Idle].
 func (a *App) Idle() bool {
-	return a.Engine.Idle() && (a.files.service == nil || a.files.service.Idle())
+	return a.Engine.Idle() && (a.files.service == nil || a.files.service.Idle()) && (a.calls == nil || a.calls.Idle())
 }
 
 // Start finishes, in the background, what an earlier process did not finish in other tenants than the default one. From then on it calls

@@ -148,6 +148,8 @@ var attacks = []attack{
 	{route: "GET /v1/responses/{id}", kind: "run", path: "/v1/responses/ID?stream=true&starting_after=2"},
 	{route: "DELETE /v1/responses/{id}", kind: "run"},
 	{route: "POST /v1/responses/{id}/cancel", kind: "run"},
+	{route: "POST /forrst", body: `{"protocol":{"name":"forrst","version":"0.1.0"},"id":"1","call":{"function":"urn:forrst:fn:ping"}}`, varies: true},
+
 	{route: "GET /v1/models"},
 	{route: "GET /v1/serverstatus"},
 	{route: "GET /v1/serverstatus/health"},

@@ -1,0 +1,164 @@
+// Package rpc serves the functions of Sluice over the Forrst protocol, at POST /forrst. Package forrst implements the protocol; this one has the
+// functions, what a key needs for each of them, and the route.
+package rpc
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/forrst"
+	"github.com/sluice-rag/sluice/server"
+	wireforrst "github.com/sluice-rag/sluice/wire/forrst"
+)
+
+// Path is the path of the route.
+const Path = "/forrst"
+
+// Options configure the functions. A function whose part is nil is left out.
+type Options struct {
+	Version string // of the program; default "devel"
+	// Heartbeat, WriteTimeout and Logger are those of [forrst.Options].
+	Heartbeat, WriteTimeout time.Duration
+	Logger                  *slog.Logger
+}
+
+// Limits of a call.
+const (
+	maxRequest = 1 << 20          // bytes of a request document
+	bodyIdle   = 30 * time.Second // time in which more of it must arrive
+	callTime   = time.Hour        // of one call; its work has limits of its own
+)
+
+// Server serves the functions. It is safe for concurrent use. Close it when done.
+type Server struct {
+	o      Options
+	calls  *forrst.Server
+	scopes map[string]auth.Scope // of the functions, by name
+	active atomic.Int64          // calls whose functions may be running
+
+	closing context.Context // ends when the server is closed
+	stop    context.CancelFunc
+}
+
+// function is a function with the scope that a key needs for it.
+type function struct {
+	forrst.Function
+	scope auth.Scope
+}
+
+// New returns a server of the functions.
+func New(o Options) (*Server, error) {
+	if o.Version == "" {
+		o.Version = "devel"
+	}
+	s := &Server{o: o, scopes: map[string]auth.Scope{}}
+	s.closing, s.stop = context.WithCancel(context.Background())
+	var functions []forrst.Function
+	for _, f := range slices.Concat[[]function]() {
+		s.scopes[f.Name] = f.scope
+		f.Prepare = s.tracked(f.Prepare)
+		functions = append(functions, f.Function)
+	}
+	var err error
+	s.calls, err = forrst.New(functions, forrst.Options{Service: "sluice", Version: o.Version, Caller: account, Authorize: s.authorize,
+		MaxRequest: maxRequest, Heartbeat: o.Heartbeat, WriteTimeout: o.WriteTimeout, Logger: o.Logger})
+	if err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Routes returns the route of all functions.
+func (s *Server) Routes() []server.Route {
+	return []server.Route{{Method: http.MethodPost, Path: Path, Serve: s.serve, Fault: func(f *fault.Error) any { return wireforrst.FaultOf(f) },
+		Scope: server.AnyKey, Needs: "Needs the scope ask, read or write, depending on the function. The system functions need none.",
+		MaxBody: maxRequest + 1, BodyIdle: bodyIdle, Timeout: callTime, // a document that is too large has an error of package forrst
+		Summary: "Call a function, with a stream if the call asks for one", Request: []any{wireforrst.Call{}}, Reply: wireforrst.Document{},
+		Faults: []int{400, 404, 408, 409, 413, 415, 422, 429, 499, 500, 502, 503}}}
+}
+
+// Close ends the calls that are still running and waits for their functions until the context ends. Call it after the last request.
+func (s *Server) Close(ctx context.Context) error {
+	s.stop()
+	return s.calls.Wait(ctx)
+}
+
+// Idle reports whether no function is running. A function may run without a request.
+func (s *Server) Idle() bool { return s.active.Load() == 0 }
+
+type callerKey struct{}
+
+// callerOf returns the caller of a run. The context of a call has it also after the request has ended.
+func callerOf(ctx context.Context) engine.Caller {
+	c, _ := ctx.Value(callerKey{}).(engine.Caller)
+	return c
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
+	caller := server.RunCaller(r, wireforrst.Name)
+	s.calls.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+	return nil
+}
+
+// account returns who makes a call: callers can only cancel calls of their own account.
+func account(ctx context.Context) string {
+	if i, _ := auth.From(ctx); i.Key != "" {
+		return i.Account
+	}
+	return ""
+}
+
+// system is the prefix of the functions that every key may call.
+const system = "urn:forrst:fn:"
+
+// authorize refuses a call whose key lacks the scope of the function. Functions of extensions only reach calls of the same account.
+func (s *Server) authorize(ctx context.Context, call *forrst.Call) error {
+	i, ok := auth.From(ctx)
+	if !ok || strings.HasPrefix(call.Function, system) { // without an identity, the program has no authentication, or its own
+		return nil
+	}
+	allowed := []auth.Scope{auth.Admin}
+	if scope, listed := s.scopes[call.Function]; listed {
+		allowed = []auth.Scope{scope}
+	} else if strings.HasPrefix(call.Function, "urn:forrst:ext:") {
+		allowed = []auth.Scope{auth.Ask, auth.Read, auth.Write}
+	}
+	if slices.ContainsFunc(allowed, i.Permits) {
+		return nil
+	}
+	return forrst.Errorf(forrst.Forbidden, "this key lacks the scope %s", allowed[0])
+}
+
+// prepare is the type of [forrst.Function.Prepare].
+type prepare func(ctx context.Context, call *forrst.Call) (context.Context, error)
+
+// tracked returns a preparation that also counts the call as active until it has ended, which it does when the server is closed.
+func (s *Server) tracked(next prepare) prepare {
+	return func(ctx context.Context, call *forrst.Call) (context.Context, error) {
+		s.active.Add(1)
+		ctx, cancel := context.WithCancelCause(ctx)
+		stopping := forrst.Errorf(forrst.Unavailable, "the server is stopping")
+		forget := context.AfterFunc(s.closing, func() { cancel(stopping) })
+		context.AfterFunc(ctx, func() {
+			forget()
+			s.active.Add(-1)
+		})
+		if next == nil {
+			return ctx, nil
+		}
+		prepared, err := next(ctx, call)
+		if err != nil && s.closing.Err() != nil {
+			err = stopping
+		}
+		return prepared, err
+	}
+}
