@@ -87,6 +87,18 @@ type given struct {
 	Contributor string
 }
 
+// checkField returns an error if a field cannot have a value.
+func checkField(name string, raw json.RawMessage) error {
+	var v any
+	if len(raw) > maxFields || json.Unmarshal(raw, &v) != nil {
+		return fault.Invalid(name, "want JSON of at most %d bytes", maxFields)
+	}
+	if wrong := fields[name](v); wrong != "" {
+		return fault.Invalid(name, "%s", wrong)
+	}
+	return nil
+}
+
 // givenOf returns what users stated about a file.
 func givenOf(f store.File) (g given) {
 	var all struct {
@@ -102,8 +114,8 @@ func givenOf(f store.File) (g given) {
 	return g
 }
 
-// fields returns the fields of a new file; nil if there are none.
-func (g given) fields() json.RawMessage {
+// fields returns the fields of a new file, with its metadata; nil if there are none.
+func (g given) fields(metadata json.RawMessage) json.RawMessage {
 	all := map[string]any{}
 	meta := map[string]string{}
 	for _, e := range g.Meta.Elements() {
@@ -117,12 +129,15 @@ func (g given) fields() json.RawMessage {
 	if g.Contributor != "" {
 		all["contributor"] = g.Contributor
 	}
+	if len(metadata) > 0 {
+		all["metadata"] = metadata
+	}
 	if len(all) == 0 {
 		return nil
 	}
 	raw, err := json.Marshal(all)
 	if err != nil {
-		panic("files: " + err.Error()) // maps of strings always have JSON
+		panic("files: " + err.Error()) // strings always have JSON, and the metadata was checked
 	}
 	return raw
 }
@@ -183,19 +198,14 @@ func deeper(v any, depth int) bool {
 // error. The last two are those of the document in the index too.
 func (s *Service) UpdateFile(ctx context.Context, id string, changes map[string]json.RawMessage) (store.File, error) {
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
-		check := fields[name]
-		if check == nil {
+		if fields[name] == nil {
 			return store.File{}, fault.Invalid(name, "not a field that can be changed")
 		}
 		if isNull(changes[name]) {
 			continue
 		}
-		var v any
-		if len(changes[name]) > maxFields || json.Unmarshal(changes[name], &v) != nil {
-			return store.File{}, fault.Invalid(name, "want JSON of at most %d bytes", maxFields)
-		}
-		if wrong := check(v); wrong != "" {
-			return store.File{}, fault.Invalid(name, "%s", wrong)
+		if err := checkField(name, changes[name]); err != nil {
+			return store.File{}, err
 		}
 	}
 	f, err := s.opts.Store.UpdateFile(ctx, id, func(f *store.File) error {

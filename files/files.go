@@ -32,6 +32,8 @@ type Upload struct {
 	// the file; empty: the one that the bytes name, or else that of the server's operator. Neither changes a file that exists.
 	Meta        corpus.DublinCore
 	Contributor string
+	// Metadata is an object of at most 64 KiB that filters test. It does not change a file that exists.
+	Metadata json.RawMessage
 	// AfterBody, if set, is called when Body has been read to its end, before the upload is validated. It sets the fields that a form
 	// sends after the bytes. Its error rejects the upload.
 	AfterBody func(u *Upload) error

@@ -159,13 +159,14 @@ type Service struct {
 	outboxFailed atomic.Bool // a change could not be applied to the index
 
 	mu       sync.Mutex
-	running  map[string]*attempt // by file
-	looked   [2]int64            // value of posted before each kind of worker last found no task
-	removing map[string]bool     // files that are being deleted; true: start their task again if the deletion fails
-	ended    chan struct{}       // closed and replaced when a task ends or a file is deleted
-	folders  map[string]folder   // counts of collections made from folders
-	damaged  map[string]bool     // SHA-256 of bytes that were found damaged
-	issues   []string            // set by Open; see Issues
+	running  map[string]*attempt          // by file
+	watchers map[string]map[*Watcher]bool // by file
+	looked   [2]int64                     // value of posted before each kind of worker last found no task
+	removing map[string]bool              // files that are being deleted; true: start their task again if the deletion fails
+	ended    chan struct{}                // closed and replaced when a task ends or a file is deleted
+	folders  map[string]folder            // counts of collections made from folders
+	damaged  map[string]bool              // SHA-256 of bytes that were found damaged
+	issues   []string                     // set by Open; see Issues
 }
 
 // Open opens the service in the folder dir and creates it if it does not exist. One process at a time may have it open. Open completes or
@@ -194,7 +195,7 @@ func Open(ctx context.Context, dir string, o Options) (_ *Service, err error) {
 
 // prepare creates and locks dir.
 func prepare(ctx context.Context, dir string, o Options) (*Service, error) {
-	s := &Service{dir: dir, opts: o.withDefaults(), running: map[string]*attempt{}, removing: map[string]bool{},
+	s := &Service{dir: dir, opts: o.withDefaults(), running: map[string]*attempt{}, watchers: map[string]map[*Watcher]bool{}, removing: map[string]bool{},
 		ended: make(chan struct{}), folders: map[string]folder{}, damaged: map[string]bool{}}
 	s.wake = [2]chan struct{}{make(chan struct{}, s.opts.Workers), make(chan struct{}, s.opts.Fetchers)}
 	s.slots = make(chan struct{}, s.opts.Workers)

@@ -64,7 +64,7 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 	}
 	now := s.opts.Now().UTC()
 	f = store.File{ID: cmp.Or(u.ID, s.opts.NewID()), Name: u.Name, MediaType: u.MediaType, Purpose: u.Purpose, MD5: u.MD5, URL: u.URL, Status: store.Pending,
-		Options: u.Options, Fields: given{u.Meta, u.Contributor}.fields(), CreatedAt: now, UpdatedAt: now}
+		Options: u.Options, Fields: given{u.Meta, u.Contributor}.fields(u.Metadata), CreatedAt: now, UpdatedAt: now}
 	if st != nil {
 		f.Bytes, f.MD5, f.SHA256 = st.bytes, st.md5, st.sha256
 	}
@@ -222,6 +222,11 @@ func (u *Upload) Validate() error {
 	}
 	if u.Contributor != "" && !corpus.ValidAccount(u.Contributor) {
 		return fault.Invalid("contributor", "%s", corpus.WantAccount)
+	}
+	if u.Metadata != nil {
+		if err := checkField("metadata", u.Metadata); err != nil {
+			return err
+		}
 	}
 	return u.Meta.Validate()
 }

@@ -32,6 +32,7 @@ type attempt struct {
 	cancel   context.CancelCauseFunc
 	done     chan struct{} // closed when the work has ended
 	progress atomic.Uint64 // float64 bits of the percentage done
+	stage    Stage         // guarded by Service.mu
 }
 
 // percent returns the percentage done.
@@ -223,6 +224,7 @@ func (s *Service) attempt(a *attempt) (full error) {
 
 // end records the result of an attempt.
 func (s *Service) end(a *attempt, taken ingest.FileResult, err error) {
+	s.report(a, Indexing, taken)
 	status, reason := store.Completed, ""
 	if err != nil {
 		status, reason = store.Failed, reasonOf(err)
@@ -336,6 +338,7 @@ func (s *Service) read(ctx context.Context, a *attempt) (ingest.FileResult, erro
 	taken, err := s.opts.Ingest.IngestFile(ctx, in, func(stage ingest.Stage, share float64) {
 		at := stages[stage]
 		a.setProgress(at[0] + share*(at[1]-at[0]))
+		s.report(a, stageNames[stage], ingest.FileResult{})
 	})
 	if err == nil {
 		err = s.annotate(ctx, f.ID) // users may have edited the file meanwhile
@@ -367,6 +370,7 @@ func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.FileResult
 	if s.opts.Fetch == nil {
 		return none, fault.New(fault.InvalidRequest, "this server does not fetch URLs")
 	}
+	s.report(a, Fetching, ingest.FileResult{})
 	var media string
 	st, err := s.stage(func(w io.Writer) (err error) { media, err = s.opts.Fetch.Fetch(ctx, f.URL, w); return err })
 	if err != nil {
