@@ -42,6 +42,9 @@ const (
 	CancellationTooLate      Code = "CANCELLATION_TOO_LATE"
 	IdempotencyConflict      Code = "IDEMPOTENCY_CONFLICT"
 	IdempotencyProcessing    Code = "IDEMPOTENCY_PROCESSING"
+	AsyncOperationNotFound   Code = "ASYNC_OPERATION_NOT_FOUND"
+	AsyncOperationFailed     Code = "ASYNC_OPERATION_FAILED"
+	AsyncCannotCancel        Code = "ASYNC_CANNOT_CANCEL"
 )
 
 // statusCancelled is the HTTP status of a cancelled request, which has no name in net/http.
@@ -79,6 +82,9 @@ var codes = map[Code]struct {
 	CancellationTooLate:      {http.StatusConflict, false},
 	IdempotencyConflict:      {http.StatusConflict, false},
 	IdempotencyProcessing:    {http.StatusConflict, true},
+	AsyncOperationNotFound:   {http.StatusNotFound, false},
+	AsyncOperationFailed:     {http.StatusInternalServerError, false},
+	AsyncCannotCancel:        {http.StatusBadRequest, false},
 }
 
 // Status returns the HTTP status of a response with this error alone.

@@ -74,11 +74,11 @@ func (c *Call) Headers() Headers { return c.headers }
 func (c *Call) ReplyHeader() http.Header { return c.reply.w.Header() }
 
 // Go runs a function in a goroutine of its own that [Server.Wait] waits for.
-func (c *Call) Go(f func()) { c.running.Go(f) }
+func (c *Call) Go(f func()) { c.server.running.Go(f) }
 
 // Extensions returns the extensions of this package with their defaults, the outermost first. Append your own.
 func Extensions() []Extension {
-	return []Extension{Tracing{}, Retry{}, Deadline{}, NewCancellation(nil), Stream{}}
+	return []Extension{Tracing{}, Retry{}, Deadline{}, NewCancellation(nil), Stream{}, NewIdempotency(nil), NewAsync(AsyncOptions{})}
 }
 
 // standard are the extensions that the protocol defines. A server refuses those that it does not have, because ignoring one

@@ -9,7 +9,6 @@ import (
 	"iter"
 	"reflect"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -83,7 +82,10 @@ type Call struct {
 	headers   Headers
 	streaming string // the URN by which a stream is asked for
 	reply     *replyState
-	running   *sync.WaitGroup // of the server
+	server    *Server
+	ended     chan struct{}              // closed when the function has returned; nil before it is called
+	key       *heldKey                   // of the idempotency extension
+	progress  func(current, total int64) // of the async extension
 }
 
 // Func returns a function from a Go function. Its schemas are made from the types: In is a struct or a map, and Out is any

@@ -14,30 +14,37 @@ func newCall(req request, in Incoming) *Call {
 }
 
 // run validates a call and runs it.
-func (s *Server) run(ctx context.Context, call *Call, req request) (out Outcome) {
+func (s *Server) run(ctx context.Context, call *Call, req request) Outcome {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	return s.guard(call, func() Outcome {
+		if s.options.Caller != nil {
+			call.Caller = s.options.Caller(ctx)
+		}
+		if errs := s.validate(ctx, call, req); len(errs) > 0 {
+			return s.around(call, true, func(context.Context) Outcome { return Outcome{Errors: errs} })(ctx)
+		}
+		return s.around(call, false, func(ctx context.Context) Outcome {
+			if e, ok := interruption(ctx); ok {
+				return Failed(e)
+			}
+			if ctx.Err() != nil {
+				return Outcome{Abandoned: true}
+			}
+			return s.start(ctx, call)
+		})(ctx)
+	})
+}
+
+// guard runs a part of a call. A panic of an extension or a hook becomes an error; functions have a recover of their own.
+func (s *Server) guard(call *Call, part func() Outcome) (out Outcome) {
 	defer func() {
-		if recover() != nil { // of an extension or a hook; functions have a recover of their own
+		if recover() != nil {
 			s.logPanic(call)
 			out = Outcome{Errors: Errors{internal()}, Streamed: call.reply.begun}
 		}
 	}()
-	if s.options.Caller != nil {
-		call.Caller = s.options.Caller(ctx)
-	}
-	if errs := s.validate(ctx, call, req); len(errs) > 0 {
-		return s.around(call, true, func(context.Context) Outcome { return Outcome{Errors: errs} })(ctx)
-	}
-	return s.around(call, false, func(ctx context.Context) Outcome {
-		if e, ok := interruption(ctx); ok {
-			return Failed(e)
-		}
-		if ctx.Err() != nil {
-			return Outcome{Abandoned: true}
-		}
-		return s.start(ctx, call)
-	})(ctx)
+	return part()
 }
 
 // start prepares the function and runs it.
@@ -110,12 +117,15 @@ func (s *Server) refusal(ctx context.Context, call *Call, f *registered) Errors 
 // call runs the function once and returns its outcome, or that of an interruption if that comes first.
 func (s *Server) call(ctx context.Context, call *Call) Outcome {
 	done := make(chan Outcome, 1)
+	ended := make(chan struct{})
+	call.ended = ended
 	s.running.Go(func() {
 		out := Failed(internal()) // if the function panics or ends its goroutine
 		defer func() {
 			if recover() != nil {
 				s.logPanic(call)
 			}
+			close(ended)
 			done <- out
 		}()
 		out = s.invoke(ctx, call)
@@ -139,7 +149,7 @@ func interrupted(ctx context.Context) Outcome {
 func (s *Server) invoke(ctx context.Context, call *Call) Outcome {
 	var result any
 	var err error
-	if f := call.function; f.Call != nil {
+	if f := call.function; f.Call != nil && (call.progress == nil || f.Stream == nil) {
 		result, err = f.Call(ctx, call)
 	} else {
 		result, err = collect(ctx, call)
@@ -164,6 +174,8 @@ func collect(ctx context.Context, call *Call) (any, error) {
 			return nil, chunk.err
 		case chunk.kind == kindDone:
 			return chunk.value, nil
+		case chunk.kind == kindProgress && call.progress != nil:
+			call.progress(chunk.current, chunk.total)
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		}

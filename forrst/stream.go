@@ -68,7 +68,10 @@ func (s *Server) stream(ctx context.Context, call *Call) Outcome {
 		return Outcome{Abandoned: true, Streamed: true}
 	}
 	frames := make(chan frame, ahead)
+	ended := make(chan struct{})
+	call.ended = ended
 	s.running.Go(func() {
+		defer close(ended)
 		defer close(frames)
 		s.produce(ctx, call, frames)
 	})

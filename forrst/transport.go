@@ -58,7 +58,7 @@ func (s *Server) Serve(ctx context.Context, in Incoming, w Writer) {
 		}
 		call.Context["caller"], _ = encodeJSON(name)
 	}
-	call.reply, call.running = &replyState{w: w}, &s.running
+	call.reply, call.server = &replyState{w: w}, s
 	out := s.run(ctx, call, req)
 	switch {
 	case out.Abandoned:
