@@ -104,7 +104,7 @@ func (i *Idempotency) Run(ctx context.Context, call *Call, asked *Asked, next Ne
 	found, err := i.store.Lock(ctx, h.key, IdempotencyRecord{Holder: h.holder, RequestID: call.ID, Fingerprint: print}, leaseTime)
 	if err != nil {
 		// A store whose connection fails may have locked the key nevertheless.
-		h.update(ctx, func(ctx context.Context) error { return i.store.Unlock(ctx, h.key, h.holder) })
+		_ = h.update(ctx, func(ctx context.Context) error { return i.store.Unlock(ctx, h.key, h.holder) })
 		return Failed(Errorf(Unavailable, "the key cannot be stored"))
 	}
 	if found != nil {
