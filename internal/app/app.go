@@ -21,6 +21,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/agent"
+	"github.com/sluice-rag/sluice/answer/rerank"
 	"github.com/sluice-rag/sluice/auth"
 	keydb "github.com/sluice-rag/sluice/auth/sqlite"
 	"github.com/sluice-rag/sluice/cache"
@@ -77,6 +78,7 @@ type App struct {
 	metrics  prometheus.Registerer // Registry; its series get the label tenant
 	vectors  *vectors
 	scopes   *scope.Reader // reads the index by the scopes of questions
+	reranker rerank.Reranker
 	files    uploads
 	reserve  *reserve.File
 	health   health
@@ -149,7 +151,8 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	}
 	a.Ingester = ingest.New(invalidatingIndex{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Parse: s.parsers.Parse, Failures: a.Failures,
 		Propositions: m.proposer(cfg.Ingest.Propose, logger), Entities: m.extractor(cfg.Ingest.Entities, logger), Logger: logger})
-	pipeline := &answer.Pipeline{HistoryTokens: cfg.Runs.HistoryTokens, Index: a.scopes, Vectors: a.scopes, Reranker: s.reranker(tenant, v.embedder.Space),
+	a.reranker = s.reranker(tenant, v.embedder.Space)
+	pipeline := &answer.Pipeline{HistoryTokens: cfg.Runs.HistoryTokens, Index: a.scopes, Vectors: a.scopes, Reranker: a.reranker,
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)
 	o := engine.Options{Store: log, Limiter: s.limiter, Deadline: cfg.Runs.Deadline,

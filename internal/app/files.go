@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/files/fetch"
 	"github.com/sluice-rag/sluice/index"
@@ -16,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/knowledge"
+	"github.com/sluice-rag/sluice/server/rpc"
 	"github.com/sluice-rag/sluice/store/sqlite"
 )
 
@@ -136,18 +138,33 @@ func (a *App) fileRoutes(version string) []server.Route {
 		MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version})
 }
 
-// search is a hybrid search, or a lexical one if the embedder fails.
+// search is a hybrid search for passages, or a lexical one if the embedder fails.
 func (a *App) search(ctx context.Context, q index.Query) ([]index.Hit, error) {
+	q.Levels = []corpus.Level{corpus.Passage}
+	return a.searchBy(ctx, rpc.Hybrid, q)
+}
+
+// searchBy searches in a mode. If the embedder fails, a hybrid search is lexical and a semantic one fails.
+func (a *App) searchBy(ctx context.Context, mode string, q index.Query) ([]index.Hit, error) {
 	if err := a.expireNamed(ctx, q.Collection); err != nil {
 		return nil, err
 	}
+	if mode == rpc.Lexical {
+		return a.scopes.Search(ctx, q)
+	}
 	p, err := a.scopes.SearchVector(ctx, q.Collection, lang.Truncate(q.Text, maxSearch), model.ForQuery)
-	if err == nil {
+	switch {
+	case err == nil:
 		q.Space, q.Vector, q.Weights = p.Space, p.Vector, p.Weights
-	} else if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	q.Levels = []corpus.Level{corpus.Passage}
+	if mode == rpc.Semantic {
+		if q.Vector == nil {
+			return nil, fault.Wrap(fault.Model, err, "there is no vector of the query; search in the mode lexical or hybrid")
+		}
+		q.Text = ""
+	}
 	return a.scopes.Search(ctx, q)
 }
 

@@ -5,18 +5,54 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/rpc"
 )
 
 // openCalls creates the functions that are served over Forrst, and adds their route to the options of the server.
 func (a *App) openCalls(o *server.Options) (err error) {
-	a.calls, err = rpc.New(rpc.Options{Version: o.Version, Heartbeat: o.Heartbeat, WriteTimeout: o.WriteTimeout, Logger: a.logger})
+	a.calls, err = rpc.New(rpc.Options{Version: o.Version, Heartbeat: o.Heartbeat, WriteTimeout: o.WriteTimeout, Logger: a.logger,
+		Files: a.files.service, Index: a.scopes, Search: a.searchBy, Rerank: a.rerank, MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes),
+		MaxQuery: int(a.Config.Runs.MaxQuery), Parts: a.parts, PartNames: a.partNames(), Models: func(ctx context.Context) server.Part { return a.Models.health(ctx, a.Config.Models) }})
 	if err != nil {
 		return fmt.Errorf("open functions: %w", err)
 	}
 	o.Routes = append(o.Routes, a.calls.Routes()...)
 	return nil
+}
+
+const (
+	rerankShare = 0.25 // of the reranker in the score of a search
+	maxTerms    = 64   // words of a query whose frequency the reranker gets
+)
+
+// rerank returns the scores of the hits of a search together with those of the reranker, both relative to the best one.
+func (a *App) rerank(ctx context.Context, collection, query string, hits []index.Hit) ([]float64, error) {
+	query = lang.Truncate(query, maxSearch)
+	stats, err := a.scopes.Terms(ctx, collection, lang.ContentWords(query, maxTerms))
+	if err != nil {
+		return nil, err
+	}
+	chunks := make([]corpus.Chunk, len(hits))
+	for i, h := range hits {
+		chunks[i] = h.Chunk
+	}
+	ranking, err := a.reranker.Rerank(ctx, query, chunks, stats)
+	if err != nil {
+		return nil, err
+	}
+	best := 1e-9
+	for _, score := range ranking.Scores {
+		best = max(best, score)
+	}
+	out := make([]float64, len(hits))
+	for i, h := range hits {
+		out[i] = (1-rerankShare)*h.Score + rerankShare*max(ranking.Scores[i], 0)/best
+	}
+	return out, nil
 }
 
 // maxStop is how long functions may take to stop.

@@ -47,6 +47,18 @@ func (a *App) parts(ctx context.Context) map[string]server.Part {
 	return maps.Clone(a.health.parts)
 }
 
+// partNames returns the names of the parts, without a check.
+func (a *App) partNames() []string {
+	names := []string{"log", "index", "disk", "sessions"}
+	if a.keys != nil {
+		names = append(names, "keys")
+	}
+	if a.files.service != nil {
+		names = append(names, "store")
+	}
+	return names
+}
+
 func (a *App) checkParts(ctx context.Context) map[string]server.Part {
 	out := map[string]server.Part{
 		"log":      a.part("log", "the run log cannot be written", a.Log.Err()),

@@ -30,6 +30,7 @@ import (
 	"github.com/sluice-rag/sluice/model/failover"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/model/openai"
+	"github.com/sluice-rag/sluice/model/transport"
 	"github.com/sluice-rag/sluice/prompt"
 )
 
@@ -43,12 +44,13 @@ type Models struct {
 	Embedder *openai.Embedder // nil: the local model embeds
 
 	grader grade.Coverage
+	reach  *reach
 }
 
 // OpenModels returns the models of the settings. It sends no request, except for the name of the embedding model if the settings
 // have none.
 func OpenModels(ctx context.Context, cfg config.Config, logger *slog.Logger) (*Models, error) {
-	m := &Models{Local: local.New(local.Options{})}
+	m := &Models{Local: local.New(local.Options{}), reach: &reach{client: transport.Client(nil)}}
 	for _, e := range cfg.Models.Chain() {
 		if e.Kind == config.KindLocal {
 			break // it never fails, so later models would not be asked

@@ -98,6 +98,14 @@ func (m Models) Chain() []Endpoint {
 // official are the providers' own hosts.
 var official = map[string]string{KindOpenAI: "api.openai.com", KindAnthropic: "api.anthropic.com"}
 
+// Address returns the URL of the endpoint, which is the provider's own if the settings have none.
+func (e Endpoint) Address() string {
+	if e.URL == "" {
+		return "https://" + official[e.Kind]
+	}
+	return e.URL
+}
+
 // host returns the host of the endpoint, without its port.
 func (e Endpoint) host() string {
 	if e.URL == "" {

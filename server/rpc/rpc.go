@@ -3,7 +3,9 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -14,7 +16,10 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/files"
+	"github.com/sluice-rag/sluice/files/search"
 	"github.com/sluice-rag/sluice/forrst"
+	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/server"
 	wireforrst "github.com/sluice-rag/sluice/wire/forrst"
 )
@@ -28,14 +33,47 @@ type Options struct {
 	// Heartbeat, WriteTimeout and Logger are those of [forrst.Options].
 	Heartbeat, WriteTimeout time.Duration
 	Logger                  *slog.Logger
+
+	// Files and Index hold the documents. Index, Search and Rerank are needed if Files is set.
+	Files *files.Service
+	Index search.Index
+	// Search finds passages in a mode: [Hybrid], [Lexical] or [Semantic].
+	Search func(ctx context.Context, mode string, q index.Query) ([]index.Hit, error)
+	// Rerank returns scores by which the hits of a query are ordered, 0..1, the best highest. Nil: searches are not reranked.
+	Rerank       func(ctx context.Context, collection, query string, hits []index.Hit) ([]float64, error)
+	MaxFileBytes int64 // limit of a document; default 64 MiB. A call can have no more than 8 MiB
+	MaxQuery     int   // limit of the query of a search in bytes; default 32 KiB
+
+	// Parts returns the health of the parts of the server, whose names are PartNames; Models that of the models. Both may be nil.
+	Parts     func(ctx context.Context) map[string]server.Part
+	PartNames []string
+	Models    func(ctx context.Context) server.Part
 }
 
 // Limits of a call.
 const (
-	maxRequest = 1 << 20          // bytes of a request document
-	bodyIdle   = 30 * time.Second // time in which more of it must arrive
-	callTime   = time.Hour        // of one call; its work has limits of its own
+	maxFields = 1 << 20          // bytes of a request document without the bytes of a document
+	bodyIdle  = 30 * time.Second // time in which more of it must arrive
+	callTime  = time.Hour        // of one call; its work has limits of its own
 )
+
+func (o Options) withDefaults() Options {
+	o.Version = cmp.Or(o.Version, "devel")
+	o.MaxFileBytes = cmp.Or(max(o.MaxFileBytes, 0), 64<<20)
+	o.MaxQuery = cmp.Or(max(o.MaxQuery, 0), 32<<10)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// maxRequest returns the limit of a request document in bytes. A document in it is encoded in base64.
+func (o Options) maxRequest() int64 {
+	if o.Files == nil {
+		return maxFields
+	}
+	return maxFields + int64(base64.StdEncoding.EncodedLen(int(min(o.MaxFileBytes, maxContent))))
+}
 
 // Server serves the functions. It is safe for concurrent use. Close it when done.
 type Server struct {
@@ -56,20 +94,18 @@ type function struct {
 
 // New returns a server of the functions.
 func New(o Options) (*Server, error) {
-	if o.Version == "" {
-		o.Version = "devel"
-	}
+	o = o.withDefaults()
 	s := &Server{o: o, scopes: map[string]auth.Scope{}}
 	s.closing, s.stop = context.WithCancel(context.Background())
 	var functions []forrst.Function
-	for _, f := range slices.Concat[[]function]() {
+	for _, f := range slices.Concat((&documents{&o}).functions()) {
 		s.scopes[f.Name] = f.scope
 		f.Prepare = s.tracked(f.Prepare)
 		functions = append(functions, f.Function)
 	}
 	var err error
 	s.calls, err = forrst.New(functions, forrst.Options{Service: "sluice", Version: o.Version, Caller: account, Authorize: s.authorize,
-		MaxRequest: maxRequest, Heartbeat: o.Heartbeat, WriteTimeout: o.WriteTimeout, Logger: o.Logger})
+		MaxRequest: o.maxRequest(), Checks: checks(o), Heartbeat: o.Heartbeat, WriteTimeout: o.WriteTimeout, Logger: o.Logger})
 	if err != nil {
 		s.stop()
 		return nil, err
@@ -81,7 +117,7 @@ func New(o Options) (*Server, error) {
 func (s *Server) Routes() []server.Route {
 	return []server.Route{{Method: http.MethodPost, Path: Path, Serve: s.serve, Fault: func(f *fault.Error) any { return wireforrst.FaultOf(f) },
 		Scope: server.AnyKey, Needs: "Needs the scope ask, read or write, depending on the function. The system functions need none.",
-		MaxBody: maxRequest + 1, BodyIdle: bodyIdle, Timeout: callTime, // a document that is too large has an error of package forrst
+		MaxBody: s.o.maxRequest() + 1, BodyIdle: bodyIdle, Timeout: callTime, // a document that is too large has an error of package forrst
 		Summary: "Call a function, with a stream if the call asks for one", Request: []any{wireforrst.Call{}}, Reply: wireforrst.Document{},
 		Faults: []int{400, 404, 408, 409, 413, 415, 422, 429, 499, 500, 502, 503}}}
 }
