@@ -81,6 +81,7 @@ type Call struct {
 	asked     []Asked
 	headers   Headers
 	streaming string // the URN by which a stream is asked for
+	refused   bool   // before the function could run
 	reply     *replyState
 	server    *Server
 	ended     chan struct{}              // closed when the function has returned; nil before it is called

@@ -22,6 +22,7 @@ func (s *Server) run(ctx context.Context, call *Call, req request) Outcome {
 			call.Caller = s.options.Caller(ctx)
 		}
 		if errs := s.validate(ctx, call, req); len(errs) > 0 {
+			call.refused = true
 			return s.around(call, true, func(context.Context) Outcome { return Outcome{Errors: errs} })(ctx)
 		}
 		return s.around(call, false, func(ctx context.Context) Outcome {

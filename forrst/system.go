@@ -44,6 +44,7 @@ type capabilitiesResult struct {
 	Extensions       []map[string]any `json:"extensions"`
 	Functions        []string         `json:"functions"`
 	Limits           map[string]int64 `json:"limits"`
+	RateLimits       []publicLimit    `json:"rate_limits,omitempty"`
 }
 
 func (s *Server) capabilities(context.Context, struct{}) (capabilitiesResult, error) {
@@ -56,6 +57,9 @@ func (s *Server) capabilities(context.Context, struct{}) (capabilitiesResult, er
 		maps.Copy(entry, e.Capability())
 		entry["urn"] = e.URN()
 		out.Extensions = append(out.Extensions, entry)
+		if r, ok := e.(*RateLimit); ok {
+			out.RateLimits = r.public()
+		}
 	}
 	return out, nil
 }
