@@ -11,11 +11,16 @@ import (
 	"strings"
 	"testing"
 
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
 	"github.com/sluice-rag/sluice/forrst"
 )
 
-// benchmark sends requests over loopback, each on a kept connection, and reports units per second.
-func benchmark(b *testing.B, h http.Handler, body, unit string, units int) {
+// benchmark sends requests over loopback with HTTP/1.1, each on a kept connection, and reports units per second.
+func benchmark(b *testing.B, h http.Handler, contentType, body, unit string, units int) {
 	ts := httptest.NewServer(h)
 	defer ts.Close()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
@@ -27,14 +32,14 @@ func benchmark(b *testing.B, h http.Handler, body, unit string, units int) {
 				b.Error(err)
 				return
 			}
-			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Content-Type", contentType)
 			res, err := client.Do(r)
 			if err != nil {
 				b.Error(err)
 				return
 			}
-			if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK {
-				b.Error(res.Status, err)
+			if n, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != http.StatusOK || n < int64(units) {
+				b.Error(res.Status, n, err)
 			}
 			res.Body.Close()
 		}
@@ -42,10 +47,14 @@ func benchmark(b *testing.B, h http.Handler, body, unit string, units int) {
 	b.ReportMetric(float64(b.N)*float64(units)/b.Elapsed().Seconds(), unit)
 }
 
-// BenchmarkCall compares calls with a handler of net/http that decodes and encodes the same values and validates nothing.
+const jsonType = "application/json"
+
+// BenchmarkCall compares calls with Connect, and with a handler of net/http that decodes and encodes the same values. Only
+// forrst validates the arguments.
 func BenchmarkCall(b *testing.B) {
+	const arguments = `{"id":1,"email":"ada@example.org"}`
 	b.Run("forrst", func(b *testing.B) {
-		benchmark(b, server(b, forrst.Options{}), call("users.get", `{"id":1,"email":"ada@example.org"}`), "calls/s", 1)
+		benchmark(b, server(b, forrst.Options{}), jsonType, call("users.get", arguments), "calls/s", 1)
 	})
 	b.Run("net_http", func(b *testing.B) {
 		benchmark(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,15 +64,29 @@ func BenchmarkCall(b *testing.B) {
 				return
 			}
 			out, _ := usersGet(r.Context(), in)
-			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Type", jsonType)
 			_ = json.NewEncoder(w).Encode(out)
-		}), `{"id":1,"email":"ada@example.org"}`, "calls/s", 1)
+		}), jsonType, arguments, "calls/s", 1)
+	})
+	h := connect.NewUnaryHandler("/f", func(context.Context, *connect.Request[structpb.Struct]) (*connect.Response[structpb.Struct], error) {
+		return connect.NewResponse(&structpb.Struct{Fields: map[string]*structpb.Value{
+			"id": structpb.NewNumberValue(1), "name": structpb.NewStringValue("Ada")}}), nil
+	})
+	b.Run("connect_json", func(b *testing.B) { benchmark(b, h, jsonType, arguments, "calls/s", 1) })
+	b.Run("connect_protobuf", func(b *testing.B) {
+		in, err := proto.Marshal(&structpb.Struct{Fields: map[string]*structpb.Value{
+			"id": structpb.NewNumberValue(1), "email": structpb.NewStringValue("ada@example.org")}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		benchmark(b, h, "application/proto", string(in), "calls/s", 1)
 	})
 }
 
 const benchChunks = 1000
 
-// BenchmarkStream compares streams with a handler of net/http that writes and flushes the same values as JSON lines.
+// BenchmarkStream compares streams with those of Connect, whose message has one string too, and with a handler of net/http
+// that writes the same values as JSON lines. All flush each chunk.
 func BenchmarkStream(b *testing.B) {
 	b.Run("forrst", func(b *testing.B) {
 		f := producer("f", func(_ context.Context, yield func(forrst.Chunk, error) bool) {
@@ -73,7 +96,7 @@ func BenchmarkStream(b *testing.B) {
 				}
 			}
 		})
-		benchmark(b, server(b, forrst.Options{}, f), call("f", "{}", streamExt), "chunks/s", benchChunks)
+		benchmark(b, server(b, forrst.Options{}, f), jsonType, call("f", "{}", streamExt), "chunks/s", benchChunks)
 	})
 	b.Run("net_http", func(b *testing.B) {
 		benchmark(b, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -87,7 +110,21 @@ func BenchmarkStream(b *testing.B) {
 				_ = out.Flush()
 				_ = rc.Flush()
 			}
-		}), "{}", "chunks/s", benchChunks)
+		}), jsonType, "{}", "chunks/s", benchChunks)
+	})
+	h := connect.NewServerStreamHandler("/f", func(_ context.Context, _ *connect.Request[structpb.Struct], out *connect.ServerStream[wrapperspb.StringValue]) error {
+		for range benchChunks {
+			if err := out.Send(wrapperspb.String(" word")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	b.Run("connect_json", func(b *testing.B) {
+		benchmark(b, h, "application/connect+json", "\x00\x00\x00\x00\x02{}", "chunks/s", benchChunks)
+	})
+	b.Run("connect_protobuf", func(b *testing.B) {
+		benchmark(b, h, "application/connect+proto", "\x00\x00\x00\x00\x00", "chunks/s", benchChunks)
 	})
 }
 

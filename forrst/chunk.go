@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,9 +28,6 @@ const (
 	kindError
 	kindDone
 )
-
-// eventNames are the names of the kinds in a stream.
-var eventNames = [...]string{kindData: "data", kindProgress: "progress", kindError: "error", kindDone: "done"}
 
 // Data returns a chunk with a part of the result: any value that encodes as JSON.
 func Data(value any) Chunk { return Chunk{kind: kindData, value: value} }
@@ -73,26 +71,21 @@ type frame struct {
 	result json.RawMessage // of a done event
 }
 
-// encode returns the event of a chunk.
-func (c Chunk) encode() (frame, error) {
-	var payload any
+// encode returns the event of a chunk. Its bytes belong to the encoder; the result does not.
+func (c Chunk) encode(e *eventEncoder) (frame, error) {
 	switch c.kind {
 	case kindProgress:
-		payload = progressData{c.current, c.total, percent(c.current, c.total), c.value}
+		text, err := e.encode("progress", c.id, progressData{c.current, c.total, percent(c.current, c.total), c.value})
+		return frame{bytes: text}, err
 	case kindError:
-		return errorFrame(c.id, Errors{c.err})
+		return e.encodeErrors(c.id, Errors{c.err})
+	case kindDone:
+		data, err := encodeJSON(c.value)
+		return frame{bytes: e.event("done", c.id, data), final: true, result: data}, err
 	default:
-		payload = c.value
+		text, err := e.encode("data", c.id, c.value)
+		return frame{bytes: text}, err
 	}
-	data, err := encodeJSON(payload)
-	if err != nil {
-		return frame{}, err
-	}
-	f := frame{bytes: encodeEvent(eventNames[c.kind], c.id, data), final: c.kind == kindDone}
-	if f.final {
-		f.result = data
-	}
-	return f, nil
 }
 
 type progressData struct {
@@ -108,15 +101,6 @@ type errorData struct {
 	Details any    `json:"details"`
 }
 
-// errorFrame returns the error event of the first of the errors. The response document has all of them.
-func errorFrame(id string, errs Errors) (frame, error) {
-	data, err := encodeJSON(errorData{errs[0].Code, errs[0].Message, errs[0].Details})
-	if err != nil {
-		return frame{}, err
-	}
-	return frame{bytes: encodeEvent("error", id, data), final: true, errors: errs}, nil
-}
-
 func percent(current, total int64) json.Number {
 	if total <= 0 {
 		return "0"
@@ -125,24 +109,74 @@ func percent(current, total int64) json.Number {
 	return json.Number(strconv.FormatFloat(p+0, 'f', 0, 64)) // +0: no "-0"
 }
 
-// encodeEvent returns a server-sent event. The data is one line. An empty id is left out.
-func encodeEvent(name, id string, data []byte) []byte {
-	out := make([]byte, 0, len(name)+len(id)+len(data)+len("id: \nevent: \ndata: \n\n"))
-	if id != "" {
-		out = append(out, "id: "...)
-		out = append(out, id...)
-		out = append(out, '\n')
+// eventEncoder encodes server-sent events. The bytes that it returns are valid until it encodes the next event.
+type eventEncoder struct {
+	buf bytes.Buffer
+	enc *json.Encoder // writes to buf
+}
+
+// encode returns an event whose data is a value as JSON on one line.
+func (e *eventEncoder) encode(name, id string, v any) ([]byte, error) {
+	if e.enc == nil {
+		e.enc = json.NewEncoder(&e.buf)
+		e.enc.SetEscapeHTML(false)
 	}
-	out = append(out, "event: "...)
-	out = append(out, name...)
-	out = append(out, "\ndata: "...)
-	out = append(out, data...)
-	return append(out, "\n\n"...)
+	begin := e.begin(name, id)
+	if err := e.enc.Encode(v); err != nil { // ends with a line end
+		return nil, err
+	}
+	if data := e.buf.Bytes()[begin:]; hasLineEnd(data) {
+		data = escapeLineEnds(data)
+		e.buf.Truncate(begin)
+		e.buf.Write(data)
+	}
+	e.buf.WriteByte('\n')
+	return e.buf.Bytes(), nil
+}
+
+// encodeErrors returns the error event of the first of the errors. The response document has all of them.
+func (e *eventEncoder) encodeErrors(id string, errs Errors) (frame, error) {
+	text, err := e.encode("error", id, errorData{errs[0].Code, errs[0].Message, errs[0].Details})
+	return frame{bytes: text, final: true, errors: errs}, err
+}
+
+// event returns an event with data that is one line already.
+func (e *eventEncoder) event(name, id string, data []byte) []byte {
+	e.begin(name, id)
+	e.buf.Write(data)
+	e.buf.WriteString("\n\n")
+	return e.buf.Bytes()
+}
+
+// begin starts an event and returns where its data begins. An empty id is left out.
+func (e *eventEncoder) begin(name, id string) int {
+	e.buf.Reset()
+	if id != "" {
+		e.buf.WriteString("id: ")
+		e.buf.WriteString(id)
+		e.buf.WriteByte('\n')
+	}
+	e.buf.WriteString("event: ")
+	e.buf.WriteString(name)
+	e.buf.WriteString("\ndata: ")
+	return e.buf.Len()
 }
 
 // lineEnds are characters that some clients take for line ends. encoding/json does not escape all of them.
 var lineEnds = [][2][]byte{
 	{[]byte("\u0085"), []byte(`\u0085`)}, {[]byte("\u2028"), []byte(`\u2028`)}, {[]byte("\u2029"), []byte(`\u2029`)},
+}
+
+func hasLineEnd(line []byte) bool {
+	return slices.ContainsFunc(lineEnds, func(end [2][]byte) bool { return bytes.Contains(line, end[0]) })
+}
+
+// escapeLineEnds returns a copy of JSON without these characters.
+func escapeLineEnds(line []byte) []byte {
+	for _, end := range lineEnds {
+		line = bytes.ReplaceAll(line, end[0], end[1])
+	}
+	return line
 }
 
 // encodeJSON returns v as JSON on one line; <, > and & are not escaped.
@@ -154,10 +188,8 @@ func encodeJSON(v any) (json.RawMessage, error) {
 		return nil, err
 	}
 	line := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	for _, end := range lineEnds {
-		if bytes.Contains(line, end[0]) {
-			line = bytes.ReplaceAll(line, end[0], end[1])
-		}
+	if hasLineEnd(line) {
+		return escapeLineEnds(line), nil
 	}
 	return line, nil
 }

@@ -68,12 +68,39 @@ func TestDeadline(t *testing.T) {
 			})
 		})
 	}
-	for _, bad := range []string{deadline("-1", "second"), deadline("1.5", "second"), deadline(`"5"`, "second"), deadline("9223372036854775807", "hour"), deadline("5", "iso8601"), deadline(`"tomorrow"`, "iso8601")} {
+	for _, bad := range []string{deadline("-1", "second"), deadline("1.5", "second"), deadline(`"5"`, "second"), deadline("9223372036854775807", "hour"), deadline("5", "iso8601"), deadline(`"tomorrow"`, "iso8601"), deadline(`"PT5S"`, "iso8601")} {
 		w := post(server(t, forrst.Options{}, sleeper(0, new(int))), call("sleep", "{}", bad))
 		if got := sources(parse(t, w.Body.String())); w.Code != 400 || got[0] != "INVALID_ARGUMENTS /extensions/0/options/value" {
 			t.Errorf("%s: %v", bad, got)
 		}
 	}
+}
+
+// slow is an extension that works after the rest of the call.
+type slow struct{ forrst.Retry }
+
+func (slow) URN() string { return "urn:acme:forrst:ext:slow" }
+
+func (slow) Run(ctx context.Context, _ *forrst.Call, _ *forrst.Asked, next forrst.Next) forrst.Outcome {
+	out := next(ctx)
+	time.Sleep(time.Second)
+	return out
+}
+
+// TestUtilization checks that the data of a call that took longer than its deadline stay in their range.
+func TestUtilization(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := server(t, forrst.Options{Extensions: append(forrst.Extensions(), slow{})}, sleeper(4*time.Second, new(int)))
+		d := parse(t, post(s, call("sleep", "{}", deadline("2", "second"))).Body.String())
+		want := `{"specified":{"value":2,"unit":"second"},"elapsed":{"value":3000,"unit":"millisecond"},"remaining":{"value":0,"unit":"millisecond"},"utilization":1}`
+		if diff := cmp.Diff(want, d.data("deadline")); diff != "" {
+			t.Error(diff)
+		}
+		if err := s.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestDeadlineOfStream checks that the deadline ends a stream whose producer is blocked and ignores its context.

@@ -128,7 +128,7 @@ func TestRateLimitScopes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.limit.Limit, c.limit.Window = 1, time.Hour
-			s := rateLimited(t, []forrst.Limit{c.limit}, nil)
+			s := rateLimited(t, []forrst.Limit{c.limit}, shortKeys{forrst.NewMemoryLimits(), t})
 			if w := postContext(as(t, c.user1), s, c.body1); w.Code != 200 {
 				t.Fatal(w.Body)
 			}
@@ -189,6 +189,51 @@ func TestRateLimitReports(t *testing.T) {
 			t.Errorf("a warning with a tenth left: %s", data)
 		}
 	})
+}
+
+// TestRateLimitOrder checks which of several limits has the headers: the one with the smallest share left, and of those that are
+// reached the one that takes longest.
+func TestRateLimitOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := rateLimited(t, []forrst.Limit{
+			{Scope: forrst.LimitFunction, Function: "users.get", Limit: 5, Window: time.Minute},
+			{Scope: forrst.LimitGlobal, Limit: 30, Window: time.Hour},
+		}, nil)
+		for range 7 {
+			post(s, call("ai.generate", tell))
+		}
+		if got := headers(post(s, call("users.get", get))); got != "30 22 3600 [30;w=3600, 5;w=60]" {
+			t.Error(got)
+		}
+		for range 4 {
+			post(s, call("users.get", get))
+		}
+		if got := headers(post(s, call("users.get", get))); got != "5 0 60 [5;w=60, 30;w=3600] 60" {
+			t.Error(got)
+		}
+		for range 18 {
+			post(s, call("ai.generate", tell))
+		}
+		if got := headers(post(s, call("users.get", get))); got != "30 0 3600 [30;w=3600, 5;w=60] 3600" {
+			t.Error(got)
+		}
+	})
+}
+
+// shortKeys is a store that checks that no subject is long.
+type shortKeys struct {
+	forrst.LimitStore
+	t *testing.T
+}
+
+func (s shortKeys) Take(ctx context.Context, keys []forrst.LimitKey) ([]forrst.Usage, bool, error) {
+	for _, k := range keys {
+		if len(k.Subject) > 64 {
+			s.t.Errorf("a subject of %d bytes", len(k.Subject))
+		}
+	}
+	return s.LimitStore.Take(ctx, keys)
 }
 
 // TestRateLimitOfRefusals checks that system functions have no limits, and that invalid requests are not counted.

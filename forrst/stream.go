@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -55,25 +56,18 @@ func (Stream) Run(ctx context.Context, call *Call, asked *Asked, next Next) Outc
 	return out
 }
 
-// ahead is how many events a function may be ahead of a slow client. A few of them save a switch between goroutines for
-// each event.
-const ahead = 16
-
-// stream runs the function and writes its events. The function runs in a goroutine of its own, so that the end of the
-// context is noticed while it works.
+// stream runs the function, which writes its events, in a goroutine of its own, so that the end of the context is noticed
+// while it works.
 func (s *Server) stream(ctx context.Context, call *Call) Outcome {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	if err := call.reply.begin(s, call.ID); err != nil {
 		return Outcome{Abandoned: true, Streamed: true}
 	}
-	frames := make(chan frame, ahead)
+	events := &eventWriter{reply: call.reply}
 	ended := make(chan struct{})
 	call.ended = ended
 	s.running.Go(func() {
 		defer close(ended)
-		defer close(frames)
-		s.produce(ctx, call, frames)
+		s.produce(ctx, call, events)
 	})
 	var idle <-chan time.Time // never, if there is no heartbeat
 	var timer *time.Timer
@@ -83,70 +77,95 @@ func (s *Server) stream(ctx context.Context, call *Call) Outcome {
 		idle = timer.C
 	}
 	for {
-		var err error
 		select {
 		case <-ctx.Done():
-			return interruptedStream(ctx)
+			return events.close(ctx)
+		case <-ended:
+			return events.close(ctx)
 		case <-idle:
-			if time.Since(call.reply.written) >= s.options.Heartbeat {
-				err = call.reply.write([]byte(": keep-alive\n\n"), false)
+			next := events.heartbeat(s.options.Heartbeat)
+			if next == 0 {
+				return events.close(ctx)
 			}
-			timer.Reset(time.Until(call.reply.written.Add(s.options.Heartbeat)))
-		case f, more := <-frames:
-			switch {
-			case ctx.Err() != nil:
-				return interruptedStream(ctx)
-			case !more:
-				return Outcome{Streamed: true}
-			}
-			err = call.reply.writeFrame(f)
-			if f.final {
-				return Outcome{Streamed: true, Abandoned: err != nil, Result: f.result, Errors: f.errors}
-			}
-		}
-		if err != nil {
-			return Outcome{Abandoned: true, Streamed: true}
+			timer.Reset(next)
 		}
 	}
 }
 
-// interruptedStream returns the outcome of a stream whose context has ended.
-func interruptedStream(ctx context.Context) Outcome {
-	out := interrupted(ctx)
+// eventWriter writes the events of a function until it is closed. The function does this itself, because a goroutine that
+// writes for it would cost a switch for most events.
+type eventWriter struct {
+	mu      sync.Mutex
+	reply   *replyState
+	outcome *Outcome // once a terminal event is written or a write has failed
+	closed  bool
+}
+
+// write writes an event, and reports whether more may follow.
+func (w *eventWriter) write(ctx context.Context, f frame) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || w.outcome != nil || ctx.Err() != nil {
+		return false
+	}
+	err := w.reply.writeFrame(f)
+	switch {
+	case err != nil:
+		w.outcome = &Outcome{Streamed: true, Abandoned: true}
+	case f.final:
+		w.outcome = &Outcome{Streamed: true, Result: f.result, Errors: f.errors}
+	}
+	return w.outcome == nil
+}
+
+// heartbeat writes a comment if no event was written for a time. It returns when to call it again, and 0 if a write has failed.
+func (w *eventWriter) heartbeat(after time.Duration) time.Duration {
+	if !w.mu.TryLock() { // an event is being written
+		return after
+	}
+	defer w.mu.Unlock()
+	if left := after - time.Since(w.reply.written); left > 0 {
+		return left
+	}
+	if w.outcome == nil && w.reply.write([]byte(": keep-alive\n\n"), false) != nil {
+		w.outcome = &Outcome{Streamed: true, Abandoned: true}
+		return 0
+	}
+	return after
+}
+
+// close returns the outcome of the stream. The function writes nothing more.
+func (w *eventWriter) close(ctx context.Context) Outcome {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	var out Outcome
+	switch {
+	case w.outcome != nil:
+		out = *w.outcome
+	case ctx.Err() != nil:
+		out = interrupted(ctx)
+	}
 	out.Streamed = true
 	return out
 }
 
-// produce iterates over the function and sends its events. It returns when the function has ended and cleaned up. If the
+// produce iterates over the function and writes its events. It returns when the function has ended and cleaned up. If the
 // context ends, the function is stopped at its next chunk.
-func (s *Server) produce(ctx context.Context, call *Call, frames chan<- frame) {
-	send := func(f frame) bool {
-		if ctx.Err() != nil {
-			return false
-		}
-		select {
-		case frames <- f:
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
-	final, ended := false, false
+func (s *Server) produce(ctx context.Context, call *Call, events *eventWriter) {
+	var encoder eventEncoder
+	ended := false
 	defer func() {
-		panicked := recover() != nil
-		if panicked {
+		if recover() != nil {
 			s.logPanic(call)
 		}
-		if !ended && !final { // a panic, or the end of the goroutine
-			f, _ := errorFrame("", Errors{internal()}) // of our own types
-			send(f)
+		if !ended { // a panic, or the end of the goroutine
+			f, _ := encoder.encodeErrors("", Errors{internal()}) // of our own types
+			events.write(ctx, f)
 		}
 	}()
 	for chunk, err := range call.function.Stream(ctx, call) {
-		f := s.encode(ctx, call, chunk, err)
-		final = f.final
-		if !send(f) || final {
-			final = true // nothing more is sent
+		if !events.write(ctx, s.encode(ctx, call, &encoder, chunk, err)) {
 			break
 		}
 	}
@@ -154,17 +173,17 @@ func (s *Server) produce(ctx context.Context, call *Call, frames chan<- frame) {
 }
 
 // encode returns the event of a chunk, or of the error that took its place.
-func (s *Server) encode(ctx context.Context, call *Call, chunk Chunk, err error) (f frame) {
+func (s *Server) encode(ctx context.Context, call *Call, e *eventEncoder, chunk Chunk, err error) (f frame) {
 	if err == nil {
-		f, err = chunk.encode()
+		f, err = chunk.encode(e)
 	}
 	if err == nil && int64(len(f.bytes)) > s.options.MaxResponse {
 		err = Errorf(InternalError, "an event is larger than %d bytes", s.options.MaxResponse)
 	}
 	if err != nil {
 		errs := s.public(ctx, call, err)
-		if f, err = errorFrame(chunk.id, errs); err != nil { // the details cannot be encoded
-			f, _ = errorFrame("", Errors{internal()})
+		if f, err = e.encodeErrors(chunk.id, errs); err != nil { // the details cannot be encoded
+			f, _ = e.encodeErrors("", Errors{internal()})
 		}
 	}
 	return f
@@ -178,19 +197,20 @@ func (s *Server) complete(call *Call, out Outcome) {
 		return
 	}
 	failed := len(out.Errors) > 0
+	var events eventEncoder
 	var f frame
 	switch {
 	case failed && r.ended == "":
 		var err error
-		if f, err = errorFrame("", out.Errors); err != nil {
+		if f, err = events.encodeErrors("", out.Errors); err != nil {
 			out.Errors = Errors{internal()}
-			f, _ = errorFrame("", out.Errors) // of our own types
+			f, _ = events.encodeErrors("", out.Errors) // of our own types
 		}
 	case failed && r.ended == "done":
 		s.log().Error("an extension failed after the end of the stream", "function", call.Function, "error", out.Errors)
 		out.Errors, failed = nil, false
 	case !failed && !out.Streamed:
-		f = frame{bytes: encodeEvent("done", "", []byte(cmp.Or(string(out.Result), "null"))), final: true}
+		f = frame{bytes: events.event("done", "", []byte(cmp.Or(string(out.Result), "null"))), final: true}
 	}
 	if f.bytes != nil && r.writeFrame(f) != nil {
 		return
@@ -198,7 +218,7 @@ func (s *Server) complete(call *Call, out Outcome) {
 	out.Extensions = slices.Insert(out.Extensions, 0, ExtensionData{call.streaming, map[string]bool{"completed": !failed}})
 	out.Result = json.RawMessage(`{"streamed":true}`)
 	text, _ := s.document(&call.ID, call, out)
-	_ = r.write(encodeEvent("complete", "", text), true) // a client that is gone needs no reply
+	_ = r.write(events.event("complete", "", text), true) // a client that is gone needs no reply
 }
 
 // replyState is how far the reply to a call is.
