@@ -79,33 +79,32 @@ func (s *Server) stream(ctx context.Context, call *Call) Outcome {
 	for {
 		select {
 		case <-ctx.Done():
-			return events.close(ctx)
+			return events.end(ctx)
 		case <-ended:
-			return events.close(ctx)
+			return events.end(ctx)
 		case <-idle:
 			next := events.heartbeat(s.options.Heartbeat)
 			if next == 0 {
-				return events.close(ctx)
+				return events.end(ctx)
 			}
 			timer.Reset(next)
 		}
 	}
 }
 
-// eventWriter writes the events of a function until it is closed. The function does this itself, because a goroutine that
+// eventWriter writes the events of a function and the comments between them. The function does this itself, because a goroutine that
 // writes for it would cost a switch for most events.
 type eventWriter struct {
 	mu      sync.Mutex
 	reply   *replyState
 	outcome *Outcome // once a terminal event is written or a write has failed
-	closed  bool
 }
 
 // write writes an event, and reports whether more may follow.
 func (w *eventWriter) write(ctx context.Context, f frame) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed || w.outcome != nil || ctx.Err() != nil {
+	if w.outcome != nil || ctx.Err() != nil {
 		return false
 	}
 	err := w.reply.writeFrame(f)
@@ -134,11 +133,11 @@ func (w *eventWriter) heartbeat(after time.Duration) time.Duration {
 	return after
 }
 
-// close returns the outcome of the stream. The function writes nothing more.
-func (w *eventWriter) close(ctx context.Context) Outcome {
+// end returns the outcome of the stream. The function writes nothing more, because it has returned, its context has ended or a
+// write has failed.
+func (w *eventWriter) end(ctx context.Context) Outcome {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.closed = true
 	var out Outcome
 	switch {
 	case w.outcome != nil:
