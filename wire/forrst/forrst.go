@@ -2,5 +2,50 @@
 // their order. Package forrst at the root of the module implements the protocol itself.
 package forrst
 
+import (
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/sse"
+)
+
 // Name is the name of the protocol in URLs and flags.
 const Name = "forrst"
+
+// The names of the events. Data is used for the greeting too, which is the first event.
+const (
+	EventData     = "data"
+	EventProgress = "progress"
+	EventDone     = "done"
+	EventError    = "error"
+	EventComplete = "complete"
+)
+
+// Protocol implements [wire.Protocol].
+type Protocol struct {
+	// ID is the id in the document of the last event: that of the request that the stream replies to. Empty: the id of the run.
+	ID string
+}
+
+// Name implements [wire.Protocol].
+func (Protocol) Name() string { return Name }
+
+// ContentType implements [wire.Protocol].
+func (Protocol) ContentType() string { return sse.ContentType }
+
+// New implements [wire.Protocol].
+func (p Protocol) New() wire.Projection { return &projection{id: p.ID} }
+
+// AppendFrame implements [wire.Protocol].
+func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
+
+// API returns the description of the protocol for a server. It has no Decode: a question is a call of a function, whose arguments [Decode] decodes.
+func API() wire.API {
+	return wire.API{
+		Protocol: Protocol{},
+		Reply:    func(log []event.Event) any { return AnswerOf(log) },
+		Fault:    func(f *fault.Error) any { return FaultOf(f) },
+		Types: wire.Types{Request: Call{}, Reply: Document{}, Fault: Document{},
+			Events: []any{Greeting{}, Content{}, Progress{}, Answer{}, Failure{}, Document{}}},
+	}
+}

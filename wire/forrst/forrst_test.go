@@ -1,0 +1,328 @@
+package forrst_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
+	"github.com/sluice-rag/sluice/fault"
+	calls "github.com/sluice-rag/sluice/forrst"
+	"github.com/sluice-rag/sluice/internal/tools/golden"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/forrst"
+	"github.com/sluice-rag/sluice/wire/wiretest"
+)
+
+// logOf returns events 10 ms apart.
+func logOf(bodies ...event.Body) []event.Event {
+	at := time.Date(2026, 2, 18, 9, 30, 0, 0, time.UTC)
+	var log []event.Event
+	for i, b := range bodies {
+		log = append(log, event.Event{Seq: event.Seq(i + 1), At: at.Add(time.Duration(i) * 10 * time.Millisecond), Body: b})
+	}
+	return log
+}
+
+func opening(standalone string) []event.Body {
+	return []event.Body{
+		event.RunStarted{Run: "run_1", Protocol: forrst.Name, Question: event.Question{Query: "And who keeps it?", Mode: event.Agentic, Collection: "default", TopK: 5, Session: "s_1"}},
+		event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules", Standalone: standalone},
+	}
+}
+
+// writing returns a run with a tool, two searches at the same time, of which one fails, grades, and a part of the answer.
+func writing() []event.Body {
+	first, second := sources()[0], sources()[1]
+	return append(opening("Who keeps the lighthouse of Farland?"),
+		event.CacheChecked{},
+		event.ToolCalled{Call: 1, Tool: event.ToolListDocuments, Input: json.RawMessage(`{}`), Iteration: 1},
+		event.ToolReturned{Call: 1, Tool: event.ToolListDocuments, Result: json.RawMessage(`{"error":"the list is not available"}`), Duration: 3},
+		event.RetrievalStarted{Call: 2, Tool: event.ToolHybridSearch, Query: "keeper of the\nlighthouse", Iteration: 1},
+		event.RetrievalStarted{Call: 3, Tool: event.ToolSemanticSearch, Query: "lighthouse of Farland", Iteration: 1},
+		event.RetrievalFinished{Call: 3, Tool: event.ToolSemanticSearch, Duration: 31, Error: "the index did not answer"},
+		event.RetrievalFinished{Call: 2, Tool: event.ToolHybridSearch, Duration: 62, Found: []event.Found{{Chunk: "c_1", Level: corpus.Passage, Score: 0.84721}}},
+		event.Warned{Code: fault.Index, Message: "the index did not answer", Step: event.ToolSemanticSearch},
+		event.Graded{Iteration: 1, Correct: 1, Ambiguous: 1, Action: event.Proceed, By: "rules"},
+		event.Reranked{Method: "colbert", Inputs: 3, Outputs: []event.Found{{Chunk: "c_1"}, {Chunk: "c_2"}}},
+		event.GenerationStarted{Chunks: 2, Tokens: 342, Model: "local"},
+		event.Reasoned{Text: "The first passage names the keeper."},
+		event.Token{Text: "Zoë"}, event.Token{Text: " keeps"}, event.Token{Text: " it 🕯."}, event.Cited{N: 1, Chunk: "c_1", Source: &first}, event.Cited{N: 2, Chunk: "c_2", Source: &second},
+		event.Token{Text: "\n\n"}, event.Token{Text: "The lamp\u2028"})
+}
+
+// answered returns a run up to its sources.
+func answered() []event.Body {
+	return append(writing(),
+		event.Token{Text: " burns oil."}, event.Cited{N: 1, Chunk: "c_1"},
+		event.GenerationFinished{Reason: event.StopEnd, Answerability: 0.8},
+		event.ModelUsed{Step: "generate", Model: "gpt", Calls: 1, Input: 342, Output: 9, Estimated: true},
+		event.ModelUsed{Step: "verify", Model: "gpt", Calls: 2, Input: 8, Output: 1},
+		event.Verified{Confidence: 0.75, By: "rules", Claims: []event.Claim{
+			{Text: "Zoë keeps it.", Verdict: event.Supported}, {Text: "The lamp burns oil.", Verdict: event.PartiallySupported}}},
+		event.Attributed{By: "rules", Sources: sources()},
+		event.Settled{Transaction: "t_1", Type: "query_usage", Fee: 1_250_000, Before: 1_000_000, After: -250_000})
+}
+
+func sources() []event.Source {
+	return []event.Source{
+		{N: 1, Chunk: "c_1", Document: "d_1", Title: "Farland chronicle", Name: "farland.pdf", Heading: "Keepers", Pages: []int{4, 5}, Level: corpus.Passage,
+			Text: "Zoë has kept the lighthouse since May. The lamp burns oil.", QuoteEnd: 39, Score: 0.84, Weight: 0.6, Cited: true},
+		{N: 2, Chunk: "c_2", Document: "d_2", File: "docs/keepers.md", Name: "keepers.md", Level: corpus.Sentence, Text: "Keepers: Zoë <Farland>.", Score: 0.5, Weight: 0.4, Cited: true}}
+}
+
+// logs are the runs of the goldens.
+func logs() map[string][]event.Event {
+	cached := append(opening(""), event.CacheChecked{Hit: true, Similarity: 0.97, Query: "Who keeps it?", CachedAt: time.Date(2026, 2, 17, 0, 0, 0, 0, time.UTC), Confidence: 1},
+		event.Token{Text: "Zoë keeps it."}, event.Cited{N: 1, Chunk: "c_1"}, event.Attributed{By: "cache", Sources: sources()[:1]}, event.RunFinished{})
+	abstained := append(writing()[:12], event.GenerationStarted{Chunks: 2, Model: "local"}, event.Token{Text: "The documents do not say."}, event.GenerationFinished{Reason: event.StopEnd},
+		event.Verified{By: "rules"}, event.Attributed{By: "rules", Sources: sources()}, event.RunFinished{})
+	return map[string][]event.Event{
+		"answered":  logOf(append(answered(), event.RunFinished{})...),
+		"cached":    logOf(cached...),
+		"abstained": logOf(abstained...),
+		"failed":    logOf(append(opening(""), event.RunFailed{Code: fault.NoDocuments, Message: "no documents are in default"})...),
+		"timeout": logOf(append(writing(), event.GenerationFinished{Reason: "timeout"}, event.Attributed{By: "rules", Sources: sources()},
+			event.RunFailed{Code: fault.Timeout, Message: "the time limit was reached"})...),
+		"cancelled": logOf(append(writing(), event.GenerationFinished{Reason: "cancelled"}, event.RunFailed{Code: fault.Cancelled, Message: "the run was cancelled"})...),
+	}
+}
+
+// read joins the contents and checks the grammar.
+func read(frames []wire.Frame) ([]string, error) {
+	var g forrst.Grammar
+	var out []string
+	joined := false
+	for _, f := range frames {
+		if err := g.Add(f.Event, f.Data); err != nil {
+			return nil, fmt.Errorf("frame %s: %w", f.ID, err)
+		}
+		var c struct {
+			Content  string
+			Citation any
+		}
+		if err := json.Unmarshal(f.Data, &c); err != nil {
+			return nil, err
+		}
+		if f.Event == forrst.EventData && c.Citation == nil && c.Content != "" {
+			if joined {
+				out[len(out)-1] += c.Content
+			} else {
+				out = append(out, "text: "+c.Content)
+			}
+			joined = true
+			continue
+		}
+		joined = false
+		out = append(out, f.ID.String()+" "+f.Event+" "+string(f.Data))
+	}
+	return out, nil
+}
+
+func TestLaws(t *testing.T) {
+	t.Parallel()
+	all := logs()
+	rng := rand.New(rand.NewPCG(7, 8))
+	for i := range 12 {
+		all[fmt.Sprintf("random %d", i)] = eventlogtest.RandomLog(rng, 8*i)
+	}
+	all["long"] = eventlogtest.RandomLog(rng, 300)
+	for name, p := range map[string]forrst.Protocol{"run": {}, "request": {ID: "req_1"}} {
+		t.Run(name, func(t *testing.T) { wiretest.TestProtocol(t, wiretest.Subject{Protocol: p, Read: read}, all) })
+	}
+}
+
+// TestGoldens also checks that the streams are complete, and that the reply without a stream is the data of done.
+func TestGoldens(t *testing.T) {
+	t.Parallel()
+	for name, log := range logs() {
+		t.Run(name, func(t *testing.T) {
+			if err := event.CheckLog(log, true); err != nil {
+				t.Fatal(err)
+			}
+			var g forrst.Grammar
+			var done string
+			for _, f := range wiretest.Project(forrst.Protocol{}.New(), [][]event.Event{log}) {
+				if err := g.Add(f.Event, f.Data); err != nil {
+					t.Fatal(err)
+				}
+				if f.Event == forrst.EventDone {
+					done = string(f.Data)
+				}
+			}
+			if err := g.End(); err != nil {
+				t.Fatal(err)
+			}
+			if done != "" {
+				var want, got any
+				reply, err := json.Marshal(forrst.API().Reply(log))
+				if err := errors.Join(err, json.Unmarshal([]byte(done), &want), json.Unmarshal(reply, &got)); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("the reply differs from done:\n%s", diff)
+				}
+			}
+			golden.Check(t, filepath.Join("testdata", name+".sse"), wiretest.Golden(forrst.Protocol{}, [][]event.Event{log}))
+		})
+	}
+}
+
+// TestID: the last document has the id of the request that the stream replies to, or that of the run.
+func TestID(t *testing.T) {
+	t.Parallel()
+	for p, want := range map[forrst.Protocol]string{{}: `"id":"run_1"`, {ID: "req <1>"}: `"id":"req <1>"`} {
+		got := wiretest.Golden(p, [][]event.Event{logs()["cached"]})
+		if !strings.Contains(got[strings.Index(got, "event: complete"):], want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+}
+
+// TestCitedText checks the texts that the citations refer to.
+func TestCitedText(t *testing.T) {
+	t.Parallel()
+	a := forrst.AnswerOf(logs()["answered"])
+	var got []string
+	for _, c := range a.Citations {
+		got = append(got, fmt.Sprint(c.Index, " ", string([]rune(a.Content)[c.Start:c.End])))
+	}
+	if diff := cmp.Diff([]string{"1 Zoë keeps it 🕯.", "2 Zoë keeps it 🕯.", "1 The lamp\u2028 burns oil."}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestProgress: a percentage never decreases, and is that of package forrst.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(9, 10))
+	all := logs()
+	for i := range 50 {
+		all[fmt.Sprint(i)] = eventlogtest.RandomLog(rng, 4*i)
+	}
+	for name, log := range all {
+		last, whole := forrst.Progress{}, false
+		for _, f := range wiretest.Project(forrst.Protocol{}.New(), [][]event.Event{log}) {
+			if f.Event != forrst.EventProgress {
+				continue
+			}
+			var p forrst.Progress
+			if err := json.Unmarshal(f.Data, &p); err != nil {
+				t.Fatal(err)
+			}
+			if p.Percent < last.Percent || p.Current < last.Current || p.Percent > 100 || p.Percent != int(float64(100*p.Current)/float64(p.Total)+0.5) {
+				t.Errorf("%s: %+v follows %+v", name, p, last)
+			}
+			last, whole = p, whole || p.Percent == 100
+		}
+		if finished := name == "answered" || name == "cached"; finished && !whole {
+			t.Errorf("%s: it ends at %+v", name, last)
+		}
+	}
+}
+
+// TestGrammar checks that streams of another form are refused.
+func TestGrammar(t *testing.T) {
+	t.Parallel()
+	type frame struct{ event, data string }
+	greeting := frame{"data", `{"status":"connected"}`}
+	done := frame{"done", `{"content":"a"}`}
+	complete := frame{"complete", `{"protocol":{"name":"forrst","version":"0.1.0"},"id":"1","result":{"streamed":true}}`}
+	failed := frame{"complete", `{"protocol":{"name":"forrst","version":"0.1.0"},"id":"1","result":null,"errors":[{"code":"A","message":"b"}]}`}
+	a, step := frame{"data", `{"content":"a"}`}, frame{"progress", `{"current":2,"total":4,"percent":50,"message":"m"}`}
+	for name, frames := range map[string][]frame{
+		"":                     {greeting, a, step, done, complete},
+		"greeting":             {a},
+		"content":              {greeting, greeting},
+		"text":                 {greeting, done},
+		"end":                  {greeting, a, done, complete, a},
+		"after done":           {greeting, a, done, a},
+		"progress decreases":   {greeting, step, {"progress", `{"current":1,"total":4,"percent":25,"message":"m"}`}},
+		"percent decreases":    {greeting, step, {"progress", `{"current":2,"total":5,"percent":40,"message":"m"}`}},
+		"complete first":       {greeting, complete},
+		"errors after done":    {greeting, a, done, failed},
+		"no errors after fail": {greeting, {"error", `{"code":"A","message":"b","details":null}`}, complete},
+		"no code":              {greeting, {"error", `{"message":"b"}`}},
+		"unknown":              {greeting, {"token", `{}`}},
+	} {
+		var g forrst.Grammar
+		var err error
+		for _, f := range frames {
+			if err = errors.Join(err, g.Add(f.event, []byte(f.data))); err != nil {
+				break
+			}
+		}
+		if (err == nil) != (name == "") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if new(forrst.Grammar).End() == nil {
+		t.Error("an empty stream is complete")
+	}
+}
+
+// TestCodes: each code of the server has one of the protocol with a status.
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	for _, c := range fault.Codes() {
+		code := calls.Code(forrst.CodeOf(c))
+		if internal := code == calls.InternalError; internal != (c == fault.Internal) {
+			t.Errorf("%s: %s", c, code)
+		}
+		if code.Status() == 400 && c != fault.InvalidRequest && c != fault.TooLarge && code != forrst.PaymentRequired {
+			t.Errorf("%s: %s has no status", c, code)
+		}
+	}
+	e := forrst.ErrorOf(&fault.Error{Code: fault.Model, Message: strings.Repeat("ä", 400) + "\xff", Field: "f\xff"})
+	if e.Code != "DEPENDENCY_ERROR" || len(e.Message) > 300 || !utf8.ValidString(e.Message+e.Details.Field) || e.Details.Code != "LLM_ERROR" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	got, err := forrst.Decode([]byte(`{"query":"why?","mode":"direct","collection":"a, b","top_k":3,"session_id":"s","method":"self_query","no_cache":true}`), 100)
+	want := event.Question{Query: "why?", Mode: event.Direct, Collection: "a, b", TopK: 3, Session: "s", Method: event.SelfQuery, NoCache: true}
+	if diff := cmp.Diff(want, got.Question); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	got, err = forrst.Decode([]byte(`{"query":"why?","previous":"run_01kg0000000000000000000000"}`), 100)
+	if err != nil || got.Mode != event.Agentic || got.Previous != "run_01kg0000000000000000000000" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for body, field := range map[string]string{
+		`{}`: "query", `{"query":" \n"}`: "query", `{"query":"` + strings.Repeat("a", 101) + `"}`: "query", `{"query":"a\u0000"}`: "query", `{"query":1}`: "query",
+		`{"query":"a","mode":"fast"}`: "mode", `{"query":"a","method":"x"}`: "method", `{"query":"a","top_k":51}`: "top_k", `{"query":"a","top_k":-1}`: "top_k",
+		`{"query":"a","collection":"a\u0001"}`: "collection", `{"query":"a","session_id":"a\u0001"}`: "session_id", `{"query":"a","previous":"../x"}`: "previous",
+		`{"query":"a","previous":"run_01kg0000000000000000000000","session_id":"s"}`: "previous", `{"query":"a","topk":1}`: "topk", `{"query":"a","query":"b"}`: "query", `[]`: "body",
+	} {
+		_, err := forrst.Decode([]byte(body), 100)
+		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Field != field || e.Code != fault.InvalidRequest {
+			t.Errorf("%.60s: %v, want an error of %s", body, err, field)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(`{"query":"why?","mode":"direct","collection":"a","top_k":3,"session_id":"s","method":"self_query","no_cache":true}`)
+	f.Add(`{"query":"a","previous":"run_1"}`)
+	f.Fuzz(func(t *testing.T, arguments string) {
+		q, err := forrst.Decode([]byte(arguments), 1000)
+		if err == nil {
+			err = q.Validate()
+		}
+		if e, coded := errors.AsType[*fault.Error](err); err != nil && (!coded || e.Code != fault.InvalidRequest || e.Field == "") {
+			t.Errorf("%q: %v", arguments, err)
+		}
+	})
+}
