@@ -96,7 +96,7 @@ var allowedImports = map[string]string{
 	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream, and the functions of Forrst.
 	"server/*":   "auth engine corpus event eventlog fault files files/search index lang server session store wire wire/... ledger",
-	"server/rpc": "auth corpus engine fault files files/search forrst index server store wire wire/forrst",
+	"server/rpc": "auth corpus engine event fault files files/search forrst index model server store wire wire/forrst",
 	// The client reads the forge and knowledge protocols.
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse wire/turns",
 	"client/display": "client event",

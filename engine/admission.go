@@ -86,6 +86,23 @@ func (l *Limiter) acquireSlot(ctx context.Context, q *event.Question, client str
 	return l.slots.acquire(ctx, client, cost(q))
 }
 
+// Acquire takes a slot of a client for work that is no run, such as one request to a model, until release is called. It waits like a question.
+// Errors: [fault.Overloaded], and that of the context.
+func (l *Limiter) Acquire(ctx context.Context, client string) (release func(), err error) {
+	free, err := l.acquireSlot(ctx, &event.Question{}, client)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.begin(); err != nil {
+		free()
+		return nil, err
+	}
+	return sync.OnceFunc(func() {
+		l.end()
+		free()
+	}), nil
+}
+
 // fairAnswerer answers while it holds one of the engine's workers. It releases the worker while it waits for a model.
 type fairAnswerer struct {
 	answer.Answerer

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,8 +13,11 @@ import (
 // Endpoint is a protocol with the paths at which questions are asked in it.
 type Endpoint struct {
 	wire.API
-	StreamPath string // POST: the reply is a stream, unless the request has [wire.Request.NoStream]
+	StreamPath string // POST: the reply is a stream, unless the request has [wire.Request.NoStream]; empty: runs are only read in this protocol
 	ReplyPath  string // POST: the reply is one JSON object; empty: none
+	// Path is set if StreamPath is empty: the path of the route in [Options.Routes] that belongs to the protocol. Its errors have the form of the
+	// protocol, and its stream is described with the events of the protocol.
+	Path string
 	// Session is set if the questions belong to the session whose id is the parameter {id} of the paths. The session must exist.
 	Session bool
 	// AlwaysOK is set if the reply to a failed run has the status 200, because the object in the reply reports the failure.
@@ -40,11 +44,19 @@ func (s *Server) defaultHandler() handler { return handler{s, s.o.Protocols[0]} 
 func (h handler) forPath(r *http.Request) handler {
 	most := 0
 	for _, e := range h.o.Protocols {
-		if n := commonSegments(e.StreamPath, r.URL.Path); n > most {
+		if n := commonSegments(e.path(), r.URL.Path); n > most {
 			most, h.Fault = n, e.Fault
 		}
 	}
 	return h
+}
+
+// path returns the path by which the protocol of a request is found.
+func (e Endpoint) path() string { return cmp.Or(e.StreamPath, e.Path) }
+
+// eventName returns the name of the events in the OpenAPI document.
+func (e Endpoint) eventName() string {
+	return strings.ToUpper(e.Name()[:1]) + e.Name()[1:] + "Event"
 }
 
 // commonSegments returns the length of the common prefix of two paths, in segments.

@@ -209,29 +209,42 @@ func (h handler) decodeQuestion(w http.ResponseWriter, r *http.Request) (wire.Re
 }
 
 func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request) (event.RunID, func(), bool) {
-	if h.o.Accept != nil {
-		if err := h.o.Accept(r.Context(), q.Collection); err != nil {
-			h.replyError(w, err)
-			return "", nil, false
-		}
-	}
 	ctx, err := h.ownModel(r, &q)
-	if err == nil {
-		err = auth.CountQuestion(ctx)
-	}
 	if err != nil {
 		h.replyError(w, err)
 		return "", nil, false
 	}
-	id, detach, err := h.askAttached(ctx, q, RunCaller(r, h.Name()))
+	id, detach, err := h.admit(ctx, q, RunCaller(r, h.Name()))
 	if err != nil {
-		if err := auth.ReturnQuestion(ctx); err != nil {
-			h.o.Logger.Warn("a question that was refused still counts against the quota of its key", "error", err)
-		}
 		h.replyError(w, err)
 		return "", nil, false
 	}
 	return id, detach, true
+}
+
+// admit starts the run of a question, or joins one, with a reader attached. It counts the question against the quota of the key.
+func (h handler) admit(ctx context.Context, q wire.Request, c engine.Caller) (event.RunID, func(), error) {
+	if h.o.Accept != nil {
+		if err := h.o.Accept(ctx, q.Collection); err != nil {
+			return "", nil, err
+		}
+	}
+	if err := auth.CountQuestion(ctx); err != nil {
+		return "", nil, err
+	}
+	id, detach, err := h.askAttached(ctx, q, c)
+	if err != nil {
+		h.returnQuestion(ctx)
+		return "", nil, err
+	}
+	return id, detach, nil
+}
+
+// returnQuestion takes back that a question was counted. The context may have ended.
+func (h handler) returnQuestion(ctx context.Context) {
+	if err := auth.ReturnQuestion(context.WithoutCancel(ctx)); err != nil {
+		h.o.Logger.Warn("a question that was refused still counts against the quota of its key", "error", err)
+	}
 }
 
 func (h handler) askAttached(ctx context.Context, q wire.Request, c engine.Caller) (event.RunID, func(), error) {

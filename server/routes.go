@@ -50,8 +50,11 @@ func (e Endpoint) variantParams() (params []any) {
 	return params
 }
 
-// questions returns the routes of an endpoint.
+// questions returns the routes of an endpoint at which questions are asked.
 func (h handler) questions() []Route {
+	if h.StreamPath == "" {
+		return nil
+	}
 	asked := []any{h.Types.Request}
 	if h.Session {
 		asked = append(asked, sessionParams{})
@@ -65,7 +68,7 @@ func (h handler) questions() []Route {
 		failed = []int{h.FailureStatus}
 	}
 	stream := Route{Method: "POST", Path: h.StreamPath, Scope: auth.Ask, handle: h.serveQuestion, Events: h.Types.Events,
-		name: strings.ToUpper(h.Name()[:1]) + h.Name()[1:] + "Event", media: mediaType(h.ContentType()), Request: append(streamed, h.variantParams()...),
+		name: h.eventName(), media: mediaType(h.ContentType()), Request: append(streamed, h.variantParams()...),
 		Fault: h.Fault, failure: h.Types.Fault, Faults: []int{400, 402, 403, 404, 409, 413, 415, 429, 503, 507}, Summary: "Answer a question and stream every step"}
 	if h.FailureStatus != 0 {
 		stream.partial, stream.failed = failed, h.Types.Reply
@@ -90,13 +93,16 @@ func (s *Server) table() []Route {
 	var routes []Route
 	names := map[string][]string{}
 	reading := []any{streamParams{}}
+	others := slices.Clone(s.o.Routes)
 	for _, e := range s.o.Protocols {
-		for _, rt := range (handler{s, e}).questions() {
-			routes = append(routes, rt)
-			if rt.name != "" {
-				names[rt.media] = append(names[rt.media], rt.name)
+		routes = append(routes, handler{s, e}.questions()...)
+		for i := range others {
+			if others[i].Path == e.Path && others[i].Events != nil {
+				others[i].name = e.eventName()
 			}
 		}
+		media := mediaType(e.ContentType())
+		names[media] = append(names[media], e.eventName())
 		reading = append(reading, e.variantParams()...)
 	}
 	h := s.defaultHandler()
@@ -114,7 +120,7 @@ func (s *Server) table() []Route {
 		Route{Method: "GET", Path: "/readyz", Scope: Open, handle: s.readyz, Reply: Health{}, failure: Health{}, Faults: []int{503}, Summary: "Report whether the server accepts questions"},
 		Route{Method: "GET", Path: "/metrics", Scope: auth.Admin, handle: promhttp.HandlerFor(s.o.Registry, promhttp.HandlerOpts{}).ServeHTTP},
 	)
-	return append(routes, s.o.Routes...)
+	return append(routes, others...)
 }
 
 func (s *Server) routes() http.Handler {

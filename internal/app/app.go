@@ -45,6 +45,7 @@ import (
 	"github.com/sluice-rag/sluice/session"
 	sessiondb "github.com/sluice-rag/sluice/session/sqlite"
 	"github.com/sluice-rag/sluice/wire/forge"
+	"github.com/sluice-rag/sluice/wire/forrst"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/ragevents"
 	"github.com/sluice-rag/sluice/wire/turns"
@@ -57,6 +58,7 @@ func Protocols() []server.Endpoint {
 		{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true},
 		{API: ragevents.API(), StreamPath: "/functions/v1/rag", OwnKeys: true},
 		{API: turns.API(), StreamPath: "/v1/rag/sessions/{id}/messages/stream", ReplyPath: "/v1/rag/sessions/{id}/messages", Session: true, FailureStatus: http.StatusInternalServerError},
+		{API: forrst.API(), Path: rpc.Path},
 	}
 }
 
@@ -85,6 +87,7 @@ type App struct {
 	cache    *cache.Cache // nil: answers are not cached
 	ledger   *ledgerdb.Store
 
+	limiter      *engine.Limiter
 	calls        *rpc.Server // nil: no server was made
 	Sessions     *session.Service
 	sessionStore *sessiondb.Store
@@ -141,7 +144,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	if err != nil {
 		return nil, errors.Join(err, ix.Close(), log.Close())
 	}
-	a := &App{Tenant: tenant, access: s.Access, keys: s.keys, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space,
+	a := &App{Tenant: tenant, access: s.Access, keys: s.keys, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space, limiter: s.limiter,
 		Now: time.Now, health: health{failed: map[string]bool{}},
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.reembed})}
 	a.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"tenant": tenant}, a.Registry)

@@ -3,11 +3,15 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/lang"
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/failover"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/rpc"
 )
@@ -15,6 +19,8 @@ import (
 // openCalls creates the functions that are served over Forrst, and adds their route to the options of the server.
 func (a *App) openCalls(o *server.Options) (err error) {
 	a.calls, err = rpc.New(rpc.Options{Version: o.Version, Heartbeat: o.Heartbeat, WriteTimeout: o.WriteTimeout, Logger: a.logger,
+		Engine: a.Engine, Asker: server.NewAsker(a.Engine, *o), Chat: a.Models.chatByName(a.logger), NoGenerate: a.noGenerate(),
+		Limiter: a.limiter, MaxTokens: a.Config.Models.AnswerTokens, Deadline: a.Config.Runs.Deadline,
 		Files: a.files.service, Index: a.scopes, Search: a.searchBy, Rerank: a.rerank, MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Parts: a.parts, PartNames: a.partNames(), Models: func(ctx context.Context) server.Part { return a.Models.health(ctx, a.Config.Models) }})
 	if err != nil {
@@ -53,6 +59,37 @@ func (a *App) rerank(ctx context.Context, collection, query string, hits []index
 		out[i] = (1-rerankShare)*h.Score + rerankShare*max(ranking.Scores[i], 0)/best
 	}
 	return out, nil
+}
+
+// noGenerate returns why the function ai.generate is switched off, or an empty text.
+func (a *App) noGenerate() string {
+	switch {
+	case len(a.Models.Chats) == 0:
+		return "the server has no language model: set model-url or model-name; the built-in model only quotes documents"
+	case len(a.Config.Billing.Price) > 0:
+		return "the server charges for answers (price), and this function has no price"
+	}
+	return ""
+}
+
+// chatByName returns a function that returns the models of the settings with the one of a name first, and nil if none has the name.
+func (m *Models) chatByName(logger *slog.Logger) func(name string) model.Chat {
+	if len(m.Chats) == 0 {
+		return func(string) model.Chat { return nil }
+	}
+	chains := make([]model.Chat, len(m.Chats))
+	for i, c := range m.Chats {
+		chains[i] = failover.New(append([]model.Chat{c}, slices.Delete(slices.Clone(m.Chats), i, i+1)...), failover.Options{Logger: logger})
+	}
+	return func(name string) model.Chat {
+		if name == "" {
+			return chains[0]
+		}
+		if i := slices.IndexFunc(m.Chats, func(c model.Chat) bool { return c.Name() == name }); i >= 0 {
+			return chains[i]
+		}
+		return nil
+	}
 }
 
 // maxStop is how long functions may take to stop.

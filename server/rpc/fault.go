@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/forrst"
 	wireforrst "github.com/sluice-rag/sluice/wire/forrst"
@@ -42,6 +43,9 @@ func callError(err error) error {
 		}
 	case f.Code == fault.Overloaded || f.Code == fault.Unavailable || f.Code == fault.NoSpace:
 		e.RetryAfter = overloadedFor
+	}
+	if l, ok := errors.AsType[*auth.LimitError](err); ok {
+		e.RetryAfter = l.After
 	}
 	return e
 }

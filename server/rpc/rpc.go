@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/files/search"
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
 	wireforrst "github.com/sluice-rag/sluice/wire/forrst"
 )
@@ -29,7 +30,15 @@ const Path = "/forrst"
 
 // Options configure the functions. A function whose part is nil is left out.
 type Options struct {
-	Version string // of the program; default "devel"
+	Engine *engine.Engine // answers questions
+	Asker  *server.Asker  // required with Engine and with Chat
+	// Chat returns a chat model by its name, and nil if there is none. The empty name is the default model.
+	Chat       func(name string) model.Chat
+	NoGenerate string          // why ai.generate is switched off; empty: it is not
+	Limiter    *engine.Limiter // of runs, whose slots ai.generate takes too; required with Chat
+	MaxTokens  int             // limit of the text of ai.generate; 0: that of the model
+	Deadline   time.Duration   // of ai.generate; default 30 s. Runs have that of the engine
+	Version    string          // of the program; default "devel"
 	// Heartbeat, WriteTimeout and Logger are those of [forrst.Options].
 	Heartbeat, WriteTimeout time.Duration
 	Logger                  *slog.Logger
@@ -42,7 +51,7 @@ type Options struct {
 	// Rerank returns scores by which the hits of a query are ordered, 0..1, the best highest. Nil: searches are not reranked.
 	Rerank       func(ctx context.Context, collection, query string, hits []index.Hit) ([]float64, error)
 	MaxFileBytes int64 // limit of a document; default 64 MiB. A call can have no more than 8 MiB
-	MaxQuery     int   // limit of the query of a search in bytes; default 32 KiB
+	MaxQuery     int   // limit of a question and of the query of a search in bytes; default 32 KiB
 
 	// Parts returns the health of the parts of the server, whose names are PartNames; Models that of the models. Both may be nil.
 	Parts     func(ctx context.Context) map[string]server.Part
@@ -61,6 +70,7 @@ func (o Options) withDefaults() Options {
 	o.Version = cmp.Or(o.Version, "devel")
 	o.MaxFileBytes = cmp.Or(max(o.MaxFileBytes, 0), 64<<20)
 	o.MaxQuery = cmp.Or(max(o.MaxQuery, 0), 32<<10)
+	o.Deadline = cmp.Or(max(o.Deadline, 0), 30*time.Second)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -98,7 +108,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{o: o, scopes: map[string]auth.Scope{}}
 	s.closing, s.stop = context.WithCancel(context.Background())
 	var functions []forrst.Function
-	for _, f := range slices.Concat((&documents{&o}).functions()) {
+	for _, f := range slices.Concat(s.askFunctions(), s.generateFunctions(), (&documents{&o}).functions()) {
 		s.scopes[f.Name] = f.scope
 		f.Prepare = s.tracked(f.Prepare)
 		functions = append(functions, f.Function)
@@ -115,10 +125,10 @@ func New(o Options) (*Server, error) {
 
 // Routes returns the route of all functions.
 func (s *Server) Routes() []server.Route {
-	return []server.Route{{Method: http.MethodPost, Path: Path, Serve: s.serve, Fault: func(f *fault.Error) any { return wireforrst.FaultOf(f) },
+	return []server.Route{{Method: http.MethodPost, Path: Path, Serve: s.serve, Stream: s.resume, Fault: func(f *fault.Error) any { return wireforrst.FaultOf(f) },
 		Scope: server.AnyKey, Needs: "Needs the scope ask, read or write, depending on the function. The system functions need none.",
 		MaxBody: s.o.maxRequest() + 1, BodyIdle: bodyIdle, Timeout: callTime, // a document that is too large has an error of package forrst
-		Summary: "Call a function, with a stream if the call asks for one", Request: []any{wireforrst.Call{}}, Reply: wireforrst.Document{},
+		Summary: "Call a function, with a stream if the call asks for one", Request: []any{wireforrst.Call{}, resumeParams{}}, Reply: wireforrst.Document{}, Events: wireforrst.API().Types.Events,
 		Faults: []int{400, 404, 408, 409, 413, 415, 422, 429, 499, 500, 502, 503}}}
 }
 
@@ -130,6 +140,12 @@ func (s *Server) Close(ctx context.Context) error {
 
 // Idle reports whether no function is running. A function may run without a request.
 func (s *Server) Idle() bool { return s.active.Load() == 0 }
+
+// resumeParams are the headers that resume the stream of a question, for the OpenAPI document.
+type resumeParams struct {
+	LastEventID string `header:"Last-Event-ID" description:"With Sluice-Run-Id: continue after this event."`
+	RunID       string `header:"Sluice-Run-Id" description:"Run to resume, instead of a call. Only the id of the body is used."`
+}
 
 type callerKey struct{}
 

@@ -211,11 +211,16 @@ func usageOf(s *event.State) *Usage {
 	sum := s.Cost()
 	u := &Usage{InputTokens: sum.Input, OutputTokens: sum.Output, Calls: sum.Calls, Estimated: sum.Estimated, Models: []string{}}
 	for _, spent := range s.Usage {
-		if !slices.Contains(u.Models, spent.Model) {
-			u.Models = append(u.Models, spent.Model)
-		}
+		u.AddModel(spent.Model)
 	}
 	return u
+}
+
+// AddModel adds the name of a model that was called, unless it has been added.
+func (u *Usage) AddModel(name string) {
+	if !slices.Contains(u.Models, name) {
+		u.Models = append(u.Models, name)
+	}
 }
 
 // credits formats an amount with six decimals.
