@@ -156,7 +156,7 @@ func answerOf(s *event.State) Answer {
 	if s.Cached() {
 		a.Cache = &Cache{wire.Round(s.Cache.Similarity), s.Cache.Query, timestamp(s.Cache.CachedAt)}
 	}
-	if paid := s.Settlement; paid != nil {
+	if paid := s.Settlement; paid != nil && paid.Fee > 0 {
 		a.Cost = &Cost{credits(paid.Fee), credits(paid.After), paid.Transaction}
 	}
 	if !a.Abstained {

@@ -187,7 +187,7 @@ func (p *projection) search(body event.Body) string {
 	case event.Graded:
 		return p.add(fmt.Sprintf("Graded the passages: %d relevant, %d partly relevant, %d not relevant", b.Correct, b.Ambiguous, b.Incorrect))
 	case event.Reranked:
-		return p.add("Selected the best " + count(len(b.Outputs), "passage"))
+		return p.add("Selected " + count(len(b.Outputs), "passage"))
 	}
 	return ""
 }
