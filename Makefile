@@ -42,6 +42,10 @@ floors: $(GOTESTSUM) ## tests of quality, memory and size, which need a build wi
 	$(GOTESTSUM) --format standard-quiet -- -timeout $(TIMEOUT) -run '^Test(Floor|Size|Exhaustive)' \
 		$$(git grep -lE '^func Test(Floor|Size|Exhaustive)' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
+.PHONY: page
+page: ## build the page from web/src into web/dist, which is committed; this needs Node
+	cd web && npm ci --no-progress --loglevel=error && npm run --silent check && npm run --silent build
+
 .PHONY: lint
 lint: $(LINT) ## formatting, go.mod, go vet, golangci-lint, and code for other systems
 	@files=$$(git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 -r ls -d 2>/dev/null | xargs -r gofmt -l); \

@@ -20,7 +20,7 @@ var allowedImports = map[string]string{
 	"internal/cli":     "disk/atomicfile fault server/access auth engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server session wire wire/forge wire/sse ledger",
 
 	// The only package that imports every back end: it turns a Config into a running program.
-	"internal/app": "auth auth/sqlite engine answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve lang model/... prompt server/... store/... wire/... disk/cachedb ledger/... session/...",
+	"internal/app": "auth auth/sqlite engine answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve lang model/... prompt server/... store/... web wire/... disk/cachedb ledger/... session/...",
 
 	// Types and functions that all layers use.
 	"fault":           "",
@@ -89,6 +89,9 @@ var allowedImports = map[string]string{
 	// A library of its own.
 	"forrst":           "",
 	"forrst/storetest": "forrst",
+
+	// The page.
+	"web": "",
 
 	// Servers, clients and programs.
 	"server": "auth event eventlog fault server/delivery session wire wire/sse engine",

@@ -44,6 +44,7 @@ import (
 	"github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/session"
 	sessiondb "github.com/sluice-rag/sluice/session/sqlite"
+	"github.com/sluice-rag/sluice/wire/events"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/forrst"
 	"github.com/sluice-rag/sluice/wire/knowledge"
@@ -59,6 +60,7 @@ func Protocols() []server.Endpoint {
 		{API: ragevents.API(), StreamPath: "/functions/v1/rag", OwnKeys: true},
 		{API: turns.API(), StreamPath: "/v1/rag/sessions/{id}/messages/stream", ReplyPath: "/v1/rag/sessions/{id}/messages", Session: true, FailureStatus: http.StatusInternalServerError},
 		{API: forrst.API(), Path: rpc.Path},
+		{API: events.API()},
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/web"
 )
 
 // Tenants serves all tenants of a data folder. The default tenant is always open. Another one is opened by its first request, and is
@@ -93,9 +94,14 @@ func (t *Tenants) registerMetrics() error {
 	return errors.Join(server.ProcessMetrics(t.registry), t.registry.Register(t.opened), t.registry.Register(open))
 }
 
-// Front returns the front of the tenants. The function authenticate may be nil: see [server.NewFront].
+// Front returns the front of the tenants, with the page. The function authenticate may be nil: see [server.NewFront].
 func (t *Tenants) Front(authenticate func(http.Handler) http.Handler) *server.Front {
-	return server.NewFront(t.main, t, authenticate)
+	return server.NewFront(t.main, t, func(next http.Handler) http.Handler {
+		if authenticate != nil {
+			next = authenticate(next)
+		}
+		return web.Handler(next)
+	})
 }
 
 // Acquire implements [server.Tenants]. It waits for a tenant that is being opened or closed, and while too many are open and none of

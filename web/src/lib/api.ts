@@ -1,0 +1,47 @@
+import { type AskRequest, Sluice, SluiceError, type TurnRequest } from "../../../clients/typescript/src/index.js";
+import { refusal } from "../../../clients/typescript/src/errors.js";
+
+/** The client of the server that the page comes from. */
+export const sluice = new Sluice();
+
+/** Sends a request to a route without a method of the client, and returns its JSON. */
+export async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const init: RequestInit = { method };
+  if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    init.headers = { "Content-Type": "application/json" };
+  }
+  const res = await fetch(path, init);
+  if (!res.ok) throw await refusal(res);
+  return (res.status === 204 ? undefined : await res.json()) as T;
+}
+
+/** Asks a question and returns the id of its run as soon as the server has it. The stream of the reply is not read. */
+export async function ask(question: AskRequest): Promise<string> {
+  return start("/api/query/stream", question);
+}
+
+/** Asks a question at a place of a session: after a message, instead of one, or once more. */
+export async function askInSession(session: string, question: TurnRequest): Promise<string> {
+  return start(`/v1/rag/sessions/${encodeURIComponent(session)}/messages/stream`, question);
+}
+
+async function start(path: string, body: unknown): Promise<string> {
+  const stop = new AbortController();
+  const res = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal: stop.signal });
+  if (!res.ok) throw await refusal(res);
+  const run = res.headers.get("Sluice-Run-Id");
+  stop.abort(); // the page reads the run in another protocol
+  if (!run) throw new SluiceError("the reply has no id of a run", res.status, "UNKNOWN");
+  return run;
+}
+
+/** Who sends the requests of the page. */
+export interface Sender {
+  tenant: string;
+  account: string;
+  key?: string;
+  scopes: string[];
+}
+
+export const sender = (): Promise<Sender> => request("GET", "/auth/session");

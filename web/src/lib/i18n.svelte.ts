@@ -1,0 +1,72 @@
+import { type Key, en } from "../locales/en.js";
+
+/** The languages of the page, by the code of ISO 639-1. */
+export const languages = { en: "English" } as const;
+export type Language = keyof typeof languages;
+
+type Texts = Record<Key, string>;
+const load: Record<Exclude<Language, "en">, () => Promise<Texts>> = {};
+
+let language = $state<Language>("en");
+let texts = $state.raw<Texts>(en);
+
+const stored = "language";
+
+/** Selects the language of the page: the given one, else the one that was selected before, else the first of the browser that there is. */
+export async function selectLanguage(wanted?: Language): Promise<void> {
+  const known = (s: string | null | undefined): s is Language => !!s && s in languages;
+  const chosen = wanted ?? localStorage.getItem(stored) ?? navigator.languages.map((l) => l.slice(0, 2)).find(known);
+  const next = known(chosen) ? chosen : "en";
+  texts = (await (load as Partial<Record<Language, () => Promise<Texts>>>)[next]?.()) ?? en;
+  language = next;
+  document.documentElement.lang = next;
+  if (wanted) localStorage.setItem(stored, wanted);
+}
+
+export const currentLanguage = (): Language => language;
+
+/** Returns a text in the language of the page. Names in braces are replaced by values. */
+export function t(key: Key, values: Record<string, string | number> = {}): string {
+  return texts[key].replace(/\{(\w+)\}/g, (whole, name: string) => {
+    const v = values[name];
+    return v === undefined ? whole : typeof v === "number" ? number(v) : v;
+  });
+}
+
+/** Returns a text with one of two forms for a number: KEY_one for 1, otherwise KEY_other. */
+export function plural(key: string, n: number): string {
+  const form = new Intl.PluralRules(language).select(n) === "one" ? "one" : "other";
+  return t(`${key}_${form}` as Key, { n });
+}
+
+const locale = (): string => {
+  const same = navigator.languages.find((l) => l.startsWith(language));
+  return same ?? language;
+};
+
+export const number = (n: number, digits = 0): string => new Intl.NumberFormat(locale(), { maximumFractionDigits: digits }).format(n);
+export const percent = (share: number): string => new Intl.NumberFormat(locale(), { style: "percent", maximumFractionDigits: 0 }).format(share);
+
+/** Formats a number of milliseconds. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${number(ms)} ms`;
+  if (ms < 60_000) return `${number(ms / 1000, ms < 10_000 ? 2 : 1)} s`;
+  return `${number(Math.floor(ms / 60_000))} min ${number(Math.round((ms % 60_000) / 1000))} s`;
+}
+
+/** Formats an amount in micro-credits. */
+export const credits = (micro: number): string => new Intl.NumberFormat(locale(), { minimumFractionDigits: 2, maximumFractionDigits: 6 }).format(micro / 1e6);
+
+/** Formats a time as a distance from now, such as "3 days ago". */
+export function ago(at: string | number): string {
+  const seconds = ((typeof at === "number" ? at : Date.parse(at)) - Date.now()) / 1000;
+  const units: [Intl.RelativeTimeFormatUnit, number][] = [["year", 31_536_000], ["month", 2_592_000], ["day", 86_400], ["hour", 3600], ["minute", 60]];
+  const f = new Intl.RelativeTimeFormat(locale(), { numeric: "auto", style: "short" });
+  for (const [unit, size] of units) if (Math.abs(seconds) >= size) return f.format(Math.round(seconds / size), unit);
+  return f.format(0, "second");
+}
+
+export const bytes = (n: number): string =>
+  n < 1000 ? `${number(n)} B` : n < 1e6 ? `${number(n / 1e3, 1)} kB` : n < 1e9 ? `${number(n / 1e6, 1)} MB` : `${number(n / 1e9, 1)} GB`;
+
+export const dateTime = (at: string | number): string => new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(new Date(at));

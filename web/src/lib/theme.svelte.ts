@@ -1,0 +1,17 @@
+export type Theme = "system" | "light" | "dark";
+
+let theme = $state<Theme>((localStorage.getItem("theme") as Theme | null) ?? "system");
+
+export const currentTheme = (): Theme => theme;
+
+/** Sets the appearance of the page. */
+export function applyTheme(next: Theme = theme): void {
+  theme = next;
+  if (next === "system") {
+    localStorage.removeItem("theme");
+    delete document.documentElement.dataset["theme"];
+  } else {
+    localStorage.setItem("theme", next);
+    document.documentElement.dataset["theme"] = next;
+  }
+}

@@ -1,0 +1,88 @@
+import { ConnectionError, SluiceError } from "../../../clients/typescript/src/index.js";
+import { sluice } from "../lib/api.js";
+import { isLast, type RunEvent } from "./event.js";
+import { apply, empty, type RunState } from "./state.js";
+
+/** How a finished run is shown: as fast as it arrives, or in its own time. */
+export type Speed = "at once" | "original";
+
+/**
+ * A run that is read from the server, live or afterwards. The stream resumes after a lost connection. State changes at most once in a frame of the
+ * screen, so that a fast model does not slow the page down.
+ */
+export class LiveRun {
+  state = $state<RunState>(empty());
+  /** The server cannot be reached; another attempt follows. */
+  offline = $state(false);
+  /** Why the run cannot be read. */
+  error = $state<string>();
+  readonly id: string;
+  /** Is resolved when there is nothing more to read. */
+  readonly ended: Promise<void>;
+  readonly #stop = new AbortController();
+
+  constructor(id: string, speed: Speed = "at once") {
+    this.id = id;
+    this.state.id = id;
+    this.ended = this.#read(speed);
+  }
+
+  /** Stops reading. The run goes on. */
+  close(): void {
+    this.#stop.abort();
+  }
+
+  /** Cancels the run. */
+  async cancel(): Promise<void> {
+    await sluice.runs.cancel(this.id);
+  }
+
+  async #read(speed: Speed): Promise<void> {
+    const pending: RunEvent[] = [];
+    let scheduled = false;
+    const flush = () => {
+      scheduled = false;
+      for (const e of pending.splice(0)) apply(this.state, e);
+    };
+    const take = (e: RunEvent) => {
+      pending.push(e);
+      if (isLast(e) || document.hidden) return flush();
+      if (scheduled) return;
+      scheduled = true;
+      requestAnimationFrame(flush);
+    };
+    const began = performance.now();
+    let first = 0; // time of the first event
+    let after: string | undefined;
+    for (let failures = 0; !this.#stop.signal.aborted; ) {
+      try {
+        const stream = sluice.runs.frames(this.id, { protocol: "events", after, signal: this.#stop.signal });
+        for await (const frame of stream) {
+          const e = JSON.parse(frame.data) as RunEvent;
+          first ||= Date.parse(e.at);
+          if (speed === "original") await wait(Date.parse(e.at) - first - (performance.now() - began));
+          take(e);
+          after = frame.id;
+          failures = 0;
+          this.offline = false;
+          if (isLast(e)) return;
+        }
+        return flush(); // the log has no last event: the store refused it
+      } catch (err) {
+        flush();
+        if (this.#stop.signal.aborted) return;
+        if (!(err instanceof ConnectionError) && !(err instanceof TypeError) && !(err instanceof SluiceError && err.status >= 500)) {
+          this.error = err instanceof Error ? err.message : String(err);
+          return;
+        }
+        this.offline = true;
+        await wait(Math.min(10_000, 500 * 2 ** failures++));
+      }
+    }
+  }
+}
+
+// wait waits for some milliseconds, if they are noticeable.
+async function wait(ms: number): Promise<void> {
+  if (ms > 4) await new Promise((done) => setTimeout(done, ms));
+}

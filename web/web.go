@@ -1,0 +1,117 @@
+// Package web has the page of Sluice: the built files of this folder, and their handler. The sources are in src; `make page` builds them into
+// dist, which is committed, so that building the program needs no Node.
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:embed all:dist
+var dist embed.FS
+
+const index = "dist/index.html"
+
+// policy permits what the page needs: its own files and requests to its own server. There are no inline scripts or styles.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; font-src 'self'; connect-src 'self'; " +
+	"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// file is a built file as it is sent.
+type file struct {
+	plain, gzip []byte
+	etag, media string
+}
+
+// Handler serves the page, and passes all other requests to next. The page is public: it holds no data, and asks for a key if the server needs one.
+func Handler(next http.Handler) http.Handler {
+	var files sync.Map // names to functions that load the file once
+	load := func(name string) *file {
+		f, _ := files.LoadOrStore(name, sync.OnceValue(func() *file { return read(name) }))
+		return f.(func() *file)()
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := nameOf(r.URL.Path)
+		if name == "" || r.Method != http.MethodGet && r.Method != http.MethodHead {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if f := load(name); f != nil {
+			f.serve(w, r, name)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// nameOf returns the name of the file for a path; empty: the path is not of the page.
+func nameOf(p string) string {
+	switch {
+	case strings.HasPrefix(p, "/assets/") && path.Clean(p) == p, p == "/favicon.svg":
+		return "dist" + p
+	case p == "/" || p == "/documents" || p == "/admin" || p == "/compare":
+		return index
+	}
+	for _, prefix := range []string{"/documents/", "/sessions/", "/runs/"} { // pages of one thing
+		if id, ok := strings.CutPrefix(p, prefix); ok && id != "" && !strings.Contains(id, "/") {
+			return index
+		}
+	}
+	return ""
+}
+
+func read(name string) *file {
+	plain, err := fs.ReadFile(dist, name)
+	if err != nil {
+		return nil
+	}
+	sum := sha256.Sum256(plain)
+	f := &file{plain: plain, etag: `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, media: mime.TypeByExtension(path.Ext(name))}
+	var packed bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // a valid level
+	_, _ = z.Write(plain)                                      // to memory
+	_ = z.Close()
+	if packed.Len() < len(plain) {
+		f.gzip = packed.Bytes()
+	}
+	return f
+}
+
+func (f *file) serve(w http.ResponseWriter, r *http.Request, name string) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("ETag", f.etag)
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Cache-Control", "no-cache")
+	if strings.HasPrefix(name, "dist/assets/") { // the name contains a hash of the content
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	if name == index {
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+	}
+	if r.Header.Get("If-None-Match") == f.etag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	body := f.plain
+	if f.gzip != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		body = f.gzip
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("Content-Type", f.media)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method == http.MethodGet {
+		_, _ = w.Write(body) // fails if the client has left
+	}
+}

@@ -1,0 +1,126 @@
+package web_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/web"
+)
+
+func get(t *testing.T, method, path string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	web.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })).ServeHTTP(w, r)
+	return w
+}
+
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	for path, page := range map[string]bool{
+		"/": true, "/documents": true, "/documents/abc": true, "/sessions/s%2F1": false, "/sessions/s1": true, "/runs/run_1": true, "/admin": true, "/compare": true, "/favicon.svg": true,
+		"/runs/run_1/stream": false, "/runs/": false, "/api/runs": false, "/docs/": false, "/assets/none.js": false, "/assets/../index.html": false, "/assets/": false, "/v1/files": false,
+	} {
+		if got := get(t, "GET", path).Code == http.StatusOK; got != page {
+			t.Errorf("%s: served %v, want %v", path, got, page)
+		}
+	}
+	if get(t, "POST", "/").Code != http.StatusTeapot {
+		t.Error("the page answers a POST")
+	}
+	if w := get(t, "HEAD", "/"); w.Code != http.StatusOK || w.Body.Len() > 0 || w.Header().Get("Content-Length") == "" {
+		t.Errorf("HEAD: %d with %d bytes", w.Code, w.Body.Len())
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	w := get(t, "GET", "/")
+	policy := w.Header().Get("Content-Security-Policy")
+	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+		t.Errorf("policy %q", policy)
+	}
+	if inline := regexp.MustCompile(`(?i)<style|<script(\s[^>]*)?>\s*\S|\son\w+=|\sstyle=`).FindString(regexp.MustCompile(`<script[^>]*src=[^>]*></script>`).ReplaceAllString(w.Body.String(), "")); inline != "" {
+		t.Errorf("the page has %q, which its policy forbids", inline)
+	}
+	if other := regexp.MustCompile(`(src|href)="(https?:)?//`).FindString(w.Body.String()); other != "" {
+		t.Errorf("the page loads from another server: %s", other)
+	}
+}
+
+func TestCaching(t *testing.T) {
+	t.Parallel()
+	page := get(t, "GET", "/")
+	asset := regexp.MustCompile(`/assets/[\w.-]+\.js`).FindString(page.Body.String())
+	js := get(t, "GET", asset, "Accept-Encoding", "gzip")
+	if js.Header().Get("Content-Encoding") != "gzip" || !strings.Contains(js.Header().Get("Cache-Control"), "immutable") || !strings.Contains(js.Header().Get("Content-Type"), "javascript") {
+		t.Errorf("%s: %v", asset, js.Header())
+	}
+	if again := get(t, "GET", "/", "If-None-Match", page.Header().Get("ETag")); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+		t.Errorf("not modified: %d with %d bytes", again.Code, again.Body.Len())
+	}
+	if page.Header().Get("Cache-Control") != "no-cache" {
+		t.Errorf("the page is cached: %q", page.Header().Get("Cache-Control"))
+	}
+}
+
+// TestFirstLoad limits what a browser loads before it shows the page: the scripts and styles that the page names.
+func TestFirstLoad(t *testing.T) {
+	t.Parallel()
+	const limit = 150 << 10
+	page := get(t, "GET", "/", "Accept-Encoding", "gzip")
+	sum := page.Body.Len()
+	for _, asset := range regexp.MustCompile(`/assets/[\w.-]+`).FindAllString(get(t, "GET", "/").Body.String(), -1) {
+		sum += get(t, "GET", asset, "Accept-Encoding", "gzip").Body.Len()
+	}
+	if t.Logf("first load: %d bytes compressed", sum); sum > limit {
+		t.Errorf("the first load takes %d bytes compressed, want at most %d", sum, limit)
+	}
+}
+
+// TestUpToDate fails if dist was not built from the sources. The build writes the hash of its sources.
+func TestUpToDate(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, root := range []string{"src", "public", "../clients/typescript/src"} {
+		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				names = append(names, filepath.ToSlash(name))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	names = append(names, "index.html", "package-lock.json", "svelte.config.js", "vite.config.ts")
+	slices.Sort(names)
+	sum := sha256.New()
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(sum, "%s %x\n", name, sha256.Sum256(b))
+	}
+	built, err := os.ReadFile("dist/sources.sha256")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != strings.TrimSpace(string(built)) {
+		t.Error("the built page is older than its sources: run make page")
+	}
+}

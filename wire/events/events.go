@@ -1,0 +1,74 @@
+// Package events implements the events protocol: the events of a run as they are in its log, one server-sent event each. Its data is the event as
+// [event.AppendJSON] writes it: the sequence number, the time, the kind and the body. The name of the server-sent event is the kind. The page of
+// Sluice reads this protocol. It is only for reading: questions are asked in the other protocols.
+package events
+
+import (
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/sse"
+)
+
+// Name is the name of the protocol in URLs and flags.
+const Name = "events"
+
+// Protocol implements [wire.Protocol]. The zero value is ready to use.
+type Protocol struct{}
+
+// Name implements [wire.Protocol].
+func (Protocol) Name() string { return Name }
+
+// ContentType implements [wire.Protocol].
+func (Protocol) ContentType() string { return sse.ContentType }
+
+// New implements [wire.Protocol].
+func (Protocol) New() wire.Projection { return new(projection) }
+
+// AppendFrame implements [wire.Protocol].
+func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
+
+// API returns the description of the protocol for a server.
+func API() wire.API { return wire.API{Protocol: Protocol{}} }
+
+// maxKept limits the capacity of the buffer that a projection keeps between calls, in bytes.
+const maxKept = 16 << 10
+
+type projection struct {
+	buf []byte // backs the data of the frames of one call
+}
+
+// Project implements [wire.Projection].
+func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame {
+	if p.buf = p.buf[:0]; cap(p.buf) > maxKept {
+		p.buf = nil
+	}
+	for _, e := range batch {
+		from := len(p.buf)
+		e.Body = public(e.Body)
+		var err error
+		if p.buf, err = event.AppendJSON(p.buf, e); err != nil {
+			continue // an event of a log can be encoded
+		}
+		dst = append(dst, wire.Frame{ID: wire.Cursor{Seq: e.Seq}, Event: string(e.Body.Kind()), Data: p.buf[from:len(p.buf):len(p.buf)]})
+	}
+	return dst
+}
+
+// public returns a body without what only the continuation of a run after a crash, and other protocols, need.
+func public(b event.Body) event.Body {
+	switch b := b.(type) {
+	case event.RunStarted:
+		b.Request = nil
+		return b
+	case event.RetrievalStarted:
+		b.Plan = nil
+		return b
+	case event.ToolCalled:
+		b.Plan = nil
+		return b
+	case event.ToolReturned:
+		b.Passages = nil
+		return b
+	}
+	return b
+}
