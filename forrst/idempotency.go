@@ -201,14 +201,14 @@ func (h *heldKey) update(ctx context.Context, change func(ctx context.Context) e
 }
 
 // settle stores the outcome of the call, or frees the key if it is not one to keep. It returns until when the outcome is kept.
-func (h *heldKey) settle(ctx context.Context, out Outcome) (expires time.Time) {
+func (h *heldKey) settle(ctx context.Context, out Outcome) time.Time {
 	text, ok := encodeOutcome(out)
 	if refused := h.call.ended == nil && len(out.Errors) > 0; !ok || refused {
 		h.release(ctx)
-		return expires
+		return time.Time{}
 	}
 	now := time.Now()
-	expires = now.Add(h.ttl)
+	expires := now.Add(h.ttl)
 	save := func(ctx context.Context) error { return h.store.Store(ctx, h.key, h.holder, text, now, expires) }
 	err := h.update(ctx, save)
 	if err == nil || errors.Is(err, ErrLeaseLost) {
