@@ -203,7 +203,7 @@ func (h *heldKey) update(ctx context.Context, change func(ctx context.Context) e
 // settle stores the outcome of the call, or frees the key if it is not one to keep. It returns until when the outcome is kept.
 func (h *heldKey) settle(ctx context.Context, out Outcome) time.Time {
 	text, ok := encodeOutcome(out)
-	if refused := h.call.ended == nil && len(out.Errors) > 0; !ok || refused {
+	if refused := false; !ok || refused {
 		h.release(ctx)
 		return time.Time{}
 	}
