@@ -11,7 +11,7 @@ import (
 )
 
 // Async is the async extension: a call that prefers it is accepted at once and becomes an operation, which runs without its
-// client. Operations belong to their callers, who ask for their state, cancel and list them. Its place is the innermost.
+// client. Operations belong to their callers, who ask for their state, cancel and list them.
 //
 // A call that asks for a stream gets the stream, and calls of the protocol's own functions are answered at once. The deadline
 // and the cancellation token of the request end with the response: an operation is ended by the cancel function.

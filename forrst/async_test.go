@@ -312,6 +312,12 @@ func TestAsyncWithKey(t *testing.T) {
 				}
 				equal(t, c.call("count", `{}`, "async", keyed("k"), asyncExt), "409 null IDEMPOTENCY_CONFLICT ")
 			}
+			if do == "work" {
+				id := c.accept("count.stream", "{}", keyed("s"))
+				equal(t, c.call("count.stream", "{}", "async", keyed("s"), streamExt), "409 null IDEMPOTENCY_PROCESSING ")
+				c.cancel(id)
+				n.runs.Store(1)
+			}
 			idle(t, c.s)
 			got := c.call("count", arguments, "async", keyed("k"))
 			if repeated == "" {
@@ -534,14 +540,37 @@ func TestLargeResult(t *testing.T) {
 	})
 }
 
-// TestAsyncPanic has an extension inside that panics while nobody waits for the call.
+// TestAsyncPanic has a panic outside of the function, while nobody waits for the call.
 func TestAsyncPanic(t *testing.T) {
 	t.Parallel()
-	var n counter
-	c := asyncServer(t, forrst.Options{Extensions: []forrst.Extension{forrst.NewIdempotency(nil), forrst.NewAsync(forrst.AsyncOptions{}), failing{}}}, &n)
+	c := client{t, server(t, forrst.Options{}, failing(&counter{})), ""}
 	for range 2 {
 		id := c.accept("count", "{}", keyed("k"))
 		idle(t, c.s)
 		equal(t, c.status(id), "500 null ASYNC_OPERATION_FAILED ")
 	}
+}
+
+// closed is an extension that refuses calls.
+type closed struct{ audit }
+
+func (closed) Run(context.Context, *forrst.Call, *forrst.Asked, forrst.Next) forrst.Outcome {
+	return forrst.Failed(forrst.Errorf(forrst.Forbidden, "no"))
+}
+
+// TestOrder lists extensions after those that store calls.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var n counter
+		c := asyncServer(t, forrst.Options{Extensions: append(forrst.Extensions(), closed{})}, &n)
+		equal(t, c.call("count", "{}", "async", asyncExt, keyed("k")), "403 null FORBIDDEN ")
+		c = asyncServer(t, forrst.Options{Extensions: []forrst.Extension{forrst.NewAsync(forrst.AsyncOptions{}), forrst.NewIdempotency(nil), forrst.Stream{}}}, &n)
+		if got := c.call("count.stream", "{}", "idempotency", asyncExt, streamExt, keyed("k")); !strings.HasPrefix(got, `data "part" done 1 {"key":"k","status":"processed",`) {
+			t.Error(got)
+		}
+		w := postAs("ann", c.s, call("count", "{}", asyncExt, keyed("k")))
+		equal(t, parse(t, w.Body.String()).data("idempotency"), `{"key":"k","status":"processing","original_request_id":"r1"}`)
+		idle(t, c.s)
+	})
 }

@@ -76,6 +76,21 @@ func (c *Call) ReplyHeader() http.Header { return c.reply.w.Header() }
 // Go runs a function in a goroutine of its own that [Server.Wait] waits for.
 func (c *Call) Go(f func()) { c.server.running.Go(f) }
 
+// inOrder returns the extensions with those innermost that store what the others have let pass: a call that is refused by a
+// rate limit must not become an operation.
+func inOrder(extensions []Extension) []Extension {
+	rank := func(e Extension) int {
+		switch e.(type) {
+		case *Idempotency:
+			return 1
+		case *Async:
+			return 2
+		}
+		return 0
+	}
+	return slices.SortedStableFunc(slices.Values(extensions), func(a, b Extension) int { return rank(a) - rank(b) })
+}
+
 // Extensions returns the extensions of this package with their defaults, the outermost first. Append your own.
 func Extensions() []Extension {
 	return []Extension{Tracing{}, Retry{}, Deadline{}, NewCancellation(nil), Stream{}, NewIdempotency(nil), NewAsync(AsyncOptions{})}

@@ -9,7 +9,7 @@ import (
 )
 
 // Idempotency is the idempotency extension: calls with the same key run once. The outcome of the first is stored, and repeated
-// to the others. A key belongs to the caller, the function and its version. Its place is after [Stream] and before [Async].
+// to the others. A key belongs to the caller, the function and its version.
 //
 // Outcomes that may be different next time are not stored: errors that are retryable or came before the function ran, cancelled
 // calls, and calls whose client has left before the function was done. The key is free again as soon as the function has returned.
@@ -203,7 +203,7 @@ func (h *heldKey) update(ctx context.Context, change func(ctx context.Context) e
 // settle stores the outcome of the call, or frees the key if it is not one to keep. It returns until when the outcome is kept.
 func (h *heldKey) settle(ctx context.Context, out Outcome) time.Time {
 	text, ok := encodeOutcome(out)
-	if refused := false; !ok || refused {
+	if refused := h.call.ended == nil && len(out.Errors) > 0; !ok || refused {
 		h.release(ctx)
 		return time.Time{}
 	}

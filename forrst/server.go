@@ -24,7 +24,8 @@ type Options struct {
 	Service, Version string
 	// Node identifies this process in responses. Empty: it is left out.
 	Node string
-	// Extensions are run in this order, the first outermost. Nil: [Extensions]. Empty: none.
+	// Extensions are run in this order, the first outermost; [Idempotency] and [Async] are the innermost whatever their
+	// position. Nil: [Extensions]. Empty: none.
 	Extensions []Extension
 	// StrictExtensions refuses all extensions that the server does not have. By default those that the protocol does not
 	// define are ignored.
@@ -69,6 +70,7 @@ func New(functions []Function, o Options) (*Server, error) {
 	if o.Extensions == nil {
 		s.extensions = Extensions()
 	}
+	s.extensions = inOrder(s.extensions)
 	s.checks = newChecks(s.options.Checks)
 	var errs []error
 	for _, f := range functions {
