@@ -148,6 +148,16 @@ var attacks = []attack{
 	{route: "GET /v1/responses/{id}", kind: "run", path: "/v1/responses/ID?stream=true&starting_after=2"},
 	{route: "DELETE /v1/responses/{id}", kind: "run"},
 	{route: "POST /v1/responses/{id}/cancel", kind: "run"},
+	{route: "POST /forrst", kind: "run", body: callBody("rag.ask", "{}"), headers: []string{"Sluice-Run-Id", "ID"}},
+	{route: "POST /forrst", kind: "run", body: callBody("rag.ask", "{}"), headers: []string{"Sluice-Run-Id", "ID", "Last-Event-ID", "3"}},
+	{route: "POST /forrst", kind: "cursor", body: callBody("rag.ask", "{}"), headers: []string{"Last-Event-ID", "ID"}},
+	{route: "POST /forrst", kind: "run", body: callBody("rag.ask", `{"query":"Who keeps it?","previous":"ID"}`), varies: true},
+	{route: "POST /forrst", kind: "collection", body: callBody("rag.ask", `{"query":"Who keeps Farland?","collection":"ID"}`), varies: true},
+	{route: "POST /forrst", kind: "store", body: callBody("rag.ask", `{"query":"Who keeps Farland?","collection":"ID"}`), varies: true},
+	{route: "POST /forrst", kind: "store", body: callBody("rag.ask", `{"query":"Who keeps Farland?","collection":"ID"}`, streamed), varies: true, found: true},
+	{route: "POST /forrst", kind: "file", body: callBody("rag.ask", `{"query":"Who keeps Farland?","collection":"file:ID"}`), varies: true, found: true},
+	{route: "POST /forrst", kind: "session", body: callBody("rag.ask", `{"query":"Who keeps it?","session_id":"ID"}`), varies: true, found: true},
+	{route: "GET /runs/{id}/stream", kind: "run", path: "/runs/ID/stream?protocol=forrst"},
 	{route: "POST /forrst", body: `{"protocol":{"name":"forrst","version":"0.1.0"},"id":"1","call":{"function":"urn:forrst:fn:ping"}}`, varies: true},
 
 	{route: "GET /v1/models"},
@@ -306,6 +316,9 @@ func (a attack) shape(w *httptest.ResponseRecorder, id string) []string {
 		return out // the reply is one of the process or the own tenant
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Header())) {
+		if name == "X-Forrst-Duration-Ms" || name == "Content-Length" && a.varies { // the body has ids and times
+			continue
+		}
 		out = append(out, name+": "+strings.Join(w.Header()[name], ", "))
 	}
 	out = append(out, strings.Split(w.Body.String(), "\n")...)
