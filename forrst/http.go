@@ -11,11 +11,11 @@ import (
 
 // ServeHTTP answers one call. Mount it at any path, usually POST /forrst.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	in := Incoming{Headers: headersOf(r.Header), Received: time.Now()}
+	in := Incoming{Headers: HeadersOf(r.Header), Received: time.Now()}
 	out := &httpWriter{w: w, rc: http.NewResponseController(w), timeout: s.options.WriteTimeout, proto: r.ProtoMajor}
 	refuse := func(status int, e *CallError) {
 		e.status = status
-		s.refuse(in, e, out)
+		s.Refuse(in, e, out)
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -29,7 +29,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var err error
 	in.Body, err = readBody(w, r, s.options.MaxRequest)
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		s.refuse(in, s.tooLarge(), out)
+		s.Refuse(in, s.tooLarge(), out)
 		return
 	}
 	if err != nil {
@@ -47,7 +47,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 }
 
-func headersOf(h http.Header) Headers {
+// HeadersOf returns what the headers of HTTP say, or those of another transport that have the same names.
+func HeadersOf(h http.Header) Headers {
 	return Headers{TraceID: h.Get("X-Forrst-Trace-Id"), SpanID: h.Get("X-Forrst-Span-Id"), ParentSpanID: h.Get("X-Forrst-Parent-Span-Id"),
 		Traceparent: h.Get("Traceparent"), RequestID: h.Get("X-Forrst-Request-Id"), Caller: h.Get("X-Forrst-Caller")}
 }

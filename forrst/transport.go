@@ -47,7 +47,7 @@ func (s *Server) Serve(ctx context.Context, in Incoming, w Writer) {
 		in.Received = time.Now()
 	}
 	if int64(len(in.Body)) > s.options.MaxRequest {
-		s.refuse(in, s.tooLarge(), w)
+		s.Refuse(in, s.tooLarge(), w)
 		return
 	}
 	req := decode(in.Body, s.options.StrictVersions)
@@ -81,9 +81,10 @@ func (s *Server) tooLarge() *CallError {
 	return e
 }
 
-// refuse replies to a request that was not read.
-func (s *Server) refuse(in Incoming, e *CallError, w Writer) {
-	s.reply(in, request{}, nil, Failed(e), w)
+// Refuse replies to a request that is not run. The error is as functions return them. Transports use it for what only they know.
+func (s *Server) Refuse(in Incoming, err error, w Writer) {
+	errs, _ := public(err)
+	s.reply(in, request{}, nil, Outcome{Errors: errs}, w)
 }
 
 // response is a response document.

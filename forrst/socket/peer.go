@@ -1,0 +1,7 @@
+package socket
+
+// Peer is the process at the other end of a Unix socket, as the kernel knows it.
+type Peer struct {
+	PID      int32
+	UID, GID uint32
+}

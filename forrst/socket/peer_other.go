@@ -1,0 +1,11 @@
+//go:build !linux
+
+package socket
+
+import (
+	"errors"
+	"net"
+)
+
+// PeerOf returns errors.ErrUnsupported: only Linux tells who opened a connection.
+func PeerOf(net.Conn) (Peer, error) { return Peer{}, errors.ErrUnsupported }

@@ -1,0 +1,56 @@
+package socket_test
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"testing"
+
+	"github.com/sluice-rag/sluice/forrst"
+	"github.com/sluice-rag/sluice/forrst/client"
+	"github.com/sluice-rag/sluice/forrst/socket"
+	"github.com/sluice-rag/sluice/forrst/transporttest"
+)
+
+// serve serves in the background until the function that it returns is called.
+func serve(t testing.TB, l net.Listener, s *forrst.Server, o socket.Options) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := socket.Serve(ctx, l, s, o); err != nil {
+			t.Error(err)
+		}
+	}()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return stop
+}
+
+func listen(t testing.TB) (net.Listener, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := socket.Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, path
+}
+
+func TestUnix(t *testing.T) {
+	transporttest.Run(t, func(t testing.TB, s *forrst.Server) (client.Transport, func()) {
+		l, path := listen(t)
+		return socket.New("unix", path, socket.ClientOptions{}), serve(t, l, s, socket.Options{})
+	})
+}
+
+func TestTCP(t *testing.T) {
+	transporttest.Run(t, func(t testing.TB, s *forrst.Server) (client.Transport, func()) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return socket.New("tcp", l.Addr().String(), socket.ClientOptions{}), serve(t, l, s, socket.Options{})
+	})
+}
