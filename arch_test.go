@@ -87,8 +87,12 @@ var allowedImports = map[string]string{
 	"wire/wiretest":   "event wire",
 
 	// A library of its own.
-	"forrst":           "",
-	"forrst/storetest": "forrst",
+	"forrst":               "",
+	"forrst/client":        "forrst",
+	"forrst/socket":        "forrst forrst/client",
+	"forrst/natsrpc":       "forrst forrst/client",
+	"forrst/storetest":     "forrst",
+	"forrst/transporttest": "forrst forrst/client",
 
 	// The page.
 	"web": "",

@@ -1,0 +1,76 @@
+package natsrpc_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/sluice-rag/sluice/forrst"
+	"github.com/sluice-rag/sluice/forrst/client"
+	"github.com/sluice-rag/sluice/forrst/natsrpc"
+	"github.com/sluice-rag/sluice/forrst/transporttest"
+)
+
+// broker starts a NATS server.
+func broker(t testing.TB, o *server.Options) *server.Server {
+	t.Helper()
+	o.Host, o.NoLog, o.NoSigs = "127.0.0.1", true, true
+	if o.Port == 0 {
+		o.Port = server.RANDOM_PORT
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(10e9) {
+		t.Fatal("NATS does not start")
+	}
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	return s
+}
+
+func connect(t testing.TB, s *server.Server, options ...nats.Option) *nats.Conn {
+	t.Helper()
+	nc, err := nats.Connect(s.ClientURL(), append([]nats.Option{nats.MaxReconnects(-1)}, options...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// serve serves in the background until the function that it returns is called. It returns when requests are accepted.
+func serve(t testing.TB, nc *nats.Conn, subject string, s *forrst.Server, o natsrpc.Options) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := natsrpc.Serve(ctx, nc, subject, s, o); err != nil {
+			t.Error(err)
+		}
+	}()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	c := client.New(natsrpc.New(nc, subject, natsrpc.ClientOptions{}), client.Options{})
+	for {
+		if _, err := c.Ping(t.Context()); err == nil {
+			return stop
+		}
+	}
+}
+
+func TestNATS(t *testing.T) {
+	b := broker(t, &server.Options{})
+	transporttest.Run(t, func(t testing.TB, s *forrst.Server) (client.Transport, func()) {
+		subject := "rpc." + client.NewID()
+		stop := serve(t, connect(t, b), subject, s, natsrpc.Options{})
+		return natsrpc.New(connect(t, b), subject, natsrpc.ClientOptions{}), stop
+	})
+}
