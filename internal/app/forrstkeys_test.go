@@ -1,8 +1,11 @@
 package app_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -146,4 +149,73 @@ func TestForrstQuota(t *testing.T) {
 			t.Error("no Retry-After")
 		}
 	}
+}
+
+// TestForrstAsync: a question that runs without its request has the identity of its caller, and a repeated key asks it once.
+func TestForrstAsync(t *testing.T) {
+	t.Parallel()
+	c := secured(t, modeltest.NewOpenAI(t, modeltest.Script{Tokens: []string{"Ada", " Brook", " keeps it", "⟦1⟧."}}))
+	c.add("a", "account-a", 2, auth.Ask)
+	c.add("b", "account-b", 0, auth.Ask)
+	type reply struct {
+		Result struct {
+			Status, Content string
+			RunID           string `json:"run_id"`
+			Result          struct {
+				Content string
+				RunID   string `json:"run_id"`
+			}
+		}
+		Extensions []struct {
+			Data struct {
+				OperationID string `json:"operation_id"`
+			}
+		}
+	}
+	decode := func(w *httptest.ResponseRecorder) (r reply) {
+		t.Helper()
+		if err := json.Unmarshal(w.Body.Bytes(), &r); err != nil || w.Code != http.StatusOK {
+			t.Fatalf("%d %v: %s", w.Code, err, w.Body)
+		}
+		return r
+	}
+	accepted := decode(c.call("a", callBody("rag.ask", `{"query":"`+whoKeeps+`"}`, `{"urn":"urn:forrst:ext:async","options":{"preferred":true}}`)))
+	status := callBody("urn:forrst:ext:async:fn:status", fmt.Sprintf(`{"operation_id":%q}`, accepted.Extensions[0].Data.OperationID))
+	c.expect("another account", c.call("b", status), 404, "ASYNC_OPERATION_NOT_FOUND")
+	var r reply
+	for deadline := time.Now().Add(time.Minute); r.Result.Status != "completed"; runtime.Gosched() {
+		if r = decode(c.call("a", status)); r.Result.Status == "failed" || time.Now().After(deadline) {
+			t.Fatalf("%+v", r)
+		}
+	}
+	if !strings.Contains(r.Result.Result.Content, "Ada Brook") {
+		t.Errorf("%+v", r)
+	}
+	c.expect("own run", c.call("a", callBody("rag.ask", "{}"), "Sluice-Run-Id", r.Result.Result.RunID), 200)
+	c.expect("run of another account", c.call("b", callBody("rag.ask", "{}"), "Sluice-Run-Id", r.Result.Result.RunID), 404)
+
+	once := callBody("rag.ask", `{"query":"`+whoKeeps+`","no_cache":true}`, `{"urn":"urn:forrst:ext:idempotency","options":{"key":"k-1"}}`)
+	first, again := decode(c.call("a", once)), decode(c.call("a", once))
+	if first.Result.RunID == "" || first.Result.RunID != again.Result.RunID || first.Result.RunID == r.Result.Result.RunID {
+		t.Errorf("%+v, then %+v", first, again)
+	}
+	c.expect("both count", c.call("a", callBody("rag.ask", `{"query":"`+whoKeeps+`"}`)), 429)
+}
+
+// TestForrstClose: a function that runs without a request keeps its tenant open, and ends when the server is closed.
+func TestForrstClose(t *testing.T) {
+	t.Parallel()
+	silent := modeltest.NewOpenAI(t, modeltest.Script{Wait: time.Hour})
+	c := secured(t, silent)
+	c.add("a", "account-a", 0, auth.Ask)
+	if !c.Default.Idle() {
+		t.Error("not idle")
+	}
+	c.expect("accepted", c.call("a", callBody("ai.generate", `{"prompt":"a"}`, `{"urn":"urn:forrst:ext:async","options":{"preferred":true}}`)), 200)
+	silent.Wait(t, generating)
+	if c.Default.Idle() {
+		t.Error("idle while a function is running")
+	}
+	c.close()
+	silent.Wait(t, abandoned)
 }

@@ -326,3 +326,34 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestDamagedOrder: the steps of a log in another order do not lower the progress.
+func TestDamagedOrder(t *testing.T) {
+	t.Parallel()
+	log := logOf(append(opening(""), event.CacheChecked{Hit: true}, event.GenerationStarted{Chunks: 1}, event.RunFinished{})...)
+	if _, err := read(wiretest.Project(forrst.Protocol{}.New(), [][]event.Event{log})); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPieces: tokens that arrive together share an event of at most 512 bytes.
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	bodies := append(opening(""), event.CacheChecked{}, event.GenerationStarted{})
+	for range 100 {
+		bodies = append(bodies, event.Token{Text: strings.Repeat("a", 30)})
+	}
+	var sizes []int
+	for _, f := range wiretest.Project(forrst.Protocol{}.New(), [][]event.Event{logOf(bodies...)}) {
+		var c forrst.Content
+		if err := json.Unmarshal(f.Data, &c); err != nil {
+			t.Fatal(err)
+		}
+		if c.Content != "" {
+			sizes = append(sizes, len(c.Content))
+		}
+	}
+	if diff := cmp.Diff([]int{510, 510, 510, 510, 510, 450}, sizes); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
