@@ -357,3 +357,20 @@ func TestPieces(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestFreeAnswer: an answer that cost nothing has no cost.
+func TestFreeAnswer(t *testing.T) {
+	t.Parallel()
+	log := logs()["answered"]
+	if forrst.AnswerOf(log).Cost == nil {
+		t.Error("no cost")
+	}
+	for i, e := range log {
+		if _, ok := e.Body.(event.Settled); ok {
+			log[i].Body = event.Settled{Transaction: "t_1", Before: 5, After: 5}
+		}
+	}
+	if cost := forrst.AnswerOf(log).Cost; cost != nil {
+		t.Errorf("%+v", cost)
+	}
+}
