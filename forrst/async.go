@@ -11,7 +11,8 @@ import (
 )
 
 // Async is the async extension: a call that prefers it is accepted at once and becomes an operation, which runs without its
-// client. Operations belong to their callers, who ask for their state, cancel and list them.
+// client. Operations belong to their callers, who ask for their state, cancel and list them. Without Options.Caller, all clients
+// are one caller: whoever knows an id, which cannot be guessed, may ask for the operation, and lists are empty.
 //
 // A call that asks for a stream gets the stream, and calls of the protocol's own functions are answered at once. The deadline
 // and the cancellation token of the request end with the response: an operation is ended by the cancel function.
@@ -175,9 +176,6 @@ func (a *Async) operate(ctx context.Context, cancel context.CancelCauseFunc, cal
 	var renewal sync.WaitGroup
 	renewal.Go(func() { a.renew(ctx, cancel, op.ID, &progress, stop) })
 	out := call.server.guard(call, func() Outcome { return next(ctx) })
-	close(stop)
-	renewal.Wait()
-
 	text, err := outcomeJSON(out)
 	if limit := call.server.options.MaxResponse/2 - 4096; err == nil && int64(len(text)) > limit { // the state has the result twice
 		out, err = Failed(Errorf(InternalError, "the result is larger than %d bytes", limit)), nil
@@ -205,6 +203,8 @@ func (a *Async) operate(ctx context.Context, cancel context.CancelCauseFunc, cal
 		}
 		return err
 	})
+	close(stop)
+	renewal.Wait()
 	a.mu.Lock()
 	delete(a.running, op.ID)
 	a.mu.Unlock()
@@ -295,7 +295,7 @@ func (a *Async) Functions() []Function {
 	cancel.Description = "Cancels an active operation."
 	cancel.SideEffects = []string{"update"}
 	list := callerFunc("list", a.list)
-	list.Description = "Lists the operations of the caller, the newest first."
+	list.Description = "Lists the operations of the caller, the newest first. A caller that is not authenticated has none."
 	return []Function{status, cancel, list}
 }
 
@@ -416,6 +416,9 @@ func (a *Async) list(ctx context.Context, caller string, in listArguments) (list
 		limit = 50
 	}
 	out := listResult{Operations: []listedOperation{}}
+	if caller == "" { // clients that are not known must not see each other's operations; each knows its own ids
+		return out, nil
+	}
 	found, err := a.store.List(ctx, OperationQuery{Caller: caller, Status: OperationStatus(in.Status), Function: in.Function, Before: in.Cursor, Limit: limit + 1})
 	if err != nil {
 		return out, fmt.Errorf("list operations: %w", err)

@@ -229,6 +229,12 @@ func TestAsyncList(t *testing.T) {
 		exact, none := page(`{"limit":7}`)
 		all, _ := page(`{}`)
 		equal(t, exact+none, all)
+		anonymous := client{t, c.s, ""}
+		id := anonymous.accept("count", "{}")
+		equal(t, anonymous.call(listFn, "{}", "none"), `200 {"operations":[],"next_cursor":null} `)
+		if got := anonymous.status(id); !strings.HasPrefix(got, "200 ") {
+			t.Error(got)
+		}
 		for arguments, want := range map[string]string{
 			`{"status":"processing"}`: "6lp 3lp 0lp ", `{"function":"count","limit":1}`: "5cc ", `{"function":"other"}`: "", `{"status":"failed"}`: "",
 		} {

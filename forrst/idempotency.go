@@ -9,7 +9,7 @@ import (
 )
 
 // Idempotency is the idempotency extension: calls with the same key run once. The outcome of the first is stored, and repeated
-// to the others. A key belongs to the caller, the function and its version.
+// to the others. A key belongs to the caller, the function and its version. Without Options.Caller, all clients are one caller.
 //
 // Outcomes that may be different next time are not stored: errors that are retryable or came before the function ran, cancelled
 // calls, and calls whose client has left before the function was done. The key is free again as soon as the function has returned.
@@ -95,29 +95,29 @@ func (i *Idempotency) Run(ctx context.Context, call *Call, asked *Asked, next Ne
 		return next(ctx)
 	}
 	key, ttl, _ := i.options(asked) // Check has accepted them
-	print, err := fingerprint(call.Arguments)
+	hash, err := fingerprint(call.Arguments)
 	if err != nil {
 		return Failed(Errorf(InvalidArguments, "the arguments have no canonical form").At("/call/arguments"))
 	}
 	h := &heldKey{store: i.store, call: call, key: IdempotencyKey{call.Caller, call.Function, call.Version, key},
 		holder: randomHex(16), ttl: ttl}
-	found, err := i.store.Lock(ctx, h.key, IdempotencyRecord{Holder: h.holder, RequestID: call.ID, Fingerprint: print}, leaseTime)
+	found, err := i.store.Lock(ctx, h.key, IdempotencyRecord{Holder: h.holder, RequestID: call.ID, Fingerprint: hash}, leaseTime)
 	if err != nil {
 		// A store whose connection fails may have locked the key nevertheless.
 		_ = h.update(ctx, func(ctx context.Context) error { return i.store.Unlock(ctx, h.key, h.holder) })
 		return Failed(Errorf(Unavailable, "the key cannot be stored"))
 	}
 	if found != nil {
-		return i.repeat(call, asked, found, key, print)
+		return i.repeat(call, asked, found, key, hash)
 	}
 	return h.run(ctx, asked, next)
 }
 
 // repeat answers a call whose key is in use.
-func (*Idempotency) repeat(call *Call, asked *Asked, found *IdempotencyRecord, key, print string) (out Outcome) {
+func (*Idempotency) repeat(call *Call, asked *Asked, found *IdempotencyRecord, key, hash string) (out Outcome) {
 	data := idempotencyData{Key: key, OriginalRequestID: found.RequestID}
 	switch {
-	case found.Fingerprint != print:
+	case found.Fingerprint != hash:
 		out = Failed(Errorf(IdempotencyConflict, "the key was used with other arguments").
 			With(map[string]any{"key": key, "original_arguments_hash": found.Fingerprint}))
 		data.Status = "conflict"
