@@ -22,6 +22,7 @@ type Async struct {
 	callbacks *callbacks // nil: refused
 	mu        sync.Mutex
 	running   map[string]context.CancelCauseFunc // operations of this server
+	pending   map[string]int                     // callbacks that are not sent yet, by caller
 }
 
 // AsyncOptions are the settings of the async extension. The zero value works, without callbacks.
@@ -39,7 +40,7 @@ type AsyncOptions struct {
 
 const (
 	asyncURN = "urn:forrst:ext:async"
-	// maxActive is how many active operations a caller may have.
+	// maxActive is how many active operations a caller may have, and how many callbacks that are not sent.
 	maxActive = 10
 	// keepOperation is how long an operation is kept after its end.
 	keepOperation = 24 * time.Hour
@@ -51,7 +52,7 @@ const (
 
 // NewAsync returns the extension.
 func NewAsync(o AsyncOptions) *Async {
-	a := &Async{store: o.Store, running: map[string]context.CancelCauseFunc{}}
+	a := &Async{store: o.Store, running: map[string]context.CancelCauseFunc{}, pending: map[string]int{}}
 	if a.store == nil {
 		a.store = NewMemoryOperations()
 	}
@@ -92,27 +93,63 @@ func (a *Async) Run(ctx context.Context, call *Call, asked *Asked, next Next) Ou
 	if asked == nil || kindOf(asked.Option("preferred")) != 't' || call.streaming != "" || reserved(call.Function) || ctx.Err() != nil {
 		return next(ctx)
 	}
+	var url string
+	_ = json.Unmarshal(asked.Option("callback_url"), &url) // Check has accepted it
+	if url != "" && !a.reserveCallback(call.Caller) {
+		return tooManyOperations()
+	}
+	out, ok := a.accept(ctx, call, url, next)
+	if !ok && url != "" {
+		a.releaseCallback(call.Caller)
+	}
+	return out
+}
+
+// reserveCallback counts a callback of a caller, and returns false if there are too many that are not sent: receivers may be slow.
+func (a *Async) reserveCallback(caller string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.pending[caller] >= maxActive {
+		return false
+	}
+	a.pending[caller]++
+	return true
+}
+
+// releaseCallback ends the count of a callback.
+func (a *Async) releaseCallback(caller string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.pending[caller]--; a.pending[caller] == 0 {
+		delete(a.pending, caller)
+	}
+}
+
+func tooManyOperations() Outcome {
+	e := Errorf(RateLimited, "the caller has %d active operations", maxActive).
+		With(map[string]any{"limit": maxActive, "used": maxActive, "retry_after": seconds(pollAfter), "scope": "user"})
+	e.RetryAfter = pollAfter
+	return Failed(e)
+}
+
+// accept starts an operation and returns the response that accepts it, or an error and false.
+func (a *Async) accept(ctx context.Context, call *Call, url string, next Next) (Outcome, bool) {
 	op := Operation{ID: newOperationID(), Caller: call.Caller, Function: call.Function, Version: call.Version, RequestID: call.ID,
 		Status: OperationProcessing, Started: time.Now()}
 	err := a.store.Create(ctx, op, maxActive, leaseTime, keepOperation)
 	if errors.Is(err, ErrTooManyOperations) {
-		e := Errorf(RateLimited, "the caller has %d active operations", maxActive).
-			With(map[string]any{"limit": maxActive, "used": maxActive, "retry_after": seconds(pollAfter), "scope": "user"})
-		e.RetryAfter = pollAfter
-		return Failed(e)
+		return tooManyOperations(), false
 	}
 	if err != nil {
-		return Failed(Errorf(Unavailable, "the operation cannot be stored"))
+		return Failed(Errorf(Unavailable, "the operation cannot be stored")), false
 	}
 	if h := call.key; h != nil {
 		if err := h.update(ctx, func(ctx context.Context) error { return h.store.SetOperation(ctx, h.key, h.holder, op.ID) }); err != nil {
 			_ = a.store.Finish(context.WithoutCancel(ctx), op.Caller, op.ID, OperationCancelled, nil, time.Now(), keepOperation) // else its lease ends
-			return Failed(Errorf(Unavailable, "the operation cannot be stored"))
+			return Failed(Errorf(Unavailable, "the operation cannot be stored")), false
 		}
 		h.operation = op.ID
 	}
-	var url string
-	_ = json.Unmarshal(asked.Option("callback_url"), &url) // Check has accepted it
 	out := acceptedOutcome(call, op)
 	call.reply = &replyState{w: noReply{}} // the reply is sent before the function has finished
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -122,8 +159,11 @@ func (a *Async) Run(ctx context.Context, call *Call, asked *Asked, next Next) Ou
 	call.Go(func() {
 		defer cancel(nil)
 		a.operate(ctx, cancel, call, op, url, next)
+		if url != "" {
+			a.releaseCallback(call.Caller)
+		}
 	})
-	return out
+	return out, true
 }
 
 // newOperationID returns an id that is greater than those of earlier milliseconds, and cannot be guessed.

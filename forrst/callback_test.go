@@ -74,6 +74,30 @@ func TestCallback(t *testing.T) {
 	}
 }
 
+// TestSlowReceiver has a receiver that does not reply. Its operations count until their callbacks are given up.
+func TestSlowReceiver(t *testing.T) {
+	t.Parallel()
+	reply, got := make(chan struct{}), make(chan struct{}, 20)
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		got <- struct{}{}
+		<-reply
+	}))
+	defer receiver.Close()
+	c := asyncServer(t, forrst.Options{Extensions: []forrst.Extension{forrst.NewAsync(forrst.AsyncOptions{CallbackSecret: []byte("s"), CallbacksAnywhere: true})}}, &counter{})
+	ask := func(c client) string { return c.call("count", "{}", "none", hook(receiver.URL)) }
+	for range 10 {
+		equal(t, ask(c), "200 null ")
+		<-got // the operation has ended
+	}
+	equal(t, ask(c), "429 null RATE_LIMITED ")
+	equal(t, ask(client{t, c.s, "bob"}), "200 null ")
+	equal(t, c.call("count", "{}", "none", asyncExt), "200 null ")
+	close(reply)
+	idle(t, c.s)
+	equal(t, ask(c), "200 null ")
+	idle(t, c.s)
+}
+
 func TestCallbackOption(t *testing.T) {
 	t.Parallel()
 	var n counter
