@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
+	"github.com/sluice-rag/sluice/server/admin"
 )
 
 // keysFile is the name of the key database in the data folder. It has the keys of all tenants.
@@ -114,4 +115,14 @@ func (a *App) loginRoutes() []server.Route {
 		return nil
 	}
 	return a.access.Routes()
+}
+
+// adminRoutes returns the routes for administrators. Without a key database, there are none of keys.
+func (a *App) adminRoutes() []server.Route {
+	prices, _ := a.Config.Billing.Prices() // was checked when the ledger was opened
+	o := admin.Options{Book: a.ledger, Prices: prices, Percent: a.Config.Billing.Share}
+	if a.keys != nil {
+		o.Keys = a.keys
+	}
+	return admin.Routes(o)
 }

@@ -160,6 +160,12 @@ var attacks = []attack{
 	{route: "GET /runs/{id}/stream", kind: "run", path: "/runs/ID/stream?protocol=forrst"},
 	{route: "POST /forrst", body: `{"protocol":{"name":"forrst","version":"0.1.0"},"id":"1","call":{"function":"urn:forrst:fn:ping"}}`, varies: true},
 
+	{route: "GET /api/admin/keys"},
+	{route: "POST /api/admin/keys", body: `{"scopes":["ask"],"tenant":"acme"}`},
+	{route: "POST /api/admin/keys/{id}/rotate", kind: "key", body: `{}`},
+	{route: "DELETE /api/admin/keys/{id}", kind: "key"},
+	{route: "GET /api/admin/accounts", kind: "account", path: "/api/admin/accounts?after=ID", found: true},
+	{route: "GET /api/admin/prices"},
 	{route: "GET /v1/models"},
 	{route: "GET /v1/serverstatus"},
 	{route: "GET /v1/serverstatus/health"},
@@ -261,8 +267,13 @@ func victim(c *city) map[string][2]string {
 	other := c.reply(http.StatusOK, "acme", "POST", "/api/query", `{"query":"Who keeps the lighthouse of Farland now?","session_id":"other-session"}`)
 	message := event.RunID(other["run_id"].(string))
 	document := found["sources"].([]any)[0].(map[string]any)["document_id"].(string)
+	keys, err := c.keys.List(c.Context())
+	if err != nil {
+		c.Fatal(err)
+	}
+	key := keys[slices.IndexFunc(keys, func(k auth.Key) bool { return k.Tenant == "acme" })].ID
 	return map[string][2]string{
-		"": {}, "run": {run, run[:len(run)-1] + map[bool]string{true: "1", false: "0"}[run[len(run)-1] == '0']},
+		"": {}, "key": {key, auth.NewID()}, "run": {run, run[:len(run)-1] + map[bool]string{true: "1", false: "0"}[run[len(run)-1] == '0']},
 		"file": {"victim-f", "zombie-f"}, "other file": {"victim-g", "zombie-g"}, "task": {"upload-victim-g", "upload-zombie-g"},
 		"store": {"victim-s", "zombie-s"}, "other store": {"victim-t", "zombie-t"}, "store task": {"create-victim-t", "create-zombie-t"},
 		"document": {document, "doc_0123456789abcdef"}, "collection": {"a-collection", "b-collection"}, "session": {"victim-session", "zombie-session"}, "other session": {"other-session", "never-session"},

@@ -1,0 +1,285 @@
+// Package admin provides the routes for the administrators of a tenant: its keys, its accounts and its prices. All of them need the scope admin,
+// and none shows anything of another tenant.
+package admin
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ledger"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire"
+)
+
+// Options are what the routes show.
+type Options struct {
+	Keys    auth.Manager // nil: there are no routes of keys
+	Book    ledger.Book
+	Prices  ledger.PriceList
+	Percent int              // of a fee that contributors earn
+	Now     func() time.Time // default: time.Now
+}
+
+const (
+	maxBody     = 16 << 10
+	maxAccounts = 1000
+	maxOverlap  = 30 * 24 * time.Hour // in which the old secret of a rotated key is valid
+)
+
+type (
+	keyParams struct {
+		ID string `path:"id" description:"Public id of the key."`
+	}
+	rotateRequest struct {
+		keyParams
+		Overlap int64 `json:"overlap_seconds,omitempty" minimum:"0" maximum:"2592000" description:"How long the old secret stays valid. The default is 0."`
+	}
+	accountsParams struct {
+		Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+		After string `query:"after" description:"Name of an account. The list continues after it."`
+	}
+	// KeyRequest is a key to be added.
+	KeyRequest struct {
+		Account string       `json:"account,omitempty" description:"Account that asks and pays. The default is that of the sender."`
+		Name    string       `json:"name,omitempty" description:"What the key is for."`
+		Scopes  []auth.Scope `json:"scopes" required:"true" enum:"ask,read,write,admin" description:"What the key permits."`
+		Expires string       `json:"expires,omitempty" format:"date-time" description:"When the key ends. The default is never."`
+		Rate    string       `json:"rate,omitempty" description:"Limit of requests, such as 60/m."`
+		Quota   string       `json:"quota,omitempty" description:"Limit of questions, such as 1000/day."`
+		Origins []string     `json:"origins,omitempty" description:"Origins of web pages on other hosts that may use the key."`
+	}
+)
+
+type (
+	// KeyList is the keys of the tenant, the oldest first, without their secrets.
+	KeyList struct {
+		Keys []auth.Key `json:"keys"`
+	}
+	// Secret is the reply to a new or rotated key. The text cannot be shown again.
+	Secret struct {
+		auth.Key
+		Text string `json:"key" description:"The key as it is sent by clients. It is shown only once."`
+	}
+	// Account is an account in the list. Amounts are decimal texts, in credits.
+	Account struct {
+		ID        string `json:"account"`
+		Balance   string `json:"balance"`
+		Held      string `json:"held" description:"Part of the balance that runs in progress may cost."`
+		Available string `json:"available"`
+	}
+	// AccountList is a page of accounts.
+	AccountList struct {
+		Accounts []Account `json:"accounts"`
+		Next     string    `json:"next,omitempty" description:"Value of the parameter after for the next page."`
+	}
+	// PriceList is what answers cost.
+	PriceList struct {
+		Prices  []Price `json:"prices" description:"Empty: answers are free."`
+		Percent int     `json:"distributed_percent" description:"Share of a fee that the contributors of the documents earn."`
+	}
+	// Price is the price of a model. Amounts are decimal texts, in credits.
+	Price struct {
+		Name   string `json:"name" description:"Name of the model, in which * stands for any text; or default, cached or byok."`
+		Base   string `json:"base" description:"For an answer."`
+		Second string `json:"second" description:"For a second."`
+		Input  string `json:"input" description:"For a million input tokens."`
+		Output string `json:"output" description:"For a million output tokens."`
+	}
+)
+
+// Routes returns the routes.
+func Routes(o Options) []server.Route {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := routes{o}
+	list := []server.Route{
+		{Method: "GET", Path: "/api/admin/accounts", Serve: s.accounts, Request: []any{accountsParams{}}, Reply: AccountList{}, Faults: []int{400}, Summary: "List the accounts with their balances"},
+		{Method: "GET", Path: "/api/admin/prices", Serve: s.prices, Reply: PriceList{}, Summary: "Show what answers cost"},
+	}
+	if o.Keys != nil {
+		const base = "/api/admin/keys"
+		list = append(list,
+			server.Route{Method: "GET", Path: base, Serve: s.keys, Reply: KeyList{}, Summary: "List the keys of the tenant"},
+			server.Route{Method: "POST", Path: base, Serve: s.add, MaxBody: maxBody, Request: []any{KeyRequest{}}, Reply: Secret{}, Status: http.StatusCreated, Faults: []int{400, 413, 415, 507}, Summary: "Add a key"},
+			server.Route{Method: "POST", Path: base + "/{id}/rotate", Serve: s.rotate, MaxBody: maxBody, Request: []any{rotateRequest{}}, Reply: Secret{}, Faults: []int{400, 404, 413, 415, 507}, Summary: "Give a key a new secret"},
+			server.Route{Method: "DELETE", Path: base + "/{id}", Serve: s.revoke, Request: []any{keyParams{}}, Status: http.StatusNoContent, Faults: []int{404, 507}, Summary: "End a key and its logins for ever"},
+		)
+	}
+	for i := range list {
+		list[i].Scope = auth.Admin
+	}
+	return list
+}
+
+type routes struct{ Options }
+
+// tenant returns the tenant of the sender of a request.
+func tenant(r *http.Request) auth.Identity {
+	who, ok := auth.From(r.Context())
+	if !ok {
+		who = auth.Local()
+	}
+	return who
+}
+
+func (s routes) keys(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.Keys.List(r.Context())
+	if err != nil {
+		return err
+	}
+	out := KeyList{Keys: []auth.Key{}}
+	for _, k := range all {
+		if k.Tenant == tenant(r).Tenant {
+			out.Keys = append(out.Keys, k)
+		}
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	server.ReplyJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func (s routes) add(w http.ResponseWriter, r *http.Request) error {
+	var body KeyRequest
+	if err := decode(r, &body); err != nil {
+		return err
+	}
+	who := tenant(r)
+	k := auth.Key{Tenant: who.Tenant, Account: body.Account, Name: body.Name, Scopes: body.Scopes, Origins: body.Origins}
+	if k.Account == "" {
+		k.Account = who.Account
+	}
+	var err error
+	if body.Expires != "" {
+		if k.Expires, err = time.Parse(time.RFC3339, body.Expires); err != nil {
+			return fault.Invalid("expires", "want a time such as 2030-01-31T12:00:00Z")
+		}
+	}
+	if body.Rate != "" {
+		if k.Rate, err = auth.ParseRate(body.Rate); err != nil {
+			return err
+		}
+	}
+	if body.Quota != "" {
+		if k.Quota, err = auth.ParseQuota(body.Quota); err != nil {
+			return err
+		}
+	}
+	text, added, err := auth.Create(r.Context(), s.Keys, k, s.Now())
+	if err != nil {
+		return err
+	}
+	replySecret(w, http.StatusCreated, Secret{added, text})
+	return nil
+}
+
+func (s routes) rotate(w http.ResponseWriter, r *http.Request) error {
+	var body rotateRequest
+	if r.ContentLength != 0 {
+		if err := decode(r, &body); err != nil {
+			return err
+		}
+	}
+	overlap := time.Duration(body.Overlap) * time.Second
+	if body.Overlap < 0 || body.Overlap > int64(maxOverlap/time.Second) {
+		return fault.Invalid("overlap_seconds", "want 0 to %d", int64(maxOverlap/time.Second))
+	}
+	k, err := s.find(r)
+	if err != nil {
+		return err
+	}
+	text, err := auth.Rotate(r.Context(), s.Keys, k.ID, s.Now(), overlap)
+	if err != nil {
+		return unknown(err)
+	}
+	replySecret(w, http.StatusOK, Secret{k, text})
+	return nil
+}
+
+func (s routes) revoke(w http.ResponseWriter, r *http.Request) error {
+	k, err := s.find(r)
+	if err != nil {
+		return err
+	}
+	if err := s.Keys.Revoke(r.Context(), k.ID, s.Now()); err != nil {
+		return unknown(err)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// errUnknown is the error for a key that does not exist and for one of another tenant, so that a caller cannot tell them apart.
+var errUnknown = fault.New(fault.NotFound, "no such key")
+
+func unknown(err error) error {
+	if errors.Is(err, auth.ErrNotFound) {
+		return errUnknown
+	}
+	return err
+}
+
+// find returns a key of the tenant by the id in the path.
+func (s routes) find(r *http.Request) (auth.Key, error) {
+	all, err := s.Keys.List(r.Context())
+	if err != nil {
+		return auth.Key{}, err
+	}
+	for _, k := range all {
+		if k.ID == r.PathValue("id") && k.Tenant == tenant(r).Tenant {
+			return k, nil
+		}
+	}
+	return auth.Key{}, errUnknown
+}
+
+// replySecret replies with the text of a key, which no cache may keep.
+func replySecret(w http.ResponseWriter, status int, secret Secret) {
+	w.Header().Set("Cache-Control", "no-store")
+	server.ReplyJSON(w, status, secret)
+}
+
+func (s routes) accounts(w http.ResponseWriter, r *http.Request) error {
+	limit := 100
+	if text := r.URL.Query().Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxAccounts {
+			return fault.Invalid("limit", "want 1 to %d", maxAccounts)
+		}
+		limit = n
+	}
+	all, err := s.Book.Accounts(r.Context(), r.URL.Query().Get("after"), limit+1)
+	if err != nil {
+		return err
+	}
+	page := AccountList{Accounts: []Account{}}
+	for _, a := range all[:min(limit, len(all))] {
+		page.Accounts = append(page.Accounts, Account{a.ID, ledger.FormatCredits(a.Balance), ledger.FormatCredits(a.Held), ledger.FormatCredits(a.Available())})
+	}
+	if len(all) > limit {
+		page.Next = all[limit-1].ID
+	}
+	server.ReplyJSON(w, http.StatusOK, page)
+	return nil
+}
+
+func (s routes) prices(w http.ResponseWriter, _ *http.Request) error {
+	out := PriceList{Prices: []Price{}, Percent: s.Percent}
+	for _, p := range s.Prices {
+		out.Prices = append(out.Prices, Price{p.Name, ledger.FormatCredits(p.Base), ledger.FormatCredits(p.Second), ledger.FormatCredits(p.Input), ledger.FormatCredits(p.Output)})
+	}
+	server.ReplyJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// decode decodes the body of a request.
+func decode[T any](r *http.Request, into *T) error {
+	body, err := server.ReadJSON(r)
+	if err != nil {
+		return err
+	}
+	return wire.Decode(body, into)
+}
