@@ -12,9 +12,6 @@ import (
 	wireforrst "github.com/sluice-rag/sluice/wire/forrst"
 )
 
-// overloadedFor is how long clients should wait before they repeat a call that was refused for want of room.
-const overloadedFor = time.Second
-
 // callError converts an error of a function to one of the protocol. Errors that have a code of the protocol are returned as they are; so are
 // those of a context, for which package forrst knows the reason, and those without a code, which it logs and hides.
 func callError(err error) error {
@@ -35,14 +32,17 @@ func callError(err error) error {
 	public := wireforrst.ErrorOf(f)
 	e := forrst.Errorf(forrst.Code(public.Code), "%s", public.Message)
 	e.Details = public.Details
+	if l, ok := errors.AsType[*auth.LimitError](err); ok {
+		e.RetryAfter = l.After
+	}
 	switch {
 	case f.Code == fault.InvalidRequest:
 		e.Code = forrst.InvalidArguments
 		if f.Field != "" {
 			e = e.At(pointerTo(f.Field))
 		}
-	case f.Code == fault.Overloaded || f.Code == fault.Unavailable || f.Code == fault.NoSpace:
-		e.RetryAfter = overloadedFor
+	case f.Code == fault.NoSpace:
+		e.RetryAfter = time.Minute
 	}
 	if l, ok := errors.AsType[*auth.LimitError](err); ok {
 		e.RetryAfter = l.After

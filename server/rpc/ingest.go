@@ -288,9 +288,6 @@ func (in *ingestion) result(ctx context.Context, p files.Progress) (out ingestRe
 	if out.PassageCount, err = in.countPassages(ctx, found.Document); err != nil {
 		return out, err
 	}
-	if out.PassageCount == 0 {
-		out.Warnings = append(out.Warnings, "the document has no text")
-	}
 	if p.Unembedded > 0 {
 		out.Warnings = append(out.Warnings, "the embedding model failed: until it works again, the document is found by its words alone")
 	}
