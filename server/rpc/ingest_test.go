@@ -325,10 +325,10 @@ func TestIngestOfExistingCancelled(t *testing.T) {
 // gone waits until a document is deleted, which may be after the reply.
 func (l *library) gone(id string) {
 	l.Helper()
-	for deadline := time.Now().Add(20 * time.Second); l.state(id) != "none"; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			l.Fatalf("%s is %s", id, l.state(id))
-		}
+	ctx, stop := context.WithTimeout(l.Context(), 20*time.Second)
+	defer stop()
+	if task, err := l.app.Files().WaitTask(ctx, "upload-"+id); err != nil || task.Status != store.Cancelled || l.state(id) != "none" {
+		l.Fatalf("%s: %v, %v", id, task, err)
 	}
 }
 
