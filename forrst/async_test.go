@@ -374,7 +374,7 @@ func TestSharedStores(t *testing.T) {
 		}
 		a, b := open(), open()
 		id := a.accept("load", "{}")
-		time.Sleep(11 * time.Second)
+		time.Sleep(12500 * time.Millisecond) // between two updates of the progress
 		if got := b.status(id); !strings.Contains(got, `"progress":0.25`) {
 			t.Error(got)
 		}
@@ -383,7 +383,7 @@ func TestSharedStores(t *testing.T) {
 		if got := b.cancel(id); !strings.HasPrefix(got, "200 ") {
 			t.Error(got)
 		}
-		time.Sleep(11 * time.Second) // until a renews the lease
+		time.Sleep(11500 * time.Millisecond) // until a renews the lease
 		if n.active.Load() != 0 {
 			t.Error("the function on the other server was not cancelled")
 		}
