@@ -4,6 +4,10 @@ package auth
 import (
 	"context"
 	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
 )
 
 // Scope is a permission of a key.
@@ -29,6 +33,8 @@ type Identity struct {
 	Account string
 	Key     string // public id of the key; empty without keys
 	Scopes  []Scope
+	// Collections are those that questions may search; empty: all. An identity with collections can only ask: see [Identity.Limited].
+	Collections []string
 }
 
 // Local returns the identity of requests to a server without keys.
@@ -39,6 +45,26 @@ func Local() Identity {
 // Permits reports whether the identity has the scope.
 func (i Identity) Permits(s Scope) bool {
 	return slices.Contains(i.Scopes, s) || slices.Contains(i.Scopes, Admin)
+}
+
+// Limited reports whether the identity may only ask questions about some collections, as the key of a public web page does.
+func (i Identity) Limited() bool { return len(i.Collections) > 0 }
+
+// CheckCollection returns an error unless the identity may search all collections and documents of a scope in its text form: see [corpus.ParseScope].
+func (i Identity) CheckCollection(scope string) error {
+	if !i.Limited() {
+		return nil
+	}
+	s, err := corpus.ParseScope(scope)
+	if err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(s.String(), ",") {
+		if !slices.Contains(i.Collections, name) {
+			return &fault.Error{Code: fault.Forbidden, Field: "collection", Message: "this key does not permit questions about this collection"}
+		}
+	}
+	return nil
 }
 
 type contextKey struct{}

@@ -30,9 +30,11 @@ type Key struct {
 	Rate    Limit     `json:"rate,omitzero"`    // of requests
 	Quota   Limit     `json:"quota,omitzero"`   // of questions
 	Origins []string  `json:"origins,omitempty"`
-	Created time.Time `json:"created"`
-	Used    time.Time `json:"used,omitzero"` // to the minute
-	Revoked time.Time `json:"revoked,omitzero"`
+	// Collections are those that questions with the key may search; empty: all. Such a key can be public: see [Identity.Limited].
+	Collections []string  `json:"collections,omitempty"`
+	Created     time.Time `json:"created"`
+	Used        time.Time `json:"used,omitzero"` // to the minute
+	Revoked     time.Time `json:"revoked,omitzero"`
 }
 
 // Validate returns an error that names the first invalid field.
@@ -58,6 +60,32 @@ func (k Key) Validate() error {
 		if err := CheckOrigin(o); err != nil {
 			return err
 		}
+	}
+	return k.validateCollections()
+}
+
+// maxCollections limits the collections of a key.
+const maxCollections = 64
+
+// validateCollections checks the collections of a key. Everybody may see such a key, so it must permit nothing but to ask, and must not share an
+// account, whose runs and sessions it can use.
+func (k Key) validateCollections() error {
+	if len(k.Collections) == 0 {
+		return nil
+	}
+	if len(k.Collections) > maxCollections {
+		return fault.Invalid("collections", "want at most %d", maxCollections)
+	}
+	for _, name := range k.Collections {
+		if s, err := corpus.ParseScope(name); err != nil || name == "" || s.String() != name || strings.Contains(name, ",") {
+			return fault.Invalid("collections", "want names of collections or vector stores, or file: and the id of a document, not %.80q", name)
+		}
+	}
+	if !slices.Equal(k.Scopes, []Scope{Ask}) {
+		return fault.Invalid("scope", "a key with collections can only have the scope ask")
+	}
+	if k.Account == Owner {
+		return fault.Invalid("account", "a key with collections needs an account of its own, not %s", Owner)
 	}
 	return nil
 }
@@ -85,7 +113,7 @@ func (k Key) Live(at time.Time) error {
 
 // Identity returns who sends a request with the key.
 func (k Key) Identity() Identity {
-	return Identity{Tenant: k.Tenant, Account: k.Account, Key: k.ID, Scopes: k.Scopes}
+	return Identity{Tenant: k.Tenant, Account: k.Account, Key: k.ID, Scopes: k.Scopes, Collections: k.Collections}
 }
 
 // Credential is a key with the hashes of its secrets.

@@ -59,11 +59,12 @@ func TestValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, change := range map[string]func(*auth.Key){
-		"tenant":  func(k *auth.Key) { k.Tenant = "../x" },
-		"account": func(k *auth.Key) { k.Account = corpus.IssuerAccount },
-		"name":    func(k *auth.Key) { k.Name = "a\x1b[31m" },
-		"scope":   func(k *auth.Key) { k.Scopes = []auth.Scope{"all"} },
-		"origin":  func(k *auth.Key) { k.Origins = []string{"*"} },
+		"tenant":      func(k *auth.Key) { k.Tenant = "../x" },
+		"account":     func(k *auth.Key) { k.Account = corpus.IssuerAccount },
+		"name":        func(k *auth.Key) { k.Name = "a\x1b[31m" },
+		"scope":       func(k *auth.Key) { k.Scopes = []auth.Scope{"all"} },
+		"origin":      func(k *auth.Key) { k.Origins = []string{"*"} },
+		"collections": func(k *auth.Key) { k.Collections = []string{"a", "b, c"} },
 	} {
 		k := good
 		change(&k)
@@ -75,6 +76,35 @@ func TestValidate(t *testing.T) {
 		"https://*.example", "https://a.example:443", "https://a.example?x", "https://a.example#x", "file://"} {
 		if auth.CheckOrigin(wrong) == nil {
 			t.Errorf("%q is an origin", wrong)
+		}
+	}
+}
+
+// TestCollections: a key with collections can be public, so it only has the scope ask and an account of its own.
+func TestCollections(t *testing.T) {
+	t.Parallel()
+	good := auth.Key{Tenant: "acme", Account: "site", Scopes: []auth.Scope{auth.Ask}, Collections: []string{"manuals", "file:d1"}}
+	if err := good.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for field, change := range map[string]func(*auth.Key){
+		"account":     func(k *auth.Key) { k.Account = auth.Owner },
+		"scope":       func(k *auth.Key) { k.Scopes = []auth.Scope{auth.Ask, auth.Read} },
+		"collections": func(k *auth.Key) { k.Collections = []string{""} },
+	} {
+		k := good
+		change(&k)
+		if f, ok := errors.AsType[*fault.Error](k.Validate()); !ok || f.Field != field {
+			t.Errorf("%s: %v", field, f)
+		}
+	}
+	i := good.Identity()
+	for scope, permitted := range map[string]bool{"manuals": true, " file:d1 , manuals": true, "": false, "default": false, "manuals,other": false, "file:d2": false, "d1": false, ",": false} {
+		if err := i.CheckCollection(scope); (err == nil) != permitted {
+			t.Errorf("%q: %v", scope, err)
+		}
+		if err := auth.Local().CheckCollection(scope); err != nil {
+			t.Errorf("%q without collections: %v", scope, err)
 		}
 	}
 }

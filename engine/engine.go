@@ -33,8 +33,11 @@ type Options struct {
 	// ShareKey returns a key of a question. A question joins the run of another question of the same account with the same key, in
 	// the first half of the deadline: see [Engine.Cancel]. Questions with an empty key do not share a run. Default: no question does.
 	ShareKey func(context.Context, event.RunStarted) string
-	Logger   *slog.Logger      // default: silent
-	Ended    func(event.State) // called after a run's terminal event, from the run's goroutine, without the text
+	// Permit returns an error if the sender of a request may not ask a question. It is called for each question, with its default values.
+	// Default: everybody may ask everything.
+	Permit func(context.Context, event.Question) error
+	Logger *slog.Logger      // default: silent
+	Ended  func(event.State) // called after a run's terminal event, from the run's goroutine, without the text
 	// Deleted is called with the id of each deleted run, so that data derived from it can be deleted too.
 	Deleted func(event.RunID)
 	Billing Billing // charges runs; default: nobody pays
@@ -157,6 +160,11 @@ func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached b
 		return nil, err
 	}
 	q.SetDefaults()
+	if e.o.Permit != nil {
+		if err := e.o.Permit(ctx, q); err != nil {
+			return nil, err
+		}
+	}
 	asked := e.o.Now()
 	start := event.RunStarted{Run: c.Run, Account: c.Account, Protocol: cmp.Or(c.Protocol, "library"), Writer: e.o.Writer(ctx, q), Question: q}
 	by := request{c.ID, attached}

@@ -259,6 +259,11 @@ func (h handler) follow(ctx context.Context, q *wire.Request) error {
 	if !q.Previous.Valid() {
 		return eventlog.ErrNotFound
 	}
+	if i, _ := auth.From(ctx); i.Limited() { // the run may be one about other collections
+		if err := h.checkRun(ctx, q.Previous, auth.Read); err != nil {
+			return err
+		}
+	}
 	if h.o.Sessions != nil && !q.Ephemeral { // the session has the answer also when the run has expired
 		found, answer, err := h.o.Sessions.ByRun(ctx, q.Previous)
 		if err == nil && found.Account == accountOf(ctx) {

@@ -28,6 +28,8 @@ type Route struct {
 	Scope auth.Scope
 	// Own is set if a key with [auth.Ask] may use the route for the runs of its own account. The parameter id is that of the run.
 	Own bool
+	// Limited is set if a key that is limited to collections may use the route: see [auth.Identity.Limited].
+	Limited bool
 	// Needs describes what a key needs if Serve checks it: with the scope [AnyKey].
 	Needs string
 

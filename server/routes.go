@@ -67,7 +67,7 @@ func (h handler) questions() []Route {
 	if h.FailureStatus != 0 {
 		failed = []int{h.FailureStatus}
 	}
-	stream := Route{Method: "POST", Path: h.StreamPath, Scope: auth.Ask, handle: h.serveQuestion, Events: h.Types.Events,
+	stream := Route{Method: "POST", Path: h.StreamPath, Scope: auth.Ask, Limited: true, handle: h.serveQuestion, Events: h.Types.Events,
 		name: h.eventName(), media: mediaType(h.ContentType()), Request: append(streamed, h.variantParams()...),
 		Fault: h.Fault, failure: h.Types.Fault, Faults: []int{400, 402, 403, 404, 409, 413, 415, 429, 503, 507}, Summary: "Answer a question and stream every step"}
 	if h.FailureStatus != 0 {
@@ -85,7 +85,7 @@ func (h handler) questions() []Route {
 	} else {
 		failed = append(failed, 409)
 	}
-	return []Route{stream, {Method: "POST", Path: h.ReplyPath, Scope: auth.Ask, handle: h.serveReply, Request: asked, Reply: h.Types.Reply,
+	return []Route{stream, {Method: "POST", Path: h.ReplyPath, Scope: auth.Ask, Limited: true, handle: h.serveReply, Request: asked, Reply: h.Types.Reply,
 		Fault: h.Fault, failure: h.Types.Fault, Faults: faults, partial: failed, Summary: "Answer a question with one object"}}
 }
 
@@ -110,11 +110,11 @@ func (s *Server) table() []Route {
 	routes = append(routes,
 		Route{Method: "GET", Path: "/api/runs", Scope: auth.Read, handle: h.listRuns, Request: []any{listParams{}}, Reply: RunList{},
 			Summary: "List runs, newest first", failure: failure, Faults: []int{400}},
-		Route{Method: "GET", Path: "/api/runs/{id}", Scope: auth.Read, Own: true, handle: h.getRun, Request: []any{runParams{}}, Reply: RunDetail{},
+		Route{Method: "GET", Path: "/api/runs/{id}", Scope: auth.Read, Own: true, Limited: true, handle: h.getRun, Request: []any{runParams{}}, Reply: RunDetail{},
 			Summary: "Show a run with its answer so far", failure: failure, Faults: []int{404}},
-		Route{Method: "GET", Path: "/runs/{id}/stream", Scope: auth.Read, Own: true, handle: h.streamRun, Events: h.Types.Events, any: names, Request: reading,
+		Route{Method: "GET", Path: "/runs/{id}/stream", Scope: auth.Read, Own: true, Limited: true, handle: h.streamRun, Events: h.Types.Events, any: names, Request: reading,
 			Summary: "Stream a live or finished run from any event on", failure: failure, Faults: []int{400, 404}, Empty: true},
-		Route{Method: "POST", Path: "/runs/{id}/cancel", Scope: auth.Write, Own: true, handle: h.cancelRun, Request: []any{runParams{}}, Reply: Cancelling{},
+		Route{Method: "POST", Path: "/runs/{id}/cancel", Scope: auth.Write, Own: true, Limited: true, handle: h.cancelRun, Request: []any{runParams{}}, Reply: Cancelling{},
 			Status: http.StatusAccepted, Summary: "Cancel a run", failure: failure, Faults: []int{403, 404}},
 		Route{Method: "GET", Path: "/healthz", Scope: Open, handle: s.healthz, Reply: Health{}, Summary: "Report whether the process runs"},
 		Route{Method: "GET", Path: "/readyz", Scope: Open, handle: s.readyz, Reply: Health{}, failure: Health{}, Faults: []int{503}, Summary: "Report whether the server accepts questions"},

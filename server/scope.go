@@ -21,12 +21,17 @@ const (
 // program that uses this package has none, or its own.
 func (h handler) scoped(rt Route, next http.Handler) http.Handler {
 	scope := cmp.Or(rt.Scope, auth.Admin)
-	if scope == Open || scope == AnyKey {
+	if scope == Open || scope == AnyKey && rt.Limited {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var err error
-		if i, ok := auth.From(r.Context()); ok && rt.Own {
+		if i, ok := auth.From(r.Context()); ok && i.Limited() && !rt.Limited {
+			err = &fault.Error{Code: fault.Forbidden, Field: "scope", Message: "this key only permits questions about its collections"}
+		} else if scope == AnyKey {
+			next.ServeHTTP(w, r)
+			return
+		} else if ok && rt.Own {
 			err = h.checkRun(r.Context(), event.RunID(r.PathValue("id")), scope)
 		} else if ok && !i.Permits(scope) {
 			err = lacks(scope)
@@ -56,7 +61,7 @@ func (h handler) checkRun(ctx context.Context, id event.RunID, scope auth.Scope)
 		return err
 	}
 	if len(batch) > 0 {
-		if start, ok := batch[0].Body.(event.RunStarted); ok && start.Account == i.Account {
+		if start, ok := batch[0].Body.(event.RunStarted); ok && start.Account == i.Account && i.CheckCollection(start.Collection) == nil {
 			return nil
 		}
 	}

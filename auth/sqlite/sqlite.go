@@ -52,7 +52,7 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_key ON sessions (key);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
-`, `ALTER TABLE sessions ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;`}
+`, `ALTER TABLE sessions ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;`, `ALTER TABLE keys ADD COLUMN collections TEXT NOT NULL DEFAULT '[]';`}
 
 // readConns is the number of connections for reads.
 const readConns = 4
@@ -153,18 +153,21 @@ func (s *Store) Close() error {
 }
 
 const keyColumns = `k.id, k.tenant, k.account, k.name, k.scopes, k.origins, k.rate, k.rate_unit, k.quota, k.quota_unit,
-	k.created_at, k.expires_at, k.revoked_at, k.used_at, k.hash, k.old_hash, k.old_until`
+	k.created_at, k.expires_at, k.revoked_at, k.used_at, k.hash, k.old_hash, k.old_until, k.collections`
 
 func scan(row func(...any) error) (c auth.Credential, err error) {
-	var scopes, origins []byte
+	var scopes, origins, collections []byte
 	var created, expires, revoked, used, oldUntil int64
 	if err := row(&c.ID, &c.Tenant, &c.Account, &c.Name, &scopes, &origins, &c.Rate.N, &c.Rate.Unit, &c.Quota.N, &c.Quota.Unit,
-		&created, &expires, &revoked, &used, &c.Hash, &c.Old, &oldUntil); err != nil {
+		&created, &expires, &revoked, &used, &c.Hash, &c.Old, &oldUntil, &collections); err != nil {
 		return c, err
 	}
 	c.Created, c.Expires, c.Revoked = sqlitedb.FromMicros(created), sqlitedb.FromMicros(expires), sqlitedb.FromMicros(revoked)
 	c.Used, c.OldUntil = sqlitedb.FromMicros(used), sqlitedb.FromMicros(oldUntil)
-	return c, errors.Join(json.Unmarshal(scopes, &c.Scopes), json.Unmarshal(origins, &c.Origins))
+	if string(collections) != "[]" { // a key without any has none, not an empty list
+		err = json.Unmarshal(collections, &c.Collections)
+	}
+	return c, errors.Join(err, json.Unmarshal(scopes, &c.Scopes), json.Unmarshal(origins, &c.Origins))
 }
 
 // wrap adds what failed to an error, and converts those of a missing row and a full disk.
@@ -266,10 +269,14 @@ func (s *Store) Add(ctx context.Context, c auth.Credential) error {
 	if err != nil {
 		return err
 	}
+	collections, err := json.Marshal(append([]string{}, c.Collections...))
+	if err != nil {
+		return err
+	}
 	_, err = sqlitedb.Exec(ctx, s.write, `INSERT INTO keys (id, tenant, account, name, scopes, origins, rate, rate_unit, quota, quota_unit,
-		created_at, expires_at, revoked_at, used_at, hash, old_hash, old_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, x'', 0)`,
+		created_at, expires_at, revoked_at, used_at, hash, old_hash, old_until, collections) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, x'', 0, ?)`,
 		c.ID, c.Tenant, c.Account, c.Name, string(scopes), string(origins), c.Rate.N, c.Rate.Unit, c.Quota.N, c.Quota.Unit,
-		sqlitedb.Micros(c.Created), sqlitedb.Micros(c.Expires), c.Hash)
+		sqlitedb.Micros(c.Created), sqlitedb.Micros(c.Expires), c.Hash, string(collections))
 	return wrap("add key", err)
 }
 

@@ -161,7 +161,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)
 	o := engine.Options{Store: log, Limiter: s.limiter, Deadline: cfg.Runs.Deadline,
-		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.metrics), Writer: m.describe}
+		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.metrics), Writer: m.describe, Permit: permit}
 	if err := errors.Join(a.openCache(pipeline, &o), a.openLedger(ctx, &o), a.openSessions(ctx, &o)); err != nil {
 		return nil, errors.Join(err, a.closeSessions(), a.closeLedger(), a.closeCache(), v.close(), ix.Close(), log.Close())
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	keydb "github.com/sluice-rag/sluice/auth/sqlite"
 	"github.com/sluice-rag/sluice/disk/reserve"
+	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
 	"github.com/sluice-rag/sluice/server/admin"
@@ -125,4 +126,10 @@ func (a *App) adminRoutes() []server.Route {
 		o.Keys = a.keys
 	}
 	return admin.Routes(o)
+}
+
+// permit refuses a question about collections that the key does not permit. All questions pass it, whatever their protocol.
+func permit(ctx context.Context, q event.Question) error {
+	i, _ := auth.From(ctx)
+	return i.CheckCollection(q.Collection)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,13 +33,15 @@ type keysAddCmd struct {
 	Rate    string   `placeholder:"N/m" help:"Limit of requests per second (s), minute (m) or hour (h), such as 60/m. The default is no limit."`
 	Quota   string   `placeholder:"N/day" help:"Limit of questions per day or month in UTC, such as 1000/day. The default is no limit."`
 	Origin  []string `sep:"none" placeholder:"ORIGIN" help:"Origin of web pages on other hosts that may use the key, such as https://app.example.com. Can be repeated."`
-	JSON    bool     `name:"json" help:"Print the key and what it permits as JSON."`
+	// Collections make a key that can be public.
+	Collections []string `placeholder:"NAME" help:"Collections or vector stores that questions with the key may search, separated by commas, for a page that everybody can open. Such a key has the scope ask and an account of its own. The default is all."`
+	JSON        bool     `name:"json" help:"Print the key and what it permits as JSON."`
 }
 
 // Run adds a key. Only the key is printed to the standard output.
 func (c *keysAddCmd) Run(e *env) error {
 	now := time.Now()
-	k := auth.Key{Tenant: c.Tenant, Account: c.Account, Name: c.Name, Origins: c.Origin}
+	k := auth.Key{Tenant: c.Tenant, Account: c.Account, Name: c.Name, Origins: c.Origin, Collections: c.Collections}
 	for _, s := range c.Scope {
 		k.Scopes = append(k.Scopes, auth.Scope(s))
 	}
@@ -144,7 +147,7 @@ func (c *keysListCmd) Run(e *env) error {
 		}
 		now := time.Now()
 		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "ID\tTENANT\tACCOUNT\tNAME\tSCOPES\tLIMITS\tEXPIRES\tLAST USED\tSTATUS")
+		fmt.Fprintln(w, "ID\tTENANT\tACCOUNT\tNAME\tSCOPES\tCOLLECTIONS\tLIMITS\tEXPIRES\tLAST USED\tSTATUS")
 		for _, k := range list {
 			status := "live"
 			if !k.Revoked.IsZero() {
@@ -156,7 +159,7 @@ func (c *keysListCmd) Run(e *env) error {
 			for i, s := range k.Scopes {
 				scopes[i] = string(s)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Tenant, k.Account, k.Name, strings.Join(scopes, ","),
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Tenant, k.Account, k.Name, strings.Join(scopes, ","), cmp.Or(strings.Join(k.Collections, ","), "all"),
 				strings.TrimSpace(k.Rate.String()+" "+k.Quota.String()), localTime(k.Expires), localTime(k.Used), status)
 		}
 		return w.Flush()

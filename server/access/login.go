@@ -26,10 +26,12 @@ type SessionInfo struct {
 	Account string       `json:"account"`
 	Key     string       `json:"key,omitempty" description:"Public id of the key. It is missing while the server has no keys."`
 	Scopes  []auth.Scope `json:"scopes" description:"What the key permits. The scope admin includes the others."`
+	// Collections are set for a key that may only ask.
+	Collections []string `json:"collections,omitempty" description:"The collections that questions may search. It is missing if they may search all."`
 }
 
 func infoOf(i auth.Identity) SessionInfo {
-	return SessionInfo{Tenant: i.Tenant, Account: i.Account, Key: i.Key, Scopes: i.Scopes}
+	return SessionInfo{Tenant: i.Tenant, Account: i.Account, Key: i.Key, Scopes: i.Scopes, Collections: i.Collections}
 }
 
 // Routes returns the routes of logins, for browsers. They are the same for all tenants.
@@ -37,8 +39,8 @@ func (a *Access) Routes() []server.Route {
 	return []server.Route{
 		{Method: "POST", Path: loginPath, Scope: server.Open, Serve: a.login, MaxBody: 4 << 10, Summary: "Exchange a key for a session cookie",
 			Request: []any{Login{}}, Reply: SessionInfo{}, Faults: []int{400, 401, 403, 415, 429}},
-		{Method: "POST", Path: "/auth/logout", Scope: server.AnyKey, Serve: a.logout, Summary: "End the session of the cookie", Status: http.StatusNoContent, Faults: []int{403}},
-		{Method: "GET", Path: "/auth/session", Scope: server.AnyKey, Serve: a.session, Summary: "Show who sends the request", Reply: SessionInfo{}},
+		{Method: "POST", Path: "/auth/logout", Scope: server.AnyKey, Limited: true, Serve: a.logout, Summary: "End the session of the cookie", Status: http.StatusNoContent, Faults: []int{403}},
+		{Method: "GET", Path: "/auth/session", Scope: server.AnyKey, Limited: true, Serve: a.session, Summary: "Show who sends the request", Reply: SessionInfo{}},
 	}
 }
 

@@ -23,12 +23,15 @@ const (
 	headerLast = "Last-Event-ID"
 )
 
+// askFunction is the only function, besides those of the system, that a key which is limited to collections may call.
+const askFunction = "rag.ask"
+
 // askFunctions returns the function that asks a question.
 func (s *Server) askFunctions() []function {
 	if s.o.Engine == nil {
 		return nil
 	}
-	f := forrst.StreamFunc[wireforrst.Question, wireforrst.Answer]("rag.ask", "1.0.0", nil)
+	f := forrst.StreamFunc[wireforrst.Question, wireforrst.Answer](askFunction, "1.0.0", nil)
 	f.Description = "Answers a question over the documents, with citations. The run goes on for a while if the client disconnects, and can be resumed."
 	f.SideEffects = []string{"create"}
 	f.Prepare, f.Stream = s.startRun, s.streamRun

@@ -126,7 +126,7 @@ func New(o Options) (*Server, error) {
 // Routes returns the route of all functions.
 func (s *Server) Routes() []server.Route {
 	return []server.Route{{Method: http.MethodPost, Path: Path, Serve: s.serve, Stream: s.resume, Fault: func(f *fault.Error) any { return wireforrst.FaultOf(f) },
-		Scope: server.AnyKey, Needs: "Needs the scope ask, read or write, depending on the function. The system functions need none.",
+		Scope: server.AnyKey, Limited: true, Needs: "Needs the scope ask, read or write, depending on the function. The system functions need none.",
 		MaxBody: s.o.maxRequest() + 1, BodyIdle: bodyIdle, Timeout: callTime, // a document that is too large has an error of package forrst
 		Summary: "Call a function, with a stream if the call asks for one", Request: []any{wireforrst.Call{}, resumeParams{}}, Reply: wireforrst.Document{}, Events: wireforrst.API().Types.Events,
 		Faults: []int{400, 404, 408, 409, 413, 415, 422, 429, 499, 500, 502, 503}}}
@@ -177,6 +177,9 @@ func (s *Server) authorize(ctx context.Context, call *forrst.Call) error {
 	i, ok := auth.From(ctx)
 	if !ok || strings.HasPrefix(call.Function, system) { // without an identity, the program has no authentication, or its own
 		return nil
+	}
+	if i.Limited() && call.Function != askFunction {
+		return forrst.Errorf(forrst.Forbidden, "this key only permits questions about its collections")
 	}
 	allowed := []auth.Scope{auth.Admin}
 	if scope, listed := s.scopes[call.Function]; listed {

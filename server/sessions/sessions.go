@@ -98,7 +98,7 @@ func Routes(sessions *session.Service) []server.Route {
 	s := routes{sessions}
 	const base = "/v1/rag/sessions"
 	list := []server.Route{
-		{Method: "POST", Path: base, Serve: s.create, Needs: needsAsk, Request: []any{createRequest{}}, Reply: Session{}, Status: http.StatusCreated,
+		{Method: "POST", Path: base, Limited: true, Serve: s.create, Needs: needsAsk, Request: []any{createRequest{}}, Reply: Session{}, Status: http.StatusCreated,
 			Faults: []int{400, 409, 413, 415, 507}, Summary: "Create a session"},
 		{Method: "GET", Path: base, Serve: s.list, Needs: needsRead, Request: []any{listParams{}}, Reply: List{}, Faults: []int{400, 404},
 			Summary: "List sessions, the last used one first"},
