@@ -102,7 +102,9 @@ func (s *Server) table() []Route {
 			}
 		}
 		media := mediaType(e.ContentType())
-		names[media] = append(names[media], e.eventName())
+		if e.StreamPath != "" || e.Path != "" { // no schema describes the events of a protocol without a route of its own
+			names[media] = append(names[media], e.eventName())
+		}
 		reading = append(reading, e.variantParams()...)
 	}
 	h := s.defaultHandler()

@@ -839,6 +839,180 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/forrst": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a function, with a stream if the call asks for one
+         * @description Needs the scope ask, read or write, depending on the function. The system functions need none.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description With Sluice-Run-Id: continue after this event. */
+                    "Last-Event-ID"?: string;
+                    /** @description Run to resume, instead of a call. Only the id of the body is used. */
+                    "Sluice-Run-Id"?: string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["ForrstCall"];
+                };
+            };
+            responses: {
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                        "text/event-stream": components["schemas"]["ForrstEvent"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+                /** @description Request Timeout */
+                408: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+                /** @description Unprocessable Entity */
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+                499: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+                /** @description Internal Server Error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+                /** @description Bad Gateway */
+                502: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForrstDocument"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/functions/v1/rag": {
         parameters: {
             query?: never;
@@ -1220,7 +1394,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"];
+                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["ForrstEvent"];
                         "text/plain": components["schemas"]["TurnsEvent"];
                     };
                 };
@@ -4191,6 +4365,8 @@ export interface components {
         };
         AccessSessionInfo: {
             account: string;
+            /** @description The collections that questions may search. It is missing if they may search all. */
+            collections?: string[];
             /** @description Public id of the key. It is missing while the server has no keys. */
             key?: string;
             /** @description What the key permits. The scope admin includes the others. */
@@ -4527,6 +4703,161 @@ export interface components {
             skip_exists?: boolean;
             /** @description http or https URL to fetch in the background, instead of the part "file". */
             url?: string;
+        };
+        ForrstAnswer: {
+            abstained?: boolean;
+            cache?: components["schemas"]["ForrstCache"];
+            cached: boolean;
+            citations: components["schemas"]["ForrstCitation"][];
+            /** Format: double */
+            confidence: number;
+            content: string;
+            cost?: components["schemas"]["ForrstCost"];
+            duration_ms: components["schemas"]["EventMillis"];
+            incomplete?: boolean;
+            iterations: number;
+            message_id: string;
+            /** @enum {string} */
+            mode: "agentic" | "direct";
+            run_id: string;
+            session_id?: string;
+            sources: components["schemas"]["ForrstSource"][];
+            standalone_query?: string;
+            tools_used: string[];
+            usage?: components["schemas"]["ForrstUsage"];
+            verification?: components["schemas"]["ForrstVerification"];
+        };
+        ForrstAsked: {
+            options?: {
+                [key: string]: unknown;
+            };
+            urn: string;
+        };
+        ForrstCache: {
+            /** Format: date-time */
+            cached_at: string;
+            original_query: string;
+            /** Format: double */
+            similarity: number;
+        };
+        ForrstCall: {
+            call: {
+                arguments?: {
+                    [key: string]: unknown;
+                };
+                function: string;
+                /** @description A version of the function, complete or short, such as 1. The newest stable one if it is left out. */
+                version?: string;
+            };
+            /** @description Metadata that the caller propagates. */
+            context?: {
+                [key: string]: unknown;
+            };
+            extensions?: components["schemas"]["ForrstAsked"][];
+            /** @description The reply repeats it. */
+            id: string;
+            protocol: components["schemas"]["ForrstVersion"];
+        };
+        ForrstCitation: {
+            end: number;
+            index: number;
+            start: number;
+        };
+        ForrstCited: {
+            chunk_id: string;
+            document_id: string;
+            file?: string;
+            heading?: string;
+            index: number;
+            page_numbers: number[];
+            quote?: string;
+            title: string;
+        };
+        ForrstClaim: {
+            text: string;
+            /** @enum {string} */
+            verdict: "SUPPORTED" | "PARTIALLY_SUPPORTED" | "UNSUPPORTED";
+        };
+        ForrstContent: {
+            citation?: components["schemas"]["ForrstCited"];
+            content: string;
+        };
+        ForrstCost: {
+            balance_after: string;
+            fee: string;
+            transaction: string;
+        };
+        ForrstDetails: {
+            code: string;
+            field?: string;
+        };
+        ForrstDocument: {
+            errors?: components["schemas"]["ForrstError"][];
+            extensions?: components["schemas"]["ForrstExtension"][];
+            id: string;
+            protocol: components["schemas"]["ForrstVersion"];
+            result: unknown;
+        };
+        ForrstError: {
+            code: string;
+            details?: components["schemas"]["ForrstDetails"];
+            message: string;
+        };
+        ForrstEvent: components["schemas"]["ForrstGreeting"] | components["schemas"]["ForrstContent"] | components["schemas"]["ForrstProgress"] | components["schemas"]["ForrstAnswer"] | components["schemas"]["ForrstFailure"] | components["schemas"]["ForrstDocument"];
+        ForrstExtension: {
+            data?: unknown;
+            urn: string;
+        };
+        ForrstFailure: {
+            code: string;
+            details: components["schemas"]["ForrstDetails"];
+            message: string;
+        };
+        ForrstGreeting: {
+            /** @enum {string} */
+            status: "connected";
+        };
+        ForrstProgress: {
+            current: number;
+            message: string;
+            percent: number;
+            total: number;
+        };
+        ForrstSource: {
+            chunk_id: string;
+            cited: boolean;
+            document_id: string;
+            file?: string;
+            heading?: string;
+            index: number;
+            page_numbers: number[];
+            quote?: string;
+            /** Format: double */
+            score: number;
+            text: string;
+            title: string;
+            /** Format: double */
+            weight: number;
+        };
+        ForrstUsage: {
+            calls: number;
+            estimated?: boolean;
+            input_tokens: number;
+            models: string[];
+            output_tokens: number;
+        };
+        ForrstVerification: {
+            claims: components["schemas"]["ForrstClaim"][];
+            claims_checked: number;
+            claims_partially_supported: number;
+            claims_supported: number;
+            claims_unsupported: number;
+            flagged?: boolean;
+        };
+        ForrstVersion: {
+            /** @enum {string} */
+            name: "forrst";
+            version: string;
         };
         KnowledgeAnnotation: {
             /** @description Set while nothing else is known about the passage. */
