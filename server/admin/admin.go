@@ -44,13 +44,14 @@ type (
 	}
 	// KeyRequest is a key to be added.
 	KeyRequest struct {
-		Account string       `json:"account,omitempty" description:"Account that asks and pays. The default is that of the sender."`
-		Name    string       `json:"name,omitempty" description:"What the key is for."`
-		Scopes  []auth.Scope `json:"scopes" required:"true" enum:"ask,read,write,admin" description:"What the key permits."`
-		Expires string       `json:"expires,omitempty" format:"date-time" description:"When the key ends. The default is never."`
-		Rate    string       `json:"rate,omitempty" description:"Limit of requests, such as 60/m."`
-		Quota   string       `json:"quota,omitempty" description:"Limit of questions, such as 1000/day."`
-		Origins []string     `json:"origins,omitempty" description:"Origins of web pages on other hosts that may use the key."`
+		Account     string       `json:"account,omitempty" description:"Account that asks and pays. The default is that of the sender."`
+		Name        string       `json:"name,omitempty" description:"What the key is for."`
+		Scopes      []auth.Scope `json:"scopes" required:"true" enum:"ask,read,write,admin" description:"What the key permits."`
+		Expires     string       `json:"expires,omitempty" format:"date-time" description:"When the key ends. The default is never."`
+		Rate        string       `json:"rate,omitempty" description:"Limit of requests, such as 60/m."`
+		Quota       string       `json:"quota,omitempty" description:"Limit of questions, such as 1000/day."`
+		Origins     []string     `json:"origins,omitempty" description:"Origins of web pages on other hosts that may use the key."`
+		Collections []string     `json:"collections,omitempty" description:"Collections that questions with the key may search, for a key that can be public. The default is all."`
 	}
 )
 
@@ -149,7 +150,7 @@ func (s routes) add(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	who := tenant(r)
-	k := auth.Key{Tenant: who.Tenant, Account: body.Account, Name: body.Name, Scopes: body.Scopes, Origins: body.Origins}
+	k := auth.Key{Tenant: who.Tenant, Account: body.Account, Name: body.Name, Scopes: body.Scopes, Origins: body.Origins, Collections: body.Collections}
 	if k.Account == "" {
 		k.Account = who.Account
 	}
