@@ -5,6 +5,7 @@ package events
 
 import (
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
@@ -28,7 +29,16 @@ func (Protocol) New() wire.Projection { return new(projection) }
 func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
 
 // API returns the description of the protocol for a server.
-func API() wire.API { return wire.API{Protocol: Protocol{}} }
+func API() wire.API {
+	return wire.API{Protocol: Protocol{}, Fault: func(f *fault.Error) any { return Error{f.Code, f.Message, f.Field} }}
+}
+
+// Error is the reply to a request that was refused.
+type Error struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+	Field   string     `json:"field,omitempty"` // the invalid field of the request, if it is known
+}
 
 // maxKept limits the capacity of the buffer that a projection keeps between calls, in bytes.
 const maxKept = 16 << 10

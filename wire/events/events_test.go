@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/events"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -71,5 +72,14 @@ func TestWholeLog(t *testing.T) {
 	}
 	if start := all[0].Body.(event.RunStarted); start.Request == nil {
 		t.Error("the projection has changed the log")
+	}
+}
+
+// TestFault checks the reply to a request that was refused before the stream, such as that of a run that does not exist.
+func TestFault(t *testing.T) {
+	t.Parallel()
+	got, err := json.Marshal(events.API().Fault(fault.New(fault.NotFound, "no such run")))
+	if want := `{"code":"NOT_FOUND","message":"no such run"}`; err != nil || string(got) != want {
+		t.Errorf("%s, %v; want %s", got, err, want)
 	}
 }

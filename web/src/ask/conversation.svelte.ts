@@ -1,5 +1,5 @@
-import { type SessionMessage, SluiceError, type TurnRequest } from "../../../clients/typescript/src/index.js";
-import { ask, askInSession, sluice } from "../lib/api.js";
+import type { SessionMessage, TurnRequest } from "../../../clients/typescript/src/index.js";
+import { ask, askInSession, messageOf, sluice } from "../lib/api.js";
 import { LiveRun } from "../run/live.svelte.js";
 import { sessions } from "../sessions/sessions.svelte.js";
 
@@ -22,8 +22,8 @@ export interface Turn {
   run?: LiveRun;
   /** The answer as the session has it, if its run is deleted. */
   stored?: string | undefined;
-  /** Why the question was not asked. */
-  error?: string;
+  /** Why the question was not asked, or not rated. */
+  error?: string | undefined;
   rating?: "good" | "bad" | undefined;
 }
 
@@ -72,16 +72,37 @@ export class Conversation {
   /** Loads older messages. */
   async loadOlder(): Promise<void> {
     if (!this.session || !this.older) return;
-    const page = await sluice.sessions.messages(this.session, { limit: 40, before: this.older });
-    this.turns = [...turnsOf(page.messages), ...this.turns];
-    this.older = page.next;
+    try {
+      const page = await sluice.sessions.messages(this.session, { limit: 40, before: this.older });
+      this.turns = [...turnsOf(page.messages), ...this.turns];
+      this.older = page.next;
+      this.error = undefined;
+    } catch (err) {
+      this.error = messageOf(err);
+    }
+  }
+
+  /** Shows the questions that were asked elsewhere since, such as in another tab. */
+  async refresh(): Promise<void> {
+    if (!this.session || this.loading || this.turns.some((t) => t.error) || this.turns.some((t) => t.run && !t.answerID)) return;
+    const page = await sluice.sessions.messages(this.session, { limit: 10 }).catch(() => undefined); // the next time, then
+    const last = this.turns.at(-1)?.questionID;
+    const newer = page ? turnsOf(page.messages, false) : [];
+    const at = newer.findIndex((t) => t.questionID === last);
+    if (!page || this.#closed || at < 0 || at === newer.length - 1) return;
+    this.turns.push(...turnsOf(page.messages.slice(page.messages.findIndex((m) => m.id === newer[at + 1]!.questionID))));
   }
 
   /** Asks a question after the last answer. */
   async ask(question: string, o: Settings): Promise<void> {
-    const turn: Turn = { key: crypto.randomUUID(), question, questions: [], answers: [] };
-    this.turns.push(turn);
-    const shown = this.turns.at(-1)!;
+    this.turns.push({ key: newKey(), question, questions: [], answers: [] });
+    await this.send(this.turns.at(-1)!, o);
+  }
+
+  /** Sends the question of a turn. */
+  async send(shown: Turn, o: Settings): Promise<void> {
+    const { question } = shown;
+    shown.error = undefined;
     try {
       this.session ??= (await sluice.sessions.create()).session_id;
       shown.run = new LiveRun(await ask({ query: question, mode: o.mode, collection: o.collection, top_k: o.topK, session_id: this.session }));
@@ -99,7 +120,7 @@ export class Conversation {
       const run = await askInSession(this.session, body);
       const at = this.turns.indexOf(turn);
       for (const t of this.turns.splice(at)) t.run?.close();
-      this.turns.push({ key: crypto.randomUUID(), question: edited ?? turn.question, questions: [], answers: [], run: new LiveRun(run) });
+      this.turns.push({ key: newKey(), question: edited ?? turn.question, questions: [], answers: [], run: new LiveRun(run) });
       void this.#settle(this.turns.at(-1)!);
     } catch (err) {
       turn.error = messageOf(err);
@@ -107,6 +128,15 @@ export class Conversation {
   }
 
   async rate(turn: Turn, rating: "good" | "bad", reason?: string): Promise<void> {
+    try {
+      await this.#rate(turn, rating, reason);
+      turn.error = undefined;
+    } catch (err) {
+      turn.error = messageOf(err);
+    }
+  }
+
+  async #rate(turn: Turn, rating: "good" | "bad", reason?: string): Promise<void> {
     if (!this.session || !turn.answerID) return;
     if (turn.rating === rating && reason === undefined) {
       await sluice.sessions.unrate(this.session, turn.answerID);
@@ -133,6 +163,10 @@ export class Conversation {
   }
 }
 
+// Not a UUID of the browser: it has none on pages that come by plain HTTP.
+let keys = 0;
+const newKey = () => `new-${++keys}`;
+
 // turnsOf pairs the messages of a branch.
 function turnsOf(messages: readonly SessionMessage[], read = true): Turn[] {
   const turns: Turn[] = [];
@@ -153,9 +187,4 @@ function turnsOf(messages: readonly SessionMessage[], read = true): Turn[] {
     }
   }
   return turns;
-}
-
-function messageOf(err: unknown): string {
-  if (err instanceof SluiceError) return err.message;
-  return err instanceof Error ? err.message : String(err);
 }

@@ -36,12 +36,17 @@ export function blocksOf(markdown: string): string[] {
   return blocks;
 }
 
+// HTML in Markdown is shown as text, except for tags that models write in tables and formulas. So nothing of it is parsed as HTML.
+const plainTag = /^<(\/?(?:b|i|em|strong|sub|sup|del|code)|br\s*\/?)>$/i;
+const escape = (s: string) => s.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+
 const marked = new Marked({ gfm: true, breaks: false, async: false });
+marked.use({ renderer: { html: ({ text }) => (plainTag.test(text.trim()) ? text : escape(text)) } });
 
 // The elements of Markdown. Images would tell other servers that the answer is read.
 const allowed = {
   ALLOWED_TAGS: [
-    "p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong", "del", "a", "table", "thead", "tbody",
+    "p", "br", "hr", "b", "i", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong", "del", "a", "table", "thead", "tbody",
     "tr", "th", "td", "sub", "sup", "input",
   ],
   ALLOWED_ATTR: ["href", "class", "start", "align", "type", "checked", "disabled"],
@@ -57,6 +62,7 @@ export function render(markdown: string, labelOf: (n: number) => string): Docume
     a.setAttribute("target", "_blank");
     a.setAttribute("rel", "noopener noreferrer nofollow");
   }
+  for (const e of fragment.querySelectorAll("[class]")) if (!/^language-[\w+#-]+$/.test(e.className)) e.removeAttribute("class"); // classes of the page
   for (const input of fragment.querySelectorAll("input")) if (input.getAttribute("type") !== "checkbox") input.remove();
   for (const table of fragment.querySelectorAll("table")) {
     const scroller = document.createElement("div");

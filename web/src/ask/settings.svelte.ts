@@ -16,7 +16,12 @@ export const settings = new (class {
 
 function read(): Partial<Settings> {
   try {
-    return JSON.parse(localStorage.getItem(stored) ?? "{}") as Partial<Settings>;
+    const s = JSON.parse(localStorage.getItem(stored) ?? "{}") as Partial<Record<keyof Settings, unknown>>;
+    return {
+      ...((s.mode === "agentic" || s.mode === "direct") && { mode: s.mode }),
+      ...(typeof s.collection === "string" && { collection: s.collection }),
+      ...(typeof s.topK === "number" && Number.isInteger(s.topK) && s.topK >= 1 && s.topK <= 50 && { topK: s.topK }),
+    };
   } catch {
     return {};
   }

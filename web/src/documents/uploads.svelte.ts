@@ -20,6 +20,7 @@ class Uploads {
   ready = $state(0);
   readonly #files = new Map<string, { file: File; collection: string | undefined }>();
   #running = 0;
+  #keys = 0;
 
   get finished(): number {
     return this.all.filter((u) => u.state === "done" || u.state === "failed").length;
@@ -28,7 +29,7 @@ class Uploads {
   /** Sends files, and adds them to a collection. */
   add(files: Iterable<File>, collection?: string): void {
     for (const file of files) {
-      const key = crypto.randomUUID();
+      const key = `file-${++this.#keys}`; // not a UUID of the browser, which has none on pages that come by plain HTTP
       this.#files.set(key, { file, collection });
       this.all.push({ key, name: file.webkitRelativePath || file.name, size: file.size, state: "waiting", progress: 0 });
     }

@@ -1,5 +1,23 @@
-import { type AskRequest, Sluice, SluiceError, type TurnRequest } from "../../../clients/typescript/src/index.js";
+import { type AskRequest, ConnectionError, Sluice, SluiceError, type TurnRequest } from "../../../clients/typescript/src/index.js";
 import { refusal } from "../../../clients/typescript/src/errors.js";
+import { t } from "./i18n.svelte.js";
+
+// Every request of the page passes here, also those of the client, so that the end of a login is noticed wherever it happens.
+const platform = globalThis.fetch.bind(globalThis);
+globalThis.fetch = async (input, init) => {
+  const res = await platform(input, init);
+  if (res.status === 401 && !res.url.includes("/auth/")) dispatchEvent(new Event("loginended"));
+  return res;
+};
+
+/** Returns an error in words for the person who uses the page. */
+export function messageOf(err: unknown): string {
+  if (unreachable(err)) return t("unreachable");
+  return err instanceof Error ? err.message : String(err);
+}
+
+/** Whether the server was not reached, so that the same may succeed later. */
+export const unreachable = (err: unknown): boolean => err instanceof ConnectionError || err instanceof TypeError;
 
 /** The client of the server that the page comes from. */
 export const sluice = new Sluice();

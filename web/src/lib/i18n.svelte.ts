@@ -1,11 +1,15 @@
 import { type Key, en } from "../locales/en.js";
 
 /** The languages of the page, by the code of ISO 639-1. */
-export const languages = { en: "English" } as const;
+export const languages = { en: "English", de: "Deutsch", fr: "Français", es: "Español" } as const;
 export type Language = keyof typeof languages;
 
 type Texts = Record<Key, string>;
-const load: Record<Exclude<Language, "en">, () => Promise<Texts>> = {};
+const load: Record<Exclude<Language, "en">, () => Promise<Texts>> = {
+  de: async () => (await import("../locales/de.js")).de,
+  fr: async () => (await import("../locales/fr.js")).fr,
+  es: async () => (await import("../locales/es.js")).es,
+};
 
 let language = $state<Language>("en");
 let texts = $state.raw<Texts>(en);
@@ -14,10 +18,10 @@ const stored = "language";
 
 /** Selects the language of the page: the given one, else the one that was selected before, else the first of the browser that there is. */
 export async function selectLanguage(wanted?: Language): Promise<void> {
-  const known = (s: string | null | undefined): s is Language => !!s && s in languages;
+  const known = (s: string | null | undefined): s is Language => !!s && Object.hasOwn(languages, s);
   const chosen = wanted ?? localStorage.getItem(stored) ?? navigator.languages.map((l) => l.slice(0, 2)).find(known);
   const next = known(chosen) ? chosen : "en";
-  texts = (await (load as Partial<Record<Language, () => Promise<Texts>>>)[next]?.()) ?? en;
+  texts = next === "en" ? en : await load[next]();
   language = next;
   document.documentElement.lang = next;
   if (wanted) localStorage.setItem(stored, wanted);
@@ -44,8 +48,18 @@ const locale = (): string => {
   return same ?? language;
 };
 
-export const number = (n: number, digits = 0): string => new Intl.NumberFormat(locale(), { maximumFractionDigits: digits }).format(n);
-export const percent = (share: number): string => new Intl.NumberFormat(locale(), { style: "percent", maximumFractionDigits: 0 }).format(share);
+// To make a formatter takes much longer than to use it.
+const formatters = new Map<string, Intl.NumberFormat>();
+
+function format(n: number, options: Intl.NumberFormatOptions): string {
+  const key = locale() + JSON.stringify(options);
+  let f = formatters.get(key);
+  if (!f) formatters.set(key, (f = new Intl.NumberFormat(locale(), options)));
+  return f.format(n);
+}
+
+export const number = (n: number, digits = 0): string => format(n, { maximumFractionDigits: digits });
+export const percent = (share: number): string => format(share, { style: "percent", maximumFractionDigits: 0 });
 
 /** Formats a number of milliseconds. */
 export function duration(ms: number): string {
@@ -55,7 +69,7 @@ export function duration(ms: number): string {
 }
 
 /** Formats an amount in micro-credits. */
-export const credits = (micro: number): string => new Intl.NumberFormat(locale(), { minimumFractionDigits: 2, maximumFractionDigits: 6 }).format(micro / 1e6);
+export const credits = (micro: number): string => format(micro / 1e6, { minimumFractionDigits: 2, maximumFractionDigits: 6 });
 
 /** Formats a time as a distance from now, such as "3 days ago". */
 export function ago(at: string | number): string {

@@ -1,27 +1,39 @@
 /** The path of the page, without a trailing slash. */
 let path = $state(clean(location.pathname));
 let query = $state.raw(new URLSearchParams(location.search));
+let visit = $state(0);
 
 function clean(p: string): string {
   return p.length > 1 ? p.replace(/\/+$/, "") : p;
 }
 
-const read = () => {
+function read(): void {
   path = clean(location.pathname);
   query = new URLSearchParams(location.search);
-};
-addEventListener("popstate", read);
+}
+addEventListener("popstate", () => {
+  if (clean(location.pathname) !== path) visit++; // otherwise only the part after # has changed
+  read();
+});
 
 export const currentPath = (): string => path;
+/** The number of pages shown so far. The same path shown again counts, so that "New question" begins again. */
+export const visits = (): number => visit;
 export const parameter = (name: string): string | null => query.get(name);
 
 /** Shows another page. */
 export function go(to: string, o: { replace?: boolean } = {}): void {
   if (o.replace) history.replaceState(null, "", to);
   else history.pushState(null, "", to);
-  const moved = clean(location.pathname) !== path;
+  visit++;
   read();
-  if (moved) scrollTo(0, 0);
+  scrollTo(0, 0);
+}
+
+/** Gives the page that is shown another path, such as that of the session that it has just made. */
+export function rename(to: string): void {
+  history.replaceState(null, "", to);
+  read();
 }
 
 /** Returns the part of the path after a prefix such as "/runs/", decoded; undefined if the path is another. */

@@ -1,6 +1,7 @@
 export type Theme = "system" | "light" | "dark";
 
-let theme = $state<Theme>((localStorage.getItem("theme") as Theme | null) ?? "system");
+const stored = localStorage.getItem("theme");
+let theme = $state<Theme>(stored === "light" || stored === "dark" ? stored : "system");
 
 export const currentTheme = (): Theme => theme;
 

@@ -1,5 +1,5 @@
-import { ConnectionError, SluiceError } from "../../../clients/typescript/src/index.js";
-import { sluice } from "../lib/api.js";
+import { SluiceError } from "../../../clients/typescript/src/index.js";
+import { messageOf, sluice, unreachable } from "../lib/api.js";
 import { isLast, type RunEvent } from "./event.js";
 import { apply, empty, type RunState } from "./state.js";
 
@@ -7,8 +7,8 @@ import { apply, empty, type RunState } from "./state.js";
 export type Speed = "at once" | "original";
 
 /**
- * A run that is read from the server, live or afterwards. The stream resumes after a lost connection. State changes at most once in a frame of the
- * screen, so that a fast model does not slow the page down.
+ * A run that is read from the server, live or afterwards. The stream resumes after a lost connection. State changes at most once in 60 ms, so that a
+ * fast model does not slow the page down.
  */
 export class LiveRun {
   state = $state<RunState>(empty());
@@ -39,17 +39,18 @@ export class LiveRun {
 
   async #read(speed: Speed): Promise<void> {
     const pending: RunEvent[] = [];
-    let scheduled = false;
+    let scheduled: ReturnType<typeof setTimeout> | undefined;
+    let flushed = 0;
     const flush = () => {
-      scheduled = false;
+      clearTimeout(scheduled);
+      scheduled = undefined;
+      flushed = performance.now();
       for (const e of pending.splice(0)) apply(this.state, e);
     };
     const take = (e: RunEvent) => {
       pending.push(e);
       if (isLast(e) || document.hidden) return flush();
-      if (scheduled) return;
-      scheduled = true;
-      requestAnimationFrame(flush);
+      scheduled ??= setTimeout(flush, flushed + 60 - performance.now());
     };
     const began = performance.now();
     let first = 0; // time of the first event
@@ -71,8 +72,8 @@ export class LiveRun {
       } catch (err) {
         flush();
         if (this.#stop.signal.aborted) return;
-        if (!(err instanceof ConnectionError) && !(err instanceof TypeError) && !(err instanceof SluiceError && err.status >= 500)) {
-          this.error = err instanceof Error ? err.message : String(err);
+        if (!unreachable(err) && !(err instanceof SluiceError && err.status >= 500)) {
+          this.error = messageOf(err);
           return;
         }
         this.offline = true;

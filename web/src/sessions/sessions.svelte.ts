@@ -1,5 +1,5 @@
 import type { Session } from "../../../clients/typescript/src/index.js";
-import { sluice } from "../lib/api.js";
+import { messageOf, sluice } from "../lib/api.js";
 
 /** The list of conversations in the sidebar. */
 class SessionList {
@@ -20,7 +20,7 @@ class SessionList {
       this.next = page.next;
       this.error = undefined;
     } catch (err) {
-      if (mine === this.#load) this.error = err instanceof Error ? err.message : String(err);
+      if (mine === this.#load) this.error = messageOf(err);
     } finally {
       if (mine === this.#load) this.loaded = true;
     }

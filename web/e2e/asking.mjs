@@ -1,0 +1,116 @@
+// The first minute, the question box, and an answer that is being written.
+import assert from "node:assert/strict";
+import { answered, ask, env, question, unanswerable } from "./stage.mjs";
+
+export default {
+  "first minute": async (t) => {
+    const page = await t.page(env.empty);
+    await page.getByRole("heading", { name: "Add documents to begin" }).waitFor();
+    const name = "tariff.md";
+    await page.locator("input[type=file]").first().setInputFiles({ name, mimeType: "text/markdown", buffer: Buffer.from("# Tariff\n\nA day ticket costs 9 euros. Children under six ride free of charge.\n") });
+    await page.getByText("1 of 1 ready").waitFor();
+    await ask(page, "What does a day ticket cost?");
+    await answered(page);
+    assert.match(await page.getByRole("group", { name: "Answer" }).innerText(), /9 euros/);
+    await page.getByRole("link", { name: "Documents" }).click();
+    await page.getByText(name).first().waitFor();
+  },
+
+  "streaming, citation, marked sentence": async (t) => {
+    const q = "What does a ship pay while it streams?";
+    await t.script(q, ["A ship pays **12 euros** ", "for each metre of its length ⟦1⟧.", " That is all."], { hold: 1 });
+    const page = await t.asked(env.main, q);
+    const answer = page.getByRole("group", { name: "Answer" });
+    await answer.getByText("12 euros").waitFor();
+    assert.equal(await page.locator("article").getAttribute("aria-busy"), "true");
+    assert.equal(await page.getByRole("button", { name: "Copy link" }).count(), 0, "actions while the answer is written");
+    await t.release(q);
+    await answered(page);
+    assert.match(await answer.innerText(), /A ship pays 12 euros for each metre of its length\s*1\s*\. That is all\./);
+    assert.equal(await answer.locator("strong").innerText(), "12 euros");
+    await answer.getByRole("button", { name: "Source 1" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    assert.equal(await dialog.locator("mark").innerText(), "A ship pays 12 euros for each metre of its length.");
+    assert.match(await dialog.innerText(), /harbour\.md/);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    assert.equal(await page.evaluate(() => document.activeElement?.className), "citation", "the focus returns to the citation");
+  },
+
+  "keys of the question box": async (t) => {
+    const q = "What does a ship pay\nin the second line?";
+    await t.script("in the second line?", ["It pays ", "12 euros ⟦1⟧."], { hold: 1 });
+    const page = await t.page(env.main);
+    const box = page.getByLabel("Question", { exact: true });
+    assert.ok(await box.evaluate((e) => e === document.activeElement), "the box has the focus");
+    await box.fill("   ");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator("article").count(), 0, "nothing was asked");
+    await box.fill("What does a ship pay");
+    await page.keyboard.press("Shift+Enter");
+    await page.keyboard.type("in the second line?");
+    assert.equal(await box.inputValue(), q);
+    await page.keyboard.press("Enter");
+    await page.getByText("It pays").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByText("Stopped.").waitFor();
+    await page.getByRole("button", { name: "Copy link" }).waitFor();
+    assert.match(await page.getByRole("heading", { level: 2 }).innerText(), /second line/);
+  },
+
+  "stop with the button, then ask again": async (t) => {
+    const q = "What does a ship pay before it stops?";
+    await t.script(q, ["It pays ", "12 euros ⟦1⟧."], { hold: 1 });
+    const page = await t.asked(env.main, q);
+    await page.getByText("It pays").waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("Stopped.").waitFor();
+    await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
+    await ask(page, question);
+    await answered(page, 2);
+  },
+
+  "steps and their details": async (t) => {
+    const page = await t.asked(env.main, "What does a ship pay for each step?");
+    await answered(page);
+    const steps = page.getByRole("region", { name: "Steps" }).first();
+    const words = await steps.innerText();
+    for (const step of ["Understood the question", "Searched for", "Checked how well the passages fit", "Wrote the answer", "Checked the answer against its sources"]) assert.ok(words.includes(step), step);
+    for (const summary of await steps.locator("summary").all()) {
+      await summary.click();
+      assert.ok((await summary.locator("xpath=../div").innerText()).trim().length >= 0);
+    }
+    const open = await steps.innerText();
+    assert.match(open, /by words and meaning/);
+    assert.match(open, /by rules/);
+    assert.doesNotMatch(open, /coverage|undefined|NaN|\[object/);
+    assert.match(open, /harbour\.md/);
+  },
+
+  "figures warn when nothing was cited": async (t) => {
+    const page = await t.asked(env.main, unanswerable);
+    await answered(page);
+    const confidence = page.locator(".figures .unsupported");
+    await confidence.waitFor();
+    assert.match(await confidence.innerText(), /⚠/);
+    assert.match(await confidence.innerText(), /No source contributed/);
+    const good = await t.asked(env.main, "What does a ship pay, with figures?");
+    await answered(good);
+    const figures = await good.locator(".figures").innerText();
+    assert.doesNotMatch(figures, /⚠/);
+    for (const name of ["First text", "Total", "Cost", "Credits distributed", "IPR costs", "Confidence"]) assert.ok(figures.includes(name), name);
+    assert.match(figures, /Confidence\s*\d+\s?%/);
+  },
+
+  "options are kept": async (t) => {
+    const page = await t.page(env.main);
+    await page.getByRole("button", { name: "Options" }).click();
+    await page.locator("#options select").first().selectOption("direct");
+    await page.reload();
+    await page.getByRole("button", { name: "Options" }).click();
+    assert.equal(await page.locator("#options select").first().inputValue(), "direct");
+    await ask(page, "What does a ship pay directly?");
+    await answered(page);
+  },
+};

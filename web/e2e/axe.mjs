@@ -1,0 +1,80 @@
+// axe finds nothing serious or critical on the pages and in their states. The dark appearance differs only in its colours.
+import { answered, axe, env, unanswerable } from "./stage.mjs";
+import { events } from "./events.mjs";
+
+const both = (name, run) => ({ [`axe: ${name}`]: (t) => run(t, {}, undefined), [`axe: ${name}, dark`]: (t) => run(t, { colorScheme: "dark" }, ["color-contrast"]) });
+
+export default {
+  ...both("asking", async (t, options, rules) => {
+    const q = `What does a ship pay in axe ${rules}?`;
+    await t.script(q, ["It pays **12 euros** ", "for each metre ⟦1⟧."], { hold: 1 });
+    const page = await t.page(env.main, options);
+    await page.getByRole("heading", { name: "What would you like to know?" }).waitFor();
+    await page.getByRole("button", { name: "Options" }).click();
+    await axe(page, "start", rules);
+    await page.getByLabel("Question", { exact: true }).fill(q);
+    await page.keyboard.press("Enter");
+    await page.getByText("12 euros").first().waitFor();
+    await axe(page, "streaming", rules);
+    await t.release(q);
+    await answered(page);
+    await page.getByRole("button", { name: "Bad answer" }).click();
+    await page.getByLabel("What was wrong?").waitFor();
+    await axe(page, "answer", rules);
+    await page.getByRole("button", { name: "Source 1" }).first().click();
+    await page.getByRole("dialog").waitFor();
+    await axe(page, "source", rules);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Edit the question" }).click();
+    await axe(page, "editing", rules);
+  }),
+
+  ...both("notices and details", async (t, options, rules) => {
+    let page = await t.asked(env.main, unanswerable, options);
+    await answered(page);
+    await axe(page, "no answer", rules);
+    const code = "## A heading\n\n|a|b|\n|-|-|\n|1|2|\n\n```go\nfunc main() { x := \"text\" // 5\n}\n```\n\n$x^2$\n\n- [ ] task\n\n> quote [link](https://example.org)\n";
+    const run = `run_axe_${rules ? "dark" : "light"}`;
+    await t.run(run, events(run, { steps: 14, tokens: [code], reasoning: "thinking" }));
+    page = await t.page(`${env.synthetic}/runs/${run}`, options);
+    await page.getByText("Total", { exact: true }).waitFor();
+    for (const d of await page.locator("article details:not([open]) > summary").all()) if (await d.isVisible()) await d.click();
+    await axe(page, "all steps", rules);
+  }),
+
+  ...both("pages", async (t, options, rules) => {
+    let page = await t.page(env.main, options);
+    for (const [path, name] of [["/documents", "documents"], ["/runs/run_none", "unknown run"], ["/documents/none", "unknown document"], ["/compare", "compare"]]) {
+      await page.goto(env.main + path);
+      await page.locator("main").locator("h1, [role=alert]").first().waitFor();
+      await axe(page, name, rules);
+    }
+    page = await t.page(env.empty, options);
+    await page.locator("h1").waitFor();
+    await axe(page, "without documents", rules);
+    page = await t.page(env.keyed, options);
+    await page.getByLabel("API key").fill("wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").waitFor();
+    await axe(page, "login", rules);
+  }),
+
+  ...both("menu and dialogs", async (t, options, rules) => {
+    let page = await t.asked(env.main, `What does a ship pay in a dialog${rules}?`, options);
+    await answered(page);
+    const item = page.getByRole("navigation").locator(".list li").first();
+    await item.hover();
+    await item.getByRole("button", { name: "Rename" }).click();
+    await page.getByRole("dialog").waitFor();
+    await axe(page, "renaming", rules);
+    await page.keyboard.press("Escape");
+    await item.hover();
+    await item.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").waitFor();
+    await axe(page, "deleting", rules);
+    page = await t.page(env.main, { ...options, viewport: { width: 320, height: 640 } });
+    await page.getByRole("button", { name: "Menu" }).click();
+    await page.getByRole("navigation").getByRole("link", { name: "Documents" }).waitFor();
+    await axe(page, "narrow menu", rules);
+  }),
+};
