@@ -46,6 +46,10 @@ floors: $(GOTESTSUM) ## tests of quality, memory and size, which need a build wi
 page: ## build the page from web/src into web/dist, which is committed; this needs Node
 	cd web && npm ci --no-progress --loglevel=error && npm run --silent check && npm run --silent build
 
+.PHONY: screenshots
+screenshots: ## make the pictures of the page in docs/images; this needs Node and Chromium
+	$(GO) test ./web -count=1 -run TestScreenshots -args -screenshots $(CURDIR)/docs/images
+
 .PHONY: lint
 lint: $(LINT) ## formatting, go.mod, go vet, golangci-lint, and code for other systems
 	@files=$$(git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 -r ls -d 2>/dev/null | xargs -r gofmt -l); \

@@ -6,6 +6,7 @@ missing() {
 	command -v curl >/dev/null || echo curl
 	command -v node >/dev/null || echo nodejs
 	command -v tmux >/dev/null || echo tmux
+	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || echo chromium
 	for python in python3 /usr/bin/python3; do
 		"$python" -c 'import httpx' 2>/dev/null && return
 	done
@@ -25,6 +26,8 @@ installed() {
 [ "$(uname -sm)" != "Linux x86_64" ] || installed model/modeltest/llama llama.cpp
 # The compiler of the TypeScript client and the generator of its types: 47 MB, a few seconds.
 installed clients/typescript TypeScript
+# What builds the page, and what drives Chromium in its tests: 230 MB, about ten seconds.
+installed web "the packages of the page"
 
 packages=$(missing)
 [ -n "$packages" ] || exit 0

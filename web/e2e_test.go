@@ -3,7 +3,6 @@ package web_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -76,13 +75,12 @@ func startBrowser(t *testing.T) *browser {
 	t.Helper()
 	node, chromium := programs(t)
 	stage := newStage(t)
-	shots, err := os.MkdirTemp("", "sluice-page-")
+	shots, err := os.MkdirTemp("", "sluice-page-") //nolint:usetesting // screenshots of failures stay after the test
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Remove(shots) }) // stays if a failure has left a screenshot there
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, node, "e2e/run.mjs")
+	cmd := exec.Command(node, "e2e/run.mjs")
 	env, err := json.Marshal(map[string]string{
 		"chromium": chromium, "main": stage.main.url, "empty": stage.empty.url, "keyed": stage.keyed.url, "key": stage.key, "fragile": stage.fragile.url,
 		"synthetic": stage.synthetic, "control": stage.control, "screenshots": shots, "images": *screenshots,
@@ -113,8 +111,8 @@ func startBrowser(t *testing.T) *browser {
 		case <-ended:
 		case <-time.After(10 * time.Second):
 		}
-		cancel()
-		_ = cmd.Wait()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // its results are in its output
 		if t.Failed() && stderr.Len() > 0 {
 			t.Logf("e2e/run.mjs: %s", stderr.Bytes())
 		}
@@ -122,7 +120,7 @@ func startBrowser(t *testing.T) *browser {
 	lines := bufio.NewScanner(stdout)
 	lines.Buffer(nil, 8<<20)
 	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &b.scenarios) != nil {
-		<-time.After(100 * time.Millisecond) // for the rest of the error
+		_ = cmd.Wait() // for the rest of the error
 		t.Fatalf("e2e/run.mjs did not start: %s %s", lines.Bytes(), stderr.Bytes())
 	}
 	go func() {

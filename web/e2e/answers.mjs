@@ -53,17 +53,17 @@ export default {
 
   "copy, and a link that others can open": async (t) => {
     const context = await t.context({ permissions: ["clipboard-read", "clipboard-write"] });
-    const page = await t.asked(env.main, "What does a ship pay, copied?", { context });
+    const page = await t.asked(env.main, "What does a ship pay, on the clipboard?", { context });
     await answered(page);
     await page.getByRole("button", { name: "Copy", exact: true }).click();
-    await page.getByRole("button", { name: "Copied" }).waitFor();
+    await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^A ship pays 12 euros for each metre of its length\s?\.$/);
     await page.getByRole("button", { name: "Copy link" }).click();
     await until(page, async () => (await navigator.clipboard.readText()).startsWith("http"));
     const link = await page.evaluate(() => navigator.clipboard.readText());
     assert.match(link, /\/runs\/run_\w+$/);
     const other = await t.page(link);
-    await other.getByRole("heading", { name: "What does a ship pay, copied?" }).waitFor();
+    await other.getByRole("heading", { name: "What does a ship pay, on the clipboard?" }).waitFor();
     await other.getByText("for each metre").first().waitFor();
   },
 

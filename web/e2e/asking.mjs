@@ -64,7 +64,7 @@ export default {
     await t.script(q, ["It pays ", "12 euros ⟦1⟧."], { hold: 1 });
     const page = await t.asked(env.main, q);
     await page.getByText("It pays").waitFor();
-    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
     await page.getByText("Stopped.").waitFor();
     await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
     await ask(page, question);

@@ -57,7 +57,7 @@ export default {
     await until(page, () => location.pathname.startsWith("/sessions/"));
     await page.reload();
     await page.getByText("Before the reload.").waitFor();
-    await page.getByRole("button", { name: "Stop" }).waitFor();
+    await page.getByRole("button", { name: "Stop", exact: true }).waitFor();
     await t.release(q);
     await page.getByText("After it: 12 euros").waitFor();
     await answered(page);

@@ -9,6 +9,8 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 export const question = "What does a ship pay?";
 export const unanswerable = "How many moons does Jupiter have?";
 
+const servers = new Set([env.main, env.empty, env.keyed, env.fragile, env.synthetic]);
+
 /** What a scenario uses: pages that are watched, the scripted model, and the servers. */
 export class Stage {
   faults = [];
@@ -35,10 +37,12 @@ export class Stage {
   /** Opens a page. Faults of the page are faults of the scenario. */
   async page(url, { context, ...options } = {}) {
     const page = await (context ?? (await this.context(options))).newPage();
-    const { origin } = new URL(url);
+    let { origin } = new URL(url);
     page.on("pageerror", (err) => this.faults.push(`page error: ${err.stack ?? err}`));
     page.on("console", (m) => this.console.push(`${m.type()}: ${m.text()}`));
     page.on("request", (r) => {
+      const to = new URL(r.url()).origin;
+      if (r.isNavigationRequest() && servers.has(to)) origin = to; // the scenario goes to another of its servers
       if (!r.url().startsWith(origin + "/") && !/^(blob|data|about):/.test(r.url())) this.faults.push(`request to another server: ${r.url()}`);
     });
     page.on("dialog", (d) => {

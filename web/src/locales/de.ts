@@ -26,7 +26,7 @@ export const de: Record<Key, string> = {
   skip_to_content: "Zum Inhalt springen",
   language: "Sprache",
   theme: "Darstellung",
-  theme_system: "Wie das System",
+  theme_system: "System",
   theme_light: "Hell",
   theme_dark: "Dunkel",
   unreachable: "Der Server ist nicht erreichbar.",

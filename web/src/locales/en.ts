@@ -24,7 +24,7 @@ export const en = {
   skip_to_content: "Skip to the content",
   language: "Language",
   theme: "Appearance",
-  theme_system: "As the system",
+  theme_system: "System",
   theme_light: "Light",
   theme_dark: "Dark",
   unreachable: "The server cannot be reached.",

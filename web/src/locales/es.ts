@@ -26,7 +26,7 @@ export const es: Record<Key, string> = {
   skip_to_content: "Ir al contenido",
   language: "Idioma",
   theme: "Apariencia",
-  theme_system: "Como el sistema",
+  theme_system: "Sistema",
   theme_light: "Clara",
   theme_dark: "Oscura",
   unreachable: "No se puede contactar con el servidor.",

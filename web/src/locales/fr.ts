@@ -26,7 +26,7 @@ export const fr: Record<Key, string> = {
   skip_to_content: "Aller au contenu",
   language: "Langue",
   theme: "Apparence",
-  theme_system: "Comme le système",
+  theme_system: "Système",
   theme_light: "Claire",
   theme_dark: "Sombre",
   unreachable: "Le serveur est injoignable.",

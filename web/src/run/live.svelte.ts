@@ -20,11 +20,15 @@ export class LiveRun {
   /** Is resolved when there is nothing more to read. */
   readonly ended: Promise<void>;
   readonly #stop = new AbortController();
+  #arrived = 0; // when the last event was applied
 
   constructor(id: string, speed: Speed = "at once") {
     this.id = id;
     this.state.id = id;
-    this.ended = this.#read(speed);
+    this.ended = this.#read(speed).finally(() => clearInterval(clock));
+    const clock = setInterval(() => {
+      if (this.state.status === "running" && this.state.seq > 0 && !this.offline && !this.error) this.state.now = this.state.last + performance.now() - this.#arrived;
+    }, 250);
   }
 
   /** Stops reading. The run goes on. */
@@ -44,7 +48,7 @@ export class LiveRun {
     const flush = () => {
       clearTimeout(scheduled);
       scheduled = undefined;
-      flushed = performance.now();
+      flushed = this.#arrived = performance.now();
       for (const e of pending.splice(0)) apply(this.state, e);
     };
     const take = (e: RunEvent) => {

@@ -32,7 +32,8 @@ export interface RunState {
   id: string;
   status: Status;
   started: number; // milliseconds of the clock of the server
-  now: number; // time of the last event since the start
+  last: number; // time of the last event since the start
+  now: number; // the same, or later while the run goes on
   seq: number;
   question?: Bodies["run_started"];
   steps: Step[];
@@ -53,7 +54,7 @@ export interface RunState {
 /** Returns the state before the first event. */
 export function empty(id = ""): RunState {
   return {
-    id, status: "running", started: 0, now: 0, seq: 0, steps: [], pieces: [], sources: [], reasoning: "", cached: false, flagged: false, tokens: 0,
+    id, status: "running", started: 0, last: 0, now: 0, seq: 0, steps: [], pieces: [], sources: [], reasoning: "", cached: false, flagged: false, tokens: 0,
     usage: { calls: 0, input: 0, output: 0 },
   };
 }
@@ -69,7 +70,7 @@ export function apply(s: RunState, e: RunEvent): void {
   if (e.seq <= s.seq) return;
   s.seq = e.seq;
   if (e.kind === "run_started") s.started = Date.parse(e.at);
-  s.now = Math.max(s.now, Date.parse(e.at) - s.started);
+  s.last = s.now = Math.max(s.last, Date.parse(e.at) - s.started);
   handlers[e.kind]?.(s, e as never);
 }
 
