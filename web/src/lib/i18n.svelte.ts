@@ -84,3 +84,6 @@ export const bytes = (n: number): string =>
   n < 1000 ? `${number(n)} B` : n < 1e6 ? `${number(n / 1e3, 1)} kB` : n < 1e9 ? `${number(n / 1e6, 1)} MB` : `${number(n / 1e9, 1)} GB`;
 
 export const dateTime = (at: string | number): string => new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(new Date(at));
+
+/** Formats a day such as 2026-02-18, which is one of UTC. */
+export const date = (day: string): string => new Intl.DateTimeFormat(locale(), { day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(day));
