@@ -96,13 +96,13 @@ func (s *Server) table() []Route {
 	others := slices.Clone(s.o.Routes)
 	for _, e := range s.o.Protocols {
 		routes = append(routes, handler{s, e}.questions()...)
+		described := e.StreamPath != ""
 		for i := range others {
 			if others[i].Path == e.Path && others[i].Events != nil {
-				others[i].name = e.eventName()
+				others[i].name, described = e.eventName(), true
 			}
 		}
-		media := mediaType(e.ContentType())
-		if e.StreamPath != "" || e.Path != "" { // no schema describes the events of a protocol without a route of its own
+		if media := mediaType(e.ContentType()); described {
 			names[media] = append(names[media], e.eventName())
 		}
 		reading = append(reading, e.variantParams()...)

@@ -100,7 +100,7 @@ func (c *city) whole(events []sse.Event) (a wireforrst.Answer, f wireforrst.Fail
 // get reads the stream of a run in a protocol.
 func (c *city) get(url, run, protocol string) string {
 	c.Helper()
-	res, err := http.Get(url + "/runs/" + run + "/stream?protocol=" + protocol) //nolint:noctx // a test server
+	res, err := http.Get(url + "/runs/" + run + "/stream?protocol=" + protocol)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -449,6 +449,22 @@ func TestForrstSampleClient(t *testing.T) {
 		}
 		if text == "" || text != done || last != "complete" || !strings.Contains(text, "Ada Brook") {
 			t.Errorf("%s: %q, %q, %s", call, text, done, last)
+		}
+	}
+}
+
+// TestForrstDocument: the OpenAPI document describes the events, and all its references exist.
+func TestForrstDocument(t *testing.T) {
+	t.Parallel()
+	c := openTenants(t, t.TempDir(), nil)
+	text := c.request("default", "GET", "/openapi.json", "").Body.String()
+	var doc struct{ Components struct{ Schemas map[string]any } }
+	if err := json.Unmarshal([]byte(text), &doc); err != nil || doc.Components.Schemas["ForrstEvent"] == nil || !strings.Contains(text, `"/forrst"`) {
+		t.Fatalf("%v: %d schemas", err, len(doc.Components.Schemas))
+	}
+	for _, part := range strings.Split(text, `"#/components/schemas/`)[1:] {
+		if name, _, _ := strings.Cut(part, `"`); doc.Components.Schemas[name] == nil {
+			t.Errorf("the schema %s is missing", name)
 		}
 	}
 }
