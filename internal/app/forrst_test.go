@@ -458,7 +458,9 @@ func TestForrstDocument(t *testing.T) {
 	t.Parallel()
 	c := openTenants(t, t.TempDir(), nil)
 	text := c.request("default", "GET", "/openapi.json", "").Body.String()
-	var doc struct{ Components struct{ Schemas map[string]any } }
+	var doc struct {
+		Components struct{ Schemas map[string]any }
+	}
 	if err := json.Unmarshal([]byte(text), &doc); err != nil || doc.Components.Schemas["ForrstEvent"] == nil || !strings.Contains(text, `"/forrst"`) {
 		t.Fatalf("%v: %d schemas", err, len(doc.Components.Schemas))
 	}
