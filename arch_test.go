@@ -81,7 +81,7 @@ var allowedImports = map[string]string{
 	// Protocols: functions from events to frames.
 	"wire":            "corpus event fault lang",
 	"wire/sse":        "wire",
-	"examples/forrst": "forrst",
+	"examples/forrst": "forrst forrst/client",
 	"examples/*":      "client event wire/forge wire/knowledge",
 	"wire/*":          "corpus event fault wire wire/sse",
 	"wire/wiretest":   "event wire",

@@ -2,7 +2,11 @@
 //
 //	go run ./examples/forrst
 //
-// It prints commands that call them. The environment variable ADDR selects another address than 127.0.0.1:8001.
+// It prints commands that call them. With arguments, it is a client that calls both:
+//
+//	go run ./examples/forrst call three short words
+//
+// The environment variable ADDR selects another address than 127.0.0.1:8001.
 package main
 
 import (
@@ -19,6 +23,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/forrst"
+	"github.com/sluice-rag/sluice/forrst/client"
 )
 
 type text struct {
@@ -87,10 +92,35 @@ func run(ctx context.Context, addr string) error {
 	return <-stopped
 }
 
+// call calls both functions of a server.
+func call(ctx context.Context, addr, words string) error {
+	c := client.New(client.HTTP("http://"+addr+"/forrst", nil), client.Options{})
+	defer c.Close()
+	n, err := client.Call[count](ctx, c, "text.count", text{words})
+	if err != nil {
+		return err
+	}
+	fmt.Println(n.Words, "words")
+	for event, err := range c.Stream(ctx, "text.repeat", text{words}) {
+		if err != nil {
+			return err
+		}
+		fmt.Println(event.Kind, string(event.Data))
+	}
+	return nil
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, cmp.Or(os.Getenv("ADDR"), "127.0.0.1:8001")); err != nil {
+	addr := cmp.Or(os.Getenv("ADDR"), "127.0.0.1:8001")
+	var err error
+	if len(os.Args) > 1 && os.Args[1] == "call" {
+		err = call(ctx, addr, strings.Join(os.Args[2:], " "))
+	} else {
+		err = run(ctx, addr)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }

@@ -122,6 +122,15 @@ var units = map[string]time.Duration{
 	"millisecond": time.Millisecond, "second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour,
 }
 
+// decodeLength decodes a duration of the wire that may be absent.
+func decodeLength(raw json.RawMessage) (time.Duration, bool) {
+	var d forrst.Duration
+	if raw == nil || json.Unmarshal(raw, &d) != nil || units[d.Unit] == 0 {
+		return 0, false
+	}
+	return lengthOf(d), true
+}
+
 // lengthOf returns a duration of the wire. One that is too large is the largest possible.
 func lengthOf(d forrst.Duration) time.Duration {
 	unit := units[d.Unit]

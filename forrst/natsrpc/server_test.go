@@ -268,7 +268,12 @@ func TestHeaders(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- natsrpc.Serve(ctx, server, subject, s, o) }()
-	defer func() { cancel(); <-done }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
 	c := client.New(natsrpc.New(connect(t, b), subject, natsrpc.ClientOptions{}), options)
 	r, err := c.Do(t.Context(), "trace", nil, client.CallOptions{Repeatable: true})
 	if err != nil {

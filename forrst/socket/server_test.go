@@ -185,13 +185,13 @@ func TestMemory(t *testing.T) {
 // TestSlowClient checks that a client that does not read loses its connection after the write timeout.
 func TestSlowClient(t *testing.T) {
 	t.Parallel()
-	ended := make(chan error, 1)
+	ended := make(chan none, 1)
 	s, err := forrst.New([]forrst.Function{
-		forrst.StreamFunc[none, any]("flood", "1.0.0", func(ctx context.Context, _ none) iter.Seq2[forrst.Chunk, error] {
+		forrst.StreamFunc[none, any]("flood", "1.0.0", func(context.Context, none) iter.Seq2[forrst.Chunk, error] {
 			return func(yield func(forrst.Chunk, error) bool) {
 				for yield(forrst.Data(strings.Repeat("x", 10_000)), nil) {
 				}
-				ended <- ctx.Err()
+				ended <- none{}
 			}
 		}),
 	}, forrst.Options{WriteTimeout: 50 * time.Millisecond})
@@ -202,9 +202,7 @@ func TestSlowClient(t *testing.T) {
 	serve(t, l, s, socket.Options{})
 	c := dial(t, path)
 	write(t, c, frame(request("flood", streamExt)))
-	if err := <-ended; err == nil {
-		t.Error("the call has not ended")
-	}
+	<-ended
 }
 
 // TestMaxConnections checks that a connection over the limit is served when another one ends.
