@@ -51,7 +51,8 @@ const (
 
 // RateLimit is the rate-limit extension: calls above a limit are refused with RATE_LIMITED. The limits hold for all calls,
 // whether or not a request lists the extension. Requests that are invalid or not authorized are not counted, and neither are
-// calls of the functions of the protocol, such as ping and the cancellation of a call. Place it after [Retry].
+// calls of the functions of the protocol, such as ping and the cancellation of a call. Place it after [Retry],
+// for example by appending it to [Extensions].
 type RateLimit struct {
 	limits []Limit
 	store  LimitStore

@@ -270,6 +270,26 @@ func TestRateLimitOfRefusals(t *testing.T) {
 	}
 }
 
+// TestRateLimitBeforeOthers checks that a call above a limit is neither made asynchronous nor stored.
+func TestRateLimitBeforeOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := rateLimited(t, []forrst.Limit{{Scope: forrst.LimitGlobal, Limit: 1, Window: time.Minute}}, nil)
+		post(s, call("users.get", get))
+		key := `{"urn":"urn:forrst:ext:idempotency","options":{"key":"k"}}`
+		for _, extension := range []string{key, `{"urn":"urn:forrst:ext:async","options":{"preferred":true}}`} {
+			w := post(s, call("users.get", get, extension))
+			if d := parse(t, w.Body.String()); w.Code != 429 || d.data("retry") == "" || d.data("async") != "" || d.data("idempotency") != "" {
+				t.Error(w.Code, w.Body)
+			}
+		}
+		time.Sleep(time.Minute)
+		if w := post(s, call("users.get", get, key)); w.Code != 200 {
+			t.Error(w.Body)
+		}
+	})
+}
+
 func TestNewRateLimit(t *testing.T) {
 	t.Parallel()
 	_, err := forrst.NewRateLimit([]forrst.Limit{
