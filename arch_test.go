@@ -93,6 +93,7 @@ var allowedImports = map[string]string{
 	"forrst/natsrpc":       "forrst forrst/client",
 	"forrst/storetest":     "forrst",
 	"forrst/transporttest": "forrst forrst/client",
+	"forrst/sqlstore":      "forrst",
 
 	// The page.
 	"web": "",
