@@ -29,9 +29,11 @@ func TestDependenciesHaveReasons(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range packages(t) {
-		direct[m] = "clients/typescript/package.json"
-		required = append(required, m)
+	for _, manifest := range []string{"clients/typescript/package.json", "web/package.json"} {
+		for _, m := range packages(t, manifest) {
+			direct[m] = manifest
+			required = append(required, m)
+		}
 	}
 	rows := reasons(t)
 	for m, file := range direct {
@@ -67,16 +69,16 @@ func requirements(t *testing.T) (modules []string) {
 	return modules
 }
 
-// packages lists what the TypeScript client is made with, from npm.
-func packages(t *testing.T) []string {
+// packages lists the packages from npm that a manifest names.
+func packages(t *testing.T, name string) []string {
 	t.Helper()
-	text, err := os.ReadFile("clients/typescript/package.json")
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var manifest struct{ Dependencies, DevDependencies map[string]string }
 	if err := json.Unmarshal(text, &manifest); err != nil || len(manifest.DevDependencies) == 0 {
-		t.Fatal("package.json was not understood", err)
+		t.Fatal(name, "was not understood", err)
 	}
 	return slices.Sorted(maps.Keys(manifest.DevDependencies))
 }
