@@ -1,6 +1,6 @@
 // The first minute, the question box, and an answer that is being written.
 import assert from "node:assert/strict";
-import { answered, ask, env, question, unanswerable } from "./stage.mjs";
+import { answered, ask, env, unanswerable } from "./stage.mjs";
 
 export default {
   "first minute": async (t) => {
@@ -67,8 +67,12 @@ export default {
     await page.getByRole("button", { name: "Stop", exact: true }).click();
     await page.getByText("Stopped.").waitFor();
     await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
-    await ask(page, question);
+    const again = "What does a ship pay after the stop?";
+    await t.script(again, ["It pays 12 euros ⟦1⟧."]);
+    await ask(page, again);
     await answered(page, 2);
+    const { y } = await page.getByRole("heading", { name: again }).boundingBox();
+    assert.ok(y >= 0 && y < 200, `the new question is at ${y}`);
   },
 
   "steps and their details": async (t) => {
