@@ -44,7 +44,7 @@ export default {
 
   ...both("pages", async (t, options, rules) => {
     let page = await t.page(env.main, options);
-    for (const [path, name] of [["/documents", "documents"], ["/runs/run_none", "unknown run"], ["/documents/none", "unknown document"], ["/compare", "compare"]]) {
+    for (const [path, name] of [["/documents", "documents"], ["/runs/run_none", "unknown run"], ["/documents/none", "unknown document"], ["/admin", "administration"], ["/compare", "compare"]]) {
       await page.goto(env.main + path);
       await page.locator("main").locator("h1, [role=alert]").first().waitFor();
       await axe(page, name, rules);

@@ -31,6 +31,10 @@ const inLanguage = (code, locale) => async (t) => {
   await page.goto(`${env.main}/documents`);
   await page.locator("h1").waitFor();
   await fits(page, `${code}: documents`);
+  await page.goto(`${env.main}/admin`);
+  await page.locator("h1").waitFor();
+  await page.waitForLoadState("networkidle");
+  await fits(page, `${code}: administration`);
   await page.goto(env.empty);
   await page.locator("h1").waitFor();
   await fits(page, `${code}: without documents`);

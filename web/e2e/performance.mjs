@@ -37,10 +37,10 @@ export default {
     await cdp.send("Tracing.start", { transferMode: "ReportEvents", traceConfig: { includedCategories: ["toplevel", "disabled-by-default-devtools.timeline", "devtools.timeline"] } });
     await page.getByText("Total", { exact: true }).waitFor({ timeout: 40_000 });
     await page.waitForFunction(() => !document.querySelector("article[aria-busy=true]"), undefined, { timeout: 40_000 });
-    const slowdown = (await loop(page)) / alone;
     const done = new Promise((resolve) => cdp.once("Tracing.tracingComplete", resolve));
     await cdp.send("Tracing.end");
     await done;
+    const slowdown = (await loop(page)) / alone;
     const thread = tasks.find((e) => e.name === "thread_name" && e.args.name === "CrRendererMain" && tasks.some((x) => x.pid === e.pid && x.name === "FunctionCall"));
     const main = tasks.filter((e) => e.pid === thread.pid && e.tid === thread.tid && e.ph === "X");
     const runs = main.filter((e) => e.name === "RunTask" || e.name === "ThreadControllerImpl::RunTask").sort((a, b) => (b.tdur ?? b.dur) - (a.tdur ?? a.dur));
