@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	keydb "github.com/sluice-rag/sluice/auth/sqlite"
 	"github.com/sluice-rag/sluice/disk/reserve"
+	"github.com/sluice-rag/sluice/eval/summary"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
@@ -118,10 +119,13 @@ func (a *App) loginRoutes() []server.Route {
 	return a.access.Routes()
 }
 
+const shownEvaluations = 50
+
 // adminRoutes returns the routes for administrators. Without a key database, there are none of keys.
 func (a *App) adminRoutes() []server.Route {
 	prices, _ := a.Config.Billing.Prices() // was checked when the ledger was opened
-	o := admin.Options{Book: a.ledger, Prices: prices, Percent: a.Config.Billing.Share}
+	o := admin.Options{Book: a.ledger, Prices: prices, Percent: a.Config.Billing.Share,
+		Evaluations: func() ([]summary.Evaluation, error) { return summary.Load(a.Config.Store.Data, shownEvaluations) }}
 	if a.keys != nil {
 		o.Keys = a.keys
 	}

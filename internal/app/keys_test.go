@@ -21,7 +21,7 @@ import (
 // openOperations are the operations that need no key, and adminOnly those that need the scope admin, which is also that of routes without a scope.
 var (
 	openOperations = []string{"GET /healthz", "GET /readyz", "POST /auth/login"}
-	adminOnly      = []string{"GET /api/admin/accounts", "GET /api/admin/prices", "GET /api/admin/keys", "POST /api/admin/keys", "POST /api/admin/keys/{id}/rotate", "DELETE /api/admin/keys/{id}"}
+	adminOnly      = []string{"GET /api/admin/accounts", "GET /api/admin/prices", "GET /api/admin/evaluations", "GET /api/admin/keys", "POST /api/admin/keys", "POST /api/admin/keys/{id}/rotate", "DELETE /api/admin/keys/{id}"}
 )
 
 // TestEveryRouteNeedsAKey walks the document of all routes. Without a key, only the open ones reply. A key with all scopes but the one that

@@ -183,6 +183,7 @@ var attacks = []attack{
 	{route: "DELETE /api/admin/keys/{id}", kind: "key"},
 	{route: "GET /api/admin/accounts", kind: "account", path: "/api/admin/accounts?after=ID", found: true},
 	{route: "GET /api/admin/prices"},
+	{route: "GET /api/admin/evaluations"},
 	{route: "GET /v1/models"},
 	{route: "GET /v1/serverstatus"},
 	{route: "GET /v1/serverstatus/health"},

@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/sluice-rag/sluice/eval"
+	"github.com/sluice-rag/sluice/eval/summary"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
@@ -30,6 +32,7 @@ type evalCmd struct {
 	Against     string   `type:"existingfile" placeholder:"FILE" help:"Output of an earlier eval --json, with which each mode is compared question by question."`
 	Plot        string   `type:"path" placeholder:"FILE" help:"Write a plot of the measures of answers with their intervals to an SVG file."`
 	Reliability string   `type:"path" placeholder:"FILE" help:"Write a diagram of the share of right answers by confidence, over all sets, to an SVG file."`
+	Save        string   `type:"existingdir" placeholder:"DATA" help:"Also keep the results of answers in the data folder of a server, whose page shows them to administrators."`
 	JSON        bool     `name:"json" help:"Print JSON with the scores of each question."`
 }
 
@@ -94,7 +97,7 @@ func (c *evalCmd) Validate() error {
 		}
 	}
 	switch {
-	case c.Feedback && (len(c.What)+len(c.Mode) > 0 || c.Half+c.Queries+c.Qrels+c.Against+c.Plot+c.Reliability != ""):
+	case c.Feedback && (len(c.What)+len(c.Mode) > 0 || c.Half+c.Queries+c.Qrels+c.Against+c.Plot+c.Reliability+c.Save != ""):
 		return errors.New("--feedback can only be combined with --json and settings of models")
 	case c.Half != "" && c.Half != "a" && c.Half != "b":
 		return fmt.Errorf("--half: must be a or b, not %q", c.Half)
@@ -102,8 +105,8 @@ func (c *evalCmd) Validate() error {
 		return errors.New("--top-k: must be 1 to 50")
 	case !c.wants(partAnswers) && len(c.Mode) > 0:
 		return errors.New("--mode: requires --what answers")
-	case !c.wants(partAnswers) && c.Plot+c.Against+c.Reliability != "":
-		return errors.New("--plot, --reliability and --against require --mode")
+	case !c.wants(partAnswers) && c.Plot+c.Against+c.Reliability+c.Save != "":
+		return errors.New("--plot, --reliability, --save and --against require --mode")
 	}
 	return nil
 }
@@ -184,9 +187,31 @@ func (c *evalCmd) Run(e *env) error {
 	if err := all.print(e, c.JSON); err != nil {
 		return err
 	}
+	if c.Save != "" {
+		if err := summary.Save(c.Save, all.summary(time.Now())); err != nil {
+			return err
+		}
+	}
 	return errors.Join(
 		draw(c.Plot, func(w io.Writer) error { return eval.WritePlot(w, all.Modes...) }),
 		draw(c.Reliability, func(w io.Writer) error { return all.drawCalibration(w) }))
+}
+
+// summary returns the short result of the answers.
+func (v *evaluation) summary(at time.Time) summary.Evaluation {
+	out := summary.Evaluation{At: at.UTC().Truncate(time.Second)}
+	for _, r := range v.Modes {
+		if len(r.Rows) == 0 {
+			continue
+		}
+		all := r.Rows[0] // the other rows are groups of questions
+		row := summary.Row{Set: r.Set, Mode: string(r.Mode), Questions: all.Questions, P50: r.P50, Measures: map[string]summary.Value{}}
+		for key, e := range all.Measures {
+			row.Measures[key] = summary.Value{Mean: e.Mean, Low: e.Low, High: e.High}
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
 }
 
 // checkPlot returns an error early if the file of a plot cannot be written.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/eval/summary"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/server"
@@ -20,8 +21,10 @@ type Options struct {
 	Keys    auth.Manager // nil: there are no routes of keys
 	Book    ledger.Book
 	Prices  ledger.PriceList
-	Percent int              // of a fee that contributors earn
-	Now     func() time.Time // default: time.Now
+	Percent int // of a fee that contributors earn
+	// Evaluations returns the newest evaluations, the newest first.
+	Evaluations func() ([]summary.Evaluation, error)
+	Now         func() time.Time // default: time.Now
 }
 
 const (
@@ -77,6 +80,10 @@ type (
 		Accounts []Account `json:"accounts"`
 		Next     string    `json:"next,omitempty" description:"Value of the parameter after for the next page."`
 	}
+	// EvaluationList is the newest evaluations, the newest first.
+	EvaluationList struct {
+		Evaluations []summary.Evaluation `json:"evaluations"`
+	}
 	// PriceList is what answers cost.
 	PriceList struct {
 		Prices  []Price `json:"prices" description:"Empty: answers are free."`
@@ -101,6 +108,7 @@ func Routes(o Options) []server.Route {
 	list := []server.Route{
 		{Method: "GET", Path: "/api/admin/accounts", Serve: s.accounts, Request: []any{accountsParams{}}, Reply: AccountList{}, Faults: []int{400}, Summary: "List the accounts with their balances"},
 		{Method: "GET", Path: "/api/admin/prices", Serve: s.prices, Reply: PriceList{}, Summary: "Show what answers cost"},
+		{Method: "GET", Path: "/api/admin/evaluations", Serve: s.evaluations, Reply: EvaluationList{}, Summary: "List the results of evaluations"},
 	}
 	if o.Keys != nil {
 		const base = "/api/admin/keys"
@@ -264,6 +272,18 @@ func (s routes) accounts(w http.ResponseWriter, r *http.Request) error {
 		page.Next = all[limit-1].ID
 	}
 	server.ReplyJSON(w, http.StatusOK, page)
+	return nil
+}
+
+func (s routes) evaluations(w http.ResponseWriter, _ *http.Request) error {
+	list, err := s.Evaluations()
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		list = []summary.Evaluation{}
+	}
+	server.ReplyJSON(w, http.StatusOK, EvaluationList{list})
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	keydb "github.com/sluice-rag/sluice/auth/sqlite"
 	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/eval/summary"
 	"github.com/sluice-rag/sluice/ledger"
 	ledgerdb "github.com/sluice-rag/sluice/ledger/sqlite"
 	"github.com/sluice-rag/sluice/server"
@@ -55,7 +56,7 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	srv, err := server.New(engine.New(nil, engine.Options{}), server.Options{Protocols: []server.Endpoint{{API: forge.API(), StreamPath: "/api/query/stream"}},
-		Routes: admin.Routes(admin.Options{Keys: keys, Book: book, Prices: prices, Percent: 60, Now: func() time.Time { return now }})})
+		Routes: admin.Routes(admin.Options{Keys: keys, Book: book, Prices: prices, Percent: 60, Evaluations: func() ([]summary.Evaluation, error) { return nil, nil }, Now: func() time.Time { return now }})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +172,11 @@ func TestAccountsAndPrices(t *testing.T) {
 	s.send(400, "acme", "GET", "/api/admin/accounts?limit=0", "", nil)
 	var prices admin.PriceList
 	s.send(200, "acme", "GET", "/api/admin/prices", "", &prices)
+	var evaluations struct{ Evaluations []any }
+	s.send(200, "acme", "GET", "/api/admin/evaluations", "", &evaluations)
+	if evaluations.Evaluations == nil {
+		t.Error("evaluations: null, want an empty list")
+	}
 	want := admin.PriceList{Percent: 60, Prices: []admin.Price{{Name: "gpt-*", Base: "0.001", Second: "0.00", Input: "0.15", Output: "0.00"}}}
 	if diff := cmp.Diff(want, prices); diff != "" {
 		t.Error(diff)

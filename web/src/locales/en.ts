@@ -270,6 +270,15 @@ export const en = {
   confirm_revoke: "End the key “{name}” for ever? Programs that use it are refused at once.",
   confirm_rotate: "Give the key “{name}” a new secret? The old one ends at once.",
   new_key: "The new key",
+  evaluations: "Evaluations",
+  eval_set: "Questions of",
+  eval_holds: "Right answers",
+  eval_false_abstention: "Answer not found",
+  eval_found: "Passage among the first 5",
+  eval_citations: "Citations that support",
+  eval_time: "Median time",
+  eval_trend: "Right answers over time",
+  no_evaluations: "None yet. “sluice eval QUESTIONS --mode direct --save DATA” measures the answers and shows the result here.",
   shown_once: "Copy it now: it is shown only once.",
 } as const satisfies Record<string, string>;
 
