@@ -64,6 +64,9 @@ func newStage(t *testing.T) *stage {
 	}
 	s.key = strings.TrimSpace(string(key))
 	s.main = &program{binary: binary, args: append([]string{"--data=" + t.TempDir(), "--docs=" + docs}, withModel...)}
+	if *screenshots != "" { // of the quick start
+		s.main.args = []string{"--data=" + t.TempDir(), "--docs=../docs"}
+	}
 	s.empty = &program{binary: binary, args: []string{"--data=" + t.TempDir()}}
 	s.keyed = &program{binary: binary, args: append([]string{"--data=" + keys, "--docs=" + docs}, withModel...)}
 	s.fragile = &program{binary: binary, args: append([]string{"--data=" + t.TempDir(), "--docs=" + docs}, withModel...)}

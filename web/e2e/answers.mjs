@@ -43,7 +43,10 @@ export default {
     await answered(page);
     await page.getByRole("button", { name: "Edit the question" }).click();
     await page.getByRole("textbox", { name: "Edit the question" }).fill("What does a ship pay, typed right?");
-    await page.locator("article form").getByRole("button", { name: "Ask", exact: true }).click();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Edit the question" }).click();
+    await page.getByRole("textbox", { name: "Edit the question" }).fill("What does a ship pay, typed right?");
+    await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "typed right" }).waitFor();
     await answered(page);
     await page.getByText("Version 2 of 2").waitFor();
@@ -72,6 +75,21 @@ export default {
     await page.getByRole("alert").waitFor();
     assert.ok((await page.getByRole("alert").innerText()).length > 10);
     assert.doesNotMatch(await page.locator("main").innerText(), /Looking for the answer|Show the steps|undefined/);
+  },
+
+  "a page that comes by plain HTTP": async (t) => {
+    const context = await t.context();
+    await context.addInitScript(() => { // what browsers leave out there
+      delete Crypto.prototype.randomUUID;
+      Object.defineProperty(Navigator.prototype, "clipboard", { get: () => undefined });
+    });
+    const page = await t.asked(env.main, "What does a ship pay by plain HTTP?", { context });
+    await answered(page);
+    await page.getByRole("button", { name: "Copy", exact: true }).click();
+    await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
+    await page.goto(`${env.main}/documents`);
+    await page.locator("input[type=file]").first().setInputFiles({ name: "plain.md", mimeType: "text/markdown", buffer: Buffer.from("# Plain\n\nA plain text.\n") });
+    await page.getByText("1 of 1 ready").waitFor();
   },
 
   "follow-up question": async (t) => {

@@ -46,7 +46,7 @@ export function describe(step: Step): { title: string; result: string; icon: Ico
       return { title: t("step_grading"), result: action, icon: "check", tone: d.action === "re-retrieve" ? "warn" : "good" };
     }
     case "rerank":
-      return { title: t("step_rerank", { n: d.outputs.length, of: d.input }), result: d.method, icon: "options" };
+      return { title: t("step_rerank", { n: d.outputs.length, of: d.input }), result: "", icon: "options" };
     case "writing": {
       const result = [d.model, d.firstToken === undefined ? "" : t("step_writing_first", { time: duration(d.firstToken - step.start) })];
       return { title: t(running ? "step_writing_running" : "step_writing"), result: result.filter(Boolean).join(" · "), icon: "edit" };
@@ -54,7 +54,7 @@ export function describe(step: Step): { title: string; result: string; icon: Ico
     case "check": {
       const supported = d.claims.filter((c) => c.verdict === "SUPPORTED").length;
       const result = d.claims.length ? t("claims_supported", { n: supported, of: d.claims.length }) : "";
-      return { title: t("step_check"), result, icon: "check", tone: d.flagged ? "bad" : supported === d.claims.length ? "good" : "warn" };
+      return { title: t("step_check"), result, icon: d.flagged ? "warning" : "check", tone: d.flagged ? "bad" : supported === d.claims.length ? "good" : "warn" };
     }
     case "warning":
       return { title: t("step_warning"), result: `${d.step}: ${d.message}`, icon: "warning", tone: "warn" };
