@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { svelte } from "@sveltejs/vite-plugin-svelte";
-import { defineConfig, type Plugin } from "vite";
+import { build, defineConfig, type Plugin } from "vite";
 
 // stamp writes the hash of the sources beside the built files. A test of the package compares it, so that stale files are noticed without Node.
 function stamp(): Plugin {
@@ -19,8 +19,25 @@ function stamp(): Plugin {
   };
 }
 
+// embed builds the script for other web pages, which is one file with a fixed name and needs no module loader.
+function embed(): Plugin {
+  return {
+    name: "embed",
+    apply: "build",
+    async closeBundle() {
+      await build({
+        configFile: false, logLevel: "warn",
+        build: {
+          target: "es2022", outDir: "dist", emptyOutDir: false, copyPublicDir: false, reportCompressedSize: false,
+          lib: { entry: "src/embed/main.ts", formats: ["iife"], name: "SluiceEmbed", fileName: () => "embed.js" },
+        },
+      });
+    },
+  };
+}
+
 export default defineConfig({
-  plugins: [svelte(), stamp()],
+  plugins: [svelte(), embed(), stamp()],
   build: { target: "es2022", modulePreload: { polyfill: false }, assetsInlineLimit: 0, reportCompressedSize: false },
   // For npm run dev: the server runs beside it.
   server: { proxy: { "^/(api|v1|runs/.*/(stream|cancel)|auth|docs|readyz|healthz|openapi.json)": "http://127.0.0.1:8000" } },

@@ -20,7 +20,10 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-const index = "dist/index.html"
+const (
+	index       = "dist/index.html"
+	embedScript = "/embed.js" // for pages of other origins
+)
 
 // policy permits what the page needs: its own files and requests to its own server. There are no inline scripts or styles.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; font-src 'self'; connect-src 'self'; " +
@@ -56,7 +59,7 @@ func Handler(next http.Handler) http.Handler {
 // nameOf returns the name of the file for a path; empty: the path is not of the page.
 func nameOf(p string) string {
 	switch {
-	case strings.HasPrefix(p, "/assets/") && path.Clean(p) == p, p == "/favicon.svg":
+	case strings.HasPrefix(p, "/assets/") && path.Clean(p) == p, p == "/favicon.svg", p == embedScript:
 		return "dist" + p
 	case p == "/" || p == "/documents" || p == "/admin" || p == "/compare":
 		return index
@@ -94,6 +97,10 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, name string) {
 	h.Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(name, "dist/assets/") { // the name contains a hash of the content
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	if name == "dist"+embedScript {
+		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+		h.Set("Access-Control-Allow-Origin", "*") // for the attribute integrity; the script has no data
 	}
 	if name == index {
 		h.Set("Content-Security-Policy", policy)

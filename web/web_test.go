@@ -77,6 +77,22 @@ func TestCaching(t *testing.T) {
 	}
 }
 
+// TestEmbed: other web pages may load the script of the chat, which is small.
+func TestEmbed(t *testing.T) {
+	t.Parallel()
+	w := get(t, "GET", "/embed.js", "Accept-Encoding", "gzip")
+	h := w.Header()
+	if w.Code != http.StatusOK || h.Get("Cross-Origin-Resource-Policy") != "cross-origin" || h.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(h.Get("Content-Type"), "javascript") {
+		t.Errorf("%d %v", w.Code, h)
+	}
+	if h := get(t, "GET", "/").Header(); h.Get("Access-Control-Allow-Origin") != "" || h.Get("Cross-Origin-Resource-Policy") != "" {
+		t.Errorf("the page: %v", h)
+	}
+	if n := w.Body.Len(); n > 30<<10 {
+		t.Errorf("the script takes %d bytes compressed, want at most 30 KiB", n)
+	}
+}
+
 // TestFirstLoad limits what a browser loads before it shows the page: the scripts and styles that the page names.
 func TestFirstLoad(t *testing.T) {
 	t.Parallel()

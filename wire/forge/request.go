@@ -12,7 +12,7 @@ import (
 // Limits of the fields of a request.
 const (
 	MaxTopK       = event.MaxTopK
-	MaxNameLength = 128 // of collection and session_id, in bytes
+	MaxNameLength = 128 // of collection, session_id and model, in bytes
 )
 
 // Request is a question.
@@ -23,6 +23,7 @@ type Request struct {
 	TopK       int          `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
 	SessionID  string       `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question."`
 	Method     event.Method `json:"method,omitempty" enum:"similarity,self_query,hybrid" default:"hybrid" description:"What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors."`
+	Model      string       `json:"model,omitempty" maxLength:"128" description:"Model that writes the answer: a name of GET /v1/models. An unknown name selects the default model."`
 	NoCache    bool         `json:"no_cache,omitempty" description:"Do not use the cache, and do not share the run."`
 }
 
@@ -32,7 +33,7 @@ func API() wire.API {
 		Protocol: Protocol{},
 		Decode: func(body []byte, maxQuery int) (wire.Request, error) {
 			r, err := DecodeRequest(body, maxQuery)
-			return wire.Request{Question: event.Question{Query: r.Query, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Method: r.Method, Session: r.SessionID, NoCache: r.NoCache}}, err
+			return wire.Request{Question: event.Question{Query: r.Query, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Method: r.Method, Session: r.SessionID, Model: r.Model, NoCache: r.NoCache}}, err
 		},
 		Reply: func(log []event.Event) any { return AnswerOf(log) },
 		Fault: func(f *fault.Error) any { return ErrorOf(f) },
@@ -64,7 +65,7 @@ func (r *Request) check(maxQuery int) error {
 		return fault.Invalid("top_k", "want 1 to %d, or 0 for the default", MaxTopK)
 	}
 	return cmp.Or(wire.CheckText("query", r.Query, maxQuery), wire.CheckText("collection", r.Collection, MaxNameLength),
-		wire.CheckText("session_id", r.SessionID, MaxNameLength))
+		wire.CheckText("session_id", r.SessionID, MaxNameLength), wire.CheckText("model", r.Model, MaxNameLength))
 }
 
 // Answer is the reply to a request without a stream. It holds the same information as the stream.

@@ -5112,6 +5112,8 @@ export interface components {
              * @enum {string}
              */
             mode?: "agentic" | "direct";
+            /** @description Model that writes the answer: a name of GET /v1/models. An unknown name selects the default model. */
+            model?: string;
             /** @description Do not use the cache, and do not share the run. */
             no_cache?: boolean;
             /** @description The question, in any language. */
