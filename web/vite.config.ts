@@ -28,7 +28,8 @@ function embed(): Plugin {
       await build({
         configFile: false, logLevel: "warn",
         build: {
-          target: "es2022", outDir: "dist", emptyOutDir: false, copyPublicDir: false, reportCompressedSize: false,
+          target: "es2022", cssTarget: ["chrome123", "firefox120", "safari17.5"], outDir: "dist", emptyOutDir: false, // all of them know light-dark()
+          copyPublicDir: false, reportCompressedSize: false,
           lib: { entry: "src/embed/main.ts", formats: ["iife"], name: "SluiceEmbed", fileName: () => "embed.js" },
         },
       });

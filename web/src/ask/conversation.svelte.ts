@@ -1,6 +1,6 @@
 import type { SessionMessage, TurnRequest } from "../../../clients/typescript/src/index.js";
 import { ask, askInSession, messageOf, sluice } from "../lib/api.js";
-import { LiveRun } from "../run/live.svelte.js";
+import { LiveRun, type Speed } from "../run/live.svelte.js";
 import { sessions } from "../sessions/sessions.svelte.js";
 
 /** How questions are asked. */
@@ -49,6 +49,13 @@ export class Conversation {
   /** Shows a run alone. */
   showRun(id: string): void {
     this.turns = [{ key: id, question: "", questions: [], answers: [], run: new LiveRun(id) }];
+  }
+
+  /** Shows the finished run of a turn once more, at a speed. */
+  replay(turn: Turn, speed: Speed): void {
+    if (!turn.run) return;
+    turn.run.close();
+    turn.run = new LiveRun(turn.run.id, speed);
   }
 
   /** Loads a session, or the branch of it that ends with a message. */

@@ -27,7 +27,7 @@ export function setServer(url: string): void {
 
 /**
  * A chat about the documents of a collection: a button that opens a panel, or the panel alone with the attribute inline. Attributes: collection, key,
- * server, mode (agentic or direct), title, language, theme (light or dark), inline.
+ * server, mode (agentic or direct), heading, language, theme (light or dark), inline.
  */
 export class SluiceChat extends HTMLElement {
   #talk: Talk | undefined;
@@ -49,7 +49,7 @@ export class SluiceChat extends HTMLElement {
     const settings: Settings = { server: (of("server") || server).replace(/\/+$/, ""), key: of("key"), collection: of("collection"), mode: of("mode") };
     this.#t = textsFor([of("language"), this.closest("[lang]")?.getAttribute("lang"), ...navigator.languages]);
     this.#talk = new Talk(settings, (turn) => this.#changed(turn));
-    this.#build(of("title") || this.#t.title);
+    this.#build(of("heading") || this.#t.title);
     if (this.hasAttribute("inline")) this.#restore();
   }
 

@@ -8,7 +8,7 @@ if (!customElements.get("sluice-chat")) customElements.define("sluice-chat", Slu
 
 function add(data: DOMStringMap): void {
   const chat = document.createElement("sluice-chat");
-  for (const name of ["collection", "key", "server", "mode", "title", "language", "theme"]) {
+  for (const name of ["collection", "key", "server", "mode", "heading", "language", "theme"]) {
     const value = data[name];
     if (value !== undefined) chat.setAttribute(name, value);
   }

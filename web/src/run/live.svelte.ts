@@ -3,8 +3,8 @@ import { messageOf, sluice, unreachable } from "../lib/api.js";
 import { isLast, type RunEvent } from "./event.js";
 import { apply, empty, type RunState } from "./state.js";
 
-/** How a finished run is shown: as fast as it arrives, or in its own time. */
-export type Speed = "at once" | "original";
+/** How a finished run is shown: in its own time, that many times as fast, or at once, which is 0. */
+export type Speed = 0 | 1 | 4;
 
 /**
  * A run that is read from the server, live or afterwards. The stream resumes after a lost connection. State changes at most once in 60 ms, so that a
@@ -16,18 +16,22 @@ export class LiveRun {
   offline = $state(false);
   /** Why the run cannot be read. */
   error = $state<string>();
+  /** There is no such run, or not any more. */
+  missing = $state(false);
   readonly id: string;
+  /** When each event happened, in milliseconds since the first one, by the number of the event. */
+  readonly times: number[] = [];
   /** Is resolved when there is nothing more to read. */
   readonly ended: Promise<void>;
   readonly #stop = new AbortController();
   #arrived = 0; // when the last event was applied
 
-  constructor(id: string, speed: Speed = "at once") {
+  constructor(id: string, speed: Speed = 0) {
     this.id = id;
     this.state.id = id;
     this.ended = this.#read(speed).finally(() => clearInterval(clock));
     const clock = setInterval(() => {
-      if (this.state.status === "running" && this.state.seq > 0 && !this.offline && !this.error) this.state.now = this.state.last + performance.now() - this.#arrived;
+      if (this.state.status === "running" && this.state.seq > 0 && !this.offline && !this.error) this.state.now = this.state.last + (performance.now() - this.#arrived) * (speed || 1);
     }, 250);
   }
 
@@ -65,7 +69,9 @@ export class LiveRun {
         for await (const frame of stream) {
           const e = JSON.parse(frame.data) as RunEvent;
           first ||= Date.parse(e.at);
-          if (speed === "original") await wait(Date.parse(e.at) - first - (performance.now() - began));
+          const at = (this.times[e.seq] = Date.parse(e.at) - first);
+          if (speed) await wait(at / speed - (performance.now() - began));
+          if (this.#stop.signal.aborted) return;
           take(e);
           after = frame.id;
           failures = 0;
@@ -77,6 +83,7 @@ export class LiveRun {
         flush();
         if (this.#stop.signal.aborted) return;
         if (!unreachable(err) && !(err instanceof SluiceError && err.status >= 500)) {
+          this.missing = err instanceof SluiceError && err.status === 404;
           this.error = messageOf(err);
           return;
         }
