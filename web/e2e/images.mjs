@@ -13,7 +13,7 @@ export default {
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.waitForLoadState("networkidle");
     await shoot(page, "ask");
-    await page.getByLabel("Question", { exact: true }).fill("How does a client resume a stream?");
+    await page.getByLabel("Question", { exact: true }).fill("What is a snapshot and how is it different from a cursor?");
     await page.keyboard.press("Enter");
     await answered(page);
     await top(page);

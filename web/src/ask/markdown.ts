@@ -87,7 +87,7 @@ function cite(fragment: DocumentFragment, labelOf: (n: number) => string): void 
     for (const part of parts) {
       const n = (part.codePointAt(0) ?? 0) - firstMark;
       if (n < 0) nodes.push(part);
-      else nodes.push(mark(n, labelOf(n)));
+      else nodes.push("\u2060", mark(n, labelOf(n))); // no line begins with a citation
     }
     text.replaceWith(...nodes);
   }
