@@ -101,6 +101,10 @@ export default {
     await openAll(page);
     await unharmed(page);
     await fits(page, "hostile events");
+    await page.getByRole("button", { name: "For builders", exact: true }).click();
+    await page.getByRole("region", { name: "For builders" }).getByText(/\d frames/).waitFor();
+    await unharmed(page);
+    await fits(page, "hostile frames");
     await page.getByRole("region", { name: "Sources" }).getByRole("button").first().click();
     await page.getByRole("dialog").waitFor();
     await unharmed(page);

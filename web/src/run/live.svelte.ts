@@ -72,6 +72,10 @@ export class LiveRun {
           const at = (this.times[e.seq] = Date.parse(e.at) - first);
           if (speed) await wait(at / speed - (performance.now() - began));
           if (this.#stop.signal.aborted) return;
+          if (isLast(e)) {
+            flush();
+            await wait(5); // what the page shows at the end is made in a task of its own
+          }
           take(e);
           after = frame.id;
           failures = 0;
