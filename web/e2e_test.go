@@ -83,7 +83,7 @@ func startBrowser(t *testing.T) *browser {
 	cmd := exec.Command(node, "e2e/run.mjs")
 	env, err := json.Marshal(map[string]string{
 		"chromium": chromium, "main": stage.main.url, "empty": stage.empty.url, "keyed": stage.keyed.url, "key": stage.key, "fragile": stage.fragile.url,
-		"synthetic": stage.synthetic, "control": stage.control, "screenshots": shots, "images": *screenshots,
+		"synthetic": stage.synthetic, "site": stage.site, "stranger": stage.stranger, "control": stage.control, "screenshots": shots, "images": *screenshots,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +22,7 @@ type stage struct {
 	main, empty, keyed, fragile *program
 	key                         string // for keyed
 	synthetic, control          string // addresses
+	site, stranger              string // pages of other origins with the chat; the public key allows the first one
 
 	mu      sync.Mutex
 	scripts map[string]*script // by a part of the question
@@ -77,7 +79,29 @@ func newStage(t *testing.T) *stage {
 		t.Cleanup(p.kill)
 	}
 	s.serve(t)
+	s.openSites(t, keys)
 	return s
+}
+
+// openSites opens two web sites with the chat. Their pages have a strict policy. The parameter c is the collection.
+func (s *stage) openSites(t *testing.T, keys string) {
+	var public string
+	page := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src "+s.keyed.url+"; connect-src "+s.keyed.url+"; require-trusted-types-for 'script'")
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, `<!doctype html><html lang="en"><title>Site</title><main><h1>Our site</h1><div id="here"></div></main><script src="%s/embed.js" data-collection="%s" data-key="%s" data-heading="Ask us" %s></script>`,
+			s.keyed.url, html.EscapeString(r.FormValue("c")), public, map[bool]string{true: `data-target="#here"`}[r.FormValue("inline") != ""])
+	}
+	for _, address := range []*string{&s.site, &s.stranger} {
+		server := httptest.NewServer(http.HandlerFunc(page))
+		t.Cleanup(server.Close)
+		*address = server.URL
+	}
+	key, err := exec.Command(s.keyed.binary, "keys", "add", "--data="+keys, "--account=site", "--scope=ask", "--collections=default", "--origin="+s.site).Output()
+	if err != nil {
+		t.Fatal("keys add: ", err)
+	}
+	public = strings.TrimSpace(string(key))
 }
 
 // serve starts what the scenarios call, and the proxy of the made-up runs.

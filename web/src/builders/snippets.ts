@@ -36,7 +36,7 @@ const write: Record<Language, (origin: string, r: Request, keyed: boolean) => st
 
   go(origin, r, keyed) {
     const session = inSession(r);
-    const url = JSON.stringify(origin + r.path).replace(marker, `" + session.ID + "`);
+    const url = JSON.stringify(origin + r.path).replace(marker, `"+session.ID+"`);
     const send = (name: string, method: string, url: string, body: string) => [
       `	request, err ${name} http.NewRequest("${method}", ${url}, ${body})`,
       `	check(err)`,
@@ -50,7 +50,7 @@ const write: Record<Language, (origin: string, r: Request, keyed: boolean) => st
       `package main`, ``, `import (`, ...imports.map((i) => `	"${i}"`), `)`, ``,
       `func main() {`,
       ...(session
-        ? [...send(":=", "POST", JSON.stringify(`${origin}/v1/rag/sessions`), `strings.NewReader("{}")`), `	var session struct{ ID string \`json:"session_id"\` }`, `	check(json.NewDecoder(response.Body).Decode(&session))`, ``]
+        ? [...send(":=", "POST", JSON.stringify(`${origin}/v1/rag/sessions`), `strings.NewReader("{}")`), `	var session struct {`, `		ID string \`json:"session_id"\``, `	}`, `	check(json.NewDecoder(response.Body).Decode(&session))`, ``]
         : []),
       ...(session ? send("=", r.method, url, `strings.NewReader(${goText(JSON.stringify(r.body))})`) : send(":=", r.method, url, r.body === undefined ? "nil" : `strings.NewReader(${goText(JSON.stringify(r.body))})`)),
       `	defer response.Body.Close()`,
