@@ -49,9 +49,22 @@ async function start(path: string, body: unknown): Promise<string> {
   const res = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal: stop.signal });
   if (!res.ok) throw await refusal(res);
   const run = res.headers.get("Sluice-Run-Id");
-  stop.abort(); // the page reads the run in another protocol
-  if (!run) throw new SluiceError("the reply has no id of a run", res.status, "UNKNOWN");
+  if (!run) {
+    stop.abort();
+    throw new SluiceError("the reply has no id of a run", res.status, "UNKNOWN");
+  }
+  replies.get(run)?.abort();
+  replies.set(run, stop);
   return run;
+}
+
+// The replies to questions by run. The page reads runs in another protocol, but a run without a reader may be cancelled at once: it depends on the server.
+const replies = new Map<string, AbortController>();
+
+/** Closes the reply to the question of a run, when another stream of the run is being read or none is wanted. */
+export function closeReply(run: string): void {
+  replies.get(run)?.abort();
+  replies.delete(run);
 }
 
 /** Who sends the requests of the page. */

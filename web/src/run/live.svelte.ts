@@ -1,5 +1,5 @@
 import { SluiceError } from "../../../clients/typescript/src/index.js";
-import { messageOf, sluice, unreachable } from "../lib/api.js";
+import { closeReply, messageOf, sluice, unreachable } from "../lib/api.js";
 import { isLast, type RunEvent } from "./event.js";
 import { apply, empty, type RunState } from "./state.js";
 
@@ -29,7 +29,10 @@ export class LiveRun {
   constructor(id: string, speed: Speed = 0) {
     this.id = id;
     this.state.id = id;
-    this.ended = this.#read(speed).finally(() => clearInterval(clock));
+    this.ended = this.#read(speed).finally(() => {
+      clearInterval(clock);
+      closeReply(this.id);
+    });
     const clock = setInterval(() => {
       if (this.state.status === "running" && this.state.seq > 0 && !this.offline && !this.error) this.state.now = this.state.last + (performance.now() - this.#arrived) * (speed || 1);
     }, 250);
@@ -67,6 +70,7 @@ export class LiveRun {
       try {
         const stream = sluice.runs.frames(this.id, { protocol: "events", after, signal: this.#stop.signal });
         for await (const frame of stream) {
+          closeReply(this.id);
           const e = JSON.parse(frame.data) as RunEvent;
           first ||= Date.parse(e.at);
           const at = (this.times[e.seq] = Date.parse(e.at) - first);
