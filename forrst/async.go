@@ -98,10 +98,13 @@ func (a *Async) Run(ctx context.Context, call *Call, asked *Asked, next Next) Ou
 	if url != "" && !a.reserveCallback(call.Caller) {
 		return tooManyOperations()
 	}
-	out, ok := a.accept(ctx, call, url, next)
-	if !ok && url != "" {
-		a.releaseCallback(call.Caller)
-	}
+	accepted := false
+	defer func() { // also if the store panics
+		if !accepted && url != "" {
+			a.releaseCallback(call.Caller)
+		}
+	}()
+	out, accepted := a.accept(ctx, call, url, next)
 	return out
 }
 
@@ -153,6 +156,9 @@ func (a *Async) accept(ctx context.Context, call *Call, url string, next Next) (
 	out := acceptedOutcome(call, op)
 	call.reply = &replyState{w: noReply{}} // the reply is sent before the function has finished
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	if call.key != nil {
+		call.key.endWith(cancel)
+	}
 	a.mu.Lock()
 	a.running[op.ID] = cancel
 	a.mu.Unlock()
@@ -214,7 +220,7 @@ func (a *Async) operate(ctx context.Context, cancel context.CancelCauseFunc, cal
 	call.progress = progress.set
 	stop := make(chan struct{})
 	var renewal sync.WaitGroup
-	renewal.Go(func() { a.renew(ctx, cancel, op.ID, &progress, stop) })
+	renewal.Go(func() { a.renew(ctx, cancel, call, op.ID, &progress, stop) })
 	out := call.server.guard(call, func() Outcome { return next(ctx) })
 	text, err := outcomeJSON(out)
 	if limit := call.server.options.MaxResponse/2 - 4096; err == nil && int64(len(text)) > limit { // the state has the result twice
@@ -230,18 +236,7 @@ func (a *Async) operate(ctx context.Context, cancel context.CancelCauseFunc, cal
 		op.Status = OperationFailed
 	}
 	err = retry(context.WithoutCancel(ctx), 5, func() error { // if the store fails for longer, the lease ends
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
-		defer cancel()
-		err := a.store.Finish(ctx, op.Caller, op.ID, op.Status, op.Outcome, op.Completed, keepOperation)
-		if errors.Is(err, ErrOperationFinal) || errors.Is(err, ErrOperationNotFound) { // cancelled, or the lease has ended
-			out = Failed(cancelledOperation(op.ID))
-			op.Status = OperationCancelled
-			if now, err := a.store.Get(ctx, op.Caller, op.ID); err == nil {
-				op.Status, op.Completed = now.Status, now.Completed
-			}
-			return nil
-		}
-		return err
+		return call.safely(func() error { return a.finish(ctx, &op, &out) })
 	})
 	close(stop)
 	renewal.Wait()
@@ -256,9 +251,32 @@ func (a *Async) operate(ctx context.Context, cancel context.CancelCauseFunc, cal
 	}
 }
 
+// finish stores the end of an operation. If it had ended before, it becomes what it was then.
+func (a *Async) finish(ctx context.Context, op *Operation, out *Outcome) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	err := a.store.Finish(ctx, op.Caller, op.ID, op.Status, op.Outcome, op.Completed, keepOperation)
+	if !errors.Is(err, ErrOperationFinal) && !errors.Is(err, ErrOperationNotFound) {
+		return err
+	}
+	now, err := a.store.Get(ctx, op.Caller, op.ID)
+	switch {
+	case err == nil && now.Outcome != nil: // stored by an attempt whose reply was lost
+		return nil
+	case err == nil:
+		op.Status, op.Completed = now.Status, now.Completed // cancelled, or the lease has ended
+	case errors.Is(err, ErrOperationNotFound):
+		op.Status = OperationCancelled
+	default:
+		return err
+	}
+	*out = Failed(cancelledOperation(op.ID))
+	return nil
+}
+
 // renew extends the lease of an operation and stores its progress until it is stopped. It ends an operation that was cancelled
 // on another server.
-func (a *Async) renew(ctx context.Context, cancel context.CancelCauseFunc, id string, p *progress, stop <-chan struct{}) {
+func (a *Async) renew(ctx context.Context, cancel context.CancelCauseFunc, call *Call, id string, p *progress, stop <-chan struct{}) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
 	stored, renewed := 0.0, time.Now()
@@ -273,7 +291,7 @@ func (a *Async) renew(ctx context.Context, cancel context.CancelCauseFunc, id st
 			continue
 		}
 		renewCtx, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
-		err := a.store.Renew(renewCtx, id, now, leaseTime)
+		err := call.safely(func() error { return a.store.Renew(renewCtx, id, now, leaseTime) })
 		done()
 		switch {
 		case err == nil:

@@ -62,8 +62,11 @@ func (c *Cancellation) Run(ctx context.Context, call *Call, asked *Asked, next N
 	if err != nil {
 		return Failed(Errorf(Unavailable, "the token cannot be stored"))
 	}
-	// The token is released even if the client is gone.
-	defer func() { _ = c.tokens.Finish(context.WithoutCancel(ctx), key) }() // the store expires what it keeps
+	defer func() { // the token is released even if the client is gone
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+		defer cancel()
+		_ = c.tokens.Finish(ctx, key) // the store expires what it keeps
+	}()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	done := make(chan struct{})

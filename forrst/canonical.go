@@ -29,70 +29,88 @@ func fingerprint(raw json.RawMessage) (string, error) {
 func canonicalJSON(raw json.RawMessage) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
-	return appendCanonical(nil, dec)
-}
-
-// appendCanonical appends the next value.
-func appendCanonical(dst []byte, dec *json.Decoder) ([]byte, error) {
-	token, err := dec.Token()
+	v, err := readCanonical(dec)
 	if err != nil {
 		return nil, fmt.Errorf("read JSON: %w", err)
 	}
-	switch v := token.(type) {
-	case json.Delim:
-		if v == '{' {
-			return appendObject(dst, dec)
-		}
-		dst = append(dst, '[')
-		for first := true; dec.More(); first = false {
-			if !first {
-				dst = append(dst, ',')
-			}
-			if dst, err = appendCanonical(dst, dec); err != nil {
-				return nil, err
-			}
-		}
-		_, err = dec.Token()
-		return append(dst, ']'), err
-	case string:
-		return appendCanonicalString(dst, v), nil
-	case json.Number:
-		return append(dst, canonicalNumber(v.String())...), nil
-	case bool:
-		return strconv.AppendBool(dst, v), nil
-	}
-	return append(dst, "null"...), nil
+	return v.append(nil), nil
 }
 
-// appendObject appends the rest of an object, its members sorted by the UTF-16 code units of their names.
-func appendObject(dst []byte, dec *json.Decoder) ([]byte, error) {
-	type member struct {
-		name  []uint16
-		bytes []byte
+// canonicalValue is a value whose objects are sorted. It is written when the whole value was read: to sort the texts of members
+// would copy a value once for each level that it is nested in.
+type canonicalValue struct {
+	text  []byte // of a value without parts
+	open  byte   // { or [ for a value with parts
+	parts []canonicalPart
+}
+
+// canonicalPart is a member of an object, or an element of an array, which has no name.
+type canonicalPart struct {
+	name  string
+	order []uint16 // the UTF-16 code units of the name
+	value canonicalValue
+}
+
+// readCanonical reads the next value.
+func readCanonical(dec *json.Decoder) (v canonicalValue, err error) {
+	token, err := dec.Token()
+	if err != nil {
+		return v, err
 	}
-	var members []member
+	switch t := token.(type) {
+	case json.Delim:
+		v.open = byte(t)
+		err = v.readParts(dec)
+	case string:
+		v.text = appendCanonicalString(nil, t)
+	case json.Number:
+		v.text = []byte(canonicalNumber(t.String()))
+	case bool:
+		v.text = strconv.AppendBool(nil, t)
+	default:
+		v.text = []byte("null")
+	}
+	return v, err
+}
+
+// readParts reads the rest of an object or array.
+func (v *canonicalValue) readParts(dec *json.Decoder) (err error) {
 	for dec.More() {
-		token, err := dec.Token()
-		if err != nil {
-			return nil, fmt.Errorf("read JSON: %w", err)
+		var p canonicalPart
+		if v.open == '{' {
+			token, err := dec.Token()
+			if err != nil {
+				return err
+			}
+			p.name, _ = token.(string) // the decoder accepts nothing else
+			p.order = utf16.Encode([]rune(p.name))
 		}
-		name, _ := token.(string) // the decoder accepts nothing else
-		text, err := appendCanonical(append(appendCanonicalString(nil, name), ':'), dec)
-		if err != nil {
-			return nil, err
+		if p.value, err = readCanonical(dec); err != nil {
+			return err
 		}
-		members = append(members, member{utf16.Encode([]rune(name)), text})
+		v.parts = append(v.parts, p)
 	}
-	slices.SortStableFunc(members, func(a, b member) int { return slices.Compare(a.name, b.name) })
-	dst = append(dst, '{')
-	for i, m := range members {
+	slices.SortStableFunc(v.parts, func(a, b canonicalPart) int { return slices.Compare(a.order, b.order) })
+	_, err = dec.Token()
+	return err
+}
+
+// append appends the text of the value.
+func (v *canonicalValue) append(dst []byte) []byte {
+	if v.open == 0 {
+		return append(dst, v.text...)
+	}
+	dst = append(dst, v.open)
+	for i := range v.parts {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, m.bytes...)
+		if v.open == '{' {
+			dst = append(appendCanonicalString(dst, v.parts[i].name), ':')
+		}
+		dst = v.parts[i].value.append(dst)
 	}
-	_, err := dec.Token()
-	return append(dst, '}'), err
+	return append(dst, v.open+2) // the closing bracket
 }
 
 func appendCanonicalString(dst []byte, s string) []byte {

@@ -3,6 +3,7 @@ package forrst
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 )
@@ -73,8 +74,28 @@ func (c *Call) Headers() Headers { return c.headers }
 // ReplyHeader returns the headers of the reply. An extension changes them before it calls next, because a stream may begin there.
 func (c *Call) ReplyHeader() http.Header { return c.reply.w.Header() }
 
-// Go runs a function in a goroutine of its own that [Server.Wait] waits for.
-func (c *Call) Go(f func()) { c.server.running.Go(f) }
+// Go runs a function in a goroutine of its own that [Server.Wait] waits for. A panic is logged.
+func (c *Call) Go(f func()) {
+	c.server.running.Go(func() {
+		_ = c.safely(func() error {
+			f()
+			return nil
+		})
+	})
+}
+
+var errPanic = errors.New("panic")
+
+// safely makes a panic of a store an error: in a goroutine of its own it would end the program.
+func (c *Call) safely(f func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			c.server.logPanic(c)
+			err = errPanic
+		}
+	}()
+	return f()
+}
 
 // inOrder returns the extensions with those innermost that store what the others have let pass: a call that is refused by a
 // rate limit must not become an operation.

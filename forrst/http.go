@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -72,7 +73,32 @@ func (h *httpWriter) Reply(status int, document []byte) error {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Length", strconv.Itoa(len(document)))
 	h.w.WriteHeader(status)
-	_, err := h.w.Write(document)
+	var err error
+	for part := range slices.Chunk(document, writeSize) { // each has the timeout, so that large documents can take longer
+		h.limitWrite()
+		if _, err = h.w.Write(part); err != nil {
+			return err
+		}
+	}
+	return h.flush(true)
+}
+
+// writeSize is the size of a part of a document that is written at once, in bytes.
+const writeSize = 64 << 10
+
+// limitWrite sets the write deadline: a client has between half of the timeout and all of it to take what is written.
+func (h *httpWriter) limitWrite() {
+	if now := time.Now(); h.limit.Sub(now) < h.timeout/2 { // setting it for each event would be slow
+		h.limit = now.Add(h.timeout)
+		_ = h.rc.SetWriteDeadline(h.limit) // not every writer has one
+	}
+}
+
+func (h *httpWriter) flush(last bool) error {
+	err := h.rc.Flush()
+	if last {
+		_ = h.rc.SetWriteDeadline(time.Time{}) // the next request on the connection has none
+	}
 	return err
 }
 
@@ -89,18 +115,11 @@ func (h *httpWriter) Begin() error {
 	return nil
 }
 
-// Event implements [Writer] with one write and one flush. A client has between half of the timeout and all of it to take them.
+// Event implements [Writer] with one write and one flush.
 func (h *httpWriter) Event(event []byte, last bool) error {
-	if now := time.Now(); h.limit.Sub(now) < h.timeout/2 { // setting it for each event would be slow
-		h.limit = now.Add(h.timeout)
-		_ = h.rc.SetWriteDeadline(h.limit) // not every writer has one
-	}
+	h.limitWrite()
 	if _, err := h.w.Write(event); err != nil {
 		return err
 	}
-	err := h.rc.Flush()
-	if last {
-		_ = h.rc.SetWriteDeadline(time.Time{}) // the next request on the connection has none
-	}
-	return err
+	return h.flush(last)
 }

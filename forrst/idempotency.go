@@ -149,6 +149,7 @@ type heldKey struct {
 	ttl       time.Duration
 	operation string // the call has become an operation, which settles the key at its end
 	stop      chan struct{}
+	lost      context.Context // ends with the lock, if that is lost
 }
 
 // run runs the call and settles the key, even if an extension panics.
@@ -156,7 +157,10 @@ func (h *heldKey) run(ctx context.Context, asked *Asked, next Next) Outcome {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	h.stop = make(chan struct{})
-	h.call.Go(func() { h.renew(context.WithoutCancel(ctx), cancel) })
+	var lose context.CancelCauseFunc
+	h.lost, lose = context.WithCancelCause(context.WithoutCancel(ctx))
+	h.endWith(cancel)
+	h.call.Go(func() { h.renew(lose) })
 	h.call.key = h
 	settled := false
 	defer func() {
@@ -176,28 +180,40 @@ func (h *heldKey) run(ctx context.Context, asked *Asked, next Next) Outcome {
 	return out
 }
 
-// renew extends the lock until it is stopped. A call that has lost its lock is ended, because another one may run.
-func (h *heldKey) renew(ctx context.Context, end context.CancelCauseFunc) {
+// endWith ends a call if the lock is lost, because another call may run then.
+func (h *heldKey) endWith(end context.CancelCauseFunc) {
+	context.AfterFunc(h.lost, func() { end(context.Cause(h.lost)) })
+}
+
+// renew extends the lock until it is stopped or lost. A store that cannot be reached for the time of a lease has lost it.
+func (h *heldKey) renew(lose context.CancelCauseFunc) {
+	defer lose(nil) // the call has ended, or has its cause already
 	ticker := time.NewTicker(leaseTime / 3)
 	defer ticker.Stop()
+	renewed := time.Now()
 	for {
 		select {
 		case <-h.stop:
 			return
 		case <-ticker.C:
 		}
-		if err := h.update(ctx, func(ctx context.Context) error { return h.store.Renew(ctx, h.key, h.holder, leaseTime) }); errors.Is(err, ErrLeaseLost) {
-			end(Errorf(Unavailable, "the lock on the key was lost"))
+		now := time.Now()
+		err := h.update(h.lost, func(ctx context.Context) error { return h.store.Renew(ctx, h.key, h.holder, leaseTime) })
+		switch {
+		case err == nil:
+			renewed = now
+		case errors.Is(err, ErrLeaseLost) || time.Since(renewed) >= leaseTime:
+			lose(Errorf(Unavailable, "the lock on the key was lost"))
 			return
 		}
 	}
 }
 
-// update changes the store, even if the client is gone.
+// update changes the store, even if the client is gone or the store panics.
 func (h *heldKey) update(ctx context.Context, change func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	return change(ctx)
+	return h.call.safely(func() error { return change(ctx) })
 }
 
 // settle stores the outcome of the call, or frees the key if it is not one to keep. It returns until when the outcome is kept.

@@ -55,8 +55,8 @@ type memoryKeys struct {
 	rows table[IdempotencyKey, IdempotencyRecord]
 }
 
-// NewMemoryIdempotency returns a store in memory. It holds 100,000 outcomes and 64 MiB of them at most; if there are more, it deletes
-// the oldest before they expire. The keys of running calls are not limited.
+// NewMemoryIdempotency returns a store in memory. It holds 100,000 outcomes and 64 MiB at most; if there are more, it deletes
+// the oldest before they expire, whoever their callers are. The keys of running calls are not limited.
 func NewMemoryIdempotency() IdempotencyStore {
 	return &memoryKeys{newTable[IdempotencyKey, IdempotencyRecord](maxKeys, maxKeyBytes)}
 }
@@ -103,7 +103,7 @@ func (m *memoryKeys) Store(_ context.Context, key IdempotencyKey, holder string,
 	r, err := m.held(key, holder)
 	if err == nil {
 		r.value.Outcome, r.value.Stored, r.value.Expires = outcome, stored, expires
-		m.rows.finish(r, len(outcome), expires)
+		m.rows.finish(r, len(outcome)+len(r.value.RequestID), expires)
 	}
 	return err
 }

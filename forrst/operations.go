@@ -95,8 +95,8 @@ type leased struct {
 	keep  time.Duration
 }
 
-// NewMemoryOperations returns a store in memory. It holds 10,000 operations that have ended, and 64 MiB of outcomes at most; if
-// there are more, it deletes the oldest before their time.
+// NewMemoryOperations returns a store in memory. It holds 10,000 operations that have ended, and 64 MiB at most; if
+// there are more, it deletes the oldest before their time, whoever their callers are.
 func NewMemoryOperations() OperationStore {
 	return &memoryOperations{newTable[string, leased](maxOperations, maxOperationBytes)}
 }
@@ -161,7 +161,7 @@ func (m *memoryOperations) Finish(_ context.Context, caller, id string, status O
 	if status == OperationCompleted {
 		op.Progress = 1
 	}
-	m.rows.finish(r, len(outcome), completed.Add(keep))
+	m.rows.finish(r, len(outcome)+len(op.RequestID), completed.Add(keep))
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -20,6 +22,9 @@ const (
 	dialect    = "https://json-schema.org/draft/2020-12/schema"
 	maxErrors  = 100 // in a response
 	maxMessage = 300 // bytes of a message of the validator, which may repeat the value
+	// maxNumber limits the length of a number, and its exponent. The validator calculates with exact numbers: for 1e999999 it
+	// needs milliseconds, and for a million digits seconds. Doubles end at 1e308.
+	maxNumber = 400
 )
 
 // schemaOf returns the JSON Schema of a Go type. Definitions are in $defs.
@@ -86,12 +91,44 @@ func violations(s *jsonschema.Schema, value []byte, at string) Errors {
 	if err != nil {
 		return Errors{Errorf(SchemaValidationFailed, "the value is not valid JSON").At(at)}
 	}
+	if path, found := hugeNumber(doc); found {
+		slices.Reverse(path)
+		return Errors{Errorf(SchemaValidationFailed, "the number has more than %d characters, or an exponent beyond %d", maxNumber, maxNumber).
+			At(pointer(at, path...))}
+	}
 	err = s.Validate(doc)
 	var failed *jsonschema.ValidationError
 	if err == nil || !errors.As(err, &failed) {
 		return nil
 	}
 	return leaves(nil, failed, at)
+}
+
+// hugeNumber finds a number that is too large for the validator. It returns the path to it, the last part first.
+func hugeNumber(v any) (path []string, found bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			if path, found = hugeNumber(member); found {
+				return append(path, name), true
+			}
+		}
+	case []any:
+		for i, element := range v {
+			if path, found = hugeNumber(element); found {
+				return append(path, strconv.Itoa(i)), true
+			}
+		}
+	case json.Number:
+		if len(v) > maxNumber {
+			return nil, true
+		}
+		if i := strings.IndexAny(string(v), "eE"); i >= 0 {
+			exponent, err := strconv.Atoi(string(v[i+1:]))
+			return nil, err != nil || exponent > maxNumber || exponent < -maxNumber
+		}
+	}
+	return nil, false
 }
 
 var english = message.NewPrinter(language.English)

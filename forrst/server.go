@@ -47,8 +47,8 @@ type Options struct {
 	MaxRequest, MaxResponse int64
 	// Heartbeat is the time without an event after which a stream gets a comment. Default: 15 s. Negative: never.
 	Heartbeat time.Duration
-	// WriteTimeout limits each write of an event to a client that does not read; a write may be cut off after half of it.
-	// Default: one minute.
+	// WriteTimeout limits each write to a client that does not read: of an event, or of 64 KiB of a document. A write may be cut off
+	// after half of it. Default: one minute.
 	WriteTimeout time.Duration
 	// Logger gets panics and errors without a code, without values of the call. Nil: slog.Default.
 	Logger *slog.Logger
