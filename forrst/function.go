@@ -28,7 +28,8 @@ type Function struct {
 	Arguments, Returns json.RawMessage
 	// Supported lists the URNs of the only extensions that calls may use, Excluded those that they may not. Set at most one.
 	Supported, Excluded []string
-	// Unavailable is called before each call, if set. A non-nil result is the reply: see [Disabled] and [Maintenance].
+	// Unavailable is called before each call, if set. A non-nil result is the reply: see [Disabled] and [Maintenance]. It also makes the
+	// health of the service degraded. If that is wrong, because a function is optional, return the error in Prepare.
 	Unavailable func(ctx context.Context) *CallError
 	// Prepare is called before Call or Stream, if set, and before a stream begins. Its error is the reply, and it may change the headers of the
 	// reply. It must return soon after the end of the context. The context that it returns is derived from the one that it is given, and is
@@ -154,7 +155,7 @@ func arguments[In any](c *Call) (In, error) {
 	return in, Errorf(InvalidArguments, "the arguments cannot be decoded").At(at)
 }
 
-// Disabled returns the reply of a function that is switched off. Use it in Function.Unavailable.
+// Disabled returns the reply of a function that is switched off. Use it in Function.Unavailable or Function.Prepare.
 func Disabled(function, reason string) *CallError {
 	return Errorf(FunctionDisabled, "the function is disabled").With(map[string]any{"function": function, "reason": reason})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -74,6 +75,9 @@ func (s *Server) MaxRequest() int64 { return s.options.MaxRequest }
 
 // WriteTimeout returns how long a write to a client that does not read may take.
 func (s *Server) WriteTimeout() time.Duration { return s.options.WriteTimeout }
+
+// Logger returns the logger of the options, for panics of hooks of a transport.
+func (s *Server) Logger() *slog.Logger { return s.log() }
 
 func (s *Server) tooLarge() *CallError {
 	e := Errorf(InvalidRequest, "the body is larger than %d bytes", s.options.MaxRequest)

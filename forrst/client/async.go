@@ -5,14 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/sluice-rag/sluice/forrst"
 )
 
 const (
 	asyncURN = "urn:forrst:ext:async"
 	// pollEvery is the time between two questions for the status of an operation, if the server names none.
 	pollEvery = time.Second
-	// minPoll keeps a server from making its clients ask without a pause.
+	// minPoll and maxPoll keep a server from making its clients ask without a pause, or wait for hours.
 	minPoll = 100 * time.Millisecond
+	maxPoll = time.Minute
 )
 
 // Operation is a call that a server runs in the background. It is safe for concurrent use.
@@ -87,7 +90,10 @@ func (o *Operation) Wait(ctx context.Context, out any) error {
 			}
 			return (&Response{Result: s.Result}).Decode(out)
 		case "cancelled":
-			return &Error{Code: "CANCELLED", Message: "the operation was cancelled"}
+			return &Error{Code: forrst.Cancelled, Status: forrst.Cancelled.Status(), Message: "the operation was cancelled"}
+		case "pending", "processing":
+		default:
+			return fmt.Errorf("%w: an operation with the status %.20q", ErrResponse, s.Status)
 		}
 		timer := time.NewTimer(o.every)
 		select {
@@ -102,7 +108,7 @@ func (o *Operation) Wait(ctx context.Context, out any) error {
 // Cancel cancels the operation. One that has ended is an [*Error] with the code ASYNC_CANNOT_CANCEL.
 func (o *Operation) Cancel(ctx context.Context) error {
 	if o.response != nil {
-		return &Error{Code: "ASYNC_CANNOT_CANCEL", Message: "the call was answered at once"}
+		return &Error{Code: forrst.AsyncCannotCancel, Status: forrst.AsyncCannotCancel.Status(), Message: "the call was answered at once"}
 	}
 	_, err := o.client.Do(ctx, asyncURN+":fn:cancel", map[string]string{"operation_id": o.ID})
 	return err
@@ -114,5 +120,5 @@ func pollInterval(raw json.RawMessage) time.Duration {
 	if !ok {
 		return pollEvery
 	}
-	return max(d, minPoll)
+	return min(max(d, minPoll), maxPoll)
 }

@@ -3,7 +3,10 @@ package client_test
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,6 +78,38 @@ func TestOperations(t *testing.T) {
 		}
 		if err := s.Wait(ctx); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestStatesOfOtherServers checks states that end the wait, and how often a server may be asked.
+func TestStatesOfOtherServers(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for _, status := range []string{"failed", "future", ""} {
+		c := reply(t, 200, "application/json", head+`"result":{"status":"`+status+`"}}`)
+		if err := c.Operation("op").Wait(ctx, nil); !errors.Is(err, client.ErrResponse) {
+			t.Errorf("%s: %v", status, err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		d := &direct{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			answer := `"result":null,"extensions":[{"urn":"urn:forrst:ext:async","data":{"operation_id":"op","retry_after":{"value":1000,"unit":"day"}}}]}`
+			if strings.Contains(string(body), ":fn:status") {
+				answer = `"result":{"status":"processing"}}`
+			}
+			_, _ = io.WriteString(w, strings.Replace(head, "@ID", string(idOf(body)), 1)+answer)
+		})}
+		op, err := client.New(d, client.Options{}).Start(t.Context(), "slow", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		if err := op.Wait(ctx, nil); !errors.Is(err, context.DeadlineExceeded) || len(d.requests) < 5 {
+			t.Error(len(d.requests), err)
 		}
 	})
 }

@@ -18,6 +18,7 @@ import (
 const (
 	defaultMaxResponse  = 16 << 20
 	defaultMaxRetryWait = time.Minute
+	defaultMaxAttempts  = 10
 	// grace is how long the reply of the server is awaited after the deadline: the server says why and how far it was.
 	grace = time.Second
 	// cancelTime limits the call that cancels another.
@@ -41,8 +42,7 @@ type Options struct {
 	Extensions func(ctx context.Context) []Extension
 	// NoDeadline keeps the deadline of the context from the server, for servers without the deadline extension.
 	NoDeadline bool
-	// MaxAttempts limits how often a call is sent, whatever the server advises. Default: no limit of the client. 1: calls are
-	// never repeated.
+	// MaxAttempts limits how often a call is sent, whatever the server advises. Default: 10. 1: calls are never repeated.
 	MaxAttempts int
 	// MaxRetryWait is the longest wait before a call is repeated. If the server advises a longer one, the call fails.
 	// Default: one minute.
@@ -99,6 +99,9 @@ type Client struct {
 func New(t Transport, o Options) *Client {
 	if o.MaxResponse <= 0 {
 		o.MaxResponse = defaultMaxResponse
+	}
+	if o.MaxAttempts <= 0 {
+		o.MaxAttempts = defaultMaxAttempts
 	}
 	if o.MaxRetryWait <= 0 {
 		o.MaxRetryWait = defaultMaxRetryWait

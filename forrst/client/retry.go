@@ -12,7 +12,7 @@ var connectionAdvice = Advice{Allowed: true, Strategy: "exponential", After: tim
 
 // wait waits until a call that has been sent n times may be sent again. It returns false if it must not be.
 func (c *Client) wait(ctx context.Context, p *prepared, n int, err error) bool {
-	if !p.options.Repeatable && p.options.IdempotencyKey == "" || c.options.MaxAttempts > 0 && n >= c.options.MaxAttempts {
+	if !p.options.Repeatable && p.options.IdempotencyKey == "" || n >= c.options.MaxAttempts {
 		return false
 	}
 	advice := adviceFor(err)

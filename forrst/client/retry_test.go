@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -136,6 +137,22 @@ func TestRetry(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestEndlessAdvice has a server that always advises to repeat the call at once.
+func TestEndlessAdvice(t *testing.T) {
+	t.Parallel()
+	d := &direct{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = io.WriteString(w, strings.Replace(head, "@ID", string(idOf(body)), 1)+`"result":null,"errors":[{"code":"UNAVAILABLE","message":"m"}],
+			"extensions":[{"urn":"urn:forrst:ext:retry","data":{"allowed":true,"strategy":"immediate"}}]}`)
+	})}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := client.New(d, client.Options{}).Do(ctx, "f", nil, client.CallOptions{Repeatable: true})
+	if client.CodeOf(err) != forrst.Unavailable || len(d.requests) != 10 {
+		t.Error(len(d.requests), err)
 	}
 }
 

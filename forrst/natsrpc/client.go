@@ -18,7 +18,7 @@ import (
 
 // Errors of calls over NATS, beside those of package client.
 var (
-	// ErrNoServer means that no server has accepted the call. It has not run, unless the network lost the acceptance.
+	// ErrNoServer means that no server has accepted the call in time. It may run nevertheless, for example if the acceptance comes late.
 	ErrNoServer = errors.New("natsrpc: no server has accepted the call")
 	// ErrGap means that a message of the reply was lost.
 	ErrGap = errors.New("natsrpc: a message of the reply was lost")
@@ -239,7 +239,10 @@ func (r *receiver) ack() {
 	if r.control == "" {
 		return
 	}
-	r.acked, r.unacked = r.consumed, 0
+	r.acked = r.consumed
+	if r.consumed == r.received { // else a message that is not used yet would be forgotten
+		r.unacked = 0
+	}
 	// An error ends the lease.
 	_ = r.t.nc.PublishRequest(r.control, r.inbox, []byte("ack "+strconv.FormatUint(r.consumed, 10)))
 }

@@ -3,7 +3,9 @@ package natsrpc
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -115,10 +117,10 @@ func (s *server) receive(m *nats.Msg) {
 		s.answer(ctx, c, m)
 		return
 	}
+	c.lease = time.AfterFunc(s.o.Lease, c.gone)
 	s.mu.Lock()
 	s.calls[c.id] = c
 	s.mu.Unlock()
-	c.lease = time.AfterFunc(s.o.Lease, c.gone)
 	accept := nats.NewMsg(m.Reply)
 	accept.Header.Set(headerControl, s.control+c.id)
 	accept.Header.Set(headerLease, strconv.FormatInt(s.o.Lease.Milliseconds(), 10))
@@ -141,7 +143,7 @@ func (s *server) forget(c *call) {
 func (s *server) answer(ctx context.Context, c *call, m *nats.Msg) {
 	in := forrst.Incoming{Body: m.Data, Headers: forrst.HeadersOf(httpHeader(m.Header)), Received: sentAt(m.Header.Get(headerSent), time.Now())}
 	if s.o.Context != nil {
-		authenticated, err := s.o.Context(ctx, m)
+		authenticated, err := s.authenticate(ctx, m)
 		if err != nil {
 			s.s.Refuse(in, err, c)
 			return
@@ -149,6 +151,19 @@ func (s *server) answer(ctx context.Context, c *call, m *nats.Msg) {
 		ctx = authenticated
 	}
 	s.s.Serve(ctx, in, c)
+}
+
+var errPanic = errors.New("natsrpc: the authentication has panicked")
+
+// authenticate calls the hook of the options. A panic is logged.
+func (s *server) authenticate(ctx context.Context, m *nats.Msg) (_ context.Context, err error) {
+	defer func() {
+		if recover() != nil {
+			s.s.Logger().Error("panic", "stack", string(debug.Stack()))
+			err = errPanic
+		}
+	}()
+	return s.o.Context(ctx, m)
 }
 
 // sentAt returns when a request was sent, in the range that the clock of the sender is trusted for.

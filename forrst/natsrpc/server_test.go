@@ -256,6 +256,8 @@ func TestHeaders(t *testing.T) {
 			return nil, forrst.Errorf(forrst.Unauthorized, "no key")
 		case "broken":
 			return nil, errors.New("hunter2")
+		case "panics":
+			panic("hunter2")
 		}
 		return context.WithValue(ctx, callerKey{}, "me"), nil
 	}}
@@ -286,9 +288,10 @@ func TestHeaders(t *testing.T) {
 	if _, err := c.Do(t.Context(), "trace", nil); client.CodeOf(err) != forrst.Unauthorized {
 		t.Error(err)
 	}
-	key = "broken"
-	if _, err := c.Do(t.Context(), "trace", nil); client.CodeOf(err) != forrst.InternalError || strings.Contains(err.Error(), "hunter2") {
-		t.Error(err)
+	for _, key = range []string{"broken", "panics"} {
+		if _, err := c.Do(t.Context(), "trace", nil); client.CodeOf(err) != forrst.InternalError || strings.Contains(err.Error(), "hunter2") {
+			t.Error(err)
+		}
 	}
 }
 

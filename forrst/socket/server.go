@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -156,11 +157,12 @@ func (s *server) remove(c *conn) {
 
 func (s *server) serve(ctx context.Context, nc net.Conn) {
 	defer nc.Close()
+	defer context.AfterFunc(ctx, func() { nc.Close() })() // ends reads and writes after the grace period
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if s.o.Context != nil {
 		var err error
-		if ctx, err = s.o.Context(ctx, nc); err != nil {
+		if ctx, err = s.authenticate(ctx, nc); err != nil {
 			return
 		}
 	}
@@ -169,6 +171,19 @@ func (s *server) serve(ctx context.Context, nc net.Conn) {
 	if s.add(c) {
 		c.loop(ctx)
 	}
+}
+
+var errPanic = errors.New("socket: the authentication has panicked")
+
+// authenticate calls the hook of the options. A panic is logged.
+func (s *server) authenticate(ctx context.Context, nc net.Conn) (_ context.Context, err error) {
+	defer func() {
+		if recover() != nil {
+			s.s.Logger().Error("panic", "stack", string(debug.Stack()))
+			err = errPanic
+		}
+	}()
+	return s.o.Context(ctx, nc)
 }
 
 // conn is a connection.
@@ -235,6 +250,9 @@ func (c *conn) loop(ctx context.Context) {
 		}
 		if !c.finished() {
 			return
+		}
+		if buf.Cap() > maxKept {
+			buf = bytes.Buffer{} // idle connections must not keep large requests
 		}
 	}
 }

@@ -182,6 +182,80 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestMemoryOfIdleConnections checks that connections do not keep their last requests.
+func TestMemoryOfIdleConnections(t *testing.T) {
+	s, _, _ := server(t, forrst.Options{})
+	l, path := listen(t)
+	serve(t, l, s, socket.Options{})
+	large := frame(strings.Repeat(" ", 900_000) + request("forrst.ping", ""))
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for range 20 {
+		c := dial(t, path)
+		for _, b := range [][]byte{large, frame(request("forrst.ping", ""))} {
+			write(t, c, b)
+			if got := read(t, c); !strings.Contains(got, `"healthy"`) {
+				t.Error(got)
+			}
+		}
+	}
+	if after := heap(); after > before+10<<20 {
+		t.Errorf("20 idle connections keep %d bytes", after-before)
+	}
+}
+
+// TestGraceOfSlowClients checks that a client which does not read cannot hold up the end of Serve, and one that does not write neither.
+func TestGraceOfSlowClients(t *testing.T) {
+	t.Parallel()
+	began := make(chan none, 1)
+	s, err := forrst.New([]forrst.Function{forrst.Func("large", "1.0.0", func(context.Context, none) (string, error) {
+		began <- none{}
+		return strings.Repeat("x", 9<<20), nil
+	})}, forrst.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, path := listen(t)
+	stop := serve(t, l, s, socket.Options{Grace: 50 * time.Millisecond, ReadTimeout: time.Hour})
+	reader, writer := dial(t, path), dial(t, path)
+	write(t, writer, []byte{0, 0, 1})
+	write(t, reader, frame(request("large", "")))
+	<-began
+	stopped := make(chan none)
+	go func() { stop(); close(stopped) }()
+	select {
+	case <-stopped:
+	case <-time.After(20 * time.Second):
+		t.Error("Serve waits for slow clients")
+		reader.Close()
+		writer.Close()
+	}
+}
+
+// TestAuthenticationPanics checks that a panic of the hook ends the connection only.
+func TestAuthenticationPanics(t *testing.T) {
+	t.Parallel()
+	s, _, _ := server(t, forrst.Options{})
+	l, path := listen(t)
+	first := true
+	serve(t, l, s, socket.Options{MaxConnections: 1, Context: func(ctx context.Context, _ net.Conn) (context.Context, error) {
+		if first {
+			first = false
+			panic("hunter2")
+		}
+		return ctx, nil
+	}})
+	expectEnd(t, dial(t, path))
+	c := dial(t, path)
+	write(t, c, frame(request("forrst.ping", "")))
+	read(t, c)
+}
+
 // TestSlowClient checks that a client that does not read loses its connection after the write timeout.
 func TestSlowClient(t *testing.T) {
 	t.Parallel()

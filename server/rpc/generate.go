@@ -50,14 +50,17 @@ func (s *Server) generateFunctions() []function {
 	f := forrst.StreamFunc[Generate, Generated]("ai.generate", "1.0.0", s.generate)
 	f.Description = "Lets the language model write a text, without documents. The stream cannot be resumed."
 	f.Prepare = s.admitGenerate
-	if reason := s.o.NoGenerate; reason != "" {
-		f.Unavailable = func(context.Context) *forrst.CallError { return forrst.Disabled("ai.generate", reason) }
+	if s.o.NoGenerate != "" {
+		f.Description += " It is switched off here: " + s.o.NoGenerate + "."
 	}
 	return []function{{f, auth.Ask}}
 }
 
 // admitGenerate counts the call against the quota of the key and takes one of the slots of runs.
 func (s *Server) admitGenerate(ctx context.Context, _ *forrst.Call) (context.Context, error) {
+	if s.o.NoGenerate != "" { // Function.Unavailable would make the service degraded, but this is how it was set up
+		return nil, forrst.Disabled("ai.generate", s.o.NoGenerate)
+	}
 	giveBack, err := s.o.Asker.Count(ctx)
 	if err != nil {
 		return nil, callError(err)

@@ -23,6 +23,13 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, nil)
 	got := l.call(health, object{})
+	if got["status"] != "healthy" { // although ai.generate is switched off, because there is no language model
+		t.Errorf("%v", got)
+	}
+	described := l.call("urn:forrst:fn:describe", object{"function": "ai.generate"})
+	if !strings.Contains(described["description"].(string), "switched off") {
+		t.Errorf("%v", described["description"])
+	}
 	components := got["components"].(object)
 	res, err := http.Get(strings.TrimSuffix(l.url, "/forrst") + "/readyz")
 	check(t, err)
