@@ -1,5 +1,13 @@
 // Package natsrpc carries calls of package forrst over NATS.
 //
+// A server, and a client:
+//
+//	err := natsrpc.Serve(ctx, nc, "users", server, natsrpc.Options{})
+//	c := client.New(natsrpc.New(nc, "users", natsrpc.ClientOptions{}), client.Options{})
+//
+// Permissions of NATS protect calls from each other: whoever may subscribe to the inboxes of others can read their replies and end
+// their calls. A server publishes to the reply subject that a client names, so it should have the permission to publish to inboxes only.
+//
 // A request is a message on the subject of the service with a reply inbox and the request document as its payload. The
 // servers of a service are a queue group: one of them answers. All messages of the reply go to the inbox, in this order:
 //

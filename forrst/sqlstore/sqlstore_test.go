@@ -192,6 +192,40 @@ func TestLostLease(t *testing.T) {
 	})
 }
 
+// TestUnstoredEnd has a database that fails at the end of a call: the token must not be in use for as long as the process lives.
+func TestUnstoredEnd(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, database func(t *testing.T) func() *sql.DB) {
+		process := database(t)
+		a, b := stores(t, process()).Tokens(), stores(t, process()).Tokens()
+		if _, err := a.Register(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		if err := a.Finish(ended, key); err == nil {
+			t.Fatal("the end was stored")
+		}
+		if _, err := b.Register(t.Context(), key); !errors.Is(err, forrst.ErrTokenInUse) {
+			t.Error(err)
+		}
+		cancelled, err := a.Register(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Register(t.Context(), key); !errors.Is(err, forrst.ErrTokenInUse) {
+			t.Error(err)
+		}
+		if err := b.Cancel(t.Context(), key); err != nil {
+			t.Error(err)
+		}
+		<-cancelled
+		if err := a.Finish(t.Context(), key); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestConcurrentNew opens a new database in many processes at once.
 func TestConcurrentNew(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,8 @@ func (t *tokens) Register(ctx context.Context, key forrst.TokenKey) (<-chan stru
 	now := time.Now()
 	ok, err := changed(ctx, t.stores.db, `INSERT INTO forrst_tokens (key, holder, cancelled, ended, expires) VALUES ($1, $2, 0, 0, $3)
 		ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, cancelled = 0, ended = 0, expires = excluded.expires
-		WHERE forrst_tokens.ended = 1 OR forrst_tokens.expires <= $4`, k, t.holder, micros(now.Add(tokenLease)), micros(now))
+		WHERE forrst_tokens.ended = 1 OR forrst_tokens.expires <= $4 OR forrst_tokens.holder = excluded.holder`, k, // its end was not stored
+		t.holder, micros(now.Add(tokenLease)), micros(now))
 	if err == nil && !ok {
 		err = forrst.ErrTokenInUse
 	}
@@ -66,16 +67,21 @@ func (t *tokens) add(key string, cancelled chan struct{}) bool {
 	return true
 }
 
-func (t *tokens) remove(key string) (found bool) {
+func (t *tokens) has(key string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, found = t.running[key]
+	_, found := t.running[key]
+	return found
+}
+
+func (t *tokens) remove(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	delete(t.running, key)
 	if len(t.running) == 0 && t.stop != nil {
 		close(t.stop)
 		t.stop = nil
 	}
-	return found
 }
 
 // notify ends the call of this process that has a key, if there is one.
@@ -109,9 +115,10 @@ func (t *tokens) Cancel(ctx context.Context, key forrst.TokenKey) error {
 // Finish implements [forrst.TokenStore].
 func (t *tokens) Finish(ctx context.Context, key forrst.TokenKey) error {
 	k := hash(key.Caller, key.Token)
-	if !t.remove(string(k)) {
+	if !t.has(string(k)) {
 		return nil
 	}
+	defer t.remove(string(k)) // afterwards, or the end would be that of the next call
 	_, err := t.stores.db.ExecContext(ctx, `UPDATE forrst_tokens SET ended = 1, expires = $1 WHERE key = $2 AND holder = $3 AND ended = 0`,
 		micros(time.Now().Add(keepToken)), k, t.holder)
 	return err

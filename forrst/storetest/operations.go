@@ -145,6 +145,9 @@ func leaseOfOperation(o operations) {
 	if ids := o.ids(forrst.OperationQuery{Caller: "ann", Status: forrst.OperationFailed, Limit: 9}); ids != "op_1" {
 		o.t.Errorf("list of failed operations: %q", ids)
 	}
+	if ids := o.ids(forrst.OperationQuery{Caller: "ann", Function: "work\x00", Limit: 9}); ids != "" {
+		o.t.Errorf("list of a function whose name PostgreSQL cannot hold: %q", ids)
+	}
 	if ids := o.ids(forrst.OperationQuery{Caller: "ann", Status: forrst.OperationProcessing, Limit: 9}); ids != "" {
 		o.t.Errorf("list of active operations: %q", ids)
 	}
