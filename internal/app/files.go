@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/server/documents"
 	"github.com/sluice-rag/sluice/server/knowledge"
 	"github.com/sluice-rag/sluice/server/rpc"
 	"github.com/sluice-rag/sluice/store/sqlite"
@@ -134,8 +135,9 @@ func (a *App) fileRoutes(version string) []server.Route {
 		return nil
 	}
 	models, _ := a.Models.Names()
-	return knowledge.Routes(knowledge.Options{Models: models, Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Parts: a.parts,
-		MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version})
+	return append(knowledge.Routes(knowledge.Options{Models: models, Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Parts: a.parts,
+		MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version}),
+		documents.Routes(documents.Options{Files: a.files.service, Index: a.scopes, Questions: a.suggestions().Questions})...)
 }
 
 // search is a hybrid search for passages, or a lexical one if the embedder fails.

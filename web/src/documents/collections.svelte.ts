@@ -1,22 +1,19 @@
 import type { VectorStore } from "../../../clients/typescript/src/index.js";
 import { sluice } from "../lib/api.js";
+import { listDocuments } from "./api.js";
 
 /** The collections of documents that can be searched. */
 class Collections {
   all = $state<VectorStore[]>([]);
   loaded = $state(false);
-
-  /** The number of documents in all of them. A file in two collections counts twice. */
-  get documents(): number {
-    return this.all.reduce((n, c) => n + c.file_counts.total, 0);
-  }
+  /** The number of all documents, also of those in no collection; undefined: it is not known, such as with a key that may only ask. */
+  documents = $state<number>();
 
   async refresh(): Promise<void> {
-    try {
-      this.all = (await sluice.vectorStores.list({ limit: 100 })).data;
-    } finally {
-      this.loaded = true;
-    }
+    const [stores, list] = await Promise.allSettled([sluice.vectorStores.list({ limit: 100 }), listDocuments({ limit: 1 })]);
+    if (stores.status === "fulfilled") this.all = stores.value.data;
+    if (list.status === "fulfilled") this.documents = list.value.total;
+    this.loaded = true;
   }
 }
 

@@ -1,75 +1,124 @@
+import { SluiceError } from "../../../clients/typescript/src/index.js";
 import { sluice } from "../lib/api.js";
 
 export interface Upload {
   key: string;
   name: string;
   size: number;
-  state: "waiting" | "sending" | "reading" | "done" | "failed";
+  state: "sending" | "reading" | "failed";
   progress: number; // 0 to 1, of the sending and the reading together
   error?: string;
-  file?: string; // id of the file
+  task?: string;
 }
 
-// How many files are sent at once; the server reads as many as it has processors.
+interface Waiting {
+  file: File;
+  collection: string | undefined;
+}
+
+// How many files are sent at once, and how many are on their way altogether. The rest of a large folder waits in the browser.
 const parallel = 3;
+const most = 24;
 
 /** The files that were dropped on the page, with their progress. They go on when another page is shown. */
 class Uploads {
-  all = $state<Upload[]>([]);
+  total = $state(0);
   /** How many files were made searchable since the page was loaded. */
   ready = $state(0);
-  readonly #files = new Map<string, { file: File; collection: string | undefined }>();
-  #running = 0;
-  #keys = 0;
+  done = $state(0); // of total
+  /** The files that are being sent or read, in their order. */
+  active = $state<Upload[]>([]);
+  failures = $state<Upload[]>([]);
 
-  get finished(): number {
-    return this.all.filter((u) => u.state === "done" || u.state === "failed").length;
+  readonly #waiting: Waiting[] = [];
+  #next = 0; // index in waiting
+  #sending = 0;
+  #keys = 0; // not a UUID of the browser, which has none on pages that come by plain HTTP
+  #watching = false;
+
+  get busy(): boolean {
+    return this.done + this.failures.length < this.total;
   }
 
   /** Sends files, and adds them to a collection. */
   add(files: Iterable<File>, collection?: string): void {
+    if (!this.busy) this.clear();
     for (const file of files) {
-      const key = `file-${++this.#keys}`; // not a UUID of the browser, which has none on pages that come by plain HTTP
-      this.#files.set(key, { file, collection });
-      this.all.push({ key, name: file.webkitRelativePath || file.name, size: file.size, state: "waiting", progress: 0 });
+      this.#waiting.push({ file, collection });
+      this.total++;
     }
-    while (this.#running < parallel && this.all.some((u) => u.state === "waiting")) void this.#work();
+    this.#fill();
   }
 
+  /** Forgets the files that are finished. */
   clear(): void {
-    this.all = this.all.filter((u) => u.state !== "done" && u.state !== "failed");
+    this.total -= this.done + this.failures.length;
+    this.done = 0;
+    this.failures = [];
   }
 
-  async #work(): Promise<void> {
-    this.#running++;
-    for (let u = this.#take(); u; u = this.#take()) await this.#send(u);
-    this.#running--;
+  #fill(): void {
+    while (this.#sending < parallel && this.active.length < most && this.#next < this.#waiting.length) {
+      const next = this.#waiting[this.#next++]!;
+      if (this.#next === this.#waiting.length) this.#next = this.#waiting.length = 0;
+      void this.#send(next);
+    }
   }
 
-  #take(): Upload | undefined {
-    const u = this.all.find((x) => x.state === "waiting");
-    if (u) u.state = "sending";
-    return u;
-  }
-
-  async #send(u: Upload): Promise<void> {
-    const { file, collection } = this.#files.get(u.key)!;
-    this.#files.delete(u.key);
+  async #send({ file, collection }: Waiting): Promise<void> {
+    this.#sending++;
+    this.active.push({ key: `file-${++this.#keys}`, name: file.webkitRelativePath || file.name, size: file.size, state: "sending", progress: 0 });
+    const u = this.active[this.active.length - 1]!;
     try {
       const stored = await sluice.files.upload(file, {
         filename: file.name, skip_exists: true,
         onProgress: (p) => (u.progress = 0.5 * (p.total ? p.loaded / p.total : 0)),
       });
-      u.file = stored.id;
       if (collection) await sluice.vectorStores.addFiles(collection, stored.id);
+      u.task = stored.task_id;
       u.state = "reading";
-      await sluice.tasks.wait(stored.task_id, { onProgress: (task) => (u.progress = 0.5 + task.progress / 200) });
-      u.progress = 1;
-      u.state = "done";
-      this.ready++;
     } catch (err) {
-      u.state = "failed";
-      u.error = err instanceof Error ? err.message : String(err);
+      this.#end(u, err instanceof Error ? err.message : String(err));
+    }
+    this.#sending--;
+    this.#fill();
+    void this.#watch();
+  }
+
+  #end(u: Upload, error?: string): void {
+    this.active = this.active.filter((x) => x.key !== u.key);
+    if (error === undefined) {
+      this.done++;
+      this.ready++;
+    } else {
+      this.failures.push({ ...u, state: "failed", error });
+    }
+  }
+
+  // watch asks for the state of the files that are being read until there are none.
+  async #watch(): Promise<void> {
+    if (this.#watching) return;
+    this.#watching = true;
+    for (let wait = 150; ; wait = Math.min(wait * 1.3, 1000)) {
+      const reading = this.active.filter((u) => u.state === "reading");
+      if (!reading.length) break;
+      await new Promise((next) => setTimeout(next, wait));
+      const before = this.done;
+      await Promise.all(reading.slice(0, 12).map((u) => this.#look(u)));
+      if (this.done > before) wait = 150;
+      this.#fill();
+    }
+    this.#watching = false;
+  }
+
+  async #look(u: Upload): Promise<void> {
+    try {
+      const task = await sluice.tasks.get(u.task!);
+      u.progress = 0.5 + task.progress / 200;
+      if (task.status === "completed") this.#end(u);
+      else if (task.status === "failed" || task.status === "cancelled") this.#end(u, task.failure_reason || task.status);
+    } catch (err) {
+      if (err instanceof SluiceError && err.status >= 400 && err.status < 500) this.#end(u, err.message); // otherwise it is asked again
     }
   }
 }

@@ -1,0 +1,79 @@
+import { request } from "../lib/api.js";
+
+export type DocumentStatus = "waiting" | "reading" | "ready" | "failed";
+
+/** A document in the list of all documents. */
+export interface ListedDocument {
+  id: string;
+  name: string;
+  title: string;
+  type: string;
+  bytes: number;
+  pages?: number;
+  status: DocumentStatus;
+  error?: string;
+  added: string;
+  folder?: string; // the collection of a document from a folder of the server
+  path?: string;
+}
+
+export interface DocumentList {
+  documents: ListedDocument[];
+  total: number;
+  statuses: Partial<Record<DocumentStatus, number>>;
+  types: Record<string, number>;
+}
+
+export interface DocumentSection {
+  chunk_id: string;
+  heading: string;
+  depth: number;
+  page?: number;
+}
+
+export interface DocumentView extends ListedDocument {
+  collections: string[];
+  dublin_core?: Record<string, string>; // by names such as dc_title
+  given?: Record<string, string>; // the part of it that users set
+  outline: DocumentSection[];
+  original: boolean;
+}
+
+export interface DocumentPassage {
+  chunk_id: string;
+  number: number;
+  headings: string[];
+  pages?: number[];
+  start: number;
+  end: number;
+  text: string;
+}
+
+export interface DocumentText {
+  passages: DocumentPassage[];
+  from: number;
+  more: boolean;
+  start: number; // of the requested chunk
+  end: number;
+}
+
+export interface DocumentQuery {
+  collection?: string;
+  q?: string;
+  status?: string;
+  type?: string;
+  sort?: string;
+  order?: string;
+  offset?: number;
+  limit?: number;
+}
+
+const at = (id: string) => `/api/documents/${encodeURIComponent(id)}`;
+const query = (values: object) =>
+  new URLSearchParams(Object.entries(values).filter(([, v]) => v !== undefined && v !== "").map(([k, v]) => [k, String(v)])).toString();
+
+export const listDocuments = (q: DocumentQuery): Promise<DocumentList> => request("GET", `/api/documents?${query(q)}`);
+export const showDocument = (id: string): Promise<DocumentView> => request("GET", at(id));
+export const passagesOf = (id: string, q: { from?: number; limit?: number; chunk?: string }): Promise<DocumentText> => request("GET", `${at(id)}/passages?${query(q)}`);
+export const retryDocument = (id: string): Promise<ListedDocument> => request("POST", `${at(id)}/retry`);
+export const originalOf = (id: string): string => `${at(id)}/original`;
