@@ -95,7 +95,7 @@ func clarity(question string, p corpus.Chunk) float64 {
 	better := 0.0
 	for t := range asked {
 		if _, ok := topic[t]; ok {
-			better = 0.1
+			better = 0.15
 		}
 	}
 	switch {
@@ -205,12 +205,15 @@ func (g *grammar) fromRow(row string) string {
 	return strings.Replace(g.price, "${1}", label, 1)
 }
 
+// invertedRE matches the pronoun that repeats the subject of a French question, as in "doit-il".
+var invertedRE = regexp.MustCompile(`-(?:t-)?(?:il|elle)s?\b`)
+
 // sensible reports whether a question can be understood by itself.
 func (g *grammar) sensible(q string) bool {
 	if len(q) > maxQuestion || oddRE.MatchString(q) || strings.Count(q, "?") != 1 || strings.Count(q, `"`)%2 != 0 {
 		return false
 	}
-	words := lang.Words(q)
+	words := lang.Words(invertedRE.ReplaceAllString(q, ""))
 	if len(words) < 3 || len(words) > 16 || len(lang.Terms(q)) == 0 {
 		return false
 	}

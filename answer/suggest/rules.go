@@ -21,7 +21,6 @@ type grammar struct {
 	vague    map[string]bool // words that refer to something outside of the question
 	articles map[string]bool
 	person   *strings.Replacer // makes the reader the asker: "your" becomes "my"
-	space    string            // before a question mark
 }
 
 // set returns the words of a list.
@@ -40,7 +39,7 @@ func build(subject string, rows ...[3]any) []rule {
 		"{S}", subject,
 		"{N}", `\p{Lu}[\pL\pN-]+(?: \p{Lu}[\pL\pN-]+){0,2}`,
 		"{P}", `(?:(?:Mr|Mrs|Ms|Dr|Prof|M|Mme|Sr|Sra)\.? |Herr |Frau |Madame |Monsieur |Señora? |\p{Lu}\p{Ll}+ )\p{Lu}\p{Ll}+(?:-\p{Lu}\p{Ll}+)?`,
-		"{V}", `[^,;:()"“”„«»]{8,70}?`,
+		"{V}", `[^,;:()"“”„«»]{4,70}?`,
 		"{#}", `(?:[€$£] ?)?(?:\d|(?i:two|three|four|five|six|seven|eight|nine|ten|twelve|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|zwölf|deux|trois|quatre|cinq|six|sept|huit|dix|douze|dos|tres|cuatro|cinco|seis|diez|doce)\b)`,
 	)
 	out := make([]rule, len(rows))
@@ -126,7 +125,6 @@ var french = &grammar{
 	vague:    set("il elle ils elles ce cet cette ces cela ça celui celle ceux ici là leur leurs son sa ses suivant suivants suivante suivantes même mêmes autre autres nous notre nos dont y tel telle tels telles eux lui"),
 	articles: set("le la les un une chaque l"),
 	person:   strings.NewReplacer(" vos ", " mes "),
-	space:    " ",
 }
 
 var spanish = &grammar{

@@ -48,7 +48,8 @@ func (s *routes) show(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// outline returns the headings of a document. A long section is several chunks, of which the first counts.
+// outline returns the headings of a document. A long section is several chunks, of which the first counts. A heading with nothing but another
+// heading below it refers to the text of that one.
 func (s *routes) outline(ctx context.Context, scope string, id corpus.DocumentID) ([]DocumentSection, error) {
 	chunks, err := s.o.Index.DocumentChunks(ctx, scope, id, corpus.Section, 0, maxSections)
 	if err != nil {
@@ -57,15 +58,18 @@ func (s *routes) outline(ctx context.Context, scope string, id corpus.DocumentID
 	out := []DocumentSection{}
 	var last []string
 	for _, c := range chunks {
-		if len(c.Headings) == 0 || slices.Equal(c.Headings, last) {
-			continue
+		same := 0
+		for same < min(len(last), len(c.Headings)) && last[same] == c.Headings[same] {
+			same++
+		}
+		for i := same; i < len(c.Headings); i++ {
+			section := DocumentSection{ChunkID: string(c.ID), Heading: c.Headings[i], Depth: i + 1}
+			if len(c.Pages) > 0 {
+				section.Page = c.Pages[0]
+			}
+			out = append(out, section)
 		}
 		last = c.Headings
-		section := DocumentSection{ChunkID: string(c.ID), Heading: c.Heading(), Depth: len(c.Headings)}
-		if len(c.Pages) > 0 {
-			section.Page = c.Pages[0]
-		}
-		out = append(out, section)
 	}
 	return out, nil
 }

@@ -334,6 +334,8 @@ export const en = {
   documents_range: "{from} to {to} of {of}",
   page_of: "Page {n} of {of}",
   pages: "Pages",
+  n_pages_one: "{n} page",
+  n_pages_other: "{n} pages",
   previous_page: "Previous page",
   next_page: "Next page",
   actions: "Actions",
