@@ -76,8 +76,8 @@ func Routes(o Options) []server.Route {
 	s := &routes{o}
 	id := []any{idParam{}}
 	return []server.Route{
-		{Method: "GET", Path: "/api/suggestions", Scope: auth.Ask, Serve: s.suggestions, Request: []any{suggestionParams{}}, Reply: Suggestions{},
-			Faults: []int{400}, Summary: "Suggest questions that the documents answer"},
+		{Method: "GET", Path: "/api/suggestions", Scope: auth.Ask, Limited: true, Serve: s.suggestions, Request: []any{suggestionParams{}}, Reply: Suggestions{},
+			Faults: []int{400, 403}, Summary: "Suggest questions that the documents answer"},
 		{Method: "GET", Path: "/api/documents", Scope: auth.Read, Serve: s.list, Request: []any{listParams{}}, Reply: DocumentList{},
 			Faults: []int{400, 404}, Summary: "List all documents: uploaded files and those of folders"},
 		{Method: "GET", Path: "/api/documents/{id}", Scope: auth.Read, Serve: s.show, Request: id, Reply: DocumentView{}, Faults: []int{404},
@@ -95,6 +95,11 @@ func (s *routes) suggestions(w http.ResponseWriter, r *http.Request) error {
 	scope, err := corpus.ParseScope(r.URL.Query().Get("collection"))
 	if err != nil {
 		return err
+	}
+	if by, ok := auth.From(r.Context()); ok {
+		if err := by.CheckCollection(scope.String()); err != nil {
+			return err
+		}
 	}
 	language, err := text(r, "language")
 	if err != nil {

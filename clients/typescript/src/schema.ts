@@ -200,6 +200,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/evaluations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the results of evaluations
+         * @description Needs the scope admin.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AdminEvaluationList"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/keys": {
         parameters: {
             query?: never;
@@ -574,6 +631,408 @@ export interface paths {
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List all documents: uploaded files and those of folders
+         * @description Needs the scope read.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Vector store or collection of folders. The default is all documents. */
+                    collection?: string;
+                    limit?: number;
+                    offset?: number;
+                    /** @description The default is desc for added and size, otherwise asc. */
+                    order?: "asc" | "desc";
+                    /** @description Words in the name, the title or the path. */
+                    q?: string;
+                    sort?: "name" | "title" | "size" | "added" | "status";
+                    status?: "waiting" | "reading" | "ready" | "failed";
+                    /** @description Media type. */
+                    type?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DocumentsDocumentList"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a document with its outline
+         * @description Needs the scope read.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DocumentsDocumentView"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{id}/original": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download an uploaded file
+         * @description Needs the scope read.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/octet-stream": string;
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Internal Server Error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{id}/passages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the text of a document as it is indexed
+         * @description Needs the scope read.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Id of a chunk of any level, such as that of a source. The reply begins shortly before it, and from is ignored. */
+                    chunk?: string;
+                    /** @description First passage. */
+                    from?: number;
+                    limit?: number;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DocumentsDocumentText"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read a file that failed again
+         * @description Needs the scope write.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DocumentsListedDocument"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -1018,6 +1477,77 @@ export interface paths {
                 };
                 /** @description Not Found */
                 404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Suggest questions that the documents answer
+         * @description Needs the scope ask.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description As in questions. */
+                    collection?: string;
+                    /** @description Code of ISO 639-1. Questions in this language come first. */
+                    language?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["DocumentsSuggestions"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -4892,6 +5422,9 @@ export interface components {
             /** @description Value of the parameter after for the next page. */
             next?: string;
         };
+        AdminEvaluationList: {
+            evaluations: components["schemas"]["SummaryEvaluation"][];
+        };
         AdminKeyList: {
             keys: components["schemas"]["AuthKey"][];
         };
@@ -4985,6 +5518,106 @@ export interface components {
             used?: string;
         };
         AuthLimit: Record<string, never>;
+        DocumentsDocumentList: {
+            documents: components["schemas"]["DocumentsListedDocument"][];
+            /** @description Documents by status, without the filter of the status. */
+            statuses: {
+                [key: string]: number;
+            };
+            /** @description Documents on all pages. */
+            total: number;
+            /** @description Documents by media type, without the filter of the type. */
+            types: {
+                [key: string]: number;
+            };
+        };
+        DocumentsDocumentPassage: {
+            chunk_id: string;
+            end: number;
+            /** @description The headings above it, outermost first. */
+            headings: string[];
+            /** @description From 0. */
+            number: number;
+            pages?: number[];
+            /** @description Byte offsets into the document's extracted text. */
+            start: number;
+            text: string;
+        };
+        DocumentsDocumentSection: {
+            /** @description Of the text under the heading. */
+            chunk_id: string;
+            /** @description From 1. */
+            depth: number;
+            heading: string;
+            /** @description Where it begins. */
+            page?: number;
+        };
+        DocumentsDocumentText: {
+            end: number;
+            /** @description Number of the first passage. */
+            from: number;
+            /** @description There are more passages. */
+            more: boolean;
+            passages: components["schemas"]["DocumentsDocumentPassage"][];
+            /** @description Where the requested chunk begins and ends: byte offsets into the document's extracted text. Both are 0 without one. */
+            start: number;
+        };
+        DocumentsDocumentView: {
+            /** Format: date-time */
+            added: string;
+            /** Format: int64 */
+            bytes: number;
+            /** @description Vector stores that the document is in, or its folder's collection. */
+            collections: string[];
+            /** @description What users set and, where that is empty, what the file states. */
+            dublin_core?: components["schemas"]["WireDublinCore"];
+            /** @description Why the file could not be read. */
+            error?: string;
+            /** @description Collection of a document from a folder of the server, which can only be changed there. */
+            folder?: string;
+            /** @description The part of it that users set. */
+            given?: components["schemas"]["WireDublinCore"];
+            id: string;
+            /** @description Name of the file. */
+            name: string;
+            /** @description The bytes of the file can be downloaded. */
+            original: boolean;
+            /** @description The headings in their order; at most 2,000. */
+            outline: components["schemas"]["DocumentsDocumentSection"][];
+            pages?: number;
+            /** @description Path of a document from a folder of the server. */
+            path?: string;
+            /** @enum {string} */
+            status: "waiting" | "reading" | "ready" | "failed";
+            title: string;
+            /** @description Media type. */
+            type: string;
+        };
+        DocumentsListedDocument: {
+            /** Format: date-time */
+            added: string;
+            /** Format: int64 */
+            bytes: number;
+            /** @description Why the file could not be read. */
+            error?: string;
+            /** @description Collection of a document from a folder of the server, which can only be changed there. */
+            folder?: string;
+            id: string;
+            /** @description Name of the file. */
+            name: string;
+            pages?: number;
+            /** @description Path of a document from a folder of the server. */
+            path?: string;
+            /** @enum {string} */
+            status: "waiting" | "reading" | "ready" | "failed";
+            title: string;
+            /** @description Media type. */
+            type: string;
+        };
+        DocumentsSuggestions: {
+            /** @description At most 6. Empty if no question is answered well. */
+            questions: string[];
+        };
         /** Format: int64 */
         EventMillis: number;
         ForgeAnswer: {
@@ -6520,6 +7153,30 @@ export interface components {
              */
             used_at: string;
         };
+        SummaryEvaluation: {
+            /** Format: date-time */
+            at: string;
+            rows: components["schemas"]["SummaryRow"][];
+        };
+        SummaryRow: {
+            measures: {
+                [key: string]: components["schemas"]["SummaryValue"];
+            };
+            mode: string;
+            p50_ns: components["schemas"]["TimeDuration"];
+            questions: number;
+            set: string;
+        };
+        SummaryValue: {
+            /** Format: double */
+            high: number;
+            /** Format: double */
+            low: number;
+            /** Format: double */
+            mean: number;
+        };
+        /** Format: int64 */
+        TimeDuration: number;
         TurnsAnswer: {
             abstained?: boolean;
             cached: boolean;
