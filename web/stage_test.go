@@ -17,12 +17,13 @@ import (
 	"time"
 )
 
-// stage is everything that the scenarios use: four servers, a scripted model, and a proxy that serves made-up runs.
+// stage is everything that the scenarios use: six servers, a scripted model, and a proxy that serves made-up runs.
 type stage struct {
 	main, empty, keyed, fragile *program
-	key                         string // for keyed
-	synthetic, control          string // addresses
-	site, stranger              string // pages of other origins with the chat; the public key allows the first one
+	fresh, library              *program // without documents at first; scenarios upload some
+	key                         string   // for keyed
+	synthetic, control          string   // addresses
+	site, stranger              string   // pages of other origins with the chat; the public key allows the first one
 
 	mu      sync.Mutex
 	scripts map[string]*script // by a part of the question
@@ -69,10 +70,12 @@ func newStage(t *testing.T) *stage {
 	if *screenshots != "" { // of the quick start
 		s.main.args = []string{"--data=" + t.TempDir(), "--docs=../docs"}
 	}
-	s.empty = &program{binary: binary, args: []string{"--data=" + t.TempDir()}}
+	for _, p := range []**program{&s.empty, &s.fresh, &s.library} {
+		*p = &program{binary: binary, args: []string{"--data=" + t.TempDir()}}
+	}
 	s.keyed = &program{binary: binary, args: append([]string{"--data=" + keys, "--docs=" + docs}, withModel...)}
 	s.fragile = &program{binary: binary, args: append([]string{"--data=" + t.TempDir(), "--docs=" + docs}, withModel...)}
-	for _, p := range []*program{s.main, s.empty, s.keyed, s.fragile} {
+	for _, p := range []*program{s.main, s.empty, s.fresh, s.library, s.keyed, s.fragile} {
 		if err := p.start(); err != nil {
 			t.Fatal(err)
 		}

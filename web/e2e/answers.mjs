@@ -89,7 +89,7 @@ export default {
     await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
     await page.goto(`${env.main}/documents`);
     await page.locator("input[type=file]").first().setInputFiles({ name: "plain.md", mimeType: "text/markdown", buffer: Buffer.from("# Plain\n\nA plain text.\n") });
-    await page.getByText("1 of 1 ready").waitFor();
+    await page.getByText("1 document is ready").waitFor();
   },
 
   "follow-up question": async (t) => {

@@ -4,15 +4,15 @@ import { answered, ask, env, unanswerable } from "./stage.mjs";
 
 export default {
   "first minute": async (t) => {
-    const page = await t.page(env.empty);
+    const page = await t.page(env.fresh);
     await page.getByRole("heading", { name: "Add documents to begin" }).waitFor();
     const name = "tariff.md";
     await page.locator("input[type=file]").first().setInputFiles({ name, mimeType: "text/markdown", buffer: Buffer.from("# Tariff\n\nA day ticket costs 9 euros. Children under six ride free of charge.\n") });
-    await page.getByText("1 of 1 ready").waitFor();
+    await page.getByText("1 document is ready").waitFor();
     await ask(page, "What does a day ticket cost?");
     await answered(page);
     assert.match(await page.getByRole("group", { name: "Answer" }).innerText(), /9 euros/);
-    await page.getByRole("link", { name: "Documents" }).click();
+    await page.getByRole("link", { name: "Documents", exact: true }).click();
     await page.getByText(name).first().waitFor();
   },
 

@@ -64,8 +64,8 @@ export default {
   },
 
   "hostile documents": async (t) => {
-    const page = await t.page(env.empty.replace("127.0.0.1", "localhost"));
-    await page.getByRole("link", { name: "Documents" }).click();
+    const page = await t.page(env.library.replace("127.0.0.1", "localhost"));
+    await page.getByRole("link", { name: "Documents", exact: true }).click();
     const text = `---\ntitle: "<img src=x onerror=alert(1)>"\ncreator: "<script>alert(1)</script>"\nsource: "javascript:alert(1)"\nrights: "<svg onload=alert(1)>"\n---\n# <img src=x onerror=alert(1)> walrus\n\nThe walrus ${attacks[0]} weighs 900 kilograms ${attacks[4]} and eats clams.\n\n## <svg onload=alert(1)>\n\n${all}\n`;
     await page.locator("input[type=file]").first().setInputFiles([
       { name: "<img src=x onerror=alert(1)>.md", mimeType: "text/markdown", buffer: Buffer.from(text) },
