@@ -229,7 +229,7 @@ export class SluiceChat extends HTMLElement {
     if (ended && cited.length) nodes.push(this.#sources(cited));
     if (turn.problem || state?.status === "failed") {
       note(this.#t[turn.problem ?? "failed"], "notice");
-      if (turn.problem && turn.problem !== "refused") nodes.push(this.#button("again", "", this.#t.again, () => void this.#talk?.again(turn)));
+      if (turn.problem !== "refused") nodes.push(this.#button("again", "", this.#t.again, () => void this.#talk?.again(turn)));
     }
     view.replaceChildren(...nodes);
     if (atEnd) this.#log.scrollTop = this.#log.scrollHeight;

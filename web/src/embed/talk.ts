@@ -20,7 +20,7 @@ export type Problem = "refused" | "busy" | "offline" | "failed";
 export interface Turn {
   question: string;
   run?: string | undefined;
-  state?: RunState;
+  state?: RunState | undefined;
   problem?: Problem | undefined;
 }
 
@@ -47,7 +47,7 @@ export class Talk {
 
   /** Reads the answers of the turns that were kept. */
   async restore(): Promise<void> {
-    for (const turn of [...this.turns]) if (turn.run) await this.#during(turn, (signal) => this.#read(turn, signal));
+    for (const turn of [...this.turns]) if (turn.run && this.turns.includes(turn)) await this.#during(turn, (signal) => this.#read(turn, signal));
   }
 
   /** Asks a question. It does not throw. */
@@ -57,9 +57,10 @@ export class Talk {
     await this.again(turn);
   }
 
-  /** Asks the question of a turn, or reads on if it was asked. */
+  /** Asks the question of a turn, or reads on if it was asked and has not failed. */
   async again(turn: Turn): Promise<void> {
     turn.problem = undefined;
+    if (turn.state?.status === "failed") turn.run = turn.state = undefined;
     this.changed(turn);
     await this.#during(turn, async (signal) => {
       turn.run ??= await this.#start(turn.question, signal);
@@ -96,6 +97,7 @@ export class Talk {
     } catch (err) {
       if (!stop.signal.aborted) {
         turn.problem = problemOf(err);
+        if (err instanceof SluiceError && err.status === 404) turn.run = turn.state = undefined; // it was deleted
         console.warn("sluice-chat:", err instanceof Error ? err.message : err); // for the owner of the site
       }
     } finally {
