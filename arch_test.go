@@ -20,7 +20,7 @@ var allowedImports = map[string]string{
 	"internal/cli":     "eval/summary disk/atomicfile fault server/access auth engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server session wire wire/forge wire/sse ledger",
 
 	// The only package that imports every back end: it turns a Config into a running program.
-	"internal/app": "eval/summary auth auth/sqlite engine answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve lang model/... prompt server/... store/... web wire/... disk/cachedb ledger/... session/...",
+	"internal/app": "eval/summary auth auth/oidc auth/sqlite engine answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve lang model/... prompt server/... store/... web wire/... disk/cachedb ledger/... session/...",
 
 	// Types and functions that all layers use.
 	"fault":           "",
@@ -29,6 +29,7 @@ var allowedImports = map[string]string{
 	"lang":            "",
 	"auth":            "corpus fault",
 	"auth/sqlite":     "auth disk/atomicfile disk/sqlitedb",
+	"auth/oidc":       "auth corpus",
 	"internal/config": "auth fault lang ledger",
 	"disk/atomicfile": "",
 	"disk/cachedb":    "disk/atomicfile",
@@ -104,8 +105,9 @@ var allowedImports = map[string]string{
 	// Streams. It loads events through an interface and knows no engine.
 	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream, and the functions of Forrst.
-	"server/*":   "eval/summary auth engine corpus event eventlog fault files files/search index lang server session store wire wire/... ledger",
-	"server/rpc": "auth corpus engine event fault files files/search forrst index model server store wire wire/forrst",
+	"server/*":      "eval/summary auth engine corpus event eventlog fault files files/search index lang server session store wire wire/... ledger",
+	"server/access": "auth auth/oidc fault server",
+	"server/rpc":    "auth corpus engine event fault files files/search forrst index model server store wire wire/forrst",
 	// The client reads the forge and knowledge protocols.
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse wire/turns",
 	"client/display": "client event",

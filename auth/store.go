@@ -15,15 +15,18 @@ var (
 	ErrLost     = errors.New("keys were added before, but the key database has none")
 )
 
-// Session is a login of a browser.
+// Session is a login of a browser: with a key, or as somebody whom another service has authenticated.
 type Session struct {
 	Hash    []byte // of the random text that the browser has: see [Hash]
 	Key     string // id of the key
 	Secret  []byte // hash of the secret of the key with which the browser logged in
 	Expires time.Time
+	// Person is who logged in without a key; Key and Secret are not used then. Its Key is the id of the settings of the login, which is no id of a
+	// key. It has no Collections.
+	Person Identity
 }
 
-// MaxSessions is how many sessions a key can have. A further login ends the oldest one.
+// MaxSessions is how many sessions a key can have, or an account whose people log in without one. A further login ends the oldest one.
 const MaxSessions = 100
 
 // Store is what a server needs to know about keys. It is safe for concurrent use, and several processes may use the same keys: each call
@@ -38,8 +41,9 @@ type Store interface {
 	// Use records that a key was used, and counts questions against its quota, all or none of them. A number below
 	// zero gives questions back. Errors: [ErrNotFound], [ErrQuota].
 	Use(ctx context.Context, id string, at time.Time, questions int) error
-	// Session returns the key of the session that has the hash and has not expired at a time, or [ErrNotFound].
-	Session(ctx context.Context, hash []byte, at time.Time) (Key, error)
+	// Session returns who has the session that has the hash and has not expired at a time, or [ErrNotFound]. The key is zero if the login was
+	// without one.
+	Session(ctx context.Context, hash []byte, at time.Time) (Identity, Key, error)
 	// PutSession adds a session, which ends with its secret at the latest. It returns [ErrNotFound] if the key is not live or the secret is
 	// not valid at the time. A session that has expired at the time ends the one with the same hash.
 	PutSession(ctx context.Context, s Session, at time.Time) error

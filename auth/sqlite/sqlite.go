@@ -52,7 +52,11 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_key ON sessions (key);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
-`, `ALTER TABLE sessions ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;`, `ALTER TABLE keys ADD COLUMN collections TEXT NOT NULL DEFAULT '[]';`}
+`, `ALTER TABLE sessions ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;`, `ALTER TABLE keys ADD COLUMN collections TEXT NOT NULL DEFAULT '[]';`, `
+ALTER TABLE sessions ADD COLUMN tenant TEXT NOT NULL DEFAULT ''; -- these three: of a login without a key
+ALTER TABLE sessions ADD COLUMN account TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN scopes TEXT NOT NULL DEFAULT '[]';
+`}
 
 // readConns is the number of connections for reads.
 const readConns = 4
@@ -226,34 +230,71 @@ func (s *Store) Use(ctx context.Context, id string, at time.Time, questions int)
 }
 
 // Session implements [auth.Store].
-func (s *Store) Session(ctx context.Context, hash []byte, at time.Time) (auth.Key, error) {
-	c, err := sqlitedb.One(ctx, s.read, scan, "SELECT "+keyColumns+" FROM sessions s JOIN keys k ON k.id = s.key WHERE s.hash = ? AND s.expires_at > ?",
+func (s *Store) Session(ctx context.Context, hash []byte, at time.Time) (auth.Identity, auth.Key, error) {
+	const live = " s.hash = ? AND s.expires_at > ?"
+	i, err := sqlitedb.One(ctx, s.read, scanPerson, "SELECT s.key, s.tenant, s.account, s.scopes FROM sessions s WHERE"+live, hash, sqlitedb.Micros(at))
+	if err != nil || i.Tenant != "" {
+		return i, auth.Key{}, wrap("get session", err)
+	}
+	c, err := sqlitedb.One(ctx, s.read, scan, "SELECT "+keyColumns+" FROM sessions s JOIN keys k ON k.id = s.key WHERE s.tenant = '' AND"+live,
 		hash, sqlitedb.Micros(at))
-	return c.Key, wrap("get session", err)
+	return c.Identity(), c.Key, wrap("get session", err)
 }
 
-// PutSession implements [auth.Store]. It removes expired sessions. One statement compares the secret and adds the session, so that no
-// session with an old secret is added after a rotation.
+func scanPerson(row func(...any) error) (i auth.Identity, err error) {
+	var scopes []byte
+	if err := row(&i.Key, &i.Tenant, &i.Account, &scopes); err != nil {
+		return i, err
+	}
+	return i, json.Unmarshal(scopes, &i.Scopes)
+}
+
+// PutSession implements [auth.Store]. It removes expired sessions.
 func (s *Store) PutSession(ctx context.Context, v auth.Session, at time.Time) error {
 	now := sqlitedb.Micros(at)
 	return wrap("put session", s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
 		if _, err := sqlitedb.Exec(ctx, tx, "DELETE FROM sessions WHERE expires_at <= ? OR hash = ?", now, v.Hash); err != nil || !v.Expires.After(at) {
 			return err
 		}
-		n, err := sqlitedb.Exec(ctx, tx, `INSERT INTO sessions (hash, key, expires_at, created_at)
-			SELECT ?1, id, CASE WHEN hash = ?3 THEN ?4 ELSE min(?4, old_until) END, ?5 FROM keys
-			WHERE id = ?2 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?5) AND (hash = ?3 OR old_hash = ?3 AND old_until > ?5)`,
-			v.Hash, v.Key, v.Secret, sqlitedb.Micros(v.Expires), now)
-		if err == nil && n == 0 {
-			err = auth.ErrNotFound
+		add := addWithKey
+		if v.Person.Key != "" {
+			add = addPerson
 		}
-		if err != nil {
+		if err := add(ctx, tx, v, now); err != nil {
 			return err
 		}
-		_, err = sqlitedb.Exec(ctx, tx, `DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE key = ? AND hash <> ?
-			ORDER BY created_at DESC LIMIT -1 OFFSET ?)`, v.Key, v.Hash, auth.MaxSessions-1)
+		_, err := sqlitedb.Exec(ctx, tx, `DELETE FROM sessions WHERE hash IN (SELECT o.hash FROM sessions o JOIN sessions n USING (key, tenant, account)
+			WHERE n.hash = ?1 AND o.hash <> ?1 ORDER BY o.created_at DESC LIMIT -1 OFFSET ?2)`, v.Hash, auth.MaxSessions-1)
 		return err
 	}))
+}
+
+// addWithKey adds the session of a login with a key. One statement compares the secret and adds the session, so that no session with an old secret is
+// added after a rotation.
+func addWithKey(ctx context.Context, tx *sqlitedb.Tx, v auth.Session, now int64) error {
+	n, err := sqlitedb.Exec(ctx, tx, `INSERT INTO sessions (hash, key, expires_at, created_at)
+		SELECT ?1, id, CASE WHEN hash = ?3 THEN ?4 ELSE min(?4, old_until) END, ?5 FROM keys
+		WHERE id = ?2 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?5) AND (hash = ?3 OR old_hash = ?3 AND old_until > ?5)`,
+		v.Hash, v.Key, v.Secret, sqlitedb.Micros(v.Expires), now)
+	if err == nil && n == 0 {
+		err = auth.ErrNotFound
+	}
+	return err
+}
+
+// addPerson adds the session of a login without a key.
+func addPerson(ctx context.Context, tx *sqlitedb.Tx, v auth.Session, now int64) error {
+	who := v.Person
+	if who.Tenant == "" || who.Account == "" || len(who.Collections) > 0 {
+		return errors.New("the session of a person needs a tenant and an account, and has no collections")
+	}
+	scopes, err := json.Marshal(append([]auth.Scope{}, who.Scopes...))
+	if err != nil {
+		return err
+	}
+	_, err = sqlitedb.Exec(ctx, tx, "INSERT INTO sessions (hash, key, expires_at, created_at, tenant, account, scopes) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		v.Hash, who.Key, sqlitedb.Micros(v.Expires), now, who.Tenant, who.Account, string(scopes))
+	return err
 }
 
 // Add implements [auth.Manager]. The marker is durable before the first key: see [Store.Check].

@@ -206,7 +206,7 @@ func TestRotate(t *testing.T) {
 		if got := reason(t, server, second, now.Add(at)); got != "" {
 			t.Errorf("new secret after %s: %q", at, got)
 		}
-		if _, err := server.Session(t.Context(), []byte("s"), now.Add(at)); (err == nil) != (at < time.Hour) {
+		if _, _, err := server.Session(t.Context(), []byte("s"), now.Add(at)); (err == nil) != (at < time.Hour) {
 			t.Errorf("session after %s: %v", at, err)
 		}
 	}
@@ -234,7 +234,7 @@ func TestSessions(t *testing.T) {
 	}
 	live := func(hash string, at time.Time) bool {
 		t.Helper()
-		got, err := server.Session(t.Context(), []byte(hash), at)
+		_, got, err := server.Session(t.Context(), []byte(hash), at)
 		if err != nil && !errors.Is(err, auth.ErrNotFound) || err == nil && got.ID != k.ID {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -263,7 +263,7 @@ func TestSessionsOfOldSecrets(t *testing.T) {
 		return server.PutSession(t.Context(), auth.Session{Hash: []byte(hash), Key: k.ID, Secret: secretOf(t, text), Expires: at.Add(12 * time.Hour)}, at)
 	}
 	live := func(hash string, at time.Time) bool {
-		_, err := server.Session(t.Context(), []byte(hash), at)
+		_, _, err := server.Session(t.Context(), []byte(hash), at)
 		return err == nil
 	}
 	second, err := auth.Rotate(t.Context(), command, k.ID, now, time.Hour)
@@ -316,12 +316,88 @@ func TestMaxSessions(t *testing.T) {
 		login(text, k.ID, i)
 	}
 	for i := range auth.MaxSessions + 3 {
-		if _, err := server.Session(t.Context(), fmt.Append(nil, k.ID, i), now); (err == nil) != (i >= 3) {
+		if _, _, err := server.Session(t.Context(), fmt.Append(nil, k.ID, i), now); (err == nil) != (i >= 3) {
 			t.Errorf("session %d: %v", i, err)
 		}
 	}
-	if _, err := server.Session(t.Context(), fmt.Append(nil, l.ID, 0), now); err != nil {
+	if _, _, err := server.Session(t.Context(), fmt.Append(nil, l.ID, 0), now); err != nil {
 		t.Errorf("the session of another key: %v", err)
+	}
+}
+
+// TestPeople have sessions without a key: with the rights of their login, for as long as it lasts, and at most [auth.MaxSessions] per account.
+func TestPeople(t *testing.T) {
+	t.Parallel()
+	server, _, _ := open(t)
+	ada := auth.Identity{Tenant: "acme", Account: "ada@example.org", Key: "oidc-1", Scopes: []auth.Scope{auth.Ask, auth.Write}}
+	bob := auth.Identity{Tenant: "acme", Account: "bob", Key: "oidc-1", Scopes: []auth.Scope{auth.Ask}}
+	login := func(hash string, who auth.Identity, n int) error {
+		at := now.Add(time.Duration(n) * time.Second)
+		return server.PutSession(t.Context(), auth.Session{Hash: []byte(hash), Person: who, Expires: now.Add(time.Hour)}, at)
+	}
+	if err := errors.Join(login("bob", bob, 0), login("ada0", ada, 0)); err != nil {
+		t.Fatal(err)
+	}
+	got, key, err := server.Session(t.Context(), []byte("ada0"), now)
+	if diff := cmp.Diff(ada, got); err != nil || diff != "" || key.ID != "" {
+		t.Errorf("%v %v\n%s", err, key, diff)
+	}
+	if _, _, err := server.Session(t.Context(), []byte("ada0"), now.Add(time.Hour)); !errors.Is(err, auth.ErrNotFound) {
+		t.Errorf("a session that has expired: %v", err)
+	}
+	for i := range auth.MaxSessions {
+		if err := login(fmt.Sprint("ada", i+1), ada, i+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for hash, want := range map[string]bool{"ada0": false, "ada1": true, "bob": true} {
+		if _, _, err := server.Session(t.Context(), []byte(hash), now); (err == nil) != want {
+			t.Errorf("the session %s: %v", hash, err)
+		}
+	}
+	if err := server.PutSession(t.Context(), auth.Session{Hash: []byte("bob")}, now); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := server.Session(t.Context(), []byte("bob"), now); !errors.Is(err, auth.ErrNotFound) {
+		t.Errorf("a session that was ended: %v", err)
+	}
+	for _, who := range []auth.Identity{{Tenant: "acme", Key: "oidc-1"}, {Account: "ada", Key: "oidc-1"}, {Tenant: "acme", Account: "ada"}, {Tenant: "acme", Account: "ada", Key: "oidc-1", Collections: []string{"a"}}} {
+		if err := login("x", who, 0); err == nil {
+			t.Errorf("a session of %v", who)
+		}
+	}
+	if exist, err := server.Any(t.Context()); err != nil || exist {
+		t.Errorf("a login counts as a key: %v, %v", exist, err)
+	}
+}
+
+// TestOlderSessions: a file of the version before logins without a key keeps its sessions.
+func TestOlderSessions(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "keys.db")
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, k := create(t, s, auth.Key{})
+	err = s.PutSession(t.Context(), auth.Session{Hash: []byte("s"), Key: k.ID, Secret: secretOf(t, text), Expires: now.Add(time.Hour)}, now)
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), `ALTER TABLE sessions DROP COLUMN tenant; ALTER TABLE sessions DROP COLUMN account; ALTER TABLE sessions DROP COLUMN scopes; PRAGMA user_version = 3`)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = sqlite.Open(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if who, key, err := s.Session(t.Context(), []byte("s"), now); err != nil || key.ID != k.ID || who.Account != k.Account || who.Key != k.ID {
+		t.Errorf("%v %v %v", who, key, err)
 	}
 }
 

@@ -7,12 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/auth/oidc"
 	keydb "github.com/sluice-rag/sluice/auth/sqlite"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/eval/summary"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
 	"github.com/sluice-rag/sluice/server/admin"
@@ -97,8 +100,27 @@ func (s *Shared) OpenAccess(ctx context.Context, token string, closed bool) erro
 		return err
 	}
 	s.keys = keys
-	s.Access, err = access.New(keys, access.Options{Protocols: Protocols(), Origins: s.Config.HTTP.AllowOrigin, LocalToken: token, Closed: closed, Logger: s.logger})
+	provider, err := openLogin(s.Config)
+	if err != nil {
+		return err
+	}
+	s.Access, err = access.New(keys, access.Options{Protocols: Protocols(), Origins: s.Config.HTTP.AllowOrigin, LocalToken: token, Closed: closed,
+		OIDC: provider, PublicURL: s.Config.HTTP.PublicURL, Logger: s.logger})
 	return err
+}
+
+// openLogin returns the client of the OpenID provider of the settings, or nil.
+func openLogin(cfg config.Config) (*oidc.Client, error) {
+	o := cfg.OIDC
+	if o.Issuer == "" {
+		return nil, nil
+	}
+	roles, other, err := o.Roles()
+	if err != nil {
+		return nil, fmt.Errorf("open login: %w", err)
+	}
+	return oidc.New(oidc.Options{Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: cfg.Keys.OIDC.Reveal(), Scopes: strings.Fields(o.Scopes), Name: o.Name,
+		Account: o.Account, RoleClaim: o.RoleClaim, Roles: roles, Default: other}), nil
 }
 
 func (s *Shared) closeKeys() error {

@@ -20,7 +20,7 @@ import (
 
 // openOperations are the operations that need no key, and adminOnly those that need the scope admin, which is also that of routes without a scope.
 var (
-	openOperations = []string{"GET /healthz", "GET /readyz", "POST /auth/login"}
+	openOperations = []string{"GET /healthz", "GET /readyz", "POST /auth/login", "GET /auth/methods", "GET /auth/oidc/start", "GET /auth/oidc/callback"}
 	adminOnly      = []string{"GET /api/admin/accounts", "GET /api/admin/prices", "GET /api/admin/evaluations", "GET /api/admin/keys", "POST /api/admin/keys", "POST /api/admin/keys/{id}/rotate", "DELETE /api/admin/keys/{id}"}
 )
 

@@ -41,6 +41,7 @@ type serveCmd struct {
 	config.Start
 	config.Tenants
 	config.Billing
+	config.OIDC
 	NoCache  bool `name:"no-cache" help:"Disable the cache, also for concurrent equal questions."`
 	Insecure bool `name:"insecure" help:"Listen on an address that others can reach although there is no API key: everybody who reaches it can read and change everything. Also needed for --metrics-addr on such an address."`
 }
@@ -61,7 +62,8 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := access.CheckListen(l.Addr(), keys, c.Insecure); err != nil {
+	closed := keys || e.cfg.OIDC.Issuer != "" // every request needs a key or a login
+	if err := access.CheckListen(l.Addr(), closed, c.Insecure); err != nil {
 		return err
 	}
 	metrics, err := listenMetrics(e, c.Insecure)
@@ -80,7 +82,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if !access.Loopback(l.Addr()) {
 		fmt.Fprintln(e.Err, "other machines can connect to", l.Addr())
 	}
-	if !keys {
+	if !closed {
 		fmt.Fprintln(e.Err, "no key is needed: everybody who reaches this address can read and change everything; \"sluice keys add\" adds the first key")
 	}
 	shared, err := app.OpenShared(e.ctx, e.cfg, e.logger)
@@ -88,7 +90,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, shared.Close()) }()
-	if err := shared.OpenAccess(e.ctx, token, keys || !c.Insecure && !access.Loopback(l.Addr())); err != nil {
+	if err := shared.OpenAccess(e.ctx, token, closed || !c.Insecure && !access.Loopback(l.Addr())); err != nil {
 		return err
 	}
 	write, embed := shared.Models.Names()

@@ -30,6 +30,7 @@ type Config struct {
 	Start   Start   `title:"Restart"`
 	Tenants Tenants `title:"Tenants"`
 	Billing Billing `title:"Prices"`
+	OIDC    OIDC    `title:"Login by OpenID Connect"`
 	Keys    Keys    `title:"-"` // not settings: they are only read from variables
 }
 
@@ -69,6 +70,7 @@ type HTTP struct {
 	MetricsAddr  string        `name:"metrics-addr" placeholder:"HOST:PORT" optional:"" help:"Second address, at which /metrics shows the metrics of all tenants and of the process without a key. Without HOST it is a loopback address; one that others can reach needs --insecure. Empty: none."`
 	AllowHost    []string      `name:"allow-host" sep:"none" placeholder:"NAME" help:"Additional host name that a server on a loopback address accepts in requests, besides localhost. Can be repeated. It is needed behind a proxy that forwards the Host header of its clients."`
 	AllowOrigin  []string      `name:"allow-origin" sep:"none" placeholder:"ORIGIN" help:"Origin of web pages on other hosts that may send requests, such as https://app.example.com. Can be repeated. API keys can allow further origins."`
+	PublicURL    string        `name:"public-url" placeholder:"URL" optional:"" help:"Address at which browsers reach the server, such as https://sluice.example.com, for the login by OpenID Connect. Without it, people can only log in that way at a loopback address."`
 	Heartbeat    time.Duration `name:"heartbeat" default:"15s" min:"100ms" max:"1h" help:"Interval of heartbeat comments on a stream without events, so that proxies keep it open (duration). Before the first token the interval is at most 4s."`
 	WriteTimeout time.Duration `name:"write-timeout" default:"30s" min:"100ms" max:"1h" help:"Timeout of one write to a client, after which the connection is closed (duration)."`
 	DrainTimeout time.Duration `name:"drain-timeout" default:"30s" min:"100ms" max:"1h" help:"How long a stopping server waits for active runs before it cancels them (duration)."`
@@ -159,7 +161,7 @@ func (c Config) Validate() error {
 			faults = append(faults, Fault{Setting: s.name, Problem: err.Error()})
 		}
 	}
-	return c.Models.checkCombinations(c.checkCombinations(faults)).orNil()
+	return c.Models.checkCombinations(c.checkLogin(c.checkCombinations(faults))).orNil()
 }
 
 // checkCombinations appends faults of settings that are valid alone but not together.

@@ -166,7 +166,7 @@ func (l *Loader) Misspelled() []string {
 	if environ == nil {
 		environ = os.Environ
 	}
-	var known []string
+	known := []string{variableOfSecret}
 	for _, s := range fields() {
 		known = append(known, s.variable())
 	}

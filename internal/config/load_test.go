@@ -25,6 +25,7 @@ type line struct {
 }
 
 type serve struct {
+	config.OIDC
 	config.Store
 	config.Ingest
 	config.HTTP

@@ -98,4 +98,7 @@ In the variable ` + "`SLUICE_DOCS`" + `, paths are separated as in ` + "`PATH`" 
 ` + "`OPENAI_API_KEY` and `ANTHROPIC_API_KEY`" + ` are the only way to set API keys, because other users can see command lines, and files are easily
 copied. Each key is sent to one host only: to the provider's own address if it is configured, otherwise to the first address of its
 kind of model. Keys are never logged, stored or shown.
+
+` + "`SLUICE_OIDC_CLIENT_SECRET`" + ` is the secret of the client at the OpenID provider, for the same reasons only a variable. It is only sent to the token endpoint of the
+provider. Without it, the client is a public one.
 `

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/auth/oidc"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
 )
@@ -34,8 +35,13 @@ type Options struct {
 	LocalToken string
 	Closed     bool          // every request needs a key, even if the store has none
 	Session    time.Duration // lifetime of a login; default 12 h
-	Logger     *slog.Logger  // default: no logs
-	Now        func() time.Time
+	// OIDC is the provider at which people log in without a key; nil: none. Every request needs a login then, as with Closed.
+	OIDC *oidc.Client
+	// PublicURL is the origin at which browsers reach the server, for the URL to which the provider sends them back. Empty: the host of the
+	// request, if it is this machine.
+	PublicURL string
+	Logger    *slog.Logger // default: no logs
+	Now       func() time.Time
 }
 
 // Access authenticates requests. It is safe for concurrent use.
@@ -96,7 +102,7 @@ func New(store auth.Store, o Options) (*Access, error) {
 	a := &Access{store: store, o: o, guard: http.NewCrossOriginProtection(), keys: keys, failures: failures,
 		broken: rate.Sometimes{Interval: time.Second}, uses: make(chan struct{}, maxUses),
 		replies: server.Options{Protocols: o.Protocols, Logger: o.Logger, BodyTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second}}
-	a.closed.Store(o.Closed)
+	a.closed.Store(o.Closed || o.OIDC != nil)
 	if o.LocalToken != "" {
 		a.local = auth.Hash(o.LocalToken)
 	}
@@ -116,7 +122,7 @@ func New(store auth.Store, o Options) (*Access, error) {
 func (a *Access) Close() { a.work.Wait() }
 
 // Handler returns a handler that authenticates each request and passes it to next with an [auth.Identity] in its context. Without any key
-// in the store it is [auth.Local]. On paths that need no key, a request without a valid key has an identity of the default tenant without
+// in the store it is [auth.Local], unless people log in without one. On paths that need no key, a request without a valid key has an identity of the default tenant without
 // scopes. Refused requests get the error in the form of the protocol of their path.
 func (a *Access) Handler(next http.Handler) http.Handler {
 	return a.cors.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -135,7 +141,7 @@ func (a *Access) Handler(next http.Handler) http.Handler {
 // caller is who sends a request, and how it was authenticated.
 type caller struct {
 	auth.Identity
-	key    auth.Key // zero: none
+	key    auth.Key // zero: none, or a login without a key
 	cookie bool     // browsers send it by themselves
 }
 
@@ -164,7 +170,7 @@ func (a *Access) admit(r *http.Request) (context.Context, error) {
 // open reports whether a request needs no key.
 func open(r *http.Request) bool {
 	switch r.URL.Path {
-	case "/healthz", "/readyz":
+	case "/healthz", "/readyz", methodsPath, startPath, callbackPath:
 		return r.Method == http.MethodGet || r.Method == http.MethodHead
 	case loginPath:
 		return r.Method == http.MethodPost
@@ -208,8 +214,8 @@ func (a *Access) identify(r *http.Request) (caller, error) {
 	if session == "" {
 		return caller{}, fault.New(fault.Unauthenticated, "a key is required: send it as Authorization: Bearer KEY, or as X-API-Key")
 	}
-	k, err := a.store.Session(ctx, auth.Hash(session), now)
-	if errors.Is(err, auth.ErrNotFound) {
+	who, k, err := a.store.Session(ctx, auth.Hash(session), now)
+	if errors.Is(err, auth.ErrNotFound) || err == nil && k.ID == "" && (a.o.OIDC == nil || who.Key != a.o.OIDC.ID()) { // or the settings were others
 		return caller{}, fault.New(fault.Unauthenticated, "the session has ended: log in again")
 	}
 	if err != nil {
@@ -218,7 +224,7 @@ func (a *Access) identify(r *http.Request) (caller, error) {
 	if err := k.Live(now); err != nil {
 		return caller{}, err
 	}
-	return caller{Identity: k.Identity(), key: k, cookie: true}, nil
+	return caller{Identity: who, key: k, cookie: true}, nil
 }
 
 // keyOf returns the key of a request. Authorization of other schemes is for proxies. Several keys are an error, because a proxy might check one

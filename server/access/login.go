@@ -13,7 +13,13 @@ import (
 	"github.com/sluice-rag/sluice/server"
 )
 
-const loginPath = "/auth/login"
+// Paths that need no key, besides those of health checks.
+const (
+	loginPath    = "/auth/login"
+	methodsPath  = "/auth/methods"
+	startPath    = "/auth/oidc/start"
+	callbackPath = "/auth/oidc/callback"
+)
 
 // Login is the body of a login.
 type Login struct {
@@ -24,7 +30,7 @@ type Login struct {
 type SessionInfo struct {
 	Tenant  string       `json:"tenant"`
 	Account string       `json:"account"`
-	Key     string       `json:"key,omitempty" description:"Public id of the key. It is missing while the server has no keys."`
+	Key     string       `json:"key,omitempty" description:"Public id of the key, or oidc- and an id of the settings for a login without one. It is missing while the server needs no login."`
 	Scopes  []auth.Scope `json:"scopes" description:"What the key permits. The scope admin includes the others."`
 	// Collections are set for a key that may only ask.
 	Collections []string `json:"collections,omitempty" description:"The collections that questions may search. It is missing if they may search all."`
@@ -41,6 +47,11 @@ func (a *Access) Routes() []server.Route {
 			Request: []any{Login{}}, Reply: SessionInfo{}, Faults: []int{400, 401, 403, 415, 429}},
 		{Method: "POST", Path: "/auth/logout", Scope: server.AnyKey, Limited: true, Serve: a.logout, Summary: "End the session of the cookie", Status: http.StatusNoContent, Faults: []int{403}},
 		{Method: "GET", Path: "/auth/session", Scope: server.AnyKey, Limited: true, Serve: a.session, Summary: "Show who sends the request", Reply: SessionInfo{}},
+		{Method: "GET", Path: methodsPath, Scope: server.Open, Serve: a.methods, Summary: "Show how people can log in", Reply: Methods{}},
+		{Method: "GET", Path: startPath, Scope: server.Open, Serve: a.start, Summary: "Go to the OpenID provider to log in", Status: http.StatusSeeOther,
+			Request: []any{Start{}}, Faults: []int{400, 404}},
+		{Method: "GET", Path: callbackPath, Scope: server.Open, Serve: a.callback, Summary: "Come back from the OpenID provider, and get a session cookie",
+			Status: http.StatusSeeOther, Faults: []int{404}},
 	}
 }
 
@@ -107,13 +118,16 @@ func sessionOf(r *http.Request) string {
 	return c.Value
 }
 
-// cookieName returns the name of the session cookie. Browsers accept a name with the prefix __Host- only from this host over TLS, so that no other
-// host of the domain can set it.
-func cookieName(r *http.Request) string {
+// cookieName returns the name of the session cookie.
+func cookieName(r *http.Request) string { return hostName(r, "sluice_session") }
+
+// hostName returns the full name of a cookie. Browsers accept a name with the prefix __Host- only from this host over TLS, so that no other host of the
+// domain can set it.
+func hostName(r *http.Request, name string) string {
 	if plain(r) {
-		return "sluice_session"
+		return name
 	}
-	return "__Host-sluice_session"
+	return "__Host-" + name
 }
 
 // plain reports whether the browser reaches the server without TLS on the same machine. Browsers do not send cookies with the attribute Secure there.

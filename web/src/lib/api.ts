@@ -76,3 +76,11 @@ export interface Sender {
 }
 
 export const sender = (): Promise<Sender> => request("GET", "/auth/session");
+
+/** The ways to log in. */
+export interface LoginMethods {
+  key: boolean;
+  oidc?: { name: string };
+}
+
+export const loginMethods = (): Promise<LoginMethods> => request("GET", "/auth/methods");

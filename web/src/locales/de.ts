@@ -41,6 +41,18 @@ export const de: Record<Key, string> = {
   key: "API-Schlüssel",
   key_hint: "Ein Schlüssel Ihrer Verwaltung. Er wird einmal gesendet und dann durch ein Cookie ersetzt.",
 
+  // Login at an OpenID provider
+  sign_in_with: "Anmelden mit {name}",
+  or_with_a_key: "oder mit einem Schlüssel",
+  login_denied: "Die Anmeldung wurde abgebrochen oder abgelehnt.",
+  login_expired: "Die Anmeldung hat zu lange gedauert oder in einem anderen Fenster begonnen. Bitte versuchen Sie es noch einmal.",
+  login_provider: "{name} ist zurzeit nicht erreichbar. Bitte versuchen Sie es später noch einmal.",
+  login_token: "Die Antwort von {name} ist ungültig. Bitte versuchen Sie es noch einmal oder benachrichtigen Sie Ihre Verwaltung.",
+  login_account: "Ihr Konto bei {name} kann hier nicht verwendet werden. Bitte benachrichtigen Sie Ihre Verwaltung.",
+  login_role: "Sie haben hier noch keinen Zugang. Bitte fragen Sie Ihre Verwaltung nach einer Rolle.",
+  login_address: "Die Adresse dieser Seite ist nicht für die Anmeldung eingerichtet. Bitte benachrichtigen Sie Ihre Verwaltung.",
+  login_internal: "Die Anmeldung ist fehlgeschlagen. Bitte versuchen Sie es noch einmal.",
+
   // Ask
   ask_title: "Was möchten Sie wissen?",
   ask_label: "Frage",

@@ -39,6 +39,18 @@ export const en = {
   key: "API key",
   key_hint: "A key from your administrator. It is sent once, and then replaced by a cookie.",
 
+  // Login at an OpenID provider
+  sign_in_with: "Sign in with {name}",
+  or_with_a_key: "or with a key",
+  login_denied: "The sign-in was cancelled or refused.",
+  login_expired: "The sign-in took too long, or began in another window. Please try again.",
+  login_provider: "{name} cannot be reached at the moment. Please try again later.",
+  login_token: "The reply of {name} is not valid. Please try again, or tell your administrator.",
+  login_account: "Your account at {name} cannot be used here. Please tell your administrator.",
+  login_role: "You have no access here yet. Please ask your administrator for a role.",
+  login_address: "The address of this page is not set up for sign-in. Please tell your administrator.",
+  login_internal: "The sign-in failed. Please try again.",
+
   // Ask
   ask_title: "What would you like to know?",
   ask_label: "Question",

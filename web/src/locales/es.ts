@@ -41,6 +41,18 @@ export const es: Record<Key, string> = {
   key: "Clave de API",
   key_hint: "Una clave de su administrador. Se envía una vez y después la sustituye una cookie.",
 
+  // Login at an OpenID provider
+  sign_in_with: "Iniciar sesión con {name}",
+  or_with_a_key: "o con una clave",
+  login_denied: "El inicio de sesión se canceló o se rechazó.",
+  login_expired: "El inicio de sesión tardó demasiado o empezó en otra ventana. Inténtelo de nuevo.",
+  login_provider: "No se puede acceder a {name} en este momento. Inténtelo más tarde.",
+  login_token: "La respuesta de {name} no es válida. Inténtelo de nuevo o avise a su administrador.",
+  login_account: "Su cuenta de {name} no se puede usar aquí. Avise a su administrador.",
+  login_role: "Aún no tiene acceso. Pida un rol a su administrador.",
+  login_address: "La dirección de esta página no está configurada para iniciar sesión. Avise a su administrador.",
+  login_internal: "El inicio de sesión ha fallado. Inténtelo de nuevo.",
+
   // Ask
   ask_title: "¿Qué desea saber?",
   ask_label: "Pregunta",

@@ -41,6 +41,18 @@ export const fr: Record<Key, string> = {
   key: "Clé d’API",
   key_hint: "Une clé fournie par votre administrateur. Elle est envoyée une fois, puis remplacée par un cookie.",
 
+  // Login at an OpenID provider
+  sign_in_with: "Se connecter avec {name}",
+  or_with_a_key: "ou avec une clé",
+  login_denied: "La connexion a été annulée ou refusée.",
+  login_expired: "La connexion a pris trop de temps ou a commencé dans une autre fenêtre. Veuillez réessayer.",
+  login_provider: "{name} est injoignable pour le moment. Veuillez réessayer plus tard.",
+  login_token: "La réponse de {name} n’est pas valide. Veuillez réessayer ou prévenir votre administrateur.",
+  login_account: "Votre compte chez {name} ne peut pas être utilisé ici. Veuillez prévenir votre administrateur.",
+  login_role: "Vous n’avez pas encore accès. Veuillez demander un rôle à votre administrateur.",
+  login_address: "L’adresse de cette page n’est pas configurée pour la connexion. Veuillez prévenir votre administrateur.",
+  login_internal: "La connexion a échoué. Veuillez réessayer.",
+
   // Ask
   ask_title: "Que voulez-vous savoir ?",
   ask_label: "Question",

@@ -1,0 +1,186 @@
+package access
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/auth/oidc"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/server"
+)
+
+// Methods are the ways to log in.
+type Methods struct {
+	Key  bool      `json:"key" description:"Whether somebody can log in with a key: the server has one."`
+	OIDC *OIDCInfo `json:"oidc,omitempty" description:"The OpenID provider. It is missing if there is none."`
+}
+
+// OIDCInfo describes an OpenID provider.
+type OIDCInfo struct {
+	Name string `json:"name" description:"Name of the provider, for people."`
+}
+
+// Start has the parameters of the start of a login at the OpenID provider.
+type Start struct {
+	To string `query:"to" maxLength:"1024" description:"Path of the page to which the browser returns after the login. The default is /."`
+}
+
+// Reasons why a login fails before the provider is asked, besides those of package oidc.
+const (
+	addressUnknown oidc.Reason = "address" // --public-url is needed
+	internal       oidc.Reason = "internal"
+)
+
+const (
+	maxTo     = 1024
+	loginTime = 10 * time.Minute // as long as package oidc accepts an attempt
+)
+
+// attempt is the value of the cookie of a login that has begun.
+type attempt struct {
+	oidc.Attempt
+	To string `json:"t"`
+}
+
+func (a *Access) methods(w http.ResponseWriter, r *http.Request) error {
+	keys, err := a.store.Any(r.Context())
+	if err != nil {
+		return a.unavailable(r.Context(), err)
+	}
+	m := Methods{Key: keys}
+	if a.o.OIDC != nil {
+		m.OIDC = &OIDCInfo{a.o.OIDC.Name()}
+	}
+	server.ReplyJSON(w, http.StatusOK, m)
+	return nil
+}
+
+// errNoProvider is the reply of the routes of logins at a provider if there is none.
+var errNoProvider = fault.New(fault.NotFound, "this server has no login by OpenID Connect")
+
+func (a *Access) start(w http.ResponseWriter, r *http.Request) error {
+	if a.o.OIDC == nil {
+		return errNoProvider
+	}
+	to, err := localPath(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	base := a.o.PublicURL
+	if base == "" {
+		base = localURL(r)
+	}
+	if base == "" {
+		a.o.Logger.Error("a login failed: set --public-url, which is the address to which the OpenID provider sends browsers back")
+		return a.failLogin(w, r, addressUnknown)
+	}
+	begun, address, err := a.o.OIDC.Begin(r.Context(), base+callbackPath)
+	if err != nil {
+		return a.explain(w, r, err)
+	}
+	value, err := json.Marshal(attempt{begun, to})
+	if err != nil {
+		return err
+	}
+	http.SetCookie(w, loginCookie(r, base64.RawURLEncoding.EncodeToString(value), int(loginTime/time.Second)))
+	redirect(w, address)
+	return nil
+}
+
+func (a *Access) callback(w http.ResponseWriter, r *http.Request) error {
+	if a.o.OIDC == nil {
+		return errNoProvider
+	}
+	var begun attempt
+	if c, err := r.Cookie(hostName(r, loginName)); err == nil {
+		raw, _ := base64.RawURLEncoding.DecodeString(c.Value)
+		if json.Unmarshal(raw, &begun) != nil {
+			begun = attempt{}
+		}
+		http.SetCookie(w, loginCookie(r, "", -1)) // each attempt counts once
+	}
+	who, err := a.o.OIDC.Finish(r.Context(), begun.Attempt, r.URL.Query())
+	if err != nil {
+		return a.explain(w, r, err)
+	}
+	now := a.o.Now()
+	id, expires := auth.NewSecret(), now.Add(a.o.Session)
+	if err := a.store.PutSession(r.Context(), auth.Session{Hash: auth.Hash(id), Person: who, Expires: expires}, now); err != nil {
+		_ = a.unavailable(r.Context(), err) // logs it
+		return a.failLogin(w, r, internal)
+	}
+	http.SetCookie(w, cookie(r, id, max(int(a.o.Session/time.Second), 1)))
+	to, err := localPath(url.Values{"to": {begun.To}}) // the cookie may have been set by another program on this machine
+	if err != nil {
+		to = "/"
+	}
+	redirect(w, to)
+	return nil
+}
+
+// explain logs why a login failed and sends the browser to the page, which says so.
+func (a *Access) explain(w http.ResponseWriter, r *http.Request, err error) error {
+	failed, ok := errors.AsType[*oidc.Error](err)
+	if !ok {
+		return err
+	}
+	a.o.Logger.Warn("a login at the OpenID provider failed", "address", server.AddressOf(r), "error", failed)
+	return a.failLogin(w, r, failed.Reason)
+}
+
+// failLogin sends the browser to the page with a reason.
+func (a *Access) failLogin(w http.ResponseWriter, _ *http.Request, reason oidc.Reason) error {
+	redirect(w, "/?login_error="+string(reason))
+	return nil
+}
+
+// redirect sends a browser to an address. Nobody may keep the reply, nor learn the address from which the browser comes, which can have a code.
+func redirect(w http.ResponseWriter, address string) {
+	w.Header().Set("Location", address)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// localPath returns the parameter to, or / without one. It must be a path of this server in every browser: browsers take two slashes, and a
+// backslash, for the start of another host, and ignore control characters.
+func localPath(query url.Values) (string, error) {
+	to := query.Get("to")
+	if to == "" {
+		return "/", nil
+	}
+	u, err := url.Parse(to)
+	if err != nil || len(to) > maxTo || u.Scheme != "" || u.Host != "" || u.User != nil || to[0] != '/' || strings.HasPrefix(to, "//") ||
+		strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }) || strings.HasPrefix(u.Path, "/auth/") {
+		return "", fault.Invalid("to", "want a path of a page of this server, such as /documents")
+	}
+	return to, nil
+}
+
+// localURL returns the address of this server for a browser on the same machine, or nothing for others: the host of their requests is not to be
+// trusted.
+func localURL(r *http.Request) string {
+	base := "http://" + r.Host
+	u, err := url.Parse(base)
+	if err != nil || !plain(r) || u.Host != r.Host || u.User != nil || u.Path != "" {
+		return ""
+	}
+	if _, err := strconv.ParseUint(u.Port(), 10, 16); err != nil && u.Port() != "" {
+		return ""
+	}
+	return base
+}
+
+const loginName = "sluice_login"
+
+// loginCookie returns the cookie of a login that has begun. Its site is Lax, since the provider sends the browser back from another one.
+func loginCookie(r *http.Request, value string, age int) *http.Cookie {
+	return &http.Cookie{Name: hostName(r, loginName), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: !plain(r)}
+}
