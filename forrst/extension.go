@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 )
 
 // Extension changes how calls are run. A server has one value for all calls, so state of a call belongs in Run. Write one to
@@ -73,6 +74,16 @@ func (c *Call) Headers() Headers { return c.headers }
 
 // ReplyHeader returns the headers of the reply. An extension changes them before it calls next, because a stream may begin there.
 func (c *Call) ReplyHeader() http.Header { return c.reply.w.Header() }
+
+// IdempotencyKey returns the idempotency key of the call and for how long it is kept, or an empty text. A function whose work outlives its client
+// uses it to find the work of an earlier attempt: the outcome of a call whose client has left is not stored, so the next call with the key runs
+// the function again.
+func (c *Call) IdempotencyKey() (key string, ttl time.Duration) {
+	if c.key == nil {
+		return "", 0
+	}
+	return c.key.key.Key, c.key.ttl
+}
 
 // Go runs a function in a goroutine of its own that [Server.Wait] waits for. A panic is logged.
 func (c *Call) Go(f func()) {

@@ -34,6 +34,17 @@ func (a *Asker) Ask(ctx context.Context, q wire.Request, c engine.Caller) (id ev
 	return id, detach, coded(err)
 }
 
+// Rejoin counts a reader of an earlier run, which is not counted against the quota again, until detach is called. It returns false for a run that
+// failed, was cancelled or does not exist.
+func (a *Asker) Rejoin(ctx context.Context, id event.RunID) (detach func(), ok bool) {
+	detach = a.h.engine.Attach(id) // first, so that the run is not cancelled meanwhile
+	if state, err := a.h.runState(ctx, id); err != nil || state.Status != event.Running && state.Status != event.Finished {
+		detach()
+		return nil, false
+	}
+	return detach, true
+}
+
 // CheckRun returns an error if the sender of a request may not read a run: with [auth.Ask] alone, it can read the runs of its account.
 func (a *Asker) CheckRun(ctx context.Context, id event.RunID) error {
 	return coded(a.h.checkRun(ctx, id, auth.Read))

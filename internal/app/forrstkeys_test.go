@@ -139,6 +139,8 @@ func TestForrstQuota(t *testing.T) {
 	c.add("two", "account-two", 2, auth.Ask)
 	c.expect("refused", c.call("two", callBody("rag.ask", `{"query":" "}`)), 400)
 	c.expect("refused", c.call("two", callBody("rag.ask", `{"query":"a","previous":"run_01kg0000000000000000000000"}`)), 404)
+	c.expect("unknown model", c.call("two", callBody("ai.generate", `{"prompt":"a","model":"x"}`, streamed)), 400, "/call/arguments/model")
+	c.expect("white space", c.call("two", callBody("ai.generate", `{"prompt":" "}`, streamed)), 400, "/call/arguments/prompt")
 	c.expect("first", c.call("two", callBody("rag.ask", `{"query":"`+whoKeeps+`"}`)), 200)
 	c.expect("refused", c.call("two", callBody("ai.generate", `{"prompt":"a","model":"x","x":1}`)), 422)
 	c.expect("second", c.call("two", callBody("ai.generate", `{"prompt":"a"}`)), 200)

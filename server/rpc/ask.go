@@ -2,11 +2,13 @@ package rpc
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
 	"iter"
 	"net/http"
+	"time"
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/event"
@@ -48,9 +50,14 @@ func (s *Server) startRun(ctx context.Context, call *forrst.Call) (context.Conte
 		return nil, callError(err)
 	}
 	by := callerOf(ctx)
-	id, detach, err := s.o.Asker.Ask(ctx, q, by)
-	if err != nil {
-		return nil, callError(err)
+	id, detach, ok := s.rejoin(ctx, call)
+	if !ok {
+		if id, detach, err = s.o.Asker.Ask(ctx, q, by); err != nil {
+			return nil, callError(err)
+		}
+		if key, ttl := call.IdempotencyKey(); key != "" {
+			s.attempts.Add(attemptOf(call), attempted{id, time.Now().Add(ttl)})
+		}
 	}
 	context.AfterFunc(ctx, func() {
 		if withdrawn(ctx) {
@@ -60,6 +67,36 @@ func (s *Server) startRun(ctx context.Context, call *forrst.Call) (context.Conte
 	})
 	call.ReplyHeader().Set(headerRun, string(id))
 	return context.WithValue(ctx, runKey{}, id), nil
+}
+
+// maxAttempts is how many runs of calls with an idempotency key are remembered.
+const maxAttempts = 10_000
+
+// attempt identifies calls that are the same to their client: they have one idempotency key and the same arguments.
+type attempt struct {
+	caller, key string
+	arguments   [sha256.Size]byte
+}
+
+// attempted is the run of an attempt, which another one may rejoin until the key expires.
+type attempted struct {
+	run     event.RunID
+	expires time.Time
+}
+
+func attemptOf(call *forrst.Call) attempt {
+	key, _ := call.IdempotencyKey()
+	return attempt{call.Caller, key, sha256.Sum256(call.Arguments)}
+}
+
+// rejoin returns the run of an earlier attempt. If its client left before the end, no outcome was stored for the key, but the run goes on.
+func (s *Server) rejoin(ctx context.Context, call *forrst.Call) (id event.RunID, detach func(), ok bool) {
+	earlier, ok := s.attempts.Get(attemptOf(call))
+	if !ok || !time.Now().Before(earlier.expires) {
+		return "", nil, false
+	}
+	detach, ok = s.o.Asker.Rejoin(ctx, earlier.run)
+	return earlier.run, detach, ok
 }
 
 // withdrawn reports whether a call was cancelled or has passed its deadline. Otherwise its client is gone, and may come back.
@@ -72,9 +109,14 @@ func withdrawn(ctx context.Context) bool {
 }
 
 // streamRun yields the frames of the run that startRun has started, without the greeting and the last document: those of the server are sent.
-func (s *Server) streamRun(ctx context.Context, _ *forrst.Call) iter.Seq2[forrst.Chunk, error] {
+func (s *Server) streamRun(ctx context.Context, call *forrst.Call) iter.Seq2[forrst.Chunk, error] {
 	return func(yield func(forrst.Chunk, error) bool) {
 		id, _ := ctx.Value(runKey{}).(event.RunID)
+		defer func() {
+			if withdrawn(ctx) { // the run is being cancelled
+				s.attempts.Remove(attemptOf(call))
+			}
+		}()
 		projection := wireforrst.Protocol{}.New()
 		var frames []wire.Frame
 		for batch, err := range s.o.Engine.Events(ctx, id, 0) {

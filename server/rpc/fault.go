@@ -32,9 +32,6 @@ func callError(err error) error {
 	public := wireforrst.ErrorOf(f)
 	e := forrst.Errorf(forrst.Code(public.Code), "%s", public.Message)
 	e.Details = public.Details
-	if l, ok := errors.AsType[*auth.LimitError](err); ok {
-		e.RetryAfter = l.After
-	}
 	switch {
 	case f.Code == fault.InvalidRequest:
 		e.Code = forrst.InvalidArguments

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"strings"
@@ -56,10 +57,17 @@ func (s *Server) generateFunctions() []function {
 	return []function{{f, auth.Ask}}
 }
 
-// admitGenerate counts the call against the quota of the key and takes one of the slots of runs.
-func (s *Server) admitGenerate(ctx context.Context, _ *forrst.Call) (context.Context, error) {
+// admitGenerate checks the arguments, counts the call against the quota of the key and takes one of the slots of runs.
+func (s *Server) admitGenerate(ctx context.Context, call *forrst.Call) (context.Context, error) {
 	if s.o.NoGenerate != "" { // Function.Unavailable would make the service degraded, but this is how it was set up
 		return nil, forrst.Disabled("ai.generate", s.o.NoGenerate)
+	}
+	var in Generate
+	if json.Unmarshal(call.Arguments, &in) != nil { // the schema has accepted them
+		return nil, forrst.Errorf(forrst.InvalidArguments, "the arguments cannot be decoded").At("/call/arguments")
+	}
+	if err := s.check(in); err != nil {
+		return nil, err
 	}
 	giveBack, err := s.o.Asker.Count(ctx)
 	if err != nil {
@@ -81,20 +89,11 @@ func (s *Server) admitGenerate(ctx context.Context, _ *forrst.Call) (context.Con
 // generate yields the text of the model as it is written.
 func (s *Server) generate(ctx context.Context, in Generate) iter.Seq2[forrst.Chunk, error] {
 	return func(yield func(forrst.Chunk, error) bool) {
-		request, err := s.request(in)
-		if err != nil {
-			yield(forrst.Chunk{}, err)
-			return
-		}
 		chat := s.o.Chat(in.Model)
-		if chat == nil {
-			yield(forrst.Chunk{}, forrst.Errorf(forrst.InvalidArguments, "the server has no model of this name").At("/call/arguments/model"))
-			return
-		}
 		used := &usage{model: chat.Name()}
 		var text strings.Builder
 		stop := model.StopEnd
-		for p, err := range chat.Complete(model.WithTrace(ctx, &model.Trace{Used: used.add}), request) {
+		for p, err := range chat.Complete(model.WithTrace(ctx, &model.Trace{Used: used.add}), s.request(in)) {
 			if err != nil {
 				yield(forrst.Chunk{}, modelError(ctx, err))
 				return
@@ -114,14 +113,21 @@ func (s *Server) generate(ctx context.Context, in Generate) iter.Seq2[forrst.Chu
 	}
 }
 
+// check returns an error for arguments that the schema accepts and the function does not.
+func (s *Server) check(in Generate) error {
+	switch {
+	case strings.TrimSpace(in.Prompt) == "":
+		return forrst.Errorf(forrst.InvalidArguments, "want more than white space").At("/call/arguments/prompt")
+	case len(in.Prompt)+len(in.System) > maxPrompt:
+		return forrst.Errorf(forrst.InvalidArguments, "the prompt and the instructions have more than %d bytes", maxPrompt).At("/call/arguments/prompt")
+	case s.o.Chat(in.Model) == nil:
+		return forrst.Errorf(forrst.InvalidArguments, "the server has no model of this name").At("/call/arguments/model")
+	}
+	return nil
+}
+
 // request returns the request to the model.
-func (s *Server) request(in Generate) (r model.Request, err error) {
-	if strings.TrimSpace(in.Prompt) == "" {
-		return r, forrst.Errorf(forrst.InvalidArguments, "want more than white space").At("/call/arguments/prompt")
-	}
-	if len(in.Prompt)+len(in.System) > maxPrompt {
-		return r, forrst.Errorf(forrst.InvalidArguments, "the prompt and the instructions have more than %d bytes", maxPrompt).At("/call/arguments/prompt")
-	}
+func (s *Server) request(in Generate) (r model.Request) {
 	if in.System != "" {
 		r.Messages = append(r.Messages, model.Message{Role: model.System, Text: in.System})
 	}
@@ -130,7 +136,7 @@ func (s *Server) request(in Generate) (r model.Request, err error) {
 	if in.MaxTokens > 0 && (r.MaxTokens == 0 || in.MaxTokens < r.MaxTokens) {
 		r.MaxTokens = in.MaxTokens
 	}
-	return r, nil
+	return r
 }
 
 // modelError returns what the caller sees of the failure of a model.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"strings"
@@ -68,7 +70,7 @@ func (d *documents) ingestFunction() forrst.Function {
 	f.Description = "Adds a document and waits until searches find it. The ingestion goes on if the client leaves; a cancellation deletes the document."
 	f.SideEffects = []string{"create", "update"}
 	f.Prepare = func(ctx context.Context, call *forrst.Call) (context.Context, error) {
-		in, err := d.store(ctx, call.Arguments)
+		in, err := d.store(ctx, call)
 		if err != nil {
 			return nil, callError(err)
 		}
@@ -98,9 +100,9 @@ type ingestion struct {
 }
 
 // store stores the document of a call. From then on it is indexed whatever happens to the call.
-func (d *documents) store(ctx context.Context, arguments json.RawMessage) (*ingestion, error) {
+func (d *documents) store(ctx context.Context, call *forrst.Call) (*ingestion, error) {
 	var in ingestArguments
-	if json.Unmarshal(arguments, &in) != nil { // the schema has accepted them
+	if json.Unmarshal(call.Arguments, &in) != nil { // the schema has accepted them
 		return nil, forrst.Errorf(forrst.InvalidArguments, "the arguments cannot be decoded").At("/call/arguments")
 	}
 	u, err := in.upload()
@@ -114,8 +116,11 @@ func (d *documents) store(ctx context.Context, arguments json.RawMessage) (*inge
 		return nil, err
 	}
 	existed := false
-	if in.ID != "" {
-		_, err := d.o.Files.File(ctx, in.ID)
+	if u.ID == "" {
+		u.ID = newID(call)
+	}
+	if key, _ := call.IdempotencyKey(); in.ID != "" || key != "" {
+		_, err := d.o.Files.File(ctx, u.ID)
 		if existed = err == nil; err != nil && !isNotFound(err) {
 			return nil, err
 		}
@@ -133,6 +138,14 @@ func (d *documents) store(ctx context.Context, arguments json.RawMessage) (*inge
 	}
 	context.AfterFunc(ctx, watcher.Close) // the context ends after the call
 	return &ingestion{d, f, existed, watcher}, nil
+}
+
+// newID returns the id of a new document. Calls that are the same to their client add one document, also if the client of the first has left.
+func newID(call *forrst.Call) string {
+	if a := attemptOf(call); a.key != "" {
+		return uuid.NewHash(sha256.New(), uuid.Nil, fmt.Appendf(nil, "%q %q %x", a.caller, a.key, a.arguments), 8).String()
+	}
+	return uuid.Must(uuid.NewV7()).String()
 }
 
 // renamed returns an error of an upload with the name of its argument.
@@ -158,9 +171,6 @@ func (in *ingestArguments) upload() (u files.Upload, err error) {
 	u = files.Upload{ID: in.ID, MediaType: in.MediaType, URL: in.URL, SkipExists: in.ID == ""}
 	if in.SkipExists != nil {
 		u.SkipExists = *in.SkipExists
-	}
-	if u.ID == "" {
-		u.ID = uuid.Must(uuid.NewV7()).String()
 	}
 	given := 0
 	for _, is := range []bool{in.Content != nil, in.ContentBase64 != nil, in.URL != ""} {

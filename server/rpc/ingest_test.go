@@ -96,6 +96,54 @@ func TestIngestKinds(t *testing.T) {
 	}
 }
 
+// TestIngestRetry: a call with the key of one whose client has left adds no second document.
+func TestIngestRetry(t *testing.T) {
+	t.Parallel()
+	fetched, send := make(chan struct{}, 2), make(chan struct{})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fetched <- struct{}{}
+		<-send
+		_, _ = w.Write([]byte("The meteor fell on Tuesday."))
+	}))
+	t.Cleanup(web.Close)
+	l := newLibrary(t, func(c *config.Config) { c.Files.FetchAllow = []string{"127.0.0.0/8"} })
+	l.with(auth.Read, auth.Write)
+	arguments, key := object{"url": web.URL + "/meteor.txt", "skip_exists": false}, object{"key": "k-1"}
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		body, err := json.Marshal(object{"protocol": object{"name": "forrst", "version": "0.1.0"}, "id": "r1", "call": object{"function": "documents.ingest", "arguments": arguments},
+			"extensions": []object{{"urn": "urn:forrst:ext:idempotency", "options": key}}})
+		check(t, err)
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url, bytes.NewReader(body))
+		check(t, err)
+		req.Header.Set("Content-Type", "application/json")
+		_, err = http.DefaultClient.Do(req)
+		left <- err
+	}()
+	<-fetched
+	leave()
+	if err := <-left; err == nil {
+		t.Error("the client did not leave")
+	}
+	close(send)
+	var first object
+	for deadline := time.Now().Add(time.Minute); first == nil; {
+		_, doc := l.document("documents.ingest", arguments, "idempotency", key)
+		if first, _ = doc["result"].(object); first == nil && time.Now().After(deadline) {
+			t.Fatal(doc)
+		}
+	}
+	again := l.call("documents.ingest", arguments, "idempotency", key)
+	if list := ids(l.call("documents.list", object{"collection": "files"})["documents"]); len(list) != 1 || list[0] != first["document"].(object)["id"] || again["document"].(object)["id"] != list[0] {
+		t.Errorf("%v: %v, %v", list, first, again)
+	}
+	arguments["skip_exists"], key["key"] = true, "k-2"
+	if l.call("documents.ingest", arguments, "idempotency", key)["existed"] != false {
+		t.Error("a URL with another key is another document")
+	}
+}
+
 func TestIngestRefuses(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, func(c *config.Config) { c.Ingest.MaxFileBytes = 100_000 })

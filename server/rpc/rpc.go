@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
@@ -87,10 +89,11 @@ func (o Options) maxRequest() int64 {
 
 // Server serves the functions. It is safe for concurrent use. Close it when done.
 type Server struct {
-	o      Options
-	calls  *forrst.Server
-	scopes map[string]auth.Scope // of the functions, by name
-	active atomic.Int64          // calls whose functions may be running
+	o        Options
+	calls    *forrst.Server
+	scopes   map[string]auth.Scope          // of the functions, by name
+	active   atomic.Int64                   // calls whose functions may be running
+	attempts *lru.Cache[attempt, attempted] // to ask a question
 
 	closing context.Context // ends when the server is closed
 	stop    context.CancelFunc
@@ -106,6 +109,7 @@ type function struct {
 func New(o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{o: o, scopes: map[string]auth.Scope{}}
+	s.attempts, _ = lru.New[attempt, attempted](maxAttempts) // fails only for a size that is not positive
 	s.closing, s.stop = context.WithCancel(context.Background())
 	var functions []forrst.Function
 	for _, f := range slices.Concat(s.askFunctions(), s.generateFunctions(), (&documents{&o}).functions()) {
@@ -161,16 +165,25 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// account returns who makes a call: callers can only cancel calls of their own account.
+// account returns who makes a call: callers can only cancel calls and read outcomes of their own account. A limited key must not read those of other
+// keys of its account, which may be about other collections.
 func account(ctx context.Context) string {
-	if i, _ := auth.From(ctx); i.Key != "" {
+	switch i, _ := auth.From(ctx); {
+	case i.Key == "":
+		return ""
+	case i.Limited():
+		return i.Account + "\n" + i.Key // no name of an account has a new line
+	default:
 		return i.Account
 	}
-	return ""
 }
 
 // system is the prefix of the functions that every key may call.
 const system = "urn:forrst:fn:"
+
+// ofOperations are the functions that need the id of an operation, which cannot be guessed: a page that everybody can open may call them, but not
+// list the operations of all its visitors.
+var ofOperations = []string{"urn:forrst:ext:async:fn:status", "urn:forrst:ext:async:fn:cancel"}
 
 // authorize refuses a call whose key lacks the scope of the function. Functions of extensions only reach calls of the same account.
 func (s *Server) authorize(ctx context.Context, call *forrst.Call) error {
@@ -178,7 +191,7 @@ func (s *Server) authorize(ctx context.Context, call *forrst.Call) error {
 	if !ok || strings.HasPrefix(call.Function, system) { // without an identity, the program has no authentication, or its own
 		return nil
 	}
-	if i.Limited() && call.Function != askFunction {
+	if i.Limited() && call.Function != askFunction && !slices.Contains(ofOperations, call.Function) {
 		return forrst.Errorf(forrst.Forbidden, "this key only permits questions about its collections")
 	}
 	allowed := []auth.Scope{auth.Admin}
