@@ -13,8 +13,9 @@ import (
 
 // Limits of a filter.
 const (
-	maxFilterDepth = 16
-	maxFilterTerms = 256
+	maxFilterDepth  = 16
+	maxFilterTerms  = 256
+	maxFilterValues = 1000 // of in and nin
 )
 
 // truth is the value of a filter in three-valued logic: some attributes are only known for a passage.
@@ -90,7 +91,7 @@ func (p *parser) parse(at string, raw json.RawMessage, depth int) (*Filter, erro
 	}
 	f.key = *in.Key
 	if !f.comparable() {
-		return nil, fault.Invalid(at+".value", "want a text, a number or a truth value, and for in and nin a list of them")
+		return nil, fault.Invalid(at+".value", "want a text, a number or a truth value, and for in and nin a list of at most %d of them", maxFilterValues)
 	}
 	return f, nil
 }
@@ -100,7 +101,7 @@ func (f *Filter) comparable() bool {
 		return scalar(f.value)
 	}
 	list, ok := f.value.([]any)
-	return ok && len(list) <= 1000 && !slices.ContainsFunc(list, func(v any) bool { return !scalar(v) })
+	return ok && len(list) <= maxFilterValues && !slices.ContainsFunc(list, func(v any) bool { return !scalar(v) })
 }
 
 func scalar(v any) bool {

@@ -189,6 +189,7 @@ func TestForrstRefusals(t *testing.T) {
 		"unknown argument":     {callBody("rag.ask", `{"query":"a","topk":1}`, streamed), nil, 422, []string{"SCHEMA_VALIDATION_FAILED", "/call/arguments/topk"}},
 		"white space":          {callBody("rag.ask", `{"query":" "}`, streamed), nil, 400, []string{"INVALID_ARGUMENTS", `"/call/arguments/query"`}},
 		"long question":        {callBody("rag.ask", `{"query":"`+strings.Repeat("a", 33<<10)+`"}`, streamed), nil, 400, []string{"INVALID_ARGUMENTS", `"/call/arguments/query"`}},
+		"malformed collection": {callBody("rag.ask", `{"query":"a","collection":","}`, streamed), nil, 400, []string{"INVALID_ARGUMENTS", `"/call/arguments/collection"`}},
 		"previous":             {callBody("rag.ask", `{"query":"a","previous":"run_01kg0000000000000000000000"}`, streamed), nil, 404, []string{"NOT_FOUND"}},
 		"no model":             {callBody("ai.generate", `{"prompt":"a"}`, streamed), nil, 503, []string{"FUNCTION_DISABLED", "model-url"}},
 		"unknown run":          {callBody("rag.ask", "{}"), []string{"Sluice-Run-Id", "run_01kg0000000000000000000000"}, 404, []string{`"code":"NOT_FOUND"`, `"id":null`}},

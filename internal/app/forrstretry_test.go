@@ -19,12 +19,12 @@ const (
 	later = `{"urn":"urn:forrst:ext:async","options":{"preferred":true}}`
 )
 
-// settled repeats a call until the key of an earlier attempt is free.
-func (c *callers) settled(name, body string) *httptest.ResponseRecorder {
+// settled repeats a call with a stream until the key of an earlier attempt is free.
+func (c *callers) settled(url, name, body string) *http.Response {
 	c.Helper()
 	for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
-		if w := c.call(name, body); !strings.Contains(w.Body.String(), "IDEMPOTENCY_PROCESSING") || time.Now().After(deadline) {
-			return w
+		if res := c.post(c.Context(), url, body, "Authorization", "Bearer "+c.texts[name]); res.StatusCode == http.StatusOK || time.Now().After(deadline) {
+			return res
 		}
 	}
 }
@@ -33,7 +33,8 @@ func (c *callers) settled(name, body string) *httptest.ResponseRecorder {
 // does not continue a run that was cancelled.
 func TestForrstRetry(t *testing.T) {
 	t.Parallel()
-	for _, stream := range []string{`{"urn":"urn:forrst:ext:stream"}`, streamed} {
+	const same, other = `{"query":"` + whoKeeps + `","no_cache":true}`, `{"query":"Which lighthouse is kept?","no_cache":true}`
+	for _, test := range []struct{ stream, again string }{{`{"urn":"urn:forrst:ext:stream"}`, same}, {streamed, same}, {streamed, other}} {
 		write := make(chan struct{})
 		m := modeltest.NewOpenAI(t, modeltest.Script{Next: func(int, []byte) modeltest.Script {
 			<-write
@@ -41,7 +42,7 @@ func TestForrstRetry(t *testing.T) {
 		}})
 		c := secured(t, m)
 		c.add("two", "account-two", 2, auth.Ask)
-		body := callBody("rag.ask", `{"query":"`+whoKeeps+`","no_cache":true}`, keyed, stream)
+		body := callBody("rag.ask", same, keyed, test.stream)
 		url := c.listen()
 		ctx, leave := context.WithCancel(t.Context())
 		left := make(chan struct{})
@@ -58,17 +59,24 @@ func TestForrstRetry(t *testing.T) {
 		m.Wait(t, generating)
 		leave()
 		<-left
-		again := make(chan *httptest.ResponseRecorder, 1)
-		go func() { again <- c.settled("two", body) }()
+		again := callBody("rag.ask", test.again, keyed, streamed)
+		res := c.settled(url, "two", again)
 		close(write)
-		w := <-again
-		c.expect("again", w, 200, "Ada Brook keeps it")
-		c.expect("cached", c.call("two", body), 200, `"status":"cached"`, w.Header().Get("Sluice-Run-Id"))
-		if runs := c.runs(); len(runs) != 1 || runs[0] != w.Header().Get("Sluice-Run-Id") {
+		if a, _, _ := c.whole(c.read(res.Body)); string(a.RunID) != res.Header.Get("Sluice-Run-Id") || !strings.Contains(a.Content, "Ada Brook keeps it") {
+			t.Errorf("%+v", a)
+		}
+		c.expect("cached", c.call("two", again), 200, `"status":"cached"`, res.Header.Get("Sluice-Run-Id"))
+		if test.again == other { // is not the call of the first attempt
+			if runs := c.runs(); len(runs) != 2 {
+				t.Errorf("the runs are %v", runs)
+			}
+			continue
+		}
+		if runs := c.runs(); len(runs) != 1 {
 			t.Errorf("the runs are %v", runs)
 		}
-		c.expect("counted once", c.call("two", callBody("rag.ask", `{"query":"`+whoKeeps+`","no_cache":true}`)), 200)
-		c.expect("counted once", c.call("two", callBody("rag.ask", `{"query":"`+whoKeeps+`","no_cache":true}`)), 429)
+		c.expect("counted once", c.call("two", callBody("rag.ask", same)), 200)
+		c.expect("counted once", c.call("two", callBody("rag.ask", same)), 429)
 	}
 }
 

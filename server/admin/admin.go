@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
@@ -180,10 +181,18 @@ func (s routes) add(w http.ResponseWriter, r *http.Request) error {
 	}
 	text, added, err := auth.Create(r.Context(), s.Keys, k, s.Now())
 	if err != nil {
-		return err
+		return renamed(err)
 	}
 	replySecret(w, http.StatusCreated, Secret{added, text})
 	return nil
+}
+
+// renamed returns an error of a key with the name of its field in the request. Package auth names them as the flags of the command.
+func renamed(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok && (f.Field == "scope" || f.Field == "origin") {
+		return fault.Invalid(f.Field+"s", "%s", strings.TrimPrefix(f.Message, f.Field+": "))
+	}
+	return err
 }
 
 func (s routes) rotate(w http.ResponseWriter, r *http.Request) error {

@@ -116,6 +116,13 @@ func TestKeys(t *testing.T) {
 		t.Errorf("keys of acme: %v", list.Keys)
 	}
 
+	for field, body := range map[string]string{"scopes": `{"scopes":["root"]}`, "origins": `{"scopes":["ask"],"origins":["*"]}`, "account": `{"scopes":["ask"],"account":" "}`} {
+		var refused struct{ Field, Message string }
+		s.send(400, "acme", "POST", "/api/admin/keys", body, &refused)
+		if refused.Field != field || !strings.HasPrefix(refused.Message, field+": want") {
+			t.Errorf("%s: %+v", field, refused)
+		}
+	}
 	s.send(404, "other", "POST", "/api/admin/keys/"+made.ID+"/rotate", "{}", nil)
 	s.send(404, "other", "DELETE", "/api/admin/keys/"+made.ID, "", nil)
 	s.send(200, "acme", "POST", "/api/admin/keys/"+made.ID+"/rotate", `{"overlap_seconds":60}`, &rotated)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/forrst"
@@ -47,6 +48,9 @@ type runKey struct{}
 func (s *Server) startRun(ctx context.Context, call *forrst.Call) (context.Context, error) {
 	q, err := wireforrst.Decode(call.Arguments, s.o.MaxQuery)
 	if err != nil {
+		return nil, callError(err)
+	}
+	if _, err := corpus.ParseScope(q.Collection); err != nil { // the run would fail, and count against the quota
 		return nil, callError(err)
 	}
 	by := callerOf(ctx)

@@ -105,7 +105,7 @@ func (d *documents) store(ctx context.Context, call *forrst.Call) (*ingestion, e
 	if json.Unmarshal(call.Arguments, &in) != nil { // the schema has accepted them
 		return nil, forrst.Errorf(forrst.InvalidArguments, "the arguments cannot be decoded").At("/call/arguments")
 	}
-	u, err := in.upload()
+	u, err := in.upload(int(min(d.o.MaxFileBytes, maxContent)))
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (d *documents) store(ctx context.Context, call *forrst.Call) (*ingestion, e
 	}
 	if err != nil {
 		watcher.Close()
-		return nil, renamed(err)
+		return nil, in.renamed(err)
 	}
 	context.AfterFunc(ctx, watcher.Close) // the context ends after the call
 	return &ingestion{d, f, existed, watcher}, nil
@@ -149,14 +149,18 @@ func newID(call *forrst.Call) string {
 }
 
 // renamed returns an error of an upload with the name of its argument.
-func renamed(err error) error {
+func (in *ingestArguments) renamed(err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Code != fault.InvalidRequest {
 		return err
 	}
 	switch f.Field {
 	case "file":
-		return fault.Invalid("content", "%s", strings.TrimPrefix(f.Message, "file: "))
+		field := "content"
+		if in.ContentBase64 != nil {
+			field = "content_base64"
+		}
+		return fault.Invalid(field, "%s", strings.TrimPrefix(f.Message, "file: "))
 	case "vector_store_ids[0]":
 		return fault.Invalid("collection", "was deleted in the meantime")
 	}
@@ -166,8 +170,8 @@ func renamed(err error) error {
 	return f
 }
 
-// upload returns the upload that the arguments describe.
-func (in *ingestArguments) upload() (u files.Upload, err error) {
+// upload returns the upload that the arguments describe. The bytes of a document in the call are limited.
+func (in *ingestArguments) upload(limit int) (u files.Upload, err error) {
 	u = files.Upload{ID: in.ID, MediaType: in.MediaType, URL: in.URL, SkipExists: in.ID == ""}
 	if in.SkipExists != nil {
 		u.SkipExists = *in.SkipExists
@@ -187,6 +191,10 @@ func (in *ingestArguments) upload() (u files.Upload, err error) {
 		}
 	}
 	switch {
+	case in.Content != nil && len(*in.Content) > limit:
+		return u, tooLong("content", limit)
+	case in.ContentBase64 != nil && len(*in.ContentBase64) > base64.StdEncoding.EncodedLen(limit):
+		return u, tooLong("content_base64", limit)
 	case in.Content != nil:
 		u.Body, u.MediaType = strings.NewReader(*in.Content), cmp.Or(u.MediaType, "text/plain")
 	case in.ContentBase64 != nil:
@@ -199,6 +207,10 @@ func (in *ingestArguments) upload() (u files.Upload, err error) {
 		u.Metadata, err = encodeMetadata(in.Metadata)
 	}
 	return u, err
+}
+
+func tooLong(field string, limit int) error {
+	return fault.Invalid(field, "want at most %d bytes; larger documents are uploaded as files or fetched from a url", limit)
 }
 
 // encodeMetadata returns the JSON of metadata, without escapes that would make it longer than it was sent.
