@@ -116,7 +116,7 @@ func TestQuestions(t *testing.T) {
 func TestOnlyGoodQuestions(t *testing.T) {
 	t.Parallel()
 	ix, _, a := open(t, map[string]string{
-		"a.md": "# Pool\n\nA locker costs €1 per day. The pool opens at 8 in the morning.\n",
+		"a.md": "# Pool\n\nA locker costs €1 per day. A small locker costs €2 per day. The pool opens at 8 in the morning.\n",
 		"b.md": "# Pool\n\nA locker costs €2 per day.\n",
 	})
 	a.low = map[string]bool{"When does the pool open?": true}

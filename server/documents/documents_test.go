@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/files"
@@ -186,6 +187,16 @@ func long() string {
 	return b.String()
 }
 
+// ordinalOf returns the number of the passage with the text at an offset.
+func ordinalOf(ps []documents.DocumentPassage, offset int) (n int) {
+	for _, p := range ps {
+		if p.Start <= offset {
+			n = p.Number
+		}
+	}
+	return n
+}
+
 func TestViewer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -211,6 +222,9 @@ func TestViewer(t *testing.T) {
 			found := false
 			for _, p := range got.Passages {
 				found = found || p.Start <= c.Start && c.Start < p.End
+			}
+			if first := max(0, ordinalOf(whole.Passages, c.Start)-10); got.From != first {
+				t.Errorf("chunk %d of level %d: from passage %d, want %d", c.Ordinal, level, got.From, first)
 			}
 			if !found || got.Start != c.Start || got.End != c.End {
 				t.Errorf("chunk %d of level %d: %d to %d is not in the passages from %d", c.Ordinal, level, c.Start, c.End, got.From)
@@ -272,6 +286,13 @@ func TestOriginal(t *testing.T) {
 	if d := get[documents.DocumentView](s, "/api/documents/"+id); d.Original || d.Folder == "" {
 		t.Errorf("%+v", d)
 	}
+	_, err = s.ingester.IngestDocuments(t.Context(), corpus.DefaultCollection, []ingest.Source{{URI: "b.md", Name: "b.md", Data: []byte("# Other rules\n\nThe door closes at 20.\n")}}, nil)
+	check(t, err)
+	other := get[documents.DocumentList](s, "/api/documents?q=b.md").Documents[0].ID
+	chunk := get[documents.DocumentText](s, "/api/documents/"+other+"/passages").Passages[0].ChunkID
+	if got := get[documents.DocumentText](s, "/api/documents/"+id+"/passages?chunk="+chunk); got.End != 0 {
+		t.Errorf("a chunk of another document: %+v", got)
+	}
 	s.refused(404, "GET", "/api/documents/"+id+"/original")
 }
 
@@ -298,6 +319,15 @@ func TestSuggestions(t *testing.T) {
 	}
 	if s.do("GET", "/api/suggestions"); s.asked != [2]string{corpus.DefaultCollection, ""} {
 		t.Errorf("asked with %q", s.asked)
+	}
+	// A key that is limited to collections gets questions about those only.
+	for collection, status := range map[string]int{"b": 200, "a": 403, "a,b": 403, "": 403} {
+		r := httptest.NewRequestWithContext(auth.With(t.Context(), auth.Identity{Tenant: auth.DefaultTenant, Account: "web", Key: "k", Scopes: []auth.Scope{auth.Ask}, Collections: []string{"b"}}),
+			http.MethodGet, "http://localhost/api/suggestions?collection="+url.QueryEscape(collection), nil)
+		w := httptest.NewRecorder()
+		if s.handler.ServeHTTP(w, r); w.Code != status {
+			t.Errorf("a limited key and %q: %d, want %d", collection, w.Code, status)
+		}
 	}
 	s.refused(400, "GET", "/api/suggestions?collection=%00")
 	s.refused(400, "GET", "/api/suggestions?language="+strings.Repeat("x", 300))
