@@ -2,10 +2,13 @@ package client_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/forrst/client"
@@ -59,5 +62,31 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 	if len(connections) != 1 {
 		t.Errorf("%d connections for five streams", len(connections))
+	}
+}
+
+// TestUnendedStream has a server that does not end the body after the last event: the client must not wait for it.
+func TestUnendedStream(t *testing.T) {
+	t.Parallel()
+	gone := make(chan struct{})
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "event: done\ndata: 1\n\nevent: complete\ndata: "+strings.Replace(head, "@ID", string(idOf(body)), 1)+`"result":{"streamed":true}}`+"\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		close(gone)
+	}))
+	defer ts.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for e, err := range client.New(client.HTTP(ts.URL, ts.Client()), client.Options{NoDeadline: true}).Stream(ctx, "f", nil) {
+		if err != nil || e.Kind != client.KindDone {
+			t.Error(e, err)
+		}
+	}
+	<-gone
+	if ctx.Err() != nil {
+		t.Error("the client waits for the end of the body")
 	}
 }
