@@ -1,5 +1,6 @@
 // The first minute, the question box, and an answer that is being written.
 import assert from "node:assert/strict";
+import { events } from "./events.mjs";
 import { answered, ask, env, unanswerable } from "./stage.mjs";
 
 export default {
@@ -99,6 +100,17 @@ export default {
     await confidence.waitFor();
     assert.match(await confidence.innerText(), /⚠/);
     assert.match(await confidence.innerText(), /No source contributed/);
+    for (const [run, flagged, text] of [["run_uncited", false, /No source contributed/], ["run_flagged", true, /do not support/]]) {
+      const list = events(run, { tokens: ["Made up."] });
+      for (const e of list) {
+        if (e.kind === "attributed" && !flagged) e.body.sources.forEach((s) => (s.cited = false));
+        if (e.kind === "verified") e.body.flagged = flagged;
+      }
+      await t.run(run, list);
+      const made = await t.page(`${env.synthetic}/runs/${run}`);
+      await made.locator(".figures .unsupported").waitFor();
+      assert.match(await made.locator(".figures .unsupported").innerText(), text);
+    }
     const good = await t.asked(env.main, "What does a ship pay, with figures?");
     await answered(good);
     const figures = await good.locator(".figures").innerText();
