@@ -99,7 +99,7 @@ export default {
     const confidence = page.locator(".figures .unsupported");
     await confidence.waitFor();
     assert.match(await confidence.innerText(), /⚠/);
-    assert.match(await confidence.innerText(), /No source contributed/);
+    assert.match(await confidence.innerText(), /No source contributed|do not support/);
     for (const [run, flagged, text] of [["run_uncited", false, /No source contributed/], ["run_flagged", true, /do not support/]]) {
       const list = events(run, { tokens: ["Made up."] });
       for (const e of list) {
