@@ -266,6 +266,7 @@ func (in *ingestion) follow(ctx context.Context, yield func(forrst.Chunk, error)
 	if !yield(forrst.Data(accepted{in.file.ID, cmp.Or(statuses[in.file.Status], pending), in.existed}), nil) {
 		return
 	}
+	var percent int64
 	for {
 		p, err := in.watcher.Next(ctx)
 		if isNotFound(err) || err == nil && p.Task.Status == store.Cancelled {
@@ -278,7 +279,7 @@ func (in *ingestion) follow(ctx context.Context, yield func(forrst.Chunk, error)
 			yield(forrst.Chunk{}, callError(err))
 			return
 		}
-		percent := int64(min(max(p.Task.Progress, 0), 100))
+		percent = min(max(percent, int64(p.Task.Progress)), 100) // the task may be read before its progress is stored
 		if p.Task.Status == store.Completed {
 			if !yield(forrst.Progress(percent, 100, "the document can be found"), nil) {
 				return
