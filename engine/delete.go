@@ -31,10 +31,11 @@ func (e *Engine) Delete(ctx context.Context, id event.RunID) error {
 			return ctx.Err()
 		}
 	}
+	e.o.Deleted(id) // before the log, so that a crash leaves no derived data of a run that is gone
 	if err := d.Delete(ctx, id); err != nil {
 		return fmt.Errorf("delete run: %w", err)
 	}
-	e.o.Deleted(id)
+	e.o.Deleted(id) // and after it, for what was derived meanwhile
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if r := e.runs[id]; r != nil && r.ephemeral {

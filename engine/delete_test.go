@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,6 +39,24 @@ func TestDelete(t *testing.T) {
 		}
 		if !gone(t, e, id) || gone(t, e, kept) {
 			t.Error("the wrong run is gone")
+		}
+	})
+}
+
+// TestDeleteDeletesDerivedDataFirst: a crash between the two deletions leaves a run, and not data of a run that cannot be deleted any more.
+func TestDeleteDeletesDerivedDataFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var e *engine.Engine
+		var wasGone []bool
+		e = engine.New(saying(answered()...), engine.Options{Deleted: func(id event.RunID) { wasGone = append(wasGone, gone(t, e, id)) }})
+		id := ask(t, e)
+		logged(t, e, id)
+		if err := e.Delete(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(wasGone, []bool{false, true}) {
+			t.Errorf("the run was gone when its derived data was deleted: %v", wasGone)
 		}
 	})
 }

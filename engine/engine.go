@@ -38,7 +38,7 @@ type Options struct {
 	Permit func(context.Context, event.Question) error
 	Logger *slog.Logger      // default: silent
 	Ended  func(event.State) // called after a run's terminal event, from the run's goroutine, without the text
-	// Deleted is called with the id of each deleted run, so that data derived from it can be deleted too.
+	// Deleted is called with the id of each run before and after its deletion, so that data derived from it is deleted too.
 	Deleted func(event.RunID)
 	Billing Billing // charges runs; default: nobody pays
 	// Writer describes the model that is to write the answer of a question, for [event.RunStarted]. It must not ask the model. Default:
