@@ -2,8 +2,6 @@ package eval
 
 import (
 	"context"
-	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,12 +24,13 @@ type Outcome struct {
 	Documents map[corpus.ChunkID]string // ids in the set of the documents of all ranked and read chunks
 }
 
-// AskFunc answers a question. Calls may run concurrently. A failed run is no error; its state contains the failure.
-type AskFunc func(ctx context.Context, question string) (Outcome, error)
+// AskFunc answers a question, which may have a history. Calls may run concurrently. A failed run is no error; its state contains the failure.
+type AskFunc func(ctx context.Context, q event.Question) (Outcome, error)
 
 // AskOptions configure [Ask]. The zero value works.
 type AskOptions struct {
-	Mode     event.Mode            // shown in the report
+	Mode     event.Mode
+	TopK     int                   // number of passages that are ranked and read; 0: the default of the engine
 	Workers  int                   // concurrent questions; 0: number of processors
 	Verifier verify.Verifier       // checks citations; nil: [verify.Overlap]
 	Progress func(done, total int) // called from several goroutines; may be nil
@@ -85,7 +84,7 @@ func Ask(ctx context.Context, set *Set, ask AskFunc, opts AskOptions) (*ModeRepo
 	var done atomic.Int64
 	err := parallel(ctx, opts.Workers, len(set.Questions), func(ctx context.Context, i int) error {
 		q := set.Questions[i]
-		out, err := ask(ctx, q.Text)
+		out, err := converse(ctx, ask, event.Question{Mode: opts.Mode, TopK: opts.TopK}, append(slices.Clone(q.Before), q.Text))
 		if err == nil {
 			r.Results[i], err = set.measure(ctx, q, out, opts.Verifier, refuses)
 		}
@@ -98,6 +97,12 @@ func Ask(ctx context.Context, set *Set, ask AskFunc, opts AskOptions) (*ModeRepo
 	if err != nil {
 		return nil, err
 	}
+	r.summarize()
+	return r, nil
+}
+
+// summarize computes everything but the results.
+func (r *ModeReport) summarize() {
 	took := make([]time.Duration, len(r.Results))
 	for i, a := range r.Results {
 		took[i] = a.Took
@@ -108,7 +113,18 @@ func Ask(ctx context.Context, set *Set, ask AskFunc, opts AskOptions) (*ModeRepo
 	slices.Sort(took)
 	r.P50, r.P99 = took[len(took)/2], took[len(took)*99/100]
 	r.Rows = rows(r.Results)
-	return r, nil
+}
+
+// converse asks the questions of a conversation in order, and returns the outcome of the last one. The others take mode and number of passages from how.
+func converse(ctx context.Context, ask AskFunc, how event.Question, questions []string) (out Outcome, err error) {
+	for _, text := range questions {
+		how.Query = text
+		if out, err = ask(ctx, how); err != nil {
+			return out, err
+		}
+		how.History = append(how.History, event.Message{Role: event.RoleUser, Text: text}, event.Message{Role: event.RoleAssistant, Text: string(out.State.Text)})
+	}
+	return out, nil
 }
 
 // maxAnswer is the maximum length in bytes of an answer in a report.
@@ -116,7 +132,7 @@ const maxAnswer = 2000
 
 func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Verifier, refuses bool) (AskResult, error) {
 	state := &out.State
-	answerable := !q.Unanswerable && (q.Answerable || len(q.Answers) > 0 || s.Relevant(q.ID) > 0)
+	answerable := !q.Unanswerable && (q.Answerable || len(q.Answers) > 0 || q.judges() || s.Relevant(q.ID) > 0)
 	a := AskResult{Query: q.ID, Groups: q.groups(answerable && refuses), Ranked: out.ranked(10), Took: state.Elapsed(), Scores: map[string]float64{},
 		Tools: state.Tools, Rounds: state.Iterations, Abstained: state.Status == event.Finished && state.Abstained(),
 		Answer: lang.Truncate(string(state.Text), maxAnswer)}
@@ -138,6 +154,9 @@ func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Ver
 	}
 	if holds, known := a.Scores["holds"]; known || q.Unanswerable {
 		a.Right = new(holds == 1)
+	}
+	if right, known := a.Scores["right"]; known {
+		a.Right = new(right == 1)
 	}
 	if relevant(judged) > 0 && len(a.Cited) > 0 {
 		a.attribution(&out, judged)
@@ -176,6 +195,9 @@ func (q Question) groups(answerable bool) (out []string) {
 	if q.MultiHop {
 		out = append(out, MultiHop)
 	}
+	if q.Language != "" {
+		out = append(out, lang.Truncate(lang.Clean(q.Language), maxGroup))
+	}
 	if kind := strings.Join(strings.Fields(lang.Clean(lang.Truncate(q.Type, maxGroup))), " "); kind != "" && !slices.Contains(out, kind) {
 		out = append(out, kind)
 	}
@@ -184,30 +206,6 @@ func (q Question) groups(answerable bool) (out []string) {
 
 // maxGroup is the maximum length in bytes of the name of a group.
 const maxGroup = 40
-
-// Half returns the set with about half of its questions, a or b, chosen by a hash of their ids. Constants that were tuned on one half
-// must be judged on the other.
-func (s *Set) Half(which string) (*Set, error) {
-	if which != "a" && which != "b" {
-		return nil, errors.New("the halves of a set are a and b")
-	}
-	half := *s
-	half.Part, half.Whole, half.Questions = which, s.Questions, nil
-	for _, q := range s.Questions {
-		if halfOf(q.ID) == which {
-			half.Questions = append(half.Questions, q)
-		}
-	}
-	return &half, nil
-}
-
-// halfOf returns the half to which the question of an id belongs.
-func halfOf(id string) string {
-	if hash := sha256.Sum256([]byte(id)); hash[0]&1 == 0 {
-		return "a"
-	}
-	return "b"
-}
 
 // Ingest ingests the documents of a set into a collection, as the server does.
 func (s *Set) Ingest(ctx context.Context, g *ingest.Ingester, collection string, progress func(ingest.Progress)) (ingest.Report, error) {
@@ -221,17 +219,9 @@ func (s *Set) Ingest(ctx context.Context, g *ingest.Ingester, collection string,
 	return g.IngestDocuments(ctx, collection, sources, progress)
 }
 
-// EngineAsker returns an AskFunc that asks an engine about the set's documents, which [Set.Ingest] put into the collection. topK is
-// the number of passages that are ranked and read. The answer cache is not used.
-func EngineAsker(eng *engine.Engine, ix index.Reader, set *Set, collection string, mode event.Mode, topK int) AskFunc {
-	ask := EngineTurns(eng, ix, set, collection)
-	return func(ctx context.Context, question string) (Outcome, error) {
-		return ask(ctx, event.Question{Query: question, Mode: mode, TopK: topK})
-	}
-}
-
-// EngineTurns is [EngineAsker] for questions with a history and other fields. The collection of a question is replaced.
-func EngineTurns(eng *engine.Engine, ix index.Reader, set *Set, collection string) TurnFunc {
+// EngineAsker returns an AskFunc that asks an engine about the set's documents, which [Set.Ingest] put into the collection. The answer cache is not
+// used. The collection of a question is replaced.
+func EngineAsker(eng *engine.Engine, ix index.Reader, set *Set, collection string) AskFunc {
 	names := map[corpus.DocumentID]string{}
 	for _, d := range set.Docs {
 		names[ingest.DocumentID(collection, set.uri(d))] = d.ID

@@ -18,9 +18,6 @@ import (
 // MaxFollowUps is the number of cases that [Set.FollowUps] makes of a large set.
 const MaxFollowUps = 200
 
-// TurnFunc answers a question of a conversation, whose earlier messages are in its history. It is otherwise like [AskFunc].
-type TurnFunc func(ctx context.Context, q event.Question) (Outcome, error)
-
 // The ways in which the second question of a case is asked.
 const (
 	AskedOriginal     = "original"      // self-contained: an upper bound
@@ -63,8 +60,8 @@ type FollowUpReport struct {
 	Results   []FollowUpResult `json:"results"`
 }
 
-// FollowUps returns conversations of two questions of the set: see [followup.Cases]. Those of a half of a set
-// are those of the set whose second question is in that half. There are none without titles and texts of documents.
+// FollowUps returns conversations of two questions of the set: see [followup.Cases]. Those of a part of a set
+// are those of the set whose second question is in that part. There are none without titles and texts of documents.
 func (s *Set) FollowUps() []followup.Case {
 	texts, articles := map[string][]string{}, map[string]string{}
 	for _, d := range s.Docs {
@@ -89,12 +86,14 @@ func (s *Set) FollowUps() []followup.Case {
 		}
 	}
 	cases := followup.Cases(questions, texts, MaxFollowUps)
-	return slices.DeleteFunc(cases, func(c followup.Case) bool { return s.Part != "" && halfOf(c.ID) != s.Part })
+	return slices.DeleteFunc(cases, func(c followup.Case) bool {
+		return !slices.ContainsFunc(s.Questions, func(q Question) bool { return q.ID == c.ID })
+	})
 }
 
 // FollowUps asks the second question of each case in three ways. It answers the first question once for each case; how is the question that
 // all of them take their mode and number of passages from. It stops at the first error.
-func FollowUps(ctx context.Context, set *Set, ask TurnFunc, how event.Question, progress func(done, total int)) (*FollowUpReport, error) {
+func FollowUps(ctx context.Context, set *Set, ask AskFunc, how event.Question, progress func(done, total int)) (*FollowUpReport, error) {
 	cases := set.FollowUps()
 	if len(cases) == 0 {
 		return nil, fmt.Errorf("ask follow-ups of %s: there are none; the set needs expected answers, and documents with titles", set.Name)
@@ -122,7 +121,7 @@ func FollowUps(ctx context.Context, set *Set, ask TurnFunc, how event.Question, 
 }
 
 // followUp holds the conversation of a case.
-func (s *Set) followUp(ctx context.Context, ask TurnFunc, how event.Question, c followup.Case, q Question) (FollowUpResult, error) {
+func (s *Set) followUp(ctx context.Context, ask AskFunc, how event.Question, c followup.Case, q Question) (FollowUpResult, error) {
 	r := FollowUpResult{Case: c, Asked: map[string]FollowUpScores{}}
 	turn := func(query string, history ...event.Message) (Outcome, error) {
 		asked := how

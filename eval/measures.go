@@ -39,6 +39,8 @@ func Measures() []Measure {
 		{Key: "all_5", Name: "all@5", Kind: OfRetrieval},
 		{Key: "all_8", Name: "all@8", Kind: OfRetrieval, Leading: true},
 		{Key: "all_10", Name: "all@10", Kind: OfRetrieval},
+		{Key: "right", Name: "right", Kind: OfAnswers, Leading: true},
+		{Key: "wrong", Name: "wrong", Kind: OfAnswers, Lower: true, Leading: true},
 		{Key: "exact", Name: "EM", Kind: OfAnswers},
 		{Key: "f1", Name: "F1", Kind: OfAnswers},
 		{Key: "holds", Name: "holds gold", Kind: OfAnswers, Leading: true},
@@ -78,6 +80,10 @@ func (a *AskResult) answering(text string, q Question, answerable, refuses bool)
 	if refuses && a.Abstained && (answerable || q.Unanswerable) {
 		a.Scores["abstention_precision"] = one(q.Unanswerable)
 	}
+	if q.judges() && !q.Unanswerable {
+		right := !a.Abstained && a.Failed == "" && q.Right(text)
+		a.Scores["right"], a.Scores["wrong"] = one(right), one(!right && !a.Abstained)
+	}
 	if len(q.Answers) > 0 && !q.Unanswerable {
 		a.Scores["exact"], a.Scores["f1"], a.Scores["holds"] = ExactMatch(text, q.Answers), F1(text, q.Answers), ContainsGold(text, q.Answers)
 	}
@@ -104,7 +110,7 @@ const (
 )
 
 // maxGroups is the maximum number of groups in a report; the last ones by name are left out.
-const maxGroups = 12
+const maxGroups = 40
 
 // groups returns the names of all groups that do not contain all questions.
 func groups(results []AskResult) []string {

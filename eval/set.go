@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,6 +33,11 @@ type Question struct {
 	Answerable bool     `json:"answerable,omitempty"` // also false if the set has no such data
 	MultiHop   bool     `json:"multihop,omitempty"`   // no single passage answers it
 	Type       string   `json:"type,omitempty"`
+	Language   string   `json:"lang,omitempty"`      // ISO 639-1
+	Before     []string `json:"before,omitempty"`    // the earlier questions of the conversation, in order
+	Documents  []string `json:"documents,omitempty"` // ids of the documents that hold the answer, the main one first
+	Accept     Patterns `json:"accept,omitempty"`    // all of them match a right answer
+	Reject     Patterns `json:"reject,omitempty"`    // none of them matches a right answer
 
 	Unanswerable bool `json:"-"` // the documents contain no answer, according to the set
 }
@@ -47,8 +53,8 @@ type Set struct {
 	// is its slash-separated path below the folder.
 	Folder string
 
-	Part  string     // "a" or "b" after [Set.Half]
-	Whole []Question // the questions of both halves, after Half
+	Part  string     // the name of the part after [Set.Half] or [Set.Split]
+	Whole []Question // the questions of all parts, after these
 }
 
 // Files are the paths of a set's files.
@@ -134,6 +140,9 @@ func LoadFiles(name string, files Files) (*Set, error) {
 	for _, q := range questions {
 		q.Question.Answerable = q.Answerable != nil && *q.Answerable
 		q.Unanswerable = q.Answerable != nil && !*q.Answerable
+		if err := s.judge(q.Question); err != nil {
+			return nil, fmt.Errorf("load set: %s: query %.100q: %w", files.Questions, q.ID, err)
+		}
 		s.Questions = append(s.Questions, q.Question)
 	}
 	if files.Qrels != "" {
@@ -147,6 +156,21 @@ func LoadFiles(name string, files Files) (*Set, error) {
 		}
 	}
 	return s, nil
+}
+
+// judge makes the documents of an answerable question relevant.
+func (s *Set) judge(q Question) error {
+	if q.Unanswerable || len(q.Documents) == 0 {
+		return nil
+	}
+	s.Qrels[q.ID] = map[string]int{}
+	for _, id := range q.Documents {
+		if !slices.ContainsFunc(s.Docs, func(d Doc) bool { return d.ID == id }) {
+			return fmt.Errorf("unknown document %.100q", id)
+		}
+		s.Qrels[q.ID][id] = 1
+	}
+	return nil
 }
 
 // maxFiles is the maximum number of files in the folder of a set.

@@ -27,6 +27,7 @@ type evalCmd struct {
 	Mode        []string `placeholder:"MODE" help:"Mode of the answers: direct or agentic. Can be repeated to compare both."`
 	TopK        int      `name:"top-k" default:"10" help:"Number of passages for the generator, 1 to 50."`
 	Half        string   `placeholder:"a|b" help:"Use one half of the questions of each set, split by a hash: tune on one half and test on the other."`
+	Part        string   `placeholder:"tuning|held-out" help:"Use two thirds of the questions of each set (tuning), or the other third (held-out), split by the document that they are about. The answers to single questions of the held-out part are not shown."`
 	Queries     string   `type:"existingfile" placeholder:"FILE" help:"Other questions about the documents of the set, in the format of queries.jsonl."`
 	Qrels       string   `type:"existingfile" placeholder:"FILE" help:"Relevance judgements of --queries, in the format of qrels.tsv."`
 	Against     string   `type:"existingfile" placeholder:"FILE" help:"Output of an earlier eval --json, with which each mode is compared question by question."`
@@ -97,10 +98,14 @@ func (c *evalCmd) Validate() error {
 		}
 	}
 	switch {
-	case c.Feedback && (len(c.What)+len(c.Mode) > 0 || c.Half+c.Queries+c.Qrels+c.Against+c.Plot+c.Reliability+c.Save != ""):
+	case c.Feedback && (len(c.What)+len(c.Mode) > 0 || c.Half+c.Part+c.Queries+c.Qrels+c.Against+c.Plot+c.Reliability+c.Save != ""):
 		return errors.New("--feedback can only be combined with --json and settings of models")
 	case c.Half != "" && c.Half != "a" && c.Half != "b":
 		return fmt.Errorf("--half: must be a or b, not %q", c.Half)
+	case c.Part != "" && c.Part != eval.PartTuning && c.Part != eval.PartHeldOut:
+		return fmt.Errorf("--part: must be tuning or held-out, not %q", c.Part)
+	case c.Part != "" && c.Half != "":
+		return errors.New("--part: cannot be combined with --half")
 	case c.TopK < 1 || c.TopK > 50:
 		return errors.New("--top-k: must be 1 to 50")
 	case !c.wants(partAnswers) && len(c.Mode) > 0:
@@ -184,6 +189,12 @@ func (c *evalCmd) Run(e *env) error {
 		}
 	}
 	all.calibrate()
+	all.pool()
+	if c.Part == eval.PartHeldOut {
+		for i, r := range all.Modes {
+			all.Modes[i] = r.WithoutAnswers()
+		}
+	}
 	if err := all.print(e, c.JSON); err != nil {
 		return err
 	}
@@ -255,6 +266,11 @@ func (c *evalCmd) sets() ([]*eval.Set, error) {
 		}
 		if c.Half != "" {
 			if sets[i], err = sets[i].Half(c.Half); err != nil {
+				return nil, err
+			}
+		}
+		if c.Part != "" {
+			if sets[i], err = sets[i].Split(c.Part); err != nil {
 				return nil, err
 			}
 		}

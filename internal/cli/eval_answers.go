@@ -33,8 +33,8 @@ func (v *evaluation) answers(e *env, set *eval.Set, modes []event.Mode, topK int
 	for _, mode := range modes {
 		show, done := newProgress(e, "asking "+set.Name+" "+string(mode))
 		var mu sync.Mutex // show is not safe for concurrent use
-		r, err := eval.Ask(e.ctx, set, eval.EngineAsker(t.Engine, t.Index, set, corpus.DefaultCollection, mode, topK),
-			eval.AskOptions{Mode: mode, Verifier: t.RuleVerifier(), Progress: func(asked, total int) {
+		r, err := eval.Ask(e.ctx, set, eval.EngineAsker(t.Engine, t.Index, set, corpus.DefaultCollection),
+			eval.AskOptions{Mode: mode, TopK: topK, Verifier: t.RuleVerifier(), Progress: func(asked, total int) {
 				mu.Lock()
 				defer mu.Unlock()
 				show(ingest.Progress{Done: asked, Total: total})
@@ -130,7 +130,7 @@ func (v *evaluation) followUps(e *env, set *eval.Set, topK int) (err error) {
 	}
 	show, done := newProgress(e, "asking follow-ups of "+set.Name)
 	var mu sync.Mutex // show is not safe for concurrent use
-	r, err := eval.FollowUps(e.ctx, set, eval.EngineTurns(t.Engine, t.Index, set, corpus.DefaultCollection), event.Question{Mode: event.Direct, TopK: topK},
+	r, err := eval.FollowUps(e.ctx, set, eval.EngineAsker(t.Engine, t.Index, set, corpus.DefaultCollection), event.Question{Mode: event.Direct, TopK: topK},
 		func(asked, total int) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -141,12 +141,27 @@ func (v *evaluation) followUps(e *env, set *eval.Set, topK int) (err error) {
 	return err
 }
 
-// calibrate adds the calibration of each mode: that of each set, and that of all sets together if there are several.
-func (v *evaluation) calibrate() {
+// pool adds a report of all sets together for each mode, if there are several sets.
+func (v *evaluation) pool() {
+	byMode := v.byMode()
+	for _, mode := range slices.Sorted(maps.Keys(byMode)) {
+		if len(byMode[mode]) > 1 {
+			v.Modes = append(v.Modes, eval.Pool("all", byMode[mode]...))
+		}
+	}
+}
+
+func (v *evaluation) byMode() map[event.Mode][]*eval.ModeReport {
 	byMode := map[event.Mode][]*eval.ModeReport{}
 	for _, r := range v.Modes {
 		byMode[r.Mode] = append(byMode[r.Mode], r)
 	}
+	return byMode
+}
+
+// calibrate adds the calibration of each mode: that of each set, and that of all sets together if there are several.
+func (v *evaluation) calibrate() {
+	byMode := v.byMode()
 	for _, mode := range slices.Sorted(maps.Keys(byMode)) {
 		reports := byMode[mode]
 		for _, r := range reports {
