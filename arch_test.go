@@ -86,7 +86,7 @@ var allowedImports = map[string]string{
 	"examples/forrst": "forrst forrst/client",
 	"examples/*":      "client event wire/forge wire/knowledge",
 	"wire/*":          "corpus event fault wire wire/sse",
-	"wire/wiretest":   "event wire",
+	"wire/wiretest":   "corpus event eventlog/eventlogtest fault wire",
 
 	// A library of its own.
 	"forrst":               "",

@@ -3,7 +3,6 @@ package forge_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
 	"github.com/sluice-rag/sluice/wire"
@@ -57,31 +55,20 @@ func read(frames []wire.Frame) ([]string, error) {
 }
 
 func TestLaws(t *testing.T) {
-	logs := map[string][]event.Event{"answered": answered(), "cached": cached(), "timeout": timedOut(), "follow-up": followUp()}
-	rng := rand.New(rand.NewPCG(3, 4))
-	for i := range 20 {
-		logs[fmt.Sprintf("random %d", i)] = eventlogtest.RandomLog(rng, 15*i)
-	}
-	logs["long"] = eventlogtest.RandomLog(rng, 2500)
-	wiretest.TestProtocol(t, wiretest.Subject{Protocol: forge.Protocol{}, Read: read}, logs)
+	wiretest.TestProtocol(t, wiretest.Subject{Protocol: forge.Protocol{}, Read: read}, wiretest.WithRandom(logs()))
 }
 
-// single puts each event into a batch of its own.
-func single(log []event.Event) [][]event.Event {
-	var out [][]event.Event
-	for i := range log {
-		out = append(out, log[i:i+1])
-	}
-	return out
+func logs() map[string][]event.Event {
+	return map[string][]event.Event{"answered": answered(), "cached": cached(), "timeout": timedOut(), "follow-up": followUp()}
 }
 
 func TestGoldens(t *testing.T) {
-	for name, log := range map[string][]event.Event{"answered": answered(), "cached": cached(), "timeout": timedOut(), "follow-up": followUp()} {
+	for name, log := range logs() {
 		t.Run(name, func(t *testing.T) {
 			if err := event.CheckLog(log, true); err != nil {
 				t.Fatal(err)
 			}
-			golden.Check(t, filepath.Join("testdata", name+".sse"), wiretest.Golden(forge.Protocol{}, single(log)))
+			golden.Check(t, filepath.Join("testdata", name+".sse"), wiretest.Golden(forge.Protocol{}, wiretest.Single(log)))
 		})
 	}
 }
@@ -147,19 +134,9 @@ func BenchmarkProjectToken(b *testing.B) {
 	}
 }
 
-// logOf returns events 10 ms apart.
-func logOf(bodies ...event.Body) []event.Event {
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	var log []event.Event
-	for i, b := range bodies {
-		log = append(log, event.Event{Seq: event.Seq(i + 1), At: at.Add(time.Duration(i) * 10 * time.Millisecond), Body: b})
-	}
-	return log
-}
-
 // followUp is a cached answer to a question that was rewritten, after a long conversation.
 func followUp() []event.Event {
-	return logOf(opening()[0], event.HistorySummarized{Turns: 6, Summary: "- What is a token? A word."},
+	return wiretest.LogOf(opening()[0], event.HistorySummarized{Turns: 6, Summary: "- What is a token? A word."},
 		event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules", Standalone: "How do tokens of an answer arrive?"},
 		event.CacheChecked{Hit: true}, event.Token{Text: "One by one."}, event.Attributed{By: "cache"}, event.RunFinished{})
 }
@@ -174,8 +151,8 @@ func opening() []event.Body {
 // TestFlagged checks that the verification reports an answer that its sources do not support.
 func TestFlagged(t *testing.T) {
 	for _, flagged := range []bool{false, true} {
-		log := logOf(append(searched(), event.Token{Text: "x"}, event.GenerationFinished{Reason: "stop"}, event.Verified{Flagged: flagged})...)
-		frames := wiretest.Project(forge.Protocol{}.New(), single(log))
+		log := wiretest.LogOf(append(searched(), event.Token{Text: "x"}, event.GenerationFinished{Reason: "stop"}, event.Verified{Flagged: flagged})...)
+		frames := wiretest.Project(forge.Protocol{}.New(), wiretest.Single(log))
 		last := frames[len(frames)-1]
 		if got := strings.Contains(string(last.Data), `"flagged":true`); last.Event != "verification" || got != flagged {
 			t.Errorf("flagged %v: %s", flagged, last.Data)
@@ -198,7 +175,7 @@ func searched() []event.Body {
 }
 
 func answered() []event.Event {
-	return logOf(append(searched(),
+	return wiretest.LogOf(append(searched(),
 		event.Token{Text: "Tokens"}, event.Token{Text: ` "may"`}, event.Token{Text: " arrive"}, event.Token{Text: " <individually>"},
 		event.Token{Text: " or\nbatched."}, event.Cited{N: 1, Chunk: "c_1"}, event.Token{Text: " They append."}, event.Cited{N: 2, Chunk: "c_9"},
 		event.GenerationFinished{Reason: "stop"},
@@ -211,7 +188,7 @@ func answered() []event.Event {
 }
 
 func cached() []event.Event {
-	return logOf(append(opening(),
+	return wiretest.LogOf(append(opening(),
 		event.CacheChecked{Hit: true, Similarity: 0.97, Query: "How does a token arrive?", CachedAt: time.Date(2024, 12, 15, 10, 30, 0, 0, time.UTC)},
 		event.Token{Text: "One by one."},
 		event.Attributed{Sources: []event.Source{{N: 1, Chunk: "c_1", Document: "d_1", Level: corpus.Passage, Text: "x"}}, By: "cache"},
@@ -219,7 +196,7 @@ func cached() []event.Event {
 }
 
 func timedOut() []event.Event {
-	return logOf(append(searched(),
+	return wiretest.LogOf(append(searched(),
 		event.Token{Text: "Tokens may"}, event.GenerationFinished{Reason: "timeout"},
 		event.Attributed{Sources: []event.Source{{N: 1, Chunk: "c_1", Document: "d_1", Level: corpus.Passage, Text: "x"}}, By: "retrieval"},
 		event.RunFailed{Code: fault.Timeout, Message: "the time limit was reached"})...)

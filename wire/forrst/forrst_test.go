@@ -4,18 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/fault"
 	calls "github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
@@ -23,80 +19,6 @@ import (
 	"github.com/sluice-rag/sluice/wire/forrst"
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
-
-// logOf returns events 10 ms apart.
-func logOf(bodies ...event.Body) []event.Event {
-	at := time.Date(2026, 2, 18, 9, 30, 0, 0, time.UTC)
-	var log []event.Event
-	for i, b := range bodies {
-		log = append(log, event.Event{Seq: event.Seq(i + 1), At: at.Add(time.Duration(i) * 10 * time.Millisecond), Body: b})
-	}
-	return log
-}
-
-func opening(standalone string) []event.Body {
-	return []event.Body{
-		event.RunStarted{Run: "run_1", Protocol: forrst.Name, Question: event.Question{Query: "And who keeps it?", Mode: event.Agentic, Collection: "default", TopK: 5, Session: "s_1"}},
-		event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules", Standalone: standalone},
-	}
-}
-
-// writing returns a run with a tool, two searches at the same time, of which one fails, grades, and a part of the answer.
-func writing() []event.Body {
-	first, second := sources()[0], sources()[1]
-	return append(opening("Who keeps the lighthouse of Farland?"),
-		event.CacheChecked{},
-		event.ToolCalled{Call: 1, Tool: event.ToolListDocuments, Input: json.RawMessage(`{}`), Iteration: 1},
-		event.ToolReturned{Call: 1, Tool: event.ToolListDocuments, Result: json.RawMessage(`{"error":"the list is not available"}`), Duration: 3},
-		event.RetrievalStarted{Call: 2, Tool: event.ToolHybridSearch, Query: "keeper of the\nlighthouse", Iteration: 1},
-		event.RetrievalStarted{Call: 3, Tool: event.ToolSemanticSearch, Query: "lighthouse of Farland", Iteration: 1},
-		event.RetrievalFinished{Call: 3, Tool: event.ToolSemanticSearch, Duration: 31, Error: "the index did not answer"},
-		event.RetrievalFinished{Call: 2, Tool: event.ToolHybridSearch, Duration: 62, Found: []event.Found{{Chunk: "c_1", Level: corpus.Passage, Score: 0.84721}}},
-		event.Warned{Code: fault.Index, Message: "the index did not answer", Step: event.ToolSemanticSearch},
-		event.Graded{Iteration: 1, Correct: 1, Ambiguous: 1, Action: event.Proceed, By: "rules"},
-		event.Reranked{Method: "colbert", Inputs: 3, Outputs: []event.Found{{Chunk: "c_1"}, {Chunk: "c_2"}}},
-		event.GenerationStarted{Chunks: 2, Tokens: 342, Model: "local"},
-		event.Reasoned{Text: "The first passage names the keeper."},
-		event.Token{Text: "Zoë"}, event.Token{Text: " keeps"}, event.Token{Text: " it 🕯."}, event.Cited{N: 1, Chunk: "c_1", Source: &first}, event.Cited{N: 2, Chunk: "c_2", Source: &second},
-		event.Token{Text: "\n\n"}, event.Token{Text: "The lamp\u2028"})
-}
-
-// answered returns a run up to its sources.
-func answered() []event.Body {
-	return append(writing(),
-		event.Token{Text: " burns oil."}, event.Cited{N: 1, Chunk: "c_1"},
-		event.GenerationFinished{Reason: event.StopEnd, Answerability: 0.8},
-		event.ModelUsed{Step: "generate", Model: "gpt", Calls: 1, Input: 342, Output: 9, Estimated: true},
-		event.ModelUsed{Step: "verify", Model: "gpt", Calls: 2, Input: 8, Output: 1},
-		event.Verified{Confidence: 0.75, By: "rules", Claims: []event.Claim{
-			{Text: "Zoë keeps it.", Verdict: event.Supported}, {Text: "The lamp burns oil.", Verdict: event.PartiallySupported}}},
-		event.Attributed{By: "rules", Sources: sources()},
-		event.Settled{Transaction: "t_1", Type: "query_usage", Fee: 1_250_000, Before: 1_000_000, After: -250_000})
-}
-
-func sources() []event.Source {
-	return []event.Source{
-		{N: 1, Chunk: "c_1", Document: "d_1", Title: "Farland chronicle", Name: "farland.pdf", Heading: "Keepers", Pages: []int{4, 5}, Level: corpus.Passage,
-			Text: "Zoë has kept the lighthouse since May. The lamp burns oil.", QuoteEnd: 39, Score: 0.84, Weight: 0.6, Cited: true},
-		{N: 2, Chunk: "c_2", Document: "d_2", File: "docs/keepers.md", Name: "keepers.md", Level: corpus.Sentence, Text: "Keepers: Zoë <Farland>.", Score: 0.5, Weight: 0.4, Cited: true}}
-}
-
-// logs are the runs of the goldens.
-func logs() map[string][]event.Event {
-	cached := append(opening(""), event.CacheChecked{Hit: true, Similarity: 0.97, Query: "Who keeps it?", CachedAt: time.Date(2026, 2, 17, 0, 0, 0, 0, time.UTC), Confidence: 1},
-		event.Token{Text: "Zoë keeps it."}, event.Cited{N: 1, Chunk: "c_1"}, event.Attributed{By: "cache", Sources: sources()[:1]}, event.RunFinished{})
-	abstained := append(writing()[:12], event.GenerationStarted{Chunks: 2, Model: "local"}, event.Token{Text: "The documents do not say."}, event.GenerationFinished{Reason: event.StopEnd},
-		event.Verified{By: "rules"}, event.Attributed{By: "rules", Sources: sources()}, event.RunFinished{})
-	return map[string][]event.Event{
-		"answered":  logOf(append(answered(), event.RunFinished{})...),
-		"cached":    logOf(cached...),
-		"abstained": logOf(abstained...),
-		"failed":    logOf(append(opening(""), event.RunFailed{Code: fault.NoDocuments, Message: "no documents are in default"})...),
-		"timeout": logOf(append(writing(), event.GenerationFinished{Reason: "timeout"}, event.Attributed{By: "rules", Sources: sources()},
-			event.RunFailed{Code: fault.Timeout, Message: "the time limit was reached"})...),
-		"cancelled": logOf(append(writing(), event.GenerationFinished{Reason: "cancelled"}, event.RunFailed{Code: fault.Cancelled, Message: "the run was cancelled"})...),
-	}
-}
 
 // read joins the contents and checks the grammar.
 func read(frames []wire.Frame) ([]string, error) {
@@ -131,12 +53,7 @@ func read(frames []wire.Frame) ([]string, error) {
 
 func TestLaws(t *testing.T) {
 	t.Parallel()
-	all := logs()
-	rng := rand.New(rand.NewPCG(7, 8))
-	for i := range 12 {
-		all[fmt.Sprintf("random %d", i)] = eventlogtest.RandomLog(rng, 8*i)
-	}
-	all["long"] = eventlogtest.RandomLog(rng, 300)
+	all := wiretest.WithRandom(wiretest.Runs())
 	for name, p := range map[string]forrst.Protocol{"run": {}, "request": {ID: "req_1"}} {
 		t.Run(name, func(t *testing.T) { wiretest.TestProtocol(t, wiretest.Subject{Protocol: p, Read: read}, all) })
 	}
@@ -145,7 +62,7 @@ func TestLaws(t *testing.T) {
 // TestGoldens also checks that the streams are complete, and that the reply without a stream is the data of done.
 func TestGoldens(t *testing.T) {
 	t.Parallel()
-	for name, log := range logs() {
+	for name, log := range wiretest.Runs() {
 		t.Run(name, func(t *testing.T) {
 			if err := event.CheckLog(log, true); err != nil {
 				t.Fatal(err)
@@ -182,7 +99,7 @@ func TestGoldens(t *testing.T) {
 func TestID(t *testing.T) {
 	t.Parallel()
 	for p, want := range map[forrst.Protocol]string{{}: `"id":"run_1"`, {ID: "req <1>"}: `"id":"req <1>"`} {
-		got := wiretest.Golden(p, [][]event.Event{logs()["cached"]})
+		got := wiretest.Golden(p, [][]event.Event{wiretest.Runs()["cached"]})
 		if !strings.Contains(got[strings.Index(got, "event: complete"):], want) {
 			t.Errorf("no %s in %s", want, got)
 		}
@@ -192,7 +109,7 @@ func TestID(t *testing.T) {
 // TestCitedText checks the texts that the citations refer to.
 func TestCitedText(t *testing.T) {
 	t.Parallel()
-	a := forrst.AnswerOf(logs()["answered"])
+	a := forrst.AnswerOf(wiretest.Runs()["answered"])
 	var got []string
 	for _, c := range a.Citations {
 		got = append(got, fmt.Sprint(c.Index, " ", string([]rune(a.Content)[c.Start:c.End])))
@@ -205,12 +122,7 @@ func TestCitedText(t *testing.T) {
 // TestProgress: a percentage never decreases, and is that of package forrst.
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	rng := rand.New(rand.NewPCG(9, 10))
-	all := logs()
-	for i := range 50 {
-		all[fmt.Sprint(i)] = eventlogtest.RandomLog(rng, 4*i)
-	}
-	for name, log := range all {
+	for name, log := range wiretest.WithRandom(wiretest.Runs()) {
 		last, whole := forrst.Progress{}, false
 		for _, f := range wiretest.Project(forrst.Protocol{}.New(), [][]event.Event{log}) {
 			if f.Event != forrst.EventProgress {
@@ -330,7 +242,7 @@ func FuzzDecode(f *testing.F) {
 // TestDamagedOrder: the steps of a log in another order do not lower the progress.
 func TestDamagedOrder(t *testing.T) {
 	t.Parallel()
-	log := logOf(append(opening(""), event.CacheChecked{Hit: true}, event.GenerationStarted{Chunks: 1}, event.RunFinished{})...)
+	log := wiretest.LogOf(append(wiretest.Opening(""), event.CacheChecked{Hit: true}, event.GenerationStarted{Chunks: 1}, event.RunFinished{})...)
 	if _, err := read(wiretest.Project(forrst.Protocol{}.New(), [][]event.Event{log})); err != nil {
 		t.Error(err)
 	}
@@ -339,12 +251,12 @@ func TestDamagedOrder(t *testing.T) {
 // TestPieces: tokens that arrive together share an event of at most 512 bytes.
 func TestPieces(t *testing.T) {
 	t.Parallel()
-	bodies := append(opening(""), event.CacheChecked{}, event.GenerationStarted{})
+	bodies := append(wiretest.Opening(""), event.CacheChecked{}, event.GenerationStarted{})
 	for range 100 {
 		bodies = append(bodies, event.Token{Text: strings.Repeat("a", 30)})
 	}
 	var sizes []int
-	for _, f := range wiretest.Project(forrst.Protocol{}.New(), [][]event.Event{logOf(bodies...)}) {
+	for _, f := range wiretest.Project(forrst.Protocol{}.New(), [][]event.Event{wiretest.LogOf(bodies...)}) {
 		var c forrst.Content
 		if err := json.Unmarshal(f.Data, &c); err != nil {
 			t.Fatal(err)
@@ -361,7 +273,7 @@ func TestPieces(t *testing.T) {
 // TestFreeAnswer: an answer that cost nothing has no cost.
 func TestFreeAnswer(t *testing.T) {
 	t.Parallel()
-	log := logs()["answered"]
+	log := wiretest.Runs()["answered"]
 	if forrst.AnswerOf(log).Cost == nil {
 		t.Error("no cost")
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/knowledge"
+	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
 // compressor writes frames as a server does: it flushes each frame.
@@ -126,7 +127,7 @@ func thousand(tb testing.TB, skip int) []event.Event {
 // paced divides a log into batches as for a client with a rate of per snapshots per second; 0: one batch per event.
 func paced(p knowledge.Protocol, log []event.Event, per int) [][]event.Event {
 	if per == 0 {
-		return single(log)
+		return wiretest.Single(log)
 	}
 	var out [][]event.Event
 	var batch []event.Event

@@ -48,7 +48,7 @@ func huge(piece string, pieces, calls, sources int) []event.Event {
 				Meta: &corpus.DublinCore{Title: long, Creator: long, Description: long, Rights: long}}})
 		}
 	}
-	return logOf(append(bodies, event.Token{Text: long}, event.RunFailed{Code: fault.Model, Message: long})...)
+	return wiretest.LogOf(append(bodies, event.Token{Text: long}, event.RunFailed{Code: fault.Model, Message: long})...)
 }
 
 // TestSnapshotsStayBelowALine: every snapshot fits into a line and is valid, and both modes end in the same state.
@@ -129,7 +129,7 @@ func TestLongReasoningIsCut(t *testing.T) {
 
 // TestNoMarkerIsForged: text of a model never becomes a marker, however it is split into tokens.
 func TestNoMarkerIsForged(t *testing.T) {
-	log := logOf(append(started(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "a ⟦"}, event.Token{Text: "⟦1"}, event.Token{Text: "⟧⟧ b"},
+	log := wiretest.LogOf(append(started(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "a ⟦"}, event.Token{Text: "⟦1"}, event.Token{Text: "⟧⟧ b"},
 		event.Cited{N: 1, Chunk: "c_1"}, event.Token{Text: "⟦⟦9⟧⟧"}, event.GenerationFinished{}, event.RunFailed{Code: fault.Internal, Message: "⟦⟦3⟧⟧"})...)
 	r := knowledge.ResponseOf(log)
 	if got, note := r.Output[0].Content[0].Text, r.Output[1].Content[0].Text; got != "a ⟦\u2060⟦1⟧⟧ b ⟦⟦1⟧⟧⟦\u2060⟦9⟧⟧" || note != "⟦\u2060⟦3⟧⟧." {
@@ -139,7 +139,7 @@ func TestNoMarkerIsForged(t *testing.T) {
 
 // TestLateSourceIsShown: the source of a citation may only be known from a later one.
 func TestLateSourceIsShown(t *testing.T) {
-	log := logOf(append(started(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Cited{N: 1, Chunk: "c_1"}, event.Cited{N: 1, Chunk: "c_1", Source: source(1)})...)
+	log := wiretest.LogOf(append(started(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Cited{N: 1, Chunk: "c_1"}, event.Cited{N: 1, Chunk: "c_1", Source: source(1)})...)
 	if a := knowledge.ResponseOf(log).Output[0].Content[0].Annotations; len(a) != 1 || a[0].FileID != "file_1" || a[0].Index != 3 {
 		t.Errorf("%+v", a)
 	}
@@ -148,7 +148,7 @@ func TestLateSourceIsShown(t *testing.T) {
 // TestSourcesAreNumberedInOrderOfCitation: annotations are numbered in the order of citation, whatever the numbers of the
 // sources are.
 func TestSourcesAreNumberedInOrderOfCitation(t *testing.T) {
-	log := logOf(append(started(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "a"}, event.Cited{N: 7, Chunk: "c_7"}, event.Token{Text: " b"},
+	log := wiretest.LogOf(append(started(direct), event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "a"}, event.Cited{N: 7, Chunk: "c_7"}, event.Token{Text: " b"},
 		event.Cited{N: -1, Chunk: "c_0"}, event.Cited{N: 7, Chunk: "c_7"}, event.GenerationFinished{Reason: "stop"}, event.Verified{},
 		event.Attributed{Sources: []event.Source{*source(7)}}, event.RunFinished{})...)
 	part := knowledge.ResponseOf(log).Output[0].Content[0]

@@ -210,7 +210,7 @@ func TestEverySnapshotIsStrict(t *testing.T) {
 	for name, log := range logs(t, 16) {
 		for form, p := range forms {
 			var c client
-			for _, f := range wiretest.Project(p.New(), single(log)) {
+			for _, f := range wiretest.Project(p.New(), wiretest.Single(log)) {
 				err := c.take(f)
 				if bytes.HasPrefix(f.Data, []byte(`{"id"`)) {
 					err = errors.Join(err, validate(f.Data))
@@ -234,7 +234,7 @@ func TestEverySnapshotIsStrict(t *testing.T) {
 func TestFormsAgree(t *testing.T) {
 	for name, log := range logs(t, 16) {
 		snapshots := wiretest.Project(forms["snapshots"].New(), [][]event.Event{log})
-		deltas := wiretest.Project(forms["deltas"].New(), single(log))
+		deltas := wiretest.Project(forms["deltas"].New(), wiretest.Single(log))
 		last, end := snapshots[len(snapshots)-2], deltas[len(deltas)-2]
 		if diff := gocmp.Diff(string(last.Data), string(end.Data)); diff != "" || last.ID != end.ID || last.Event != end.Event {
 			t.Errorf("%s: the forms end otherwise (-snapshots +deltas): %s", name, diff)
@@ -279,7 +279,7 @@ func TestReasoningPrecedesAnswer(t *testing.T) {
 	}
 	for form, p := range forms {
 		var c client
-		for _, f := range wiretest.Project(p.New(), single(log)) {
+		for _, f := range wiretest.Project(p.New(), wiretest.Single(log)) {
 			if err := c.take(f); err != nil {
 				t.Fatalf("%s: %s: %v", form, f.Event, err)
 			}
@@ -296,7 +296,7 @@ func TestTextOfABatchIsOneFrame(t *testing.T) {
 	for cuts, want := range map[string]int{"one": 1, "single": 8} {
 		batches := [][]event.Event{log}
 		if cuts == "single" {
-			batches = single(log)
+			batches = wiretest.Single(log)
 		}
 		var names []string
 		texts := 0
@@ -324,7 +324,7 @@ func TestGoldens(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := knowledge.Protocol{Delta: strings.HasSuffix(name, "delta")}
-			golden.Check(t, filepath.Join("testdata", name+".sse"), wiretest.Golden(p, single(log)))
+			golden.Check(t, filepath.Join("testdata", name+".sse"), wiretest.Golden(p, wiretest.Single(log)))
 		})
 	}
 }
@@ -333,7 +333,7 @@ func TestGoldens(t *testing.T) {
 func TestCoalesces(t *testing.T) {
 	for name, log := range logs(t, 16) {
 		shown := map[event.Seq]string{}
-		for _, f := range wiretest.Project(forms["snapshots"].New(), single(log)) {
+		for _, f := range wiretest.Project(forms["snapshots"].New(), wiretest.Single(log)) {
 			shown[f.ID.Seq] = f.Event
 		}
 		for _, e := range log {
@@ -353,25 +353,6 @@ func TestInterval(t *testing.T) {
 			t.Errorf("%+v: %s", p, got)
 		}
 	}
-}
-
-// single puts each event into a batch of its own.
-func single(log []event.Event) [][]event.Event {
-	var out [][]event.Event
-	for i := range log {
-		out = append(out, log[i:i+1])
-	}
-	return out
-}
-
-// logOf returns events 10 ms apart.
-func logOf(bodies ...event.Body) []event.Event {
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	var log []event.Event
-	for i, b := range bodies {
-		log = append(log, event.Event{Seq: event.Seq(i + 1), At: at.Add(time.Duration(i) * 10 * time.Millisecond), Body: b})
-	}
-	return log
 }
 
 // started returns the start of a run that was requested in this protocol.
@@ -437,19 +418,19 @@ func stories() map[string][]event.Event {
 	followUp := slices.Concat(start[:1], []event.Body{event.HistorySummarized{Turns: 6, Summary: "- What is a token? A word."},
 		event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules", Standalone: "How do tokens arrive?"}})
 	return map[string][]event.Event{
-		"follow-up":    logOf(append(followUp, cached[len(start):]...)...),
-		"direct":       logOf(slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1), answered())...),
-		"direct delta": logOf(slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1), answered())...),
-		"agentic":      logOf(agentic...),
-		"cached":       logOf(cached...),
-		"no documents": logOf(append(started(direct), event.CacheChecked{},
+		"follow-up":    wiretest.LogOf(append(followUp, cached[len(start):]...)...),
+		"direct":       wiretest.LogOf(slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1), answered())...),
+		"direct delta": wiretest.LogOf(slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1), answered())...),
+		"agentic":      wiretest.LogOf(agentic...),
+		"cached":       wiretest.LogOf(cached...),
+		"no documents": wiretest.LogOf(append(started(direct), event.CacheChecked{},
 			event.RunFailed{Code: fault.NoDocuments, Message: "no documents are indexed in the collection"})...),
-		"failed": logOf(append(part, event.GenerationFinished{Reason: "error"}, event.RunFailed{Code: fault.Model, Message: "the model failed"})...),
-		"takeover": logOf(slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1),
+		"failed": wiretest.LogOf(append(part, event.GenerationFinished{Reason: "error"}, event.RunFailed{Code: fault.Model, Message: "the model failed"})...),
+		"takeover": wiretest.LogOf(slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1),
 			[]event.Body{event.ModelUsed{Step: "grade", Model: "gpt", Calls: 1, Input: 90, Output: 10},
 				event.Warned{Code: fault.Model, Message: "gpt could not be reached; qwen3:8b takes over", Step: "generate"}}, answered())...),
-		"timeout": logOf(append(part, event.GenerationFinished{Reason: "timeout"}, event.Attributed{Sources: []event.Source{*source(1)}, By: "retrieval"},
+		"timeout": wiretest.LogOf(append(part, event.GenerationFinished{Reason: "timeout"}, event.Attributed{Sources: []event.Source{*source(1)}, By: "retrieval"},
 			event.RunFailed{Code: fault.Timeout, Message: "the time limit was reached"})...),
-		"cancelled": logOf(append(started(direct), event.CacheChecked{}, search(1, 1)[0], event.RunFailed{Code: fault.Cancelled, Message: "the run was cancelled"})...),
+		"cancelled": wiretest.LogOf(append(started(direct), event.CacheChecked{}, search(1, 1)[0], event.RunFailed{Code: fault.Cancelled, Message: "the run was cancelled"})...),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/knowledge"
+	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
 const maxQuery = 1000
@@ -161,7 +162,7 @@ func TestResponseRepeatsTheRequest(t *testing.T) {
 	body := `{"input":"x","effort":"dev","tools":[{"type":"file_search","vector_store_ids":["a"],"max_num_results":7,"filters":{"x":1}},{"type":"mcp","server":"x"},{"type":"web_search_preview"},
 		{"type":"file_search"}],"tool_choice":{"type":"function","name":"f"},"temperature":0,"top_p":0.5,"metadata":{"b":"2","a":"1"},"text":{"format":{"type":"json_schema"}},
 		"reasoning":{"effort":"high","summary":"auto"},"user":"u","truncation":"auto","service_tier":"flex","store":false,"parallel_tool_calls":false,"max_output_tokens":9,"previous_response_id":"run_0"}`
-	r := knowledge.ResponseOf(logOf(started(body)...))
+	r := knowledge.ResponseOf(wiretest.LogOf(started(body)...))
 	got, err := json.Marshal(r.Echo)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func TestResponseRepeatsTheRequest(t *testing.T) {
 		t.Error(diff)
 	}
 	// What another protocol keeps of its request is not read.
-	log := logOf(started(body)...)
+	log := wiretest.LogOf(started(body)...)
 	start := log[0].Body.(event.RunStarted)
 	start.Protocol = "forge"
 	log[0].Body = start
@@ -226,7 +227,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%+v", q)
 		}
 		start := event.RunStarted{Run: "run_1", Protocol: knowledge.Name, Question: event.Question{Query: q.Query, Model: q.Model, Request: q.Request}}
-		log := logOf(start, event.RunFailed{Code: fault.Cancelled, Message: "x"})
+		log := wiretest.LogOf(start, event.RunFailed{Code: fault.Cancelled, Message: "x"})
 		for _, fr := range (knowledge.Protocol{}).New().Project(nil, log)[:2] {
 			if err := validate(fr.Data); err != nil {
 				t.Fatalf("%v\n%s", err, fr.Data)

@@ -16,7 +16,7 @@ import (
 func TestUsageIsInEverySnapshot(t *testing.T) {
 	for name, log := range logs(t, 8) {
 		for form, p := range forms {
-			for _, f := range wiretest.Project(p.New(), single(log)) {
+			for _, f := range wiretest.Project(p.New(), wiretest.Single(log)) {
 				var r struct {
 					Object string
 					Usage  map[string]any
@@ -30,7 +30,7 @@ func TestUsageIsInEverySnapshot(t *testing.T) {
 			}
 		}
 	}
-	frames := wiretest.Project(knowledge.Protocol{}.New(), single(stories()["takeover"]))
+	frames := wiretest.Project(knowledge.Protocol{}.New(), wiretest.Single(stories()["takeover"]))
 	for _, f := range frames {
 		if before := strings.Contains(string(f.Data), "may arrive"); f.Event == knowledge.EventTextDelta && !before && !strings.Contains(string(f.Data), `"input_tokens":90`) {
 			t.Errorf("%s does not show what the grades cost: %s", f.Event, f.Data)
@@ -59,13 +59,13 @@ func TestTakeoverIsShown(t *testing.T) {
 		t.Errorf("%d notes", notes)
 	}
 	shown := false
-	for _, f := range wiretest.Project(knowledge.Protocol{}.New(), single(log)) {
+	for _, f := range wiretest.Project(knowledge.Protocol{}.New(), wiretest.Single(log)) {
 		shown = shown || strings.Contains(string(f.Data), message)
 		if f.Event == knowledge.EventTextDelta && !shown {
 			t.Fatal("text of the second model comes before the takeover is shown")
 		}
 	}
-	many := logOf(append(started(direct), event.CacheChecked{})...)
+	many := wiretest.LogOf(append(started(direct), event.CacheChecked{})...)
 	for i := range 20 {
 		many = append(many, event.Event{Seq: many[len(many)-1].Seq + 1, Body: event.Warned{Message: fmt.Sprint(i)}})
 	}
@@ -100,7 +100,7 @@ func TestShortenedSnippetIsMarked(t *testing.T) {
 	}{"whole": {"Short. And whole.", 7, false}, "long": {strings.Repeat("word ", 100), 0, true}, "long, from its middle": {strings.Repeat("word ", 100), 450, true}} {
 		s := source(1)
 		s.Text, s.Quote = c.text, c.quote
-		r := knowledge.ResponseOf(logOf(append(started(direct), event.CacheChecked{Hit: true}, event.Token{Text: "x"}, event.Cited{N: 1, Source: s})...))
+		r := knowledge.ResponseOf(wiretest.LogOf(append(started(direct), event.CacheChecked{Hit: true}, event.Token{Text: "x"}, event.Cited{N: 1, Source: s})...))
 		a := r.Output[0].Content[0].Annotations[0]
 		if a.Truncated != c.cut || c.cut == (a.Snippet == c.text) {
 			t.Errorf("%s: truncated is %v minOther %q", name, a.Truncated, a.Snippet)

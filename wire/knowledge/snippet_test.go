@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire/knowledge"
+	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
 // TestSnippetsBeginWithWhatIsCited: the snippet of a long passage begins with the cited sentence, if it is known.
@@ -24,7 +25,7 @@ func TestSnippetsBeginWithWhatIsCited(t *testing.T) {
 		"outside":     {fill + fill, "é", "é…", 1 << 40},
 		"before":      {fill + fill, "é", "é…", -7},
 	} {
-		log := logOf(append(started(`{"input":"x"}`), event.GenerationStarted{}, event.Token{Text: "Two."},
+		log := wiretest.LogOf(append(started(`{"input":"x"}`), event.GenerationStarted{}, event.Token{Text: "Two."},
 			event.Cited{N: 1, Chunk: "c", Source: &event.Source{N: 1, Document: "d", Text: c.text, Quote: c.at}})...)
 		var got string
 		for _, it := range knowledge.ResponseOf(log).Output {

@@ -3,7 +3,6 @@ package ragevents_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
 	"github.com/sluice-rag/sluice/wire"
@@ -106,13 +104,7 @@ func logs() map[string][]event.Event {
 
 func TestLaws(t *testing.T) {
 	t.Parallel()
-	all := logs()
-	rng := rand.New(rand.NewPCG(5, 6))
-	for i := range 12 {
-		all[fmt.Sprintf("random %d", i)] = eventlogtest.RandomLog(rng, 8*i)
-	}
-	all["long"] = eventlogtest.RandomLog(rng, 300)
-	wiretest.TestProtocol(t, wiretest.Subject{Protocol: ragevents.Protocol{}, Read: read}, all)
+	wiretest.TestProtocol(t, wiretest.Subject{Protocol: ragevents.Protocol{}, Read: read}, wiretest.WithRandom(logs()))
 }
 
 func TestGoldens(t *testing.T) {
@@ -219,10 +211,10 @@ func BenchmarkProjectToken(b *testing.B) {
 
 // logOf returns events 250 ms apart.
 func logOf(bodies ...event.Body) []event.Event {
+	log := wiretest.LogOf(bodies...)
 	at := time.Date(2025, 11, 26, 15, 29, 40, 910_000_000, time.UTC)
-	var log []event.Event
-	for i, b := range bodies {
-		log = append(log, event.Event{Seq: event.Seq(i + 1), At: at.Add(time.Duration(i) * 250 * time.Millisecond), Body: b})
+	for i := range log {
+		log[i].At = at.Add(time.Duration(i) * 250 * time.Millisecond)
 	}
 	return log
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
 	"github.com/sluice-rag/sluice/internal/tools/race"
@@ -43,12 +41,7 @@ func read(frames []wire.Frame) ([]string, error) {
 
 func TestLaws(t *testing.T) {
 	t.Parallel()
-	all := logs()
-	rng := rand.New(rand.NewPCG(5, 6))
-	for i := range 12 {
-		all[fmt.Sprintf("random %d", i)] = eventlogtest.RandomLog(rng, 8*i)
-	}
-	all["long"] = eventlogtest.RandomLog(rng, 300)
+	all := wiretest.WithRandom(logs())
 	for suffix, p := range variants {
 		t.Run("turns"+suffix, func(t *testing.T) { wiretest.TestProtocol(t, wiretest.Subject{Protocol: p, Read: read}, all) })
 	}
@@ -102,34 +95,25 @@ func TestExhaustiveResume(t *testing.T) {
 		for suffix, p := range variants {
 			whole := wiretest.Golden(p, [][]event.Event{log})
 			for n := range len(whole) + 1 {
-				if got := wiretest.Golden(p.From(int64(n)), single(log)); got != whole[n:] {
+				if got := wiretest.Golden(p.From(int64(n)), wiretest.Single(log)); got != whole[n:] {
 					t.Fatalf("%s%s: after %d bytes the stream is %q, want %q", name, suffix, n, got, whole[n:])
 				}
 			}
-			if got := wiretest.Golden(p.From(int64(len(whole)+1)), single(log)); got != "" {
+			if got := wiretest.Golden(p.From(int64(len(whole)+1)), wiretest.Single(log)); got != "" {
 				t.Errorf("%s%s: after the end: %q", name, suffix, got)
 			}
 		}
 	}
 }
 
-// single puts each event into a batch of its own.
-func single(log []event.Event) [][]event.Event {
-	var out [][]event.Event
-	for i := range log {
-		out = append(out, log[i:i+1])
-	}
-	return out
-}
-
 // TestCitedText checks the texts that the citations refer to, in both variants.
 func TestCitedText(t *testing.T) {
 	t.Parallel()
 	for suffix, want := range map[string][]string{
-		"":        {"1 Zoë keeps it 🕯.", "2 Zoë keeps it 🕯.", "1 The lamp burns oil."},
-		"_inline": {"1 Zoë keeps it 🕯.", "2 Zoë keeps it 🕯.", "1 The lamp burns oil."},
+		"":        {"1 Zoë keeps it 🕯.", "2 Zoë keeps it 🕯.", "1 The lamp\u2028 burns oil."},
+		"_inline": {"1 Zoë keeps it 🕯.", "2 Zoë keeps it 🕯.", "1 The lamp\u2028 burns oil."},
 	} {
-		g, err := parts(wiretest.Project(variants[suffix].New(), single(logs()["answered"])))
+		g, err := parts(wiretest.Project(variants[suffix].New(), wiretest.Single(logs()["answered"])))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +124,7 @@ func TestCitedText(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("variant %q (-want +got):\n%s", suffix, diff)
 		}
-		if marked := strings.Contains(string(g.Text), "🕯. [1] [2]\n\nThe lamp burns oil. [1]"); marked != (suffix == "_inline") {
+		if marked := strings.Contains(string(g.Text), "🕯. [1] [2]\n\nThe lamp\u2028 burns oil. [1]"); marked != (suffix == "_inline") {
 			t.Errorf("variant %q: %s", suffix, g.Text)
 		}
 	}
@@ -155,7 +139,7 @@ func TestPhasesBeginWithTheirEvents(t *testing.T) {
 	} {
 		log := logs()[name]
 		var got []string
-		for _, f := range wiretest.Project(turns.Protocol{}.New(), single(log)) {
+		for _, f := range wiretest.Project(turns.Protocol{}.New(), wiretest.Single(log)) {
 			for _, c := range f.Data {
 				if c == turns.AnswerMark || c == turns.TrailerMark {
 					got = append(got, string(log[f.ID.Seq-1].Body.Kind()))
@@ -222,12 +206,12 @@ func FuzzProject(f *testing.F) {
 			bodies = append(bodies, body(k, s))
 		}
 		for _, p := range variants {
-			stream := wiretest.Golden(p, [][]event.Event{logOf(bodies...)})
+			stream := wiretest.Golden(p, [][]event.Event{wiretest.LogOf(bodies...)})
 			if strings.Count(stream, "\x1d") > 1 || strings.Count(stream, "\x1e") > 1 {
 				t.Fatalf("a mark occurs twice: %q", stream)
 			}
 		}
-		log := logOf(matched(bodies)...)
+		log := wiretest.LogOf(matched(bodies)...)
 		for _, p := range variants {
 			var batches [][]event.Event
 			for rest := log; len(rest) > 0; {
@@ -313,7 +297,7 @@ func body(kind byte, s string) event.Body {
 
 func BenchmarkProjectToken(b *testing.B) {
 	p := turns.Protocol{}.New()
-	p.Project(nil, logOf(generating()...))
+	p.Project(nil, wiretest.LogOf(wiretest.Generating()...))
 	batch := []event.Event{{Seq: 20, Body: event.Token{Text: " retrieval"}}}
 	var frames []wire.Frame
 	b.ReportAllocs()
