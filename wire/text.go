@@ -2,6 +2,7 @@ package wire
 
 import (
 	"math"
+	"time"
 	"unicode/utf8"
 )
 
@@ -25,3 +26,9 @@ func Round(f float64) float64 {
 	}
 	return math.Round(f*1e4) / 1e4
 }
+
+// TimeFormat is RFC 3339 in UTC with milliseconds.
+const TimeFormat = "2006-01-02T15:04:05.000Z"
+
+// Timestamp formats t as [TimeFormat].
+func Timestamp(t time.Time) string { return t.UTC().Format(TimeFormat) }

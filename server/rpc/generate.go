@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/model"
-	wireforrst "github.com/sluice-rag/sluice/wire/forrst"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // Generate are the arguments of ai.generate.
@@ -29,10 +29,10 @@ type Generate struct {
 
 // Generated is the result of ai.generate. A data event has only the next piece of content.
 type Generated struct {
-	Content    string            `json:"content"`
-	Model      string            `json:"model"` // that wrote the end of the text
-	Incomplete bool              `json:"incomplete,omitempty"`
-	Usage      *wireforrst.Usage `json:"usage,omitempty"`
+	Content    string      `json:"content"`
+	Model      string      `json:"model"` // that wrote the end of the text
+	Incomplete bool        `json:"incomplete,omitempty"`
+	Usage      *wire.Usage `json:"usage,omitempty"`
 }
 
 // piece is a data event of ai.generate.
@@ -162,7 +162,7 @@ func printable(s string) string {
 type usage struct {
 	mu    sync.Mutex
 	model string // the last one that wrote
-	sum   wireforrst.Usage
+	sum   wire.Usage
 }
 
 // add is called once for each request.
@@ -178,7 +178,7 @@ func (u *usage) add(name string, used model.Usage) {
 }
 
 // result returns the name of the model and the sum, or nil if no provider has reported anything.
-func (u *usage) result() (string, *wireforrst.Usage) {
+func (u *usage) result() (string, *wire.Usage) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.sum.Calls == 0 {

@@ -2,7 +2,6 @@ package forge
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire"
@@ -176,16 +175,8 @@ type (
 		Mode            event.Mode   `json:"mode" enum:"agentic,direct"`
 		Cached          bool         `json:"cached"`
 		Incomplete      bool         `json:"incomplete,omitempty"` // the end of the answer is missing
-		Usage           *Usage       `json:"usage,omitempty"`      // left out if no model was called
+		Usage           *wire.Usage  `json:"usage,omitempty"`      // left out if no model was called
 		Abstained       bool         `json:"abstained,omitempty"`  // the documents do not hold an answer
-	}
-	// Usage is the number of model calls and tokens of a run.
-	Usage struct {
-		InputTokens  int      `json:"input_tokens"`
-		OutputTokens int      `json:"output_tokens"`
-		Calls        int      `json:"calls"`
-		Models       []string `json:"models"`              // in the order of their first calls
-		Estimated    bool     `json:"estimated,omitempty"` // the provider did not report the tokens of some calls
 	}
 	// Error reports a failure. It ends the stream unless it is recoverable.
 	Error struct {
@@ -196,6 +187,3 @@ type (
 		Field       string `json:"field,omitempty"` // field of the request, for an error that precedes a stream
 	}
 )
-
-// timestamp formats t in RFC 3339, in UTC with milliseconds.
-func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

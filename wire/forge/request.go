@@ -83,7 +83,7 @@ type Answer struct {
 	TokensGenerated int           `json:"tokens_generated"`
 	TotalTimeMS     event.Millis  `json:"total_time_ms"`
 	Incomplete      bool          `json:"incomplete,omitempty"`
-	Usage           *Usage        `json:"usage,omitempty"`
+	Usage           *wire.Usage   `json:"usage,omitempty"`
 	Error           *Error        `json:"error,omitempty"` // why the answer is incomplete
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strconv"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -34,7 +33,7 @@ func (p *projection) payload(body event.Body) (string, any) {
 		return "query_analysis", analysis
 	case event.CacheChecked:
 		if b.Hit {
-			return "cache_hit", CacheHit{"cache_hit", wire.Round(b.Similarity), b.Query, timestamp(b.CachedAt)}
+			return "cache_hit", CacheHit{"cache_hit", wire.Round(b.Similarity), b.Query, wire.Timestamp(b.CachedAt)}
 		}
 		return "cache_miss", CacheMiss{"cache_miss"}
 	case event.RetrievalStarted:
@@ -196,24 +195,10 @@ func doneOf(s *event.State) Done {
 		mode = s.Analysis.Mode
 	}
 	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(shownSources(s)), wire.Round(s.Confidence()), mode, s.Cached(),
-		s.Incomplete(), usageOf(s), s.Abstained()}
+		s.Incomplete(), wire.UsageOf(s), s.Abstained()}
 }
 
 // usageOf returns the usage of a run, or nil if no model was called.
-func usageOf(s *event.State) *Usage {
-	if len(s.Usage) == 0 {
-		return nil
-	}
-	sum := s.Cost()
-	u := &Usage{InputTokens: sum.Input, OutputTokens: sum.Output, Calls: sum.Calls, Estimated: sum.Estimated, Models: []string{}}
-	for _, spent := range s.Usage {
-		if !slices.Contains(u.Models, spent.Model) {
-			u.Models = append(u.Models, spent.Model)
-		}
-	}
-	return u
-}
-
 // object returns raw on one line, or an empty object if it is not an object: the input of a tool comes from a model.
 func object(raw json.RawMessage) json.RawMessage {
 	var buf bytes.Buffer

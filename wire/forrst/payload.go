@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/event"
@@ -81,7 +79,7 @@ type Answer struct {
 	Cache           *Cache       `json:"cache,omitempty"`      // where a cached answer comes from
 	Incomplete      bool         `json:"incomplete,omitempty"` // the end of the answer is missing
 	Abstained       bool         `json:"abstained,omitempty"`  // the documents do not hold an answer
-	Usage           *Usage       `json:"usage,omitempty"`      // left out if no model was called
+	Usage           *wire.Usage  `json:"usage,omitempty"`      // left out if no model was called
 	Cost            *Cost        `json:"cost,omitempty"`       // left out if nothing was charged
 	DurationMS      event.Millis `json:"duration_ms"`
 }
@@ -124,14 +122,6 @@ type (
 		OriginalQuery string  `json:"original_query"`
 		CachedAt      string  `json:"cached_at" format:"date-time"`
 	}
-	// Usage is the number of model calls and tokens.
-	Usage struct {
-		InputTokens  int      `json:"input_tokens"`
-		OutputTokens int      `json:"output_tokens"`
-		Calls        int      `json:"calls"`
-		Models       []string `json:"models"`              // in the order of their first calls
-		Estimated    bool     `json:"estimated,omitempty"` // the provider did not report the tokens of some calls
-	}
 	// Cost is what the account of the caller paid.
 	Cost struct {
 		Fee          json.Number `json:"fee"` // in credits
@@ -149,12 +139,12 @@ func AnswerOf(log []event.Event) Answer {
 func answerOf(s *event.State) Answer {
 	a := Answer{Content: string(s.Text), Citations: citationsOf(s), Sources: []Source{}, Confidence: wire.Round(s.Confidence()), Verification: verificationOf(s.Check),
 		Mode: s.Mode, RunID: s.Run, SessionID: s.Session, MessageID: s.Run.AnswerID(), ToolsUsed: append([]string{}, s.Tools...), Iterations: s.Iterations, Cached: s.Cached(),
-		Incomplete: s.Incomplete() || s.Failure != nil, Abstained: s.Abstained(), Usage: usageOf(s), DurationMS: event.MillisOf(s.Elapsed())}
+		Incomplete: s.Incomplete() || s.Failure != nil, Abstained: s.Abstained(), Usage: wire.UsageOf(s), DurationMS: event.MillisOf(s.Elapsed())}
 	if s.Analysis != nil {
 		a.Mode, a.StandaloneQuery = s.Analysis.Mode, s.Analysis.Standalone
 	}
 	if s.Cached() {
-		a.Cache = &Cache{wire.Round(s.Cache.Similarity), s.Cache.Query, timestamp(s.Cache.CachedAt)}
+		a.Cache = &Cache{wire.Round(s.Cache.Similarity), s.Cache.Query, wire.Timestamp(s.Cache.CachedAt)}
 	}
 	if paid := s.Settlement; paid != nil && paid.Fee > 0 {
 		a.Cost = &Cost{credits(paid.Fee), credits(paid.After), paid.Transaction}
@@ -204,25 +194,6 @@ func verificationOf(v *event.Verified) *Verification {
 	return out
 }
 
-func usageOf(s *event.State) *Usage {
-	if len(s.Usage) == 0 {
-		return nil
-	}
-	sum := s.Cost()
-	u := &Usage{InputTokens: sum.Input, OutputTokens: sum.Output, Calls: sum.Calls, Estimated: sum.Estimated, Models: []string{}}
-	for _, spent := range s.Usage {
-		u.AddModel(spent.Model)
-	}
-	return u
-}
-
-// AddModel adds the name of a model that was called, unless it has been added.
-func (u *Usage) AddModel(name string) {
-	if !slices.Contains(u.Models, name) {
-		u.Models = append(u.Models, name)
-	}
-}
-
 // credits formats an amount with six decimals.
 func credits(c event.Credits) json.Number {
 	sign := ""
@@ -232,6 +203,3 @@ func credits(c event.Credits) json.Number {
 	whole, part := c/1_000_000, c%1_000_000
 	return json.Number(fmt.Sprintf("%s%d.%06d", sign, max(whole, -whole), max(part, -part)))
 }
-
-// timestamp formats t in RFC 3339, in UTC with milliseconds.
-func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -42,7 +42,7 @@ func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.Append
 // AppendHeartbeat implements [wire.Heartbeater]. The event has no id, so it does not move the position of a client.
 func (Protocol) AppendHeartbeat(dst []byte, at time.Time) []byte {
 	dst = append(dst, "data: "...)
-	dst = sse.AppendJSON(dst, Heartbeat{"heartbeat", timestamp(at)})
+	dst = sse.AppendJSON(dst, Heartbeat{"heartbeat", wire.Timestamp(at)})
 	return append(dst, "\n\n"...)
 }
 
@@ -111,17 +111,12 @@ func (p *projection) piece(dst []wire.Frame, text string, cited int, at time.Tim
 // end appends the last field of a payload.
 func (p *projection) end(at time.Time) {
 	p.buf = append(p.buf, `,"timestamp":"`...)
-	p.buf = at.UTC().AppendFormat(p.buf, timeFormat)
+	p.buf = at.UTC().AppendFormat(p.buf, wire.TimeFormat)
 	p.buf = append(p.buf, `"}`...)
 }
 
 // citation returns a citation in the form that it has in the answer.
 func citation(n int) string { return " [" + strconv.Itoa(n) + "]" }
-
-const timeFormat = "2006-01-02T15:04:05.000Z"
-
-// timestamp formats t in RFC 3339, in UTC with milliseconds.
-func timestamp(t time.Time) string { return t.UTC().Format(timeFormat) }
 
 // fitting returns the payload with the longest texts, of at most limit bytes each, that fit into [maxData].
 func fitting(limit int, payload func(limit int) any) any {

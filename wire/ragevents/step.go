@@ -17,7 +17,7 @@ const (
 
 // step returns the payloads of an event other than a piece of the answer.
 func (p *projection) step(e event.Event) []any {
-	at, s := timestamp(e.At), &p.state
+	at, s := wire.Timestamp(e.At), &p.state
 	progress := func(phase string, d ProgressDetail) any { return Progress{"progress", phase, d, at} }
 	switch b := e.Body.(type) {
 	case event.RunStarted:

@@ -3,7 +3,6 @@ package turns
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -78,10 +77,10 @@ type (
 		Confidence float64     `json:"confidence"` // 0..1
 		Cached     bool        `json:"cached"`
 		// StandaloneQuestion is the question that was searched for, if it was rewritten.
-		StandaloneQuestion string `json:"standalone_question,omitempty"`
-		Incomplete         bool   `json:"incomplete,omitempty"` // the end of the answer is missing
-		Abstained          bool   `json:"abstained,omitempty"`  // the documents do not hold an answer
-		Usage              Usage  `json:"usage"`
+		StandaloneQuestion string     `json:"standalone_question,omitempty"`
+		Incomplete         bool       `json:"incomplete,omitempty"` // the end of the answer is missing
+		Abstained          bool       `json:"abstained,omitempty"`  // the documents do not hold an answer
+		Usage              wire.Usage `json:"usage"`
 	}
 	// Citation refers to the source that supports a part of the answer. Start and End are positions in the text of the answer as it is
 	// shown, in Unicode code points; End is that of the first character after the part.
@@ -94,14 +93,6 @@ type (
 		Snippet     string `json:"snippet"` // the cited sentence, or the beginning of the passage; at most 400 bytes
 		Start       int    `json:"start"`
 		End         int    `json:"end"`
-	}
-	// Usage is the number of model calls and tokens of a run.
-	Usage struct {
-		InputTokens  int      `json:"input_tokens"`
-		OutputTokens int      `json:"output_tokens"`
-		Calls        int      `json:"calls"`
-		Models       []string `json:"models"`              // in the order of their first calls
-		Estimated    bool     `json:"estimated,omitempty"` // the provider did not report the tokens of some calls
 	}
 	// Failure says why a run failed.
 	Failure struct {
@@ -184,13 +175,13 @@ func CitationOf(n int, chunk corpus.ChunkID, s *event.Source, start, end int) Ci
 	return out
 }
 
-func usageOf(s *event.State) Usage {
-	sum := s.Cost()
-	u := Usage{InputTokens: sum.Input, OutputTokens: sum.Output, Calls: sum.Calls, Estimated: sum.Estimated, Models: []string{}}
-	for _, spent := range s.Usage {
-		if model := clean(spent.Model); !slices.Contains(u.Models, model) {
-			u.Models = append(u.Models, model)
-		}
+func usageOf(s *event.State) wire.Usage {
+	u := wire.Usage{Models: []string{}}
+	if of := wire.UsageOf(s); of != nil {
+		u = *of
+	}
+	for i, model := range u.Models {
+		u.Models[i] = clean(model)
 	}
 	return u
 }
