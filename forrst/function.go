@@ -48,21 +48,9 @@ type Function struct {
 
 // Deprecation announces the end of a version.
 type Deprecation struct {
-	Reason string
+	Reason string `json:"reason,omitempty"`
 	// Sunset is the time from which on the version is not found. Zero: none is planned.
-	Sunset time.Time
-}
-
-// MarshalJSON leaves out what is not known.
-func (d Deprecation) MarshalJSON() ([]byte, error) {
-	out := map[string]any{}
-	if d.Reason != "" {
-		out["reason"] = d.Reason
-	}
-	if !d.Sunset.IsZero() {
-		out["sunset"] = d.Sunset.UTC().Format(time.RFC3339)
-	}
-	return json.Marshal(out)
+	Sunset time.Time `json:"sunset,omitzero"`
 }
 
 // Call is a validated call of a function. It must not be changed.

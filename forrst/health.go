@@ -30,19 +30,28 @@ func (d degraded) Error() string { return d.message }
 // Degraded returns the result of a check of a component that works with restrictions. Clients see the message.
 func Degraded(format string, args ...any) error { return degraded{fmt.Sprintf(format, args...)} }
 
-// component is the state of one component.
-type component struct {
+// ComponentHealth is the state of a component.
+type ComponentHealth struct {
 	Status    Status    `json:"status"`
 	Latency   *Duration `json:"latency,omitempty"`
 	Message   string    `json:"message,omitempty"`
-	LastCheck string    `json:"last_check,omitempty"`
+	LastCheck time.Time `json:"last_check,omitzero"`
 }
 
-// functionHealth is the state of a function that is not healthy.
-type functionHealth struct {
+// FunctionHealth is the state of a function that is degraded, disabled or in maintenance.
+type FunctionHealth struct {
 	Status     Status    `json:"status"`
 	Message    string    `json:"message,omitempty"`
 	RetryAfter *Duration `json:"retry_after,omitempty"`
+}
+
+// Health is the state of a service.
+type Health struct {
+	Status     Status                     `json:"status"`
+	Timestamp  time.Time                  `json:"timestamp"`
+	Components map[string]ComponentHealth `json:"components,omitempty"`
+	Functions  map[string]FunctionHealth  `json:"functions,omitempty"`
+	Version    string                     `json:"version,omitempty"`
 }
 
 // checkAge is how long the result of a check is used again, so that clients cannot load the components with checks.
@@ -58,7 +67,7 @@ type check struct {
 
 	mu      sync.Mutex
 	busy    chan struct{} // closed when the check in progress ends; nil without one
-	last    component
+	last    ComponentHealth
 	checked time.Time
 }
 
@@ -72,11 +81,11 @@ func newChecks(runs map[string]func(ctx context.Context) error) *checks {
 
 // start returns the result of a check that is new enough, or starts one and returns the channel that is closed at its end.
 // A component has one check at a time.
-func (c *check) start(ctx context.Context, running *sync.WaitGroup) (component, <-chan struct{}) {
+func (c *check) start(ctx context.Context, running *sync.WaitGroup) (ComponentHealth, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.busy != nil {
-		return component{}, c.busy
+		return ComponentHealth{}, c.busy
 	}
 	if !c.checked.IsZero() && time.Since(c.checked) < checkAge {
 		return c.last, nil
@@ -93,7 +102,7 @@ func (c *check) start(ctx context.Context, running *sync.WaitGroup) (component, 
 			_ = recover() // a check that panics is unhealthy
 			now := time.Now()
 			latency := millis(now.Sub(began))
-			last := component{Status: Healthy, Latency: &latency, LastCheck: timestamp(now)}
+			last := ComponentHealth{Status: Healthy, Latency: &latency, LastCheck: milliseconds(now)}
 			var part degraded
 			switch {
 			case errors.As(err, &part):
@@ -108,11 +117,11 @@ func (c *check) start(ctx context.Context, running *sync.WaitGroup) (component, 
 		}()
 		err = c.run(ctx)
 	})
-	return component{}, done
+	return ComponentHealth{}, done
 }
 
 // result waits for the result of a check.
-func (c *check) result(ctx context.Context, running *sync.WaitGroup) component {
+func (c *check) result(ctx context.Context, running *sync.WaitGroup) ComponentHealth {
 	last, done := c.start(ctx, running)
 	if done == nil {
 		return last
@@ -123,7 +132,7 @@ func (c *check) result(ctx context.Context, running *sync.WaitGroup) component {
 		defer c.mu.Unlock()
 		return c.last
 	case <-ctx.Done():
-		return component{Status: Unhealthy, Message: "the check takes too long"}
+		return ComponentHealth{Status: Unhealthy, Message: "the check takes too long"}
 	}
 }
 
@@ -132,16 +141,8 @@ type healthArguments struct {
 	IncludeDetails *bool  `json:"include_details,omitempty" default:"true" description:"Whether the components and functions are listed."`
 }
 
-type healthResult struct {
-	Status     Status                    `json:"status"`
-	Timestamp  string                    `json:"timestamp"`
-	Components map[string]component      `json:"components,omitempty"`
-	Functions  map[string]functionHealth `json:"functions,omitempty"`
-	Version    string                    `json:"version,omitempty"`
-}
-
-func (s *Server) health(ctx context.Context, in healthArguments) (healthResult, error) {
-	out := healthResult{Status: Healthy, Timestamp: timestamp(time.Now())}
+func (s *Server) health(ctx context.Context, in healthArguments) (Health, error) {
+	out := Health{Status: Healthy, Timestamp: milliseconds(time.Now())}
 	if in.Component == "self" {
 		return out, nil
 	}
@@ -167,17 +168,17 @@ func (s *Server) health(ctx context.Context, in healthArguments) (healthResult, 
 	if in.IncludeDetails != nil && !*in.IncludeDetails {
 		out.Components, out.Functions = nil, nil
 	}
-	out.Timestamp = timestamp(time.Now())
+	out.Timestamp = milliseconds(time.Now())
 	return out, nil
 }
 
 // components checks components at the same time.
-func (s *Server) components(ctx context.Context, names []string) map[string]component {
+func (s *Server) components(ctx context.Context, names []string) map[string]ComponentHealth {
 	ctx, cancel := context.WithTimeout(ctx, defaultCheckTimeout)
 	defer cancel()
 	var mu sync.Mutex
 	var wait sync.WaitGroup
-	out := map[string]component{}
+	out := map[string]ComponentHealth{}
 	for _, name := range names {
 		wait.Go(func() {
 			c := s.checks.checks[name].result(ctx, &s.running)
@@ -191,8 +192,8 @@ func (s *Server) components(ctx context.Context, names []string) map[string]comp
 }
 
 // functionHealth returns the functions that cannot be called now.
-func (s *Server) functionHealth(ctx context.Context) map[string]functionHealth {
-	out := map[string]functionHealth{}
+func (s *Server) functionHealth(ctx context.Context) map[string]FunctionHealth {
+	out := map[string]FunctionHealth{}
 	for name, versions := range s.functions {
 		f := newest(versions)
 		if f == nil || f.Unavailable == nil {
@@ -202,7 +203,7 @@ func (s *Server) functionHealth(ctx context.Context) map[string]functionHealth {
 		if e == nil {
 			continue
 		}
-		h := functionHealth{Status: StateDegraded, Message: e.Message}
+		h := FunctionHealth{Status: StateDegraded, Message: e.Message}
 		switch e.Code {
 		case FunctionDisabled:
 			h.Status = disabled

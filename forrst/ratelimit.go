@@ -110,17 +110,17 @@ func (r *RateLimit) Capability() map[string]any {
 	return map[string]any{"scopes": used}
 }
 
-// publicLimit is a limit in the capabilities.
-type publicLimit struct {
+// PublicLimit is a limit in the capabilities.
+type PublicLimit struct {
 	Scope    LimitScope `json:"scope" enum:"global,service,function,user"`
 	Function string     `json:"function,omitempty"`
 	Limit    int64      `json:"limit"`
 	Window   Duration   `json:"window"`
 }
 
-func (r *RateLimit) public() (out []publicLimit) {
+func (r *RateLimit) public() (out []PublicLimit) {
 	for _, l := range r.limits {
-		out = append(out, publicLimit{l.Scope, l.Function, l.Limit, wholeUnits(l.Window)})
+		out = append(out, PublicLimit{l.Scope, l.Function, l.Limit, wholeUnits(l.Window)})
 	}
 	return out
 }

@@ -19,7 +19,7 @@ const (
 // systemFunctions returns the system functions of the server.
 func (s *Server) systemFunctions() []Function {
 	ping := Func(pingName, "1.0.0", func(context.Context, struct{}) (pingResult, error) {
-		return pingResult{Healthy, timestamp(time.Now())}, nil
+		return pingResult{Healthy, milliseconds(time.Now())}, nil
 	})
 	ping.Description = "Reports that the server is reachable."
 	health := Func(healthName, "1.0.0", s.health)
@@ -32,23 +32,27 @@ func (s *Server) systemFunctions() []Function {
 }
 
 type pingResult struct {
-	Status    Status `json:"status"`
-	Timestamp string `json:"timestamp"`
+	Status    Status    `json:"status"`
+	Timestamp time.Time `json:"timestamp"`
 }
+
+// milliseconds returns t in UTC, cut to milliseconds.
+func milliseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-type capabilitiesResult struct {
+// Capabilities lists what a server has.
+type Capabilities struct {
 	Service          string           `json:"service"`
 	ProtocolVersions []string         `json:"protocol_versions"`
-	Extensions       []map[string]any `json:"extensions"`
+	Extensions       []map[string]any `json:"extensions"` // each has the member urn
 	Functions        []string         `json:"functions"`
 	Limits           map[string]int64 `json:"limits"`
-	RateLimits       []publicLimit    `json:"rate_limits,omitempty"`
+	RateLimits       []PublicLimit    `json:"rate_limits,omitempty"`
 }
 
-func (s *Server) capabilities(context.Context, struct{}) (capabilitiesResult, error) {
-	out := capabilitiesResult{Service: s.options.Service, ProtocolVersions: []string{version}, Extensions: []map[string]any{},
+func (s *Server) capabilities(context.Context, struct{}) (Capabilities, error) {
+	out := Capabilities{Service: s.options.Service, ProtocolVersions: []string{version}, Extensions: []map[string]any{},
 		Functions: slices.Sorted(maps.Keys(s.functions)),
 		Limits: map[string]int64{"max_request_bytes": s.options.MaxRequest, "max_response_bytes": s.options.MaxResponse,
 			"max_extensions": maxExtensions, "max_options_bytes": maxOptions}}
@@ -70,34 +74,38 @@ type describeArguments struct {
 	IncludeSchema *bool  `json:"include_schema,omitempty" default:"true" description:"Whether the schemas are included."`
 }
 
-type describeResult struct {
-	Function           string             `json:"function"`
-	Description        string             `json:"description"`
-	SideEffects        []string           `json:"side_effects"`
-	Versions           []describedVersion `json:"versions"`
-	RecommendedVersion string             `json:"recommended_version,omitempty"`
+// Description describes a function.
+type Description struct {
+	Function           string               `json:"function"`
+	Description        string               `json:"description"`
+	SideEffects        []string             `json:"side_effects"`
+	Versions           []VersionDescription `json:"versions"`
+	RecommendedVersion string               `json:"recommended_version,omitempty"`
 }
 
-type describedVersion struct {
-	Version     string               `json:"version"`
-	Stability   string               `json:"stability"`
-	Description string               `json:"description,omitempty"`
-	Deprecated  json.RawMessage      `json:"deprecated,omitempty"`
-	Schema      *describedSchema     `json:"schema,omitempty"`
-	Extensions  *describedExtensions `json:"extensions,omitempty"`
+// VersionDescription describes one version of a function.
+type VersionDescription struct {
+	Version     string              `json:"version"`
+	Stability   string              `json:"stability"`
+	Description string              `json:"description,omitempty"`
+	Deprecated  *Deprecation        `json:"deprecated,omitempty"`
+	Schema      *FunctionSchema     `json:"schema,omitempty"`
+	Extensions  *FunctionExtensions `json:"extensions,omitempty"`
 }
 
-type describedSchema struct {
+// FunctionSchema has the JSON Schemas of a function.
+type FunctionSchema struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Returns   json.RawMessage `json:"returns,omitempty"`
 }
 
-type describedExtensions struct {
+// FunctionExtensions are the extensions of a function: only the supported ones, or all but the excluded ones.
+type FunctionExtensions struct {
 	Supported []string `json:"supported,omitempty"`
 	Excluded  []string `json:"excluded,omitempty"`
 }
 
-func (s *Server) describe(_ context.Context, in describeArguments) (out describeResult, err error) {
+func (s *Server) describe(_ context.Context, in describeArguments) (out Description, err error) {
 	now := time.Now()
 	versions := s.functions.versions(in.Function, now)
 	recommended := newest(versions)
@@ -116,7 +124,7 @@ func (s *Server) describe(_ context.Context, in describeArguments) (out describe
 	if in.Version != "" || shown == nil {
 		shown = versions[len(versions)-1]
 	}
-	out = describeResult{Function: shown.Name, Description: shown.Description, SideEffects: slices.Clone(shown.SideEffects)}
+	out = Description{Function: shown.Name, Description: shown.Description, SideEffects: slices.Clone(shown.SideEffects)}
 	if out.SideEffects == nil {
 		out.SideEffects = []string{}
 	}
@@ -124,17 +132,12 @@ func (s *Server) describe(_ context.Context, in describeArguments) (out describe
 		out.RecommendedVersion = recommended.Version
 	}
 	for _, f := range versions {
-		v := describedVersion{Version: f.Version, Stability: stability(f.Version), Description: f.Description}
-		if f.Deprecated != nil {
-			if v.Deprecated, err = encodeJSON(f.Deprecated); err != nil {
-				return out, err
-			}
-		}
+		v := VersionDescription{Version: f.Version, Stability: stability(f.Version), Description: f.Description, Deprecated: f.Deprecated}
 		if in.IncludeSchema == nil || *in.IncludeSchema {
-			v.Schema = &describedSchema{f.Arguments, f.Returns}
+			v.Schema = &FunctionSchema{f.Arguments, f.Returns}
 		}
 		if len(f.Supported)+len(f.Excluded) > 0 {
-			v.Extensions = &describedExtensions{f.Supported, f.Excluded}
+			v.Extensions = &FunctionExtensions{f.Supported, f.Excluded}
 		}
 		out.Versions = append(out.Versions, v)
 	}

@@ -6,7 +6,11 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
+
+	"github.com/sluice-rag/sluice/fault"
 )
 
 // ReadJSON reads the body of a request, whose content type must be JSON. It does not parse the body. Serve should return
@@ -43,4 +47,17 @@ func ReplyJSON(w http.ResponseWriter, status int, v any) {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v) // fails if the client has disconnected
+}
+
+// IntParam returns a query parameter from least to most, or the default if it is not set.
+func IntParam[T int | int64](q url.Values, name string, byDefault, least, most T) (T, error) {
+	text := q.Get(name)
+	if text == "" {
+		return byDefault, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < int64(least) || n > int64(most) {
+		return 0, fault.Invalid(name, "want %d to %d", least, most)
+	}
+	return T(n), nil
 }

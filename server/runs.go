@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
@@ -62,14 +61,10 @@ func (h handler) archive() (eventlog.Archive, error) {
 }
 
 func (h handler) listRuns(w http.ResponseWriter, r *http.Request) {
-	limit := 50
-	if v := r.URL.Query().Get("limit"); v != "" {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < 1 || n > maxPage {
-			h.replyError(w, fault.Invalid("limit", "want 1 to %d", maxPage))
-			return
-		}
-		limit = n
+	limit, err := IntParam(r.URL.Query(), "limit", 50, 1, maxPage)
+	if err != nil {
+		h.replyError(w, err)
+		return
 	}
 	before := event.RunID(r.URL.Query().Get("before"))
 	if before != "" && !before.Valid() {

@@ -38,9 +38,6 @@ var types = map[string][]string{
 	"pdf": {"application/pdf"}, "markdown": {"text/markdown"}, "html": {"text/html"}, "text": {"text/plain"}, "table": {"text/csv", "text/tab-separated-values"},
 }
 
-// Types returns the types of a filter.
-func Types() []string { return []string{"pdf", "markdown", "html", "text", "table"} }
-
 // Matches reports whether a document meets the conditions. A date of less precision, such as a year, matches if it can be within the
 // range. A document whose metadata lacks what a condition needs does not match.
 func (f Filter) Matches(d corpus.Document) bool {

@@ -65,7 +65,6 @@ type Server struct {
 	mu        sync.Mutex
 	changed   chan struct{} // closed with each change of the counts
 	counts    Counts
-	conns     atomic.Int64
 	opened    atomic.Int64
 	requested [][]byte
 }
@@ -105,9 +104,6 @@ func (s *Server) Counts() Counts {
 	defer s.mu.Unlock()
 	return s.counts
 }
-
-// Connections returns the number of open connections, idle ones included.
-func (s *Server) Connections() int { return int(s.conns.Load()) }
 
 // Opened returns the number of connections so far.
 func (s *Server) Opened() int { return int(s.opened.Load()) }
@@ -158,12 +154,8 @@ func quoted(v any) string {
 }
 
 func (s *Server) connState(_ net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		s.conns.Add(1)
+	if state == http.StateNew {
 		s.opened.Add(1)
-	case http.StateClosed, http.StateHijacked:
-		s.conns.Add(-1)
 	}
 }
 

@@ -144,11 +144,11 @@ func (s routes) statement(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	query := r.URL.Query()
-	limit, err := number(query, "limit", 100, maxPage)
+	limit, err := server.IntParam(query, "limit", 100, 1, maxPage)
 	if err != nil {
 		return err
 	}
-	before, err := number(query, "before", 0, 1<<62)
+	before, err := server.IntParam[int64](query, "before", 0, 1, 1<<62)
 	if err != nil {
 		return err
 	}
@@ -156,16 +156,16 @@ func (s routes) statement(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	entries, err := s.book.Statement(r.Context(), a.ID, ledger.Cursor{Transfer: before}, int(limit)+1)
+	entries, err := s.book.Statement(r.Context(), a.ID, ledger.Cursor{Transfer: before}, limit+1)
 	if err != nil {
 		return err
 	}
 	page := Statement{Account: a.ID, Entries: []Entry{}}
-	for _, e := range entries[:min(len(entries), int(limit))] {
+	for _, e := range entries[:min(len(entries), limit)] {
 		page.Entries = append(page.Entries, Entry{e.ID, e.At, e.Kind, e.Run, ledger.FormatCredits(e.Amount), ledger.FormatCredits(e.Held),
 			ledger.FormatCredits(e.Balance), e.Note})
 	}
-	if len(entries) > int(limit) {
+	if len(entries) > limit {
 		page.Next = strconv.FormatInt(entries[limit-1].Transfer, 10)
 	}
 	if asCSV {
@@ -202,19 +202,6 @@ func wantsCSV(r *http.Request) (bool, error) {
 		return strings.Contains(r.Header.Get("Accept"), "text/csv"), nil
 	}
 	return false, fault.Invalid("format", "want json or csv")
-}
-
-// number returns a parameter from 1 to most, or the default if it is not set.
-func number(q url.Values, name string, value, most int64) (int64, error) {
-	text := q.Get(name)
-	if text == "" {
-		return value, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 || n > most {
-		return 0, fault.Invalid(name, "want a number from 1 to %d", most)
-	}
-	return n, nil
 }
 
 func (s routes) usage(w http.ResponseWriter, r *http.Request) error {

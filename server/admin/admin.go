@@ -5,7 +5,6 @@ package admin
 import (
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -261,15 +260,12 @@ func replySecret(w http.ResponseWriter, status int, secret Secret) {
 }
 
 func (s routes) accounts(w http.ResponseWriter, r *http.Request) error {
-	limit := 100
-	if text := r.URL.Query().Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxAccounts {
-			return fault.Invalid("limit", "want 1 to %d", maxAccounts)
-		}
-		limit = n
+	query := r.URL.Query()
+	limit, err := server.IntParam(query, "limit", 100, 1, maxAccounts)
+	if err != nil {
+		return err
 	}
-	all, err := s.Book.Accounts(r.Context(), r.URL.Query().Get("after"), limit+1)
+	all, err := s.Book.Accounts(r.Context(), query.Get("after"), limit+1)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -155,10 +154,10 @@ func readListParams(r *http.Request) (p listParams, err error) {
 			return p, err
 		}
 	}
-	if p.Offset, err = number(r, "offset", 0, 0, 1<<30); err != nil {
+	if p.Offset, err = server.IntParam(r.URL.Query(), "offset", 0, 0, 1<<30); err != nil {
 		return p, err
 	}
-	if p.Limit, err = number(r, "limit", 100, 1, maxPage); err != nil {
+	if p.Limit, err = server.IntParam(r.URL.Query(), "limit", 100, 1, maxPage); err != nil {
 		return p, err
 	}
 	p.Sort = cmp.Or(p.Sort, "added")
@@ -225,17 +224,4 @@ func text(r *http.Request, name string) (string, error) {
 		return "", fault.Invalid(name, "want at most %d bytes without control characters", maxFilter)
 	}
 	return v, nil
-}
-
-// number reads an integer parameter. The default is def.
-func number(r *http.Request, name string, def, least, most int) (int, error) {
-	v := r.URL.Query().Get(name)
-	if v == "" {
-		return def, nil
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < least || n > most {
-		return 0, fault.Invalid(name, "want %d to %d", least, most)
-	}
-	return n, nil
 }

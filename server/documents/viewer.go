@@ -75,11 +75,11 @@ func (s *routes) outline(ctx context.Context, scope string, id corpus.DocumentID
 }
 
 func (s *routes) passages(w http.ResponseWriter, r *http.Request) error {
-	from, err := number(r, "from", 0, 0, 1<<30)
+	from, err := server.IntParam(r.URL.Query(), "from", 0, 0, 1<<30)
 	if err != nil {
 		return err
 	}
-	limit, err := number(r, "limit", 100, 1, maxPassages)
+	limit, err := server.IntParam(r.URL.Query(), "limit", 100, 1, maxPassages)
 	if err != nil {
 		return err
 	}

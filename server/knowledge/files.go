@@ -250,11 +250,11 @@ func fieldsOf(f store.File) fileFields {
 }
 
 func (s *routes) getContent(w http.ResponseWriter, r *http.Request) error {
-	start, err := number(r, "start_segment", 0, 0, 1<<30)
+	start, err := server.IntParam(r.URL.Query(), "start_segment", 0, 0, 1<<30)
 	if err != nil {
 		return err
 	}
-	limit, err := number(r, "limit", maxSegments, 1, maxSegments)
+	limit, err := server.IntParam(r.URL.Query(), "limit", maxSegments, 1, maxSegments)
 	if err != nil {
 		return err
 	}
@@ -350,11 +350,11 @@ func keywords(subject string) []string {
 }
 
 func (s *routes) getPages(w http.ResponseWriter, r *http.Request) error {
-	from, err := number(r, "start_page", 0, 0, 1<<30)
+	from, err := server.IntParam(r.URL.Query(), "start_page", 0, 0, 1<<30)
 	if err != nil {
 		return err
 	}
-	to, err := number(r, "end_page", 0, 0, 1<<30)
+	to, err := server.IntParam(r.URL.Query(), "end_page", 0, 0, 1<<30)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -121,25 +120,12 @@ type (
 
 // page reads the parameters of a list.
 func page(r *http.Request) (after string, limit int, err error) {
-	limit, err = number(r, "limit", 20, 1, maxPage)
+	limit, err = server.IntParam(r.URL.Query(), "limit", 20, 1, maxPage)
 	after = r.URL.Query().Get("after")
 	if len(after) > 256 || !printable(after) {
 		err = fault.Invalid("after", "not an id")
 	}
 	return after, limit, err
-}
-
-// number reads an integer parameter. The default is def.
-func number(r *http.Request, name string, def, least, most int) (int, error) {
-	v := r.URL.Query().Get(name)
-	if v == "" {
-		return def, nil
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < least || n > most {
-		return 0, fault.Invalid(name, "want %d to %d", least, most)
-	}
-	return n, nil
 }
 
 // read decodes the JSON body of a request into v. Unknown fields are errors.

@@ -34,7 +34,7 @@ type summaryParams struct {
 
 func (s *routes) summary(w http.ResponseWriter, r *http.Request) error {
 	begun := s.o.Now()
-	tokens, err := number(r, "max_tokens", 1000, 1, 8000)
+	tokens, err := server.IntParam(r.URL.Query(), "max_tokens", 1000, 1, 8000)
 	if err != nil {
 		return err
 	}

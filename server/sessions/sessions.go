@@ -200,7 +200,7 @@ func (s routes) list(w http.ResponseWriter, r *http.Request) error {
 	} else if who, checked := auth.From(r.Context()); checked && !who.Permits(auth.Read) {
 		return lacks(auth.Read)
 	}
-	limit, err := number(q, "limit", 50)
+	limit, err := server.IntParam(q, "limit", 50, 1, maxPage)
 	if err != nil {
 		return err
 	}
@@ -275,18 +275,6 @@ func parseCursor(text string) (session.Cursor, error) {
 	return session.Cursor{}, fault.Invalid("after", "want the value of next from the previous page")
 }
 
-// number returns a parameter from 1 to [maxPage], or the default if it is not set.
-func number(q url.Values, name string, value int) (int, error) {
-	if !q.Has(name) {
-		return value, nil
-	}
-	n, err := strconv.Atoi(q.Get(name))
-	if err != nil || n < 1 || n > maxPage {
-		return 0, fault.Invalid(name, "want a number from 1 to %d", maxPage)
-	}
-	return n, nil
-}
-
 // choice returns a parameter that has one of some values, or the first one if it is not set.
 func choice(q url.Values, name string, values ...string) (string, error) {
 	switch text := q.Get(name); {
@@ -350,7 +338,7 @@ func (s routes) messages(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q := r.URL.Query()
-	limit, err := number(q, "limit", 50)
+	limit, err := server.IntParam(q, "limit", 50, 1, maxPage)
 	if err != nil {
 		return err
 	}

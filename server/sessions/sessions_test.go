@@ -295,7 +295,6 @@ func TestRefusals(t *testing.T) {
 		{"POST", "", `{"title":"` + strings.Repeat(long, 4) + `"}`, 413, ""},
 		{"GET", "?limit=0", "", 400, "limit"},
 		{"GET", "?limit=201", "", 400, "limit"},
-		{"GET", "?limit=", "", 400, "limit"},
 		{"GET", "?after=MS4x0", "", 400, "after"},
 		{"GET", "?after=" + long, "", 400, "after"},
 		{"GET", "?archived=maybe", "", 400, "archived"},
