@@ -48,16 +48,7 @@ func connect(t testing.TB, s *server.Server, options ...nats.Option) *nats.Conn 
 // serve serves in the background until the function that it returns is called. It returns when requests are accepted.
 func serve(t testing.TB, nc *nats.Conn, subject string, s *forrst.Server, o natsrpc.Options) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := natsrpc.Serve(ctx, nc, subject, s, o); err != nil {
-			t.Error(err)
-		}
-	}()
-	stop = func() { cancel(); <-done }
-	t.Cleanup(stop)
+	stop = transporttest.Background(t, func(ctx context.Context) error { return natsrpc.Serve(ctx, nc, subject, s, o) })
 	c := client.New(natsrpc.New(nc, subject, natsrpc.ClientOptions{}), client.Options{})
 	for {
 		if _, err := c.Ping(t.Context()); err == nil {

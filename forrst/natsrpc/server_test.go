@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -19,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/forrst/client"
 	"github.com/sluice-rag/sluice/forrst/natsrpc"
+	"github.com/sluice-rag/sluice/forrst/transporttest"
 )
 
 type none = struct{}
@@ -28,17 +28,7 @@ const subject = "rpc.test"
 // waiting has functions that wait for the end of their context, and one that floods its client.
 func waiting(t testing.TB, o forrst.Options) (s *forrst.Server, started, ended chan none) {
 	t.Helper()
-	started, ended = make(chan none, 10), make(chan none, 10)
-	o.Logger = slog.New(slog.DiscardHandler)
-	s, err := forrst.New([]forrst.Function{
-		forrst.StreamFunc[none, any]("wait", "1.0.0", func(ctx context.Context, _ none) iter.Seq2[forrst.Chunk, error] {
-			return func(yield func(forrst.Chunk, error) bool) {
-				yield(forrst.Data(1), nil)
-				started <- none{}
-				<-ctx.Done()
-				ended <- none{}
-			}
-		}),
+	s, started, ended = transporttest.Waiting(t, o,
 		forrst.StreamFunc[none, any]("flood", "1.0.0", func(context.Context, none) iter.Seq2[forrst.Chunk, error] {
 			return func(yield func(forrst.Chunk, error) bool) {
 				for yield(forrst.Data("x"), nil) {
@@ -49,29 +39,19 @@ func waiting(t testing.TB, o forrst.Options) (s *forrst.Server, started, ended c
 		forrst.Func("trace", "1.0.0", func(ctx context.Context, _ none) (string, error) {
 			trace, _ := forrst.TraceOf(ctx)
 			return trace.TraceID, nil
-		}),
-	}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+		}))
 	return s, started, ended
 }
 
-func request(function, extensions string) []byte {
-	return []byte(`{"protocol":{"name":"forrst","version":"0.1.0"},"id":"r1","call":{"function":"` + function + `"},"extensions":[` + extensions + `]}`)
-}
-
-const streamExt = `{"urn":"urn:forrst:ext:stream","options":{"accept":true}}`
-
 // rawCall sends a request without the library's client.
-func rawCall(t testing.TB, nc *nats.Conn, body []byte, header nats.Header) *nats.Subscription {
+func rawCall(t testing.TB, nc *nats.Conn, body string, header nats.Header) *nats.Subscription {
 	t.Helper()
 	inbox := nc.NewInbox()
 	sub, err := nc.SubscribeSync(inbox)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := nc.PublishMsg(&nats.Msg{Subject: subject, Reply: inbox, Data: body, Header: header}); err != nil {
+	if err := nc.PublishMsg(&nats.Msg{Subject: subject, Reply: inbox, Data: []byte(body), Header: header}); err != nil {
 		t.Fatal(err)
 	}
 	return sub
@@ -93,7 +73,7 @@ func TestLease(t *testing.T) {
 	s, started, ended := waiting(t, forrst.Options{})
 	serve(t, connect(t, b), subject, s, natsrpc.Options{Lease: 100 * time.Millisecond})
 	nc := connect(t, b)
-	rawCall(t, nc, request("wait", streamExt), nil)
+	rawCall(t, nc, transporttest.Request("wait", transporttest.StreamExtension), nil)
 	<-started
 	nc.Close()
 	<-ended
@@ -123,7 +103,7 @@ func TestFlowControl(t *testing.T) {
 	b := broker(t, &server.Options{})
 	s, _, ended := waiting(t, forrst.Options{WriteTimeout: 200 * time.Millisecond})
 	serve(t, connect(t, b), subject, s, natsrpc.Options{})
-	sub := rawCall(t, connect(t, b), request("flood", streamExt), nil)
+	sub := rawCall(t, connect(t, b), transporttest.Request("flood", transporttest.StreamExtension), nil)
 	if m := next(t, sub); m.Header.Get("Forrst-Control") == "" || m.Header.Get("Forrst-Lease") != "30000" {
 		t.Error(m.Header)
 	}
@@ -145,7 +125,7 @@ func TestAcks(t *testing.T) {
 	s, _, ended := waiting(t, forrst.Options{})
 	serve(t, connect(t, b), subject, s, natsrpc.Options{})
 	nc := connect(t, b)
-	sub := rawCall(t, nc, request("flood", streamExt), nil)
+	sub := rawCall(t, nc, transporttest.Request("flood", transporttest.StreamExtension), nil)
 	control := next(t, sub).Header.Get("Forrst-Control")
 	say := func(text string) {
 		t.Helper()
@@ -205,7 +185,7 @@ func TestExpired(t *testing.T) {
 		{nats.Header{"Forrst-Sent": {"x"}}, 60_000, false}, //
 		{nil, 60_000, false},
 	} {
-		sub := rawCall(t, nc, request("trace", deadline(c.ms)), c.header)
+		sub := rawCall(t, nc, transporttest.Request("trace", deadline(c.ms)), c.header)
 		next(t, sub)
 		if m := next(t, sub); strings.Contains(string(m.Data), "DEADLINE_EXCEEDED") != c.expired || m.Header.Get("Forrst-Last") == "" {
 			t.Errorf("%v: %s", c, m.Data)
@@ -462,7 +442,7 @@ func TestGrace(t *testing.T) {
 	b := broker(t, &server.Options{})
 	s, started, ended := waiting(t, forrst.Options{})
 	stop := serve(t, connect(t, b), subject, s, natsrpc.Options{Grace: 50 * time.Millisecond})
-	rawCall(t, connect(t, b), request("wait", streamExt), nil)
+	rawCall(t, connect(t, b), transporttest.Request("wait", transporttest.StreamExtension), nil)
 	<-started
 	stop()
 	<-ended

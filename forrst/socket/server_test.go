@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,36 +19,10 @@ import (
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/forrst/client"
 	"github.com/sluice-rag/sluice/forrst/socket"
+	"github.com/sluice-rag/sluice/forrst/transporttest"
 )
 
 type none = struct{}
-
-// server has a function that waits for the end of its context.
-func server(t testing.TB, o forrst.Options) (s *forrst.Server, started, ended chan none) {
-	t.Helper()
-	started, ended = make(chan none, 10), make(chan none, 10)
-	o.Logger = slog.New(slog.DiscardHandler)
-	s, err := forrst.New([]forrst.Function{
-		forrst.StreamFunc[none, any]("wait", "1.0.0", func(ctx context.Context, _ none) iter.Seq2[forrst.Chunk, error] {
-			return func(yield func(forrst.Chunk, error) bool) {
-				yield(forrst.Data(1), nil)
-				started <- none{}
-				<-ctx.Done()
-				ended <- none{}
-			}
-		}),
-	}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, started, ended
-}
-
-func request(function, extensions string) string {
-	return `{"protocol":{"name":"forrst","version":"0.1.0"},"id":"r1","call":{"function":"` + function + `"},"extensions":[` + extensions + `]}`
-}
-
-const streamExt = `{"urn":"urn:forrst:ext:stream","options":{"accept":true}}`
 
 func frame(payload string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(payload))), payload...)
@@ -96,10 +69,10 @@ func expectEnd(t testing.TB, c net.Conn) {
 
 func TestFrames(t *testing.T) {
 	t.Parallel()
-	s, started, ended := server(t, forrst.Options{MaxRequest: 1000})
+	s, started, ended := transporttest.Waiting(t, forrst.Options{MaxRequest: 1000})
 	l, path := listen(t)
 	serve(t, l, s, socket.Options{})
-	ping := request("forrst.ping", "")
+	ping := transporttest.Request("forrst.ping", "")
 
 	// Two calls over one connection, in small pieces.
 	c := dial(t, path)
@@ -123,7 +96,7 @@ func TestFrames(t *testing.T) {
 		}
 	}
 	// Anything that is sent before the end of a reply ends the call and the connection.
-	write(t, c, frame(request("wait", streamExt)))
+	write(t, c, frame(transporttest.Request("wait", transporttest.StreamExtension)))
 	if got := read(t, c); !strings.Contains(got, "connected") {
 		t.Error(got)
 	}
@@ -133,7 +106,7 @@ func TestFrames(t *testing.T) {
 	expectEnd(t, c)
 	// So does the end of the connection.
 	c = dial(t, path)
-	write(t, c, frame(request("wait", streamExt)))
+	write(t, c, frame(transporttest.Request("wait", transporttest.StreamExtension)))
 	<-started
 	c.Close()
 	<-ended
@@ -142,7 +115,7 @@ func TestFrames(t *testing.T) {
 // TestTimeouts checks that half-written frames and idle connections do not stay.
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
-	s, _, _ := server(t, forrst.Options{})
+	s, _, _ := transporttest.Waiting(t, forrst.Options{})
 	for _, c := range []struct {
 		o    socket.Options
 		sent []byte
@@ -151,7 +124,7 @@ func TestTimeouts(t *testing.T) {
 		{socket.Options{ReadTimeout: time.Millisecond}, []byte{0, 0, 1, 0, '{'}},
 		{socket.Options{ReadTimeout: time.Millisecond}, []byte{0xff, 0xff, 0xff, 0xff, '{'}},
 		{socket.Options{IdleTimeout: time.Millisecond}, nil},
-		{socket.Options{IdleTimeout: 50 * time.Millisecond}, frame(request("forrst.ping", ""))},
+		{socket.Options{IdleTimeout: 50 * time.Millisecond}, frame(transporttest.Request("forrst.ping", ""))},
 	} {
 		l, path := listen(t)
 		serve(t, l, s, c.o)
@@ -165,7 +138,7 @@ func TestTimeouts(t *testing.T) {
 
 // TestMemory checks that a header alone allocates nothing.
 func TestMemory(t *testing.T) {
-	s, _, _ := server(t, forrst.Options{MaxRequest: 1 << 30})
+	s, _, _ := transporttest.Waiting(t, forrst.Options{MaxRequest: 1 << 30})
 	l, path := listen(t)
 	stop := serve(t, l, s, socket.Options{Grace: time.Millisecond})
 	var before, after runtime.MemStats
@@ -184,10 +157,10 @@ func TestMemory(t *testing.T) {
 
 // TestMemoryOfIdleConnections checks that connections do not keep their last requests.
 func TestMemoryOfIdleConnections(t *testing.T) {
-	s, _, _ := server(t, forrst.Options{})
+	s, _, _ := transporttest.Waiting(t, forrst.Options{})
 	l, path := listen(t)
 	serve(t, l, s, socket.Options{})
-	large := frame(strings.Repeat(" ", 900_000) + request("forrst.ping", ""))
+	large := frame(strings.Repeat(" ", 900_000) + transporttest.Request("forrst.ping", ""))
 	heap := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats
@@ -197,7 +170,7 @@ func TestMemoryOfIdleConnections(t *testing.T) {
 	before := heap()
 	for range 20 {
 		c := dial(t, path)
-		for _, b := range [][]byte{large, frame(request("forrst.ping", ""))} {
+		for _, b := range [][]byte{large, frame(transporttest.Request("forrst.ping", ""))} {
 			write(t, c, b)
 			if got := read(t, c); !strings.Contains(got, `"healthy"`) {
 				t.Error(got)
@@ -224,7 +197,7 @@ func TestGraceOfSlowClients(t *testing.T) {
 	stop := serve(t, l, s, socket.Options{Grace: 50 * time.Millisecond, ReadTimeout: time.Hour})
 	reader, writer := dial(t, path), dial(t, path)
 	write(t, writer, []byte{0, 0, 1})
-	write(t, reader, frame(request("large", "")))
+	write(t, reader, frame(transporttest.Request("large", "")))
 	<-began
 	stopped := make(chan none)
 	go func() { stop(); close(stopped) }()
@@ -240,7 +213,7 @@ func TestGraceOfSlowClients(t *testing.T) {
 // TestAuthenticationPanics checks that a panic of the hook ends the connection only.
 func TestAuthenticationPanics(t *testing.T) {
 	t.Parallel()
-	s, _, _ := server(t, forrst.Options{})
+	s, _, _ := transporttest.Waiting(t, forrst.Options{})
 	l, path := listen(t)
 	first := true
 	serve(t, l, s, socket.Options{MaxConnections: 1, Context: func(ctx context.Context, _ net.Conn) (context.Context, error) {
@@ -252,7 +225,7 @@ func TestAuthenticationPanics(t *testing.T) {
 	}})
 	expectEnd(t, dial(t, path))
 	c := dial(t, path)
-	write(t, c, frame(request("forrst.ping", "")))
+	write(t, c, frame(transporttest.Request("forrst.ping", "")))
 	read(t, c)
 }
 
@@ -275,20 +248,20 @@ func TestSlowClient(t *testing.T) {
 	l, path := listen(t)
 	serve(t, l, s, socket.Options{})
 	c := dial(t, path)
-	write(t, c, frame(request("flood", streamExt)))
+	write(t, c, frame(transporttest.Request("flood", transporttest.StreamExtension)))
 	<-ended
 }
 
 // TestMaxConnections checks that a connection over the limit is served when another one ends.
 func TestMaxConnections(t *testing.T) {
 	t.Parallel()
-	s, _, _ := server(t, forrst.Options{})
+	s, _, _ := transporttest.Waiting(t, forrst.Options{})
 	l, path := listen(t)
 	serve(t, l, s, socket.Options{MaxConnections: 1})
 	first, second := dial(t, path), dial(t, path)
-	write(t, first, frame(request("forrst.ping", "")))
+	write(t, first, frame(transporttest.Request("forrst.ping", "")))
 	read(t, first)
-	write(t, second, frame(request("forrst.ping", "")))
+	write(t, second, frame(transporttest.Request("forrst.ping", "")))
 	if err := second.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
@@ -305,11 +278,11 @@ func TestMaxConnections(t *testing.T) {
 // TestGrace checks that a call that does not end is ended after the grace period.
 func TestGrace(t *testing.T) {
 	t.Parallel()
-	s, started, ended := server(t, forrst.Options{})
+	s, started, ended := transporttest.Waiting(t, forrst.Options{})
 	l, path := listen(t)
 	stop := serve(t, l, s, socket.Options{Grace: 50 * time.Millisecond})
 	idle, c := dial(t, path), dial(t, path)
-	write(t, c, frame(request("wait", streamExt)))
+	write(t, c, frame(transporttest.Request("wait", transporttest.StreamExtension)))
 	<-started
 	stop()
 	<-ended
@@ -318,7 +291,7 @@ func TestGrace(t *testing.T) {
 
 func TestListenerFails(t *testing.T) {
 	t.Parallel()
-	s, _, _ := server(t, forrst.Options{})
+	s, _, _ := transporttest.Waiting(t, forrst.Options{})
 	l, _ := listen(t)
 	l.Close()
 	if err := socket.Serve(t.Context(), l, s, socket.Options{}); !errors.Is(err, net.ErrClosed) {
@@ -332,7 +305,7 @@ type callerKey struct{}
 func TestPeer(t *testing.T) {
 	t.Parallel()
 	var caller string
-	s, _, _ := server(t, forrst.Options{Caller: func(ctx context.Context) string {
+	s, _, _ := transporttest.Waiting(t, forrst.Options{Caller: func(ctx context.Context) string {
 		caller, _ = ctx.Value(callerKey{}).(string)
 		return caller
 	}})
@@ -429,7 +402,7 @@ func TestListen(t *testing.T) {
 // TestPool checks that connections are kept, and that one that the server has closed is not used.
 func TestPool(t *testing.T) {
 	t.Parallel()
-	s, _, _ := server(t, forrst.Options{})
+	s, _, _ := transporttest.Waiting(t, forrst.Options{})
 	l, path := listen(t)
 	stop := serve(t, l, s, socket.Options{})
 	dials := 0
@@ -468,11 +441,11 @@ func TestPool(t *testing.T) {
 
 // FuzzServer sends bytes to a server, and expects that every reply is made of frames.
 func FuzzServer(f *testing.F) {
-	s, _, _ := server(f, forrst.Options{MaxRequest: 1000})
+	s, _, _ := transporttest.Waiting(f, forrst.Options{MaxRequest: 1000})
 	l, path := listen(f)
 	serve(f, l, s, socket.Options{ReadTimeout: time.Second})
-	f.Add(frame(request("forrst.ping", "")))
-	f.Add(append(frame(request("forrst.ping", "")), frame("{")...))
+	f.Add(frame(transporttest.Request("forrst.ping", "")))
+	f.Add(append(frame(transporttest.Request("forrst.ping", "")), frame("{")...))
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 1, '{'})
 	f.Add([]byte{0, 0, 4, 0})
 	f.Add(frame(strings.Repeat("x", 1001)))

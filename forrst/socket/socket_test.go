@@ -15,17 +15,7 @@ import (
 // serve serves in the background until the function that it returns is called.
 func serve(t testing.TB, l net.Listener, s *forrst.Server, o socket.Options) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := socket.Serve(ctx, l, s, o); err != nil {
-			t.Error(err)
-		}
-	}()
-	stop = func() { cancel(); <-done }
-	t.Cleanup(stop)
-	return stop
+	return transporttest.Background(t, func(ctx context.Context) error { return socket.Serve(ctx, l, s, o) })
 }
 
 func listen(t testing.TB) (net.Listener, string) {

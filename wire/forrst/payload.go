@@ -160,12 +160,11 @@ func answerOf(s *event.State) Answer {
 // citationsOf locates the citations. Several at the same place refer to the same part of the text.
 func citationsOf(s *event.State) []Citation {
 	out := []Citation{}
-	from, start, at, end := 0, 0, 0, 0 // the part begins at the byte from, which is the character start; it ends at the byte at, which is the character end
+	start, at, end := 0, 0, 0 // the part begins at the character start; it ends at the byte at, which is the character end
 	for _, c := range s.Citations {
 		if c.At > at {
-			from, start = at, end
-			part := string(s.Text[from:c.At])
-			at, end = c.At, start+utf8.RuneCountInString(part)
+			part := string(s.Text[at:c.At])
+			at, end = c.At, end+utf8.RuneCountInString(part)
 			start = end - utf8.RuneCountInString(strings.TrimLeft(part, " \t\n"))
 		}
 		out = append(out, Citation{c.N, start, end})
