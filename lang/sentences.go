@@ -2,6 +2,7 @@ package lang
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -271,6 +272,8 @@ func (c *cutter) ends(i, next int, single bool) bool {
 	}
 	word := lastWord(c.s[c.start:i])
 	switch {
+	case isDate(word, c.s[next:]) || isOrdinal(word, c.s[c.start:i]):
+		return false
 	case word == "":
 		return strings.TrimSpace(c.s[c.start:i]) != ""
 	case isCounter(word) && strings.TrimLeft(c.s[c.start:i-len(word)], " \t\n-*•>#(") == "":
@@ -278,7 +281,7 @@ func (c *cutter) ends(i, next int, single bool) bool {
 	}
 	low := strings.ToLower(word)
 	switch _, never := abbreviations[low]; {
-	case never:
+	case never || has(abbreviationsOf(), low):
 		return false
 	case low == "no" || low == "nos" || low == "p" || low == "pp" || low == "art" || low == "ch" || low == "sec":
 		return r < '0' || r > '9'
@@ -288,6 +291,64 @@ func (c *cutter) ends(i, next int, single bool) bool {
 		return startsSentence(c.s[next:])
 	}
 	return true
+}
+
+// isDate reports whether a word is a day before a month: 3. Juli.
+func isDate(word, after string) bool {
+	if len(word) > 2 || !isNumber(word) {
+		return false
+	}
+	words := Words(Truncate(after, 24))
+	return len(words) > 0 && has(monthsOf(), words[0].Text)
+}
+
+// isOrdinal reports whether a word is a number of one or two digits after a German article or preposition: der 2. Vorsitzende.
+func isOrdinal(word, text string) bool {
+	if len(word) > 2 || !isNumber(word) {
+		return false
+	}
+	before := lastWord(strings.TrimRight(text[:len(text)-len(word)], " "))
+	return has(beforeOrdinals, before)
+}
+
+var beforeOrdinals = WordSet("der die das des dem den am zum zur vom beim im jeder jeden jedes ihr ihre ihrem sein seine seinem")
+
+func isNumber(w string) bool {
+	for i := range len(w) {
+		if w[i] < '0' || w[i] > '9' {
+			return false
+		}
+	}
+	return w != ""
+}
+
+func has(set map[string]struct{}, w string) bool {
+	_, ok := set[w]
+	return ok
+}
+
+// monthsOf returns the names of months in all languages.
+var monthsOf = sync.OnceValue(func() map[string]struct{} { return union(Months) })
+
+// abbreviationsOf returns the abbreviations of two letters and more in all languages.
+var abbreviationsOf = sync.OnceValue(func() map[string]struct{} {
+	all := union(Abbreviations)
+	for w := range all {
+		if len(w) < 2 || has(endings, w) || w == "no" || w == "art" {
+			delete(all, w)
+		}
+	}
+	return all
+})
+
+func union(s Section) map[string]struct{} {
+	out := map[string]struct{}{}
+	for _, l := range languages() {
+		for w := range l.sections[s] {
+			out[w] = struct{}{}
+		}
+	}
+	return out
 }
 
 // endsWithWord reports whether s ends with a word that is probably not an abbreviation: at least four lower-case letters, and not a known

@@ -35,8 +35,7 @@ func Stem(word string) string {
 // IsStopWord reports whether a lower-cased word has too little meaning to be searched for: English function words, question
 // words and the pieces of contractions.
 func IsStopWord(word string) bool {
-	_, ok := stops[word]
-	return ok
+	return English.IsStopWord(word)
 }
 
 // Terms returns the stems of the words of s in order, with repetitions and without stop words.
@@ -57,27 +56,7 @@ type Term struct{ Word, Stem string }
 // UniqueTerms returns the terms of s with distinct stems, in order of first occurrence. Stop words are left out unless s has no
 // other words.
 func UniqueTerms(s string) []Term {
-	words := Words(s)
-	seen := make(map[string]struct{}, len(words))
-	var out []Term
-	add := func(w string) {
-		stem := Stem(w)
-		if _, ok := seen[stem]; !ok {
-			seen[stem] = struct{}{}
-			out = append(out, Term{w, stem})
-		}
-	}
-	for _, w := range words {
-		if !IsStopWord(w.Text) {
-			add(w.Text)
-		}
-	}
-	if len(out) == 0 {
-		for _, w := range words {
-			add(w.Text)
-		}
-	}
-	return out
+	return English.UniqueTerms(s)
 }
 
 // TermSet returns the stems of the terms of s.
@@ -111,23 +90,3 @@ func WordSet(list string) map[string]struct{} {
 	}
 	return m
 }
-
-var stops = WordSet(stopList)
-
-const stopList = `
-a an the this that these those
-i me my mine myself we us our ours ourselves you your yours yourself yourselves
-he him his himself she her hers herself it its itself they them their theirs themselves
-am is are was were be been being isn't aren't wasn't weren't
-have has had having haven't hasn't hadn't do does did doing done don't doesn't didn't
-will would shall should can could may might must ought won't wouldn't shan't shouldn't can't cannot couldn't mustn't
-i'm you're he's she's it's we're they're i've you've we've they've i'd you'd he'd she'd we'd they'd
-i'll you'll he'll she'll we'll they'll that's there's here's let's
-and or but nor so yet if then else than because as until while although though unless since whether
-of at by for with about against between into through during before after above below to from up down in out on off
-over under again further once upon within without among along across toward towards via per onto
-not no only own same too very just also even ever still such both each few more most other some any all
-either neither another every here there now
-what which who whom whose when where why how what's who's where's when's why's how's whatever whichever
-s t d ll m re ve etc
-`

@@ -1,0 +1,250 @@
+package lang
+
+import (
+	"embed"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/dutch"
+	"github.com/blevesearch/snowballstem/english"
+	"github.com/blevesearch/snowballstem/french"
+	"github.com/blevesearch/snowballstem/german"
+	"github.com/blevesearch/snowballstem/italian"
+	"github.com/blevesearch/snowballstem/portuguese"
+	"github.com/blevesearch/snowballstem/russian"
+	"github.com/blevesearch/snowballstem/spanish"
+	"github.com/blevesearch/snowballstem/turkish"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Language has the words and rules of one language. It is safe for concurrent use.
+type Language struct {
+	Code      string // ISO 639-1
+	Compounds bool   // words are compounds, which contain other words: Mitgliedsbeitrag
+	sections  map[Section]wordList
+	elides    bool // articles and prepositions are joined to a word: l'ascenseur
+	stem      func(*snowballstem.Env) bool
+	script    *unicode.RangeTable // nil: Latin
+}
+
+// Section is a group of words of a language, as a file in data has it.
+type Section string
+
+// The sections of single words.
+const (
+	StopWords   Section = "stop"       // words without a subject of their own
+	Negations   Section = "negation"   // not, without
+	Pronouns    Section = "pronoun"    // words that refer to an earlier sentence
+	Connectives Section = "connective" // words that join a sentence to the one before
+	Months      Section = "month"
+	Days        Section = "day"     // days of the week and words such as daily
+	Counts      Section = "count"   // number words
+	Reasons     Section = "because" // words that give a reason
+	// Abbreviations end with a full stop, without it.
+	Abbreviations Section = "abbreviation"
+)
+
+// The sections of phrases that show what a question asks for.
+const (
+	AsksTime       Section = "time"
+	AsksPerson     Section = "person"
+	AsksNumber     Section = "number"
+	AsksPlace      Section = "place"
+	AsksReason     Section = "reason"
+	AsksManner     Section = "manner" // how to do something
+	AsksList       Section = "list"
+	AsksDefinition Section = "definition"
+	AsksBroadly    Section = "broad" // for a summary or an explanation
+)
+
+var asking = []Section{AsksBroadly, AsksTime, AsksPerson, AsksNumber, AsksPlace, AsksReason, AsksManner, AsksDefinition, AsksList}
+
+type wordList map[string]struct{}
+
+//go:embed data/*.txt
+var dataFiles embed.FS
+
+// stemmers are Snowball's algorithms for the languages that have a file. A language without one is compared by whole words.
+var stemmers = map[string]func(*snowballstem.Env) bool{"en": english.Stem, "de": german.Stem, "fr": french.Stem, "es": spanish.Stem, "it": italian.Stem,
+	"pt": portuguese.Stem, "nl": dutch.Stem, "ru": russian.Stem, "tr": turkish.Stem}
+
+var scripts = map[string]*unicode.RangeTable{"ru": unicode.Cyrillic, "zh": unicode.Han, "ja": unicode.Hiragana}
+
+// English is the default language.
+var English = languages()["en"]
+
+// Languages returns all languages that have a file, by code.
+func Languages() map[string]*Language { return languages() }
+
+var languages = sync.OnceValue(func() map[string]*Language {
+	out := map[string]*Language{}
+	files, _ := dataFiles.ReadDir("data") //nolint:errcheck // embedded, and a test reads them
+	for _, f := range files {
+		text, _ := dataFiles.ReadFile(path.Join("data", f.Name())) //nolint:errcheck // embedded
+		l := readLanguage(strings.TrimSuffix(f.Name(), ".txt"), string(text))
+		out[l.Code] = l
+	}
+	return out
+})
+
+// readLanguage reads a file of a language: sections, each with a name in brackets and a list of words, or of phrases that are separated by semicolons.
+// Lines that begin with # are comments.
+func readLanguage(code, text string) *Language {
+	l := &Language{Code: code, sections: map[Section]wordList{}, stem: stemmers[code], script: scripts[code]}
+	var section Section
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, "["); ok {
+			name, words, _ := strings.Cut(rest, "]")
+			section, line = Section(name), words
+			l.sections[section] = wordList{}
+		}
+		words := strings.Fields(line)
+		if slices.Contains(asking, section) {
+			words = strings.Split(line, ";")
+		}
+		for _, w := range words {
+			if w = strings.TrimSpace(w); w != "" {
+				l.sections[section][w] = struct{}{}
+			}
+		}
+	}
+	_, l.Compounds = l.sections["compounds"]
+	_, l.elides = l.sections["elision"]
+	return l
+}
+
+// Has reports whether a section has a lower-cased word.
+func (l *Language) Has(s Section, word string) bool {
+	_, ok := l.sections[s][word]
+	return ok
+}
+
+// IsStopWord reports whether a lower-cased word of [Words] has too little meaning to be searched for: articles, pronouns, prepositions, auxiliary verbs,
+// question words. In Japanese, all words in Hiragana are.
+func (l *Language) IsStopWord(word string) bool {
+	if l.Has(StopWords, word) {
+		return true
+	}
+	if l.Code == "ja" {
+		r, n := utf8.DecodeRuneInString(word)
+		return n == len(word) && unicode.Is(unicode.Hiragana, r)
+	}
+	return l.elides && l.Has(StopWords, l.withoutElision(word))
+}
+
+// Stem returns the stem of a lower-cased word of [Words], by Snowball's algorithm of the language, without accents. Numbers lose their thousands
+// separators.
+func (l *Language) Stem(word string) string {
+	if word == "" || len(word) > maxStem || l.stem == nil {
+		return word
+	}
+	if word[0] >= '0' && word[0] <= '9' {
+		return strings.ReplaceAll(word, ",", "")
+	}
+	if l.elides {
+		word = l.withoutElision(word)
+	}
+	env := snowballstem.NewEnv(word)
+	l.stem(env)
+	if s := env.Current(); s != "" {
+		word = s
+	}
+	return FoldAccents(word)
+}
+
+// withoutElision removes an article or preposition that is joined to a word by an apostrophe.
+func (l *Language) withoutElision(word string) string {
+	if i := strings.IndexByte(word, '\''); i > 0 && i <= 6 && i < len(word)-1 {
+		return word[i+1:]
+	}
+	return word
+}
+
+// FoldAccents removes the accents of Latin letters, and replaces letters such as ß, ø and ı by those that people without them type.
+func FoldAccents(word string) string {
+	ascii := true
+	for i := range len(word) {
+		ascii = ascii && word[i] < utf8.RuneSelf
+	}
+	if ascii {
+		return word
+	}
+	if r, _ := utf8.DecodeRuneInString(word); !unicode.Is(unicode.Latin, r) {
+		return word
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(unaccented.Replace(word)))
+}
+
+var unaccented = strings.NewReplacer("ß", "ss", "ø", "o", "ı", "i", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe")
+
+// UniqueTerms is [UniqueTerms] for the language.
+func (l *Language) UniqueTerms(s string) []Term {
+	words := Words(s)
+	seen := make(map[string]struct{}, len(words))
+	var out []Term
+	add := func(w string) {
+		stem := l.Stem(w)
+		if _, ok := seen[stem]; !ok {
+			seen[stem] = struct{}{}
+			out = append(out, Term{w, stem})
+		}
+	}
+	for _, w := range words {
+		if !l.IsStopWord(w.Text) {
+			add(w.Text)
+		}
+	}
+	if len(out) == 0 {
+		for _, w := range words {
+			add(w.Text)
+		}
+	}
+	return out
+}
+
+// maxAsking is the number of words of a question in which the phrases are searched that show what it asks for.
+const maxAsking = 8
+
+// Asks returns the section of the phrase with which a question begins, or one of its clauses; empty if there is none. Of several phrases, the first one
+// counts, and of those that begin at the same word the longest.
+func (l *Language) Asks(question string) Section {
+	var s string
+	if l.Code == "zh" || l.Code == "ja" {
+		s = strings.ToLower(question)
+	} else {
+		words := Words(question)
+		for i, w := range words[:min(len(words), maxAsking)] {
+			if i == 0 || strings.ContainsAny(question[words[i-1].End:w.Start], ",;:") {
+				s += " "
+			}
+			s += " " + w.Text
+		}
+		s += " "
+	}
+	best, at, size := Section(""), len(s), 0
+	for _, section := range asking {
+		for phrase := range l.sections[section] {
+			if l.script == nil || l.Code == "ru" {
+				phrase = " " + phrase + " "
+			}
+			if i := strings.Index(s, phrase); i >= 0 && (i < at || i == at && len(phrase) > size) {
+				best, at, size = section, i, len(phrase)
+			}
+		}
+	}
+	return best
+}
