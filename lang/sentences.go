@@ -308,7 +308,7 @@ func isOrdinal(word, text string) bool {
 		return false
 	}
 	before := lastWord(strings.TrimRight(text[:len(text)-len(word)], " "))
-	return has(beforeOrdinals, before)
+	return has(beforeOrdinals, strings.ToLower(before))
 }
 
 var beforeOrdinals = WordSet("der die das des dem den am zum zur vom beim im jeder jeden jedes ihr ihre ihrem sein seine seinem")
