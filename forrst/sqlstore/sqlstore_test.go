@@ -77,6 +77,42 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+// TestForget: only the outcomes that contain the text are deleted. Characters of patterns have no meaning.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, database func(t *testing.T) func() *sql.DB) {
+		s := stores(t, database(t)())
+		ctx, now := t.Context(), time.Now()
+		lock := func(name string) *forrst.IdempotencyRecord {
+			t.Helper()
+			found, err := s.Idempotency().Lock(ctx, forrst.IdempotencyKey{Key: name}, forrst.IdempotencyRecord{Holder: name}, time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return found
+		}
+		outcomes := map[string]string{"gone": `{"id":"a_1%"}`, "other": `{"id":"a_12"}`, "similar": `{"id":"ab1%"}`}
+		for name, outcome := range outcomes {
+			lock(name)
+			op := forrst.Operation{ID: name, Status: forrst.OperationProcessing, Started: now}
+			if err := errors.Join(s.Idempotency().Store(ctx, forrst.IdempotencyKey{Key: name}, name, []byte(outcome), now, now.Add(time.Hour)),
+				s.Operations().Create(ctx, op, 10, time.Hour, time.Hour),
+				s.Operations().Finish(ctx, "", name, forrst.OperationCompleted, []byte(outcome), now, time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n, err := s.Forget(ctx, "a_1%"); err != nil || n != 2 {
+			t.Fatal(n, err)
+		}
+		for name := range outcomes {
+			_, err := s.Operations().Get(ctx, "", name)
+			if kept, want := lock(name) != nil, name != "gone"; kept != want || (err == nil) != want {
+				t.Errorf("%s: the key is kept: %t, the operation: %v", name, kept, err)
+			}
+		}
+	})
+}
+
 var key = forrst.TokenKey{Caller: "ann", Token: "t"}
 
 // TestCancelOfAnotherProcess cancels a call that runs in another process.

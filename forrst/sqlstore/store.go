@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,6 +75,24 @@ func (s *Stores) Idempotency() forrst.IdempotencyStore { return (*keys)(s) }
 
 // Operations returns the store of asynchronous operations.
 func (s *Stores) Operations() forrst.OperationStore { return (*operations)(s) }
+
+// Forget deletes the stored outcomes whose JSON contains a text, such as the id of something that was deleted. The next call with the key of one runs
+// again, and its operation does not exist any more. It returns the number of outcomes.
+func (s *Stores) Forget(ctx context.Context, text string) (deleted int64, err error) {
+	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
+	for _, table := range []string{"forrst_keys", "forrst_operations"} {
+		result, err := s.db.ExecContext(ctx, `DELETE FROM `+table+` WHERE outcome LIKE $1 ESCAPE '\'`, pattern)
+		if err != nil {
+			return deleted, err
+		}
+		n, err := result.RowsAffected()
+		if err != nil {
+			return deleted, err
+		}
+		deleted += n
+	}
+	return deleted, nil
+}
 
 // migrations are the versions of the schema, oldest first. Keys are hashes of fixed length: what clients choose may have any
 // length and characters that a TEXT of PostgreSQL cannot hold. BYTEA compares by bytes in both databases, and SQLite stores

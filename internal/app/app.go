@@ -91,6 +91,7 @@ type App struct {
 
 	limiter      *engine.Limiter
 	calls        *rpc.Server // nil: no server was made
+	callStore    *callStore
 	Sessions     *session.Service
 	sessionStore *sessiondb.Store
 
@@ -162,8 +163,8 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	m.judge(cfg.Models, logger, pipeline)
 	o := engine.Options{Store: log, Limiter: s.limiter, Deadline: cfg.Runs.Deadline,
 		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.metrics), Writer: m.describe, Permit: permit}
-	if err := errors.Join(a.openCache(pipeline, &o), a.openLedger(ctx, &o), a.openSessions(ctx, &o)); err != nil {
-		return nil, errors.Join(err, a.closeSessions(), a.closeLedger(), a.closeCache(), v.close(), ix.Close(), log.Close())
+	if err := errors.Join(a.openCache(pipeline, &o), a.openLedger(ctx, &o), a.openSessions(ctx, &o), a.openCallStore(ctx, &o)); err != nil {
+		return nil, errors.Join(err, a.closeCallStore(), a.closeSessions(), a.closeLedger(), a.closeCache(), v.close(), ix.Close(), log.Close())
 	}
 	a.Engine = engine.New(expiringAnswerer{ownKeyAnswerer{pipeline, m, cfg.Models, logger}, a}, o)
 	a.Sessions.Bind(a.Engine)
@@ -241,7 +242,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 // Close cancels the live runs and closes everything.
 func (a *App) Close() error {
 	_ = a.Engine.Close(stopped()) // the error is that of the context
-	err := errors.Join(a.closeCalls(), a.closeFiles(), a.closeSessions(), a.closeLedger(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close())
+	err := errors.Join(a.closeCalls(), a.closeCallStore(), a.closeFiles(), a.closeSessions(), a.closeLedger(), a.closeCache(), a.vectors.close(), a.Index.Close(), a.Log.Close())
 	if a.closeShared != nil {
 		err = errors.Join(err, a.closeShared())
 	}

@@ -19,6 +19,7 @@ import (
 // openCalls creates the functions that are served over Forrst, and adds their route to the options of the server.
 func (a *App) openCalls(o *server.Options) (err error) {
 	a.calls, err = rpc.New(rpc.Options{Version: o.Version, Heartbeat: o.Heartbeat, WriteTimeout: o.WriteTimeout, Logger: a.logger,
+		Keys: a.callStore.Idempotency(), Operations: a.callStore.Operations(), Attempts: a.callStore,
 		Engine: a.Engine, Asker: server.NewAsker(a.Engine, *o), Chat: a.Models.chatByName(a.logger), NoGenerate: a.noGenerate(),
 		Limiter: a.limiter, MaxTokens: a.Config.Models.AnswerTokens, Deadline: a.Config.Runs.Deadline,
 		Files: a.files.service, Index: a.scopes, Search: a.searchBy, Rerank: a.rerank, MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes),

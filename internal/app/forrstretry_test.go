@@ -29,6 +29,34 @@ func (c *callers) settled(url, name, body string) *http.Response {
 	}
 }
 
+// leave makes a call and leaves when the model writes. It returns the run if the call has a stream.
+func (c *city) leave(m *modeltest.Server, url, body string, headers ...string) (run string) {
+	c.Helper()
+	ctx, leave := context.WithCancel(c.Context())
+	defer leave()
+	began, left := make(chan string, 1), make(chan struct{})
+	go func() {
+		defer close(left)
+		r, _ := http.NewRequestWithContext(ctx, http.MethodPost, url+"/forrst", strings.NewReader(body)) // of constants
+		r.Header.Set("Content-Type", "application/json")
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		if res, err := http.DefaultClient.Do(r); err == nil {
+			began <- res.Header.Get("Sluice-Run-Id")
+			<-ctx.Done()
+			_ = res.Body.Close()
+		}
+	}()
+	m.Wait(c.T, generating)
+	if strings.Contains(body, streamed) {
+		run = <-began
+	}
+	leave()
+	<-left
+	return run
+}
+
 // TestForrstRetry: after its client has left, a question with the same idempotency key continues the run of the first attempt and counts once. It
 // does not continue a run that was cancelled.
 func TestForrstRetry(t *testing.T) {
@@ -44,21 +72,7 @@ func TestForrstRetry(t *testing.T) {
 		c.add("two", "account-two", 2, auth.Ask)
 		body := callBody("rag.ask", same, keyed, test.stream)
 		url := c.listen()
-		ctx, leave := context.WithCancel(t.Context())
-		left := make(chan struct{})
-		go func() {
-			defer close(left)
-			r, _ := http.NewRequestWithContext(ctx, http.MethodPost, url+"/forrst", strings.NewReader(body)) // of constants
-			r.Header.Set("Content-Type", "application/json")
-			r.Header.Set("Authorization", "Bearer "+c.texts["two"])
-			if res, err := http.DefaultClient.Do(r); err == nil {
-				<-ctx.Done()
-				_ = res.Body.Close()
-			}
-		}()
-		m.Wait(t, generating)
-		leave()
-		<-left
+		c.leave(m, url, body, "Authorization", "Bearer "+c.texts["two"])
 		again := callBody("rag.ask", test.again, keyed, streamed)
 		res := c.settled(url, "two", again)
 		close(write)

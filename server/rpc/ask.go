@@ -2,9 +2,9 @@ package rpc
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -54,13 +54,20 @@ func (s *Server) startRun(ctx context.Context, call *forrst.Call) (context.Conte
 		return nil, callError(err)
 	}
 	by := callerOf(ctx)
-	id, detach, ok := s.rejoin(ctx, call)
+	attempt := attemptOf(call)
+	id, detach, ok, err := s.rejoin(ctx, attempt)
+	if err != nil {
+		return nil, fmt.Errorf("read the run of an idempotency key: %w", err)
+	}
 	if !ok {
 		if id, detach, err = s.o.Asker.Ask(ctx, q, by); err != nil {
 			return nil, callError(err)
 		}
-		if key, ttl := call.IdempotencyKey(); key != "" {
-			s.attempts.Add(attemptOf(call), attempted{id, time.Now().Add(ttl)})
+		if attempt != "" {
+			_, ttl := call.IdempotencyKey()
+			if err := s.o.Attempts.Add(context.WithoutCancel(ctx), attempt, id, time.Now().Add(ttl)); err != nil {
+				s.o.Logger.Warn("another attempt of this call will ask the question again", "run", id, "error", err)
+			}
 		}
 	}
 	context.AfterFunc(ctx, func() {
@@ -73,34 +80,16 @@ func (s *Server) startRun(ctx context.Context, call *forrst.Call) (context.Conte
 	return context.WithValue(ctx, runKey{}, id), nil
 }
 
-// maxAttempts is how many runs of calls with an idempotency key are remembered.
-const maxAttempts = 10_000
-
-// attempt identifies calls that are the same to their client: they have one idempotency key and the same arguments.
-type attempt struct {
-	caller, key string
-	arguments   [sha256.Size]byte
-}
-
-// attempted is the run of an attempt, which another one may rejoin until the key expires.
-type attempted struct {
-	run     event.RunID
-	expires time.Time
-}
-
-func attemptOf(call *forrst.Call) attempt {
-	key, _ := call.IdempotencyKey()
-	return attempt{call.Caller, key, sha256.Sum256(call.Arguments)}
-}
-
-// rejoin returns the run of an earlier attempt. If its client left before the end, no outcome was stored for the key, but the run goes on.
-func (s *Server) rejoin(ctx context.Context, call *forrst.Call) (id event.RunID, detach func(), ok bool) {
-	earlier, ok := s.attempts.Get(attemptOf(call))
-	if !ok || !time.Now().Before(earlier.expires) {
-		return "", nil, false
+// rejoin returns the run of an earlier attempt of the call, if it can be continued.
+func (s *Server) rejoin(ctx context.Context, attempt string) (id event.RunID, detach func(), ok bool, err error) {
+	if attempt == "" {
+		return "", nil, false, nil
 	}
-	detach, ok = s.o.Asker.Rejoin(ctx, earlier.run)
-	return earlier.run, detach, ok
+	if id, err = s.o.Attempts.Run(ctx, attempt); err != nil || id == "" {
+		return "", nil, false, err
+	}
+	detach, ok = s.o.Asker.Rejoin(ctx, id)
+	return id, detach, ok, nil
 }
 
 // withdrawn reports whether a call was cancelled or has passed its deadline. Otherwise its client is gone, and may come back.
@@ -117,8 +106,8 @@ func (s *Server) streamRun(ctx context.Context, call *forrst.Call) iter.Seq2[for
 	return func(yield func(forrst.Chunk, error) bool) {
 		id, _ := ctx.Value(runKey{}).(event.RunID)
 		defer func() {
-			if withdrawn(ctx) { // the run is being cancelled
-				s.attempts.Remove(attemptOf(call))
+			if attempt := attemptOf(call); attempt != "" && withdrawn(ctx) { // the run is being cancelled
+				_ = s.o.Attempts.Remove(context.WithoutCancel(ctx), attempt) // without it, the next attempt may get the cancelled run
 			}
 		}()
 		projection := wireforrst.Protocol{}.New()

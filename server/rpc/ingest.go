@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"strings"
@@ -142,8 +141,8 @@ func (d *documents) store(ctx context.Context, call *forrst.Call) (*ingestion, e
 
 // newID returns the id of a new document. Calls that are the same to their client add one document, also if the client of the first has left.
 func newID(call *forrst.Call) string {
-	if a := attemptOf(call); a.key != "" {
-		return uuid.NewHash(sha256.New(), uuid.Nil, fmt.Appendf(nil, "%q %q %x", a.caller, a.key, a.arguments), 8).String()
+	if attempt := attemptOf(call); attempt != "" {
+		return uuid.NewHash(sha256.New(), uuid.Nil, []byte(attempt), 8).String()
 	}
 	return uuid.Must(uuid.NewV7()).String()
 }

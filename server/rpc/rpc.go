@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
@@ -44,6 +42,11 @@ type Options struct {
 	// Heartbeat, WriteTimeout and Logger are those of [forrst.Options].
 	Heartbeat, WriteTimeout time.Duration
 	Logger                  *slog.Logger
+
+	// Keys, Operations and Attempts hold idempotency keys, asynchronous operations, and the runs of keys. Nil: memory, so a restart forgets them.
+	Keys       forrst.IdempotencyStore
+	Operations forrst.OperationStore
+	Attempts   Attempts
 
 	// Files and Index hold the documents. Index, Search and Rerank are needed if Files is set.
 	Files *files.Service
@@ -76,6 +79,9 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Attempts == nil {
+		o.Attempts = newMemoryAttempts()
+	}
 	return o
 }
 
@@ -89,11 +95,10 @@ func (o Options) maxRequest() int64 {
 
 // Server serves the functions. It is safe for concurrent use. Close it when done.
 type Server struct {
-	o        Options
-	calls    *forrst.Server
-	scopes   map[string]auth.Scope          // of the functions, by name
-	active   atomic.Int64                   // calls whose functions may be running
-	attempts *lru.Cache[attempt, attempted] // to ask a question
+	o      Options
+	calls  *forrst.Server
+	scopes map[string]auth.Scope // of the functions, by name
+	active atomic.Int64          // calls whose functions may be running
 
 	closing context.Context // ends when the server is closed
 	stop    context.CancelFunc
@@ -109,7 +114,6 @@ type function struct {
 func New(o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{o: o, scopes: map[string]auth.Scope{}}
-	s.attempts, _ = lru.New[attempt, attempted](maxAttempts) // fails only for a size that is not positive
 	s.closing, s.stop = context.WithCancel(context.Background())
 	var functions []forrst.Function
 	for _, f := range slices.Concat(s.askFunctions(), s.generateFunctions(), (&documents{&o}).functions()) {
@@ -118,7 +122,9 @@ func New(o Options) (*Server, error) {
 		functions = append(functions, f.Function)
 	}
 	var err error
-	s.calls, err = forrst.New(functions, forrst.Options{Service: "sluice", Version: o.Version, Caller: account, Authorize: s.authorize,
+	extensions := []forrst.Extension{forrst.Tracing{}, forrst.Retry{}, forrst.Deadline{}, forrst.NewCancellation(nil), forrst.Stream{},
+		forrst.NewIdempotency(o.Keys), forrst.NewAsync(forrst.AsyncOptions{Store: o.Operations})}
+	s.calls, err = forrst.New(functions, forrst.Options{Extensions: extensions, Service: "sluice", Version: o.Version, Caller: account, Authorize: s.authorize,
 		MaxRequest: o.maxRequest(), Checks: checks(o), Heartbeat: o.Heartbeat, WriteTimeout: o.WriteTimeout, Logger: o.Logger})
 	if err != nil {
 		s.stop()
