@@ -13,13 +13,18 @@ import (
 // Scope is a permission of a key.
 type Scope string
 
-// The scopes. Each permits only its own requests, except that Admin permits all.
+// The scopes. Each permits only its own requests, except that Admin includes Ask, Read and Write.
 const (
 	Ask   Scope = "ask"   // ask questions; read, resume and cancel the runs of one's account
 	Read  Scope = "read"  // read all runs, documents, files and stored responses of the tenant
 	Write Scope = "write" // add, change and delete documents, files, vector stores, runs
 	Admin Scope = "admin" // everything in the tenant: what the other scopes permit, metrics, and the accounts of others
+	// Tenants permits to list, create and delete all tenants of the server. No other scope includes it, so an administrator of a tenant lacks it.
+	Tenants Scope = "tenants"
 )
+
+// Scopes returns all scopes.
+func Scopes() []Scope { return []Scope{Ask, Read, Write, Admin, Tenants} }
 
 // DefaultTenant is the tenant of a server without keys. Its data is in the data folder itself.
 const DefaultTenant = "default"
@@ -39,12 +44,22 @@ type Identity struct {
 
 // Local returns the identity of requests to a server without keys.
 func Local() Identity {
-	return Identity{Tenant: DefaultTenant, Account: Owner, Scopes: []Scope{Ask, Read, Write, Admin}}
+	return Identity{Tenant: DefaultTenant, Account: Owner, Scopes: Scopes()}
 }
 
 // Permits reports whether the identity has the scope.
 func (i Identity) Permits(s Scope) bool {
-	return slices.Contains(i.Scopes, s) || slices.Contains(i.Scopes, Admin)
+	return slices.Contains(i.Scopes, s) || s != Tenants && slices.Contains(i.Scopes, Admin)
+}
+
+// CheckGrant returns an error unless the identity has all of the scopes: only then may it add, rotate or revoke a key that has them.
+func (i Identity) CheckGrant(scopes []Scope) error {
+	for _, s := range scopes {
+		if !i.Permits(s) {
+			return &fault.Error{Code: fault.Forbidden, Field: "scopes", Message: "scopes: only a sender with the scope " + string(s) + " may add or change a key that has it"}
+		}
+	}
+	return nil
 }
 
 // Limited reports whether the identity may only ask questions about some collections, as the key of a public web page does.

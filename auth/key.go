@@ -49,11 +49,11 @@ func (k Key) Validate() error {
 		return fault.Invalid("name", "want at most 128 bytes without control characters")
 	}
 	if len(k.Scopes) == 0 {
-		return fault.Invalid("scope", "want one or more of ask, read, write, admin")
+		return fault.Invalid("scope", "want one or more of ask, read, write, admin, tenants")
 	}
 	for _, s := range k.Scopes {
-		if !slices.Contains([]Scope{Ask, Read, Write, Admin}, s) {
-			return fault.Invalid("scope", "want ask, read, write or admin, not %.20q", s)
+		if !slices.Contains(Scopes(), s) {
+			return fault.Invalid("scope", "want ask, read, write, admin or tenants, not %.20q", s)
 		}
 	}
 	for _, o := range k.Origins {

@@ -13,6 +13,7 @@ func TestParseRole(t *testing.T) {
 	for text, want := range map[string]auth.Role{
 		"editors=ask,read, write":   {Name: "editors", Tenant: "default", Scopes: []auth.Scope{auth.Ask, auth.Read, auth.Write}},
 		"cn=staff,dc=x=ask@acme":    {Name: "cn=staff,dc=x", Tenant: "acme", Scopes: []auth.Scope{auth.Ask}},
+		"operators=admin,tenants":   {Name: "operators", Tenant: "default", Scopes: []auth.Scope{auth.Admin, auth.Tenants}},
 		"a@b=admin":                 {Name: "a@b", Tenant: "default", Scopes: []auth.Scope{auth.Admin}},
 		"https://example.com/r=ask": {Name: "https://example.com/r", Tenant: "default", Scopes: []auth.Scope{auth.Ask}},
 	} {

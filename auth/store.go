@@ -60,6 +60,8 @@ type Manager interface {
 	// Rotate replaces the secret of a live key. The old secret and the sessions of the key end at a time. Errors: [ErrNotFound], also for a
 	// key that was revoked or has expired.
 	Rotate(ctx context.Context, id string, hash []byte, at, until time.Time) error
+	// EndTenant revokes all keys of a tenant and ends the logins of its accounts. It returns how many keys it revoked.
+	EndTenant(ctx context.Context, tenant string, at time.Time) (keys int, err error)
 }
 
 // Create adds a key with a new id and secret, and returns its text form. The text cannot be found out later. Errors name the invalid field.

@@ -91,7 +91,10 @@ func (f *Front) dispatch(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
+// TenantsPath is the path of the routes about all tenants. The default tenant serves them, whatever the tenant of the sender.
+const TenantsPath = "/api/admin/tenants"
+
 // ofProcess reports whether a path is the same for all tenants.
 func ofProcess(path string) bool {
-	return path == "/healthz" || path == "/readyz" || path == "/openapi.json" || path == "/docs" || strings.HasPrefix(path, docsURL.Path)
+	return path == TenantsPath || strings.HasPrefix(path, TenantsPath+"/") || path == "/healthz" || path == "/readyz" || path == "/openapi.json" || path == "/docs" || strings.HasPrefix(path, docsURL.Path)
 }

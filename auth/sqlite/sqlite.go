@@ -345,6 +345,19 @@ func (s *Store) Revoke(ctx context.Context, id string, at time.Time) error {
 	}))
 }
 
+// EndTenant implements [auth.Manager].
+func (s *Store) EndTenant(ctx context.Context, tenant string, at time.Time) (keys int, err error) {
+	err = s.write.Change(ctx, func(tx *sqlitedb.Tx) error {
+		_, err := sqlitedb.Exec(ctx, tx, "DELETE FROM sessions WHERE tenant = ?1 OR key IN (SELECT id FROM keys WHERE tenant = ?1)", tenant)
+		if err != nil {
+			return err
+		}
+		keys, err = sqlitedb.Exec(ctx, tx, "UPDATE keys SET revoked_at = ? WHERE tenant = ? AND revoked_at = 0", sqlitedb.Micros(at), tenant)
+		return err
+	})
+	return keys, wrap("end tenant", err)
+}
+
 // Rotate implements [auth.Manager].
 func (s *Store) Rotate(ctx context.Context, id string, hash []byte, at, until time.Time) error {
 	return wrap("rotate key", s.write.Change(ctx, func(tx *sqlitedb.Tx) error {

@@ -371,6 +371,43 @@ func TestPeople(t *testing.T) {
 	}
 }
 
+// TestEndTenant: the keys and the logins of a tenant end, and those of others go on.
+func TestEndTenant(t *testing.T) {
+	t.Parallel()
+	server, command, _ := open(t)
+	var keys []auth.Key
+	for _, tenant := range []string{"acme", "acme", "beta"} {
+		text, k := create(t, command, auth.Key{Tenant: tenant, Account: "a", Scopes: []auth.Scope{auth.Ask}})
+		keys = append(keys, k)
+		n := fmt.Sprint(len(keys))
+		person := auth.Identity{Tenant: tenant, Account: "ada" + n, Key: "oidc-1"}
+		if err := errors.Join(server.PutSession(t.Context(), auth.Session{Hash: []byte("key" + n), Key: k.ID, Secret: secretOf(t, text), Expires: now.Add(time.Hour)}, now),
+			server.PutSession(t.Context(), auth.Session{Hash: []byte("person" + n), Person: person, Expires: now.Add(time.Hour)}, now)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := command.Revoke(t.Context(), keys[0].ID, now); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{1, 0} {
+		if n, err := command.EndTenant(t.Context(), "acme", now.Add(time.Minute)); err != nil || n != want {
+			t.Errorf("%d keys have ended, want %d: %v", n, want, err)
+		}
+	}
+	for i, want := range []time.Time{now, now.Add(time.Minute), {}} {
+		if c, err := server.Key(t.Context(), keys[i].ID); err != nil || !c.Revoked.Equal(want) {
+			t.Errorf("key %d: revoked at %s, want %s: %v", i, c.Revoked, want, err)
+		}
+	}
+	for n, lives := range []bool{false, false, true} {
+		for _, kind := range []string{"key", "person"} {
+			if _, _, err := server.Session(t.Context(), []byte(fmt.Sprint(kind, n+1)), now); (err == nil) != lives {
+				t.Errorf("the session of the %s %d: %v", kind, n+1, err)
+			}
+		}
+	}
+}
+
 // TestOlderSessions: a file of the version before logins without a key keeps its sessions.
 func TestOlderSessions(t *testing.T) {
 	t.Parallel()

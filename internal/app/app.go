@@ -99,6 +99,7 @@ type App struct {
 
 	access      *access.Access // nil: no logins
 	keys        *keydb.Store   // nil: no keys
+	tenants     *Tenants       // of the process; nil: this is not the default tenant of a server
 	closeShared func() error   // nil: the caller closes it
 }
 

@@ -78,17 +78,13 @@ func TenantSize(data, tenant string) (size int64, err error) {
 	return size, nil
 }
 
-// DeleteTenant deletes the folder of a tenant other than the default one, which no process may have open: [ErrInUse]. A crash leaves
-// either the whole tenant or none of it; the next call removes what is left on the disk.
-func DeleteTenant(data, tenant string) error {
-	if err := auth.ValidateTenant(tenant); err != nil {
-		return err
-	}
-	if tenant == auth.DefaultTenant {
-		return errors.New("delete tenant: the default tenant cannot be deleted; delete the data folder instead")
-	}
+// deleteFolder deletes the folder of a tenant whose keys have ended. A tenant without keys and without a folder does not exist.
+func deleteFolder(data, tenant string, keys int) error {
 	folder := Folder(data, tenant)
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		if keys > 0 {
+			return removeDeleted(data)
+		}
 		return fault.New(fault.NotFound, "delete tenant: there is no tenant %s", tenant)
 	}
 	log, err := filelog.Open(filepath.Join(folder, "runs"), filelog.Options{Log: slog.New(slog.DiscardHandler)}) // it has the lock of the folder

@@ -150,6 +150,9 @@ func (a *App) adminRoutes() []server.Route {
 		Evaluations: func() ([]summary.Evaluation, error) { return summary.Load(a.Config.Store.Data, shownEvaluations) }}
 	if a.keys != nil {
 		o.Keys = a.keys
+		if a.tenants != nil {
+			o.Tenants = tenantAdmin{a.tenants}
+		}
 	}
 	return admin.Routes(o)
 }

@@ -18,10 +18,12 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
-// openOperations are the operations that need no key, and adminOnly those that need the scope admin, which is also that of routes without a scope.
+// openOperations are the operations that need no key, adminOnly those that need the scope admin, which is also that of routes without a scope, and
+// tenantsOnly those that need the scope tenants.
 var (
 	openOperations = []string{"GET /healthz", "GET /readyz", "POST /auth/login", "GET /auth/methods", "GET /auth/oidc/start", "GET /auth/oidc/callback"}
 	adminOnly      = []string{"GET /api/admin/accounts", "GET /api/admin/prices", "GET /api/admin/evaluations", "GET /api/admin/keys", "POST /api/admin/keys", "POST /api/admin/keys/{id}/rotate", "DELETE /api/admin/keys/{id}"}
+	tenantsOnly    = []string{"GET /api/admin/tenants", "POST /api/admin/tenants", "GET /api/admin/tenants/{name}", "DELETE /api/admin/tenants/{name}"}
 )
 
 // TestEveryRouteNeedsAKey walks the document of all routes. Without a key, only the open ones reply. A key with all scopes but the one that
@@ -74,9 +76,8 @@ func TestEveryRouteNeedsAKey(t *testing.T) {
 	}
 	defer keys.Close()
 	without := map[auth.Scope]string{} // keys that lack one scope
-	scopes := []auth.Scope{auth.Ask, auth.Read, auth.Write}
-	for _, lacks := range append(scopes, auth.Admin) {
-		has := slices.DeleteFunc(slices.Clone(scopes), func(s auth.Scope) bool { return s == lacks })
+	for _, lacks := range auth.Scopes() {
+		has := slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return s == lacks || s == auth.Admin && lacks != auth.Tenants })
 		if without[lacks], _, err = auth.Create(t.Context(), keys, auth.Key{Tenant: "default", Account: "a", Scopes: has}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
@@ -106,6 +107,9 @@ func TestEveryRouteNeedsAKey(t *testing.T) {
 			}
 			if scope == auth.Admin && !slices.Contains(adminOnly, operation) {
 				t.Errorf("%s declares no scope", operation)
+			}
+			if (scope == auth.Tenants) != slices.Contains(tenantsOnly, operation) {
+				t.Errorf("%s needs the scope %s", operation, scope)
 			}
 		}
 	}

@@ -42,6 +42,7 @@ type Tenants struct {
 	waiting  int                // tenants that wait for room
 	closing  bool
 	requests int64          // counts calls of enter
+	creating sync.Mutex     // held while a tenant is created
 	work     sync.WaitGroup // recovery, and tenants that are being closed
 	stop     context.CancelFunc
 }
@@ -53,7 +54,12 @@ type tenant struct {
 	name   string
 	ready  chan struct{} // closed when it is open, or could not be opened
 	closed chan struct{} // closed when it is removed from the table
+	unused chan struct{} // closed when it is being deleted and has no more requests
 	giveUp func()        // stops to wait for room
+
+	serving context.Context // of its requests; ends when the tenant is deleted
+	cancel  func()
+	deleted bool // set before closed is closed
 
 	app     *App // set before ready is closed, like the following two
 	handler http.Handler
@@ -75,6 +81,7 @@ func OpenTenants(ctx context.Context, s *Shared, version, instance string) (*Ten
 	t := &Tenants{Default: a, shared: s, version: version, room: semaphore.NewWeighted(int64(s.Config.Tenants.MaxOpenTenants)), logger: s.logger, open: map[string]*tenant{},
 		registry: prometheus.NewRegistry(), stop: func() {}}
 	a.Live = t.live
+	a.tenants = t
 	a.StartReembedding()
 	if err := a.OpenFiles(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -114,7 +121,21 @@ func (t *Tenants) Acquire(ctx context.Context, name string) (http.Handler, func(
 	if err != nil {
 		return nil, nil, err
 	}
-	return e.handler, func() { t.release(e) }, nil
+	return e, func() { t.release(e) }, nil
+}
+
+// ServeHTTP serves a request of the tenant. Its context ends when the tenant is deleted.
+func (e *tenant) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(e.serving, cancel)()
+	e.handler.ServeHTTP(w, r.WithContext(ctx))
+}
+
+func newTenant(name string) *tenant {
+	e := &tenant{name: name, ready: make(chan struct{}), closed: make(chan struct{}), unused: make(chan struct{})}
+	e.serving, e.cancel = context.WithCancel(context.Background())
+	return e
 }
 
 // acquire returns an open tenant and counts a user.
@@ -127,6 +148,9 @@ func (t *Tenants) acquire(ctx context.Context, name string) (*tenant, error) {
 		if !entered {
 			select {
 			case <-e.closed:
+				if e.deleted {
+					return nil, fault.New(fault.Unauthenticated, "the tenant of this key was deleted")
+				}
 				continue
 			case <-ctx.Done():
 				return nil, ctx.Err()
@@ -155,9 +179,9 @@ func (t *Tenants) enter(name string) (e *tenant, entered bool, err error) {
 	}
 	if e == nil {
 		if t.closing {
-			return nil, false, fault.New(fault.Unavailable, "the server is stopping")
+			return nil, false, errStopping
 		}
-		e = &tenant{name: name, ready: make(chan struct{}), closed: make(chan struct{})}
+		e = newTenant(name)
 		t.open[name] = e
 		waiting, cancel := context.WithCancel(context.Background())
 		e.giveUp = cancel
@@ -168,6 +192,8 @@ func (t *Tenants) enter(name string) (e *tenant, entered bool, err error) {
 	return e, true, nil
 }
 
+var errStopping = fault.New(fault.Unavailable, "the server is stopping")
+
 func (t *Tenants) release(e *tenant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,6 +201,9 @@ func (t *Tenants) release(e *tenant) {
 		return
 	}
 	e.giveUp()
+	if e.leaving {
+		close(e.unused)
+	}
 	t.evict()
 }
 
@@ -306,6 +335,12 @@ const unfinishedFile = "unfinished"
 
 // closeTenant closes a tenant that is open, and removes it from the table.
 func (t *Tenants) closeTenant(e *tenant) {
+	t.shut(e)
+	t.remove(e)
+}
+
+// shut closes a tenant that is open.
+func (t *Tenants) shut(e *tenant) {
 	_ = e.app.Engine.Close(stopped()) // the error is that of the context
 	finished := e.app.Idle()
 	err := e.app.Close()
@@ -316,13 +351,13 @@ func (t *Tenants) closeTenant(e *tenant) {
 		t.logger.Error("could not close a tenant", "tenant", e.name, "error", err)
 	}
 	t.room.Release(1)
-	t.remove(e)
 }
 
 func (t *Tenants) remove(e *tenant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.open, e.name)
+	e.cancel()
 	close(e.closed)
 }
 
@@ -360,14 +395,14 @@ func (t *Tenants) Retain(ctx context.Context) {
 	t.visit(ctx, func(string) bool { return true }, func(a *App) error { return a.Log.Retain(ctx) })
 }
 
-// visit opens the tenants that are chosen, one after the other, and calls do for each.
+// visit opens the tenants that are chosen and still exist, one after the other, and calls do for each.
 func (t *Tenants) visit(ctx context.Context, choose func(name string) bool, do func(*App) error) {
 	names, err := ListTenants(t.shared.Config.Store.Data)
 	if err != nil {
 		t.logger.Error("could not find the tenants", "error", err)
 	}
 	for _, name := range names {
-		if !choose(name) {
+		if _, err := os.Stat(Folder(t.shared.Config.Store.Data, name)); err != nil || !choose(name) {
 			continue
 		}
 		e, err := t.acquire(ctx, name)

@@ -37,6 +37,9 @@ type city struct {
 	close   func()
 }
 
+// tenantScopes are all scopes of an administrator of one tenant.
+var tenantScopes = []auth.Scope{auth.Ask, auth.Read, auth.Write, auth.Admin}
+
 // openTenants opens the tenants of a folder until close is called or the test ends.
 func openTenants(t *testing.T, data string, change func(*config.Config)) *city {
 	t.Helper()
@@ -105,7 +108,7 @@ func (c *city) key(tenant string) string {
 	c.Helper()
 	id := tenant + "/" + c.account
 	if c.secrets[id] == "" {
-		text, _, err := auth.Create(c.Context(), c.keys, auth.Key{Tenant: tenant, Account: c.account, Name: "test", Scopes: auth.Local().Scopes}, time.Now())
+		text, _, err := auth.Create(c.Context(), c.keys, auth.Key{Tenant: tenant, Account: c.account, Name: "test", Scopes: tenantScopes}, time.Now())
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -127,7 +130,7 @@ func (c *city) request(tenant, method, path, body string, headers ...string) *ht
 	if c.keys != nil {
 		r.Header.Set("Authorization", "Bearer "+c.key(tenant))
 	} else if tenant != "" {
-		r = r.WithContext(auth.With(r.Context(), auth.Identity{Tenant: tenant, Account: c.account, Key: "k1", Scopes: auth.Local().Scopes}))
+		r = r.WithContext(auth.With(r.Context(), auth.Identity{Tenant: tenant, Account: c.account, Key: "k1", Scopes: tenantScopes}))
 	}
 	w := httptest.NewRecorder()
 	c.handler.ServeHTTP(w, r)

@@ -184,6 +184,10 @@ var attacks = []attack{
 	{route: "POST /api/admin/keys", body: `{"scopes":["ask"],"tenant":"acme"}`},
 	{route: "POST /api/admin/keys/{id}/rotate", kind: "key", body: `{}`},
 	{route: "DELETE /api/admin/keys/{id}", kind: "key"},
+	{route: "GET /api/admin/tenants"},
+	{route: "POST /api/admin/tenants", kind: "tenant", body: `{"tenant":"ID"}`},
+	{route: "GET /api/admin/tenants/{name}", kind: "tenant", path: "/api/admin/tenants/ID"},
+	{route: "DELETE /api/admin/tenants/{name}", kind: "tenant", path: "/api/admin/tenants/ID?confirm=ID"},
 	{route: "GET /api/admin/accounts", kind: "account", path: "/api/admin/accounts?after=ID", found: true},
 	{route: "GET /api/admin/prices"},
 	{route: "GET /api/admin/evaluations"},
@@ -308,7 +312,7 @@ func victim(c *city) map[string][2]string {
 	}
 	key := keys[slices.IndexFunc(keys, func(k auth.Key) bool { return k.Tenant == "acme" })].ID
 	return map[string][2]string{
-		"": {}, "key": {key, auth.NewID()}, "run": {run, run[:len(run)-1] + map[bool]string{true: "1", false: "0"}[run[len(run)-1] == '0']},
+		"": {}, "tenant": {"acme", "none"}, "key": {key, auth.NewID()}, "run": {run, run[:len(run)-1] + map[bool]string{true: "1", false: "0"}[run[len(run)-1] == '0']},
 		"file": {"victim-f", "zombie-f"}, "other file": {"victim-g", "zombie-g"}, "task": {"upload-victim-g", "upload-zombie-g"},
 		"store": {"victim-s", "zombie-s"}, "other store": {"victim-t", "zombie-t"}, "store task": {"create-victim-t", "create-zombie-t"},
 		"document": {document, "doc_0123456789abcdef"}, "chunk": {found["sources"].([]any)[0].(map[string]any)["chunk_id"].(string), "c_0123456789abcdef"}, "collection": {"a-collection", "b-collection"}, "session": {"victim-session", "zombie-session"}, "other session": {"other-session", "never-session"},

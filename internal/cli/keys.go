@@ -28,7 +28,7 @@ type keysAddCmd struct {
 	Tenant  string   `default:"default" help:"Tenant whose data the key is for. A new name is a new tenant."`
 	Account string   `default:"owner" help:"Account that asks and pays, and to which documents are credited."`
 	Name    string   `help:"Name that says what the key is for."`
-	Scope   []string `default:"ask,read" help:"What the key permits, separated by commas: ask, read, write, admin."`
+	Scope   []string `default:"ask,read" help:"What the key permits, separated by commas: ask, read, write, admin, tenants."`
 	Expires string   `placeholder:"TIME" help:"When the key expires: a duration such as 90d or 12h, or a date. The default is never."`
 	Rate    string   `placeholder:"N/m" help:"Limit of requests per second (s), minute (m) or hour (h), such as 60/m. The default is no limit."`
 	Quota   string   `placeholder:"N/day" help:"Limit of questions per day or month in UTC, such as 1000/day. The default is no limit."`

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"text/tabwriter"
-	"time"
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/internal/app"
@@ -72,18 +71,23 @@ type tenantsListCmd struct{ config.Store }
 
 // Run lists the tenants.
 func (c *tenantsListCmd) Run(e *env) error {
-	names, err := app.ListTenants(e.cfg.Store.Data)
+	var keys []auth.Key
+	err := withKeys(e, false, func(m auth.Manager) (err error) { keys, err = m.List(e.ctx); return err })
+	if err != nil && !errors.Is(err, app.ErrNoKeys) && !errors.Is(err, auth.ErrLost) {
+		return err
+	}
+	names, err := app.TenantNames(e.cfg.Store.Data, keys)
 	if err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TENANT\tBYTES\tFOLDER")
-	for _, name := range append([]string{auth.DefaultTenant}, names...) {
-		size, err := app.TenantSize(e.cfg.Store.Data, name)
+	fmt.Fprintln(w, "TENANT\tBYTES\tKEYS\tLAST USED\tFOLDER")
+	for _, name := range names {
+		one, err := app.DescribeTenant(e.cfg.Store.Data, name, keys)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\n", name, size, app.Folder(e.cfg.Store.Data, name))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", name, one.Bytes, one.Keys, localTime(one.Used), app.Folder(e.cfg.Store.Data, name))
 	}
 	return w.Flush()
 }
@@ -96,33 +100,15 @@ type tenantsDeleteCmd struct {
 
 // Run deletes a tenant.
 func (c *tenantsDeleteCmd) Run(e *env) error {
-	if err := auth.ValidateTenant(c.Name); err != nil {
-		return err
-	}
-	if c.Name == auth.DefaultTenant {
-		return errors.New("tenants: the default tenant cannot be deleted; delete the data folder instead")
-	}
 	if !c.Yes {
 		return fmt.Errorf("tenants: this deletes all documents, runs and files of the tenant %.64q for ever: confirm it with --yes", c.Name)
 	}
-	err := withKeys(e, false, func(keys auth.Manager) error { return revokeTenant(e.ctx, keys, c.Name) })
-	if err != nil && !errors.Is(err, app.ErrNoKeys) {
-		return err
+	err := withKeys(e, false, func(keys auth.Manager) error { return app.DeleteTenant(e.ctx, e.cfg.Store.Data, c.Name, keys) })
+	if errors.Is(err, app.ErrNoKeys) {
+		err = app.DeleteTenant(e.ctx, e.cfg.Store.Data, c.Name, nil)
 	}
-	err = app.DeleteTenant(e.cfg.Store.Data, c.Name)
 	if errors.Is(err, app.ErrInUse) {
-		err = fmt.Errorf("%w: its keys are revoked; delete it after the server was restarted", err)
-	}
-	return err
-}
-
-// revokeTenant revokes the keys of a tenant. Otherwise the next request with one of them would begin an empty tenant of the same name.
-func revokeTenant(ctx context.Context, keys auth.Manager, tenant string) error {
-	list, err := keys.List(ctx)
-	for _, k := range list {
-		if k.Tenant == tenant && k.Revoked.IsZero() {
-			err = errors.Join(err, keys.Revoke(ctx, k.ID, time.Now()))
-		}
+		err = fmt.Errorf("%w: its keys are revoked; delete it on the page of the server, or after the server was restarted", err)
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func TestLoginFaults(t *testing.T) {
 		"--oidc-issuer=https://login.example":                  "oidc-issuer: needs an oidc-client-id",
 		issuer:                                                 "oidc-issuer: needs an oidc-role or an oidc-default-role",
 		issuer + "--oidc-role=a=ask":                           "oidc-role: needs oidc-roles",
-		issuer + "--oidc-roles=r --oidc-role=a=all":            "oidc-role: scope: want ask, read, write or admin",
+		issuer + "--oidc-roles=r --oidc-role=a=all":            "oidc-role: scope: want ask, read, write, admin or tenants",
 		issuer + "--oidc-default-role=ask@A":                   "oidc-default-role: tenant: want 1 to 64 lower-case letters",
 		issuer + "--oidc-default-role=ask --oidc-scopes=email": "oidc-scopes: must contain openid",
 		"--oidc-issuer=http://login.example --oidc-client-id=x --oidc-default-role=ask": "oidc-issuer: must be an https address",

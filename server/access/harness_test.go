@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
+	"github.com/sluice-rag/sluice/server/admin"
 	"github.com/sluice-rag/sluice/server/knowledge"
 	"github.com/sluice-rag/sluice/wire/forge"
 	wireknowledge "github.com/sluice-rag/sluice/wire/knowledge"
@@ -106,7 +108,7 @@ func serve(t testing.TB, o access.Options) *site {
 	}
 	s.access = a
 	e := engine.New(answerer{s.open}, engine.Options{Grace: -1})
-	routes := append(a.Routes(), knowledge.Routes(knowledge.Options{Engine: e})...)
+	routes := slices.Concat(a.Routes(), knowledge.Routes(knowledge.Options{Engine: e}), admin.Routes(admin.Options{Keys: keys, Now: s.clock.now}))
 	srv, err := server.New(e, server.Options{Protocols: protocols, Routes: routes, Logger: logger})
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
-// Package admin provides the routes for the administrators of a tenant: its keys, its accounts and its prices. All of them need the scope admin,
-// and none shows anything of another tenant.
+// Package admin provides the routes for the administrators of a tenant: its keys, its accounts and its prices. They need the scope admin, and show
+// nothing of another tenant. The routes of all tenants need the scope tenants.
 package admin
 
 import (
@@ -19,6 +19,7 @@ import (
 // Options are what the routes show.
 type Options struct {
 	Keys    auth.Manager // nil: there are no routes of keys
+	Tenants Tenants      // nil: there are no routes of tenants
 	Book    ledger.Book
 	Prices  ledger.PriceList
 	Percent int // of a fee that contributors earn
@@ -28,9 +29,9 @@ type Options struct {
 }
 
 const (
-	maxBody     = 16 << 10
-	maxAccounts = 1000
-	maxOverlap  = 30 * 24 * time.Hour // in which the old secret of a rotated key is valid
+	maxBody    = 16 << 10
+	maxRows    = 1000                // of a list
+	maxOverlap = 30 * 24 * time.Hour // in which the old secret of a rotated key is valid
 )
 
 type (
@@ -49,7 +50,7 @@ type (
 	KeyRequest struct {
 		Account     string       `json:"account,omitempty" description:"Account that asks and pays. The default is that of the sender."`
 		Name        string       `json:"name,omitempty" description:"What the key is for."`
-		Scopes      []auth.Scope `json:"scopes" required:"true" enum:"ask,read,write,admin" description:"What the key permits."`
+		Scopes      []auth.Scope `json:"scopes" required:"true" enum:"ask,read,write,admin,tenants" description:"What the key permits. The sender needs these scopes."`
 		Expires     string       `json:"expires,omitempty" format:"date-time" description:"When the key ends. The default is never."`
 		Rate        string       `json:"rate,omitempty" description:"Limit of requests, such as 60/m."`
 		Quota       string       `json:"quota,omitempty" description:"Limit of questions, such as 1000/day."`
@@ -122,13 +123,19 @@ func Routes(o Options) []server.Route {
 	for i := range list {
 		list[i].Scope = auth.Admin
 	}
+	if o.Tenants != nil {
+		for _, rt := range s.tenantRoutes() {
+			rt.Scope = auth.Tenants
+			list = append(list, rt)
+		}
+	}
 	return list
 }
 
 type routes struct{ Options }
 
-// tenant returns the tenant of the sender of a request.
-func tenant(r *http.Request) auth.Identity {
+// sender returns who sends a request.
+func sender(r *http.Request) auth.Identity {
 	who, ok := auth.From(r.Context())
 	if !ok {
 		who = auth.Local()
@@ -143,7 +150,7 @@ func (s routes) keys(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := KeyList{Keys: []auth.Key{}}
 	for _, k := range all {
-		if k.Tenant == tenant(r).Tenant {
+		if k.Tenant == sender(r).Tenant {
 			out.Keys = append(out.Keys, k)
 		}
 	}
@@ -157,16 +164,17 @@ func (s routes) add(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &body); err != nil {
 		return err
 	}
-	who := tenant(r)
+	who := sender(r)
+	if err := who.CheckGrant(body.Scopes); err != nil {
+		return err
+	}
 	k := auth.Key{Tenant: who.Tenant, Account: body.Account, Name: body.Name, Scopes: body.Scopes, Origins: body.Origins, Collections: body.Collections}
 	if k.Account == "" {
 		k.Account = who.Account
 	}
 	var err error
-	if body.Expires != "" {
-		if k.Expires, err = time.Parse(time.RFC3339, body.Expires); err != nil {
-			return fault.Invalid("expires", "want a time such as 2030-01-31T12:00:00Z")
-		}
+	if k.Expires, err = parseExpires(body.Expires); err != nil {
+		return err
 	}
 	if body.Rate != "" {
 		if k.Rate, err = auth.ParseRate(body.Rate); err != nil {
@@ -184,6 +192,16 @@ func (s routes) add(w http.ResponseWriter, r *http.Request) error {
 	}
 	replySecret(w, http.StatusCreated, Secret{added, text})
 	return nil
+}
+
+// parseExpires parses the time at which a key ends. An empty text is the zero time: never.
+func parseExpires(text string) (at time.Time, err error) {
+	if text != "" {
+		if at, err = time.Parse(time.RFC3339, text); err != nil {
+			err = fault.Invalid("expires", "want a time such as 2030-01-31T12:00:00Z")
+		}
+	}
+	return at, err
 }
 
 // renamed returns an error of a key with the name of its field in the request. Package auth names them as the flags of the command.
@@ -239,15 +257,16 @@ func unknown(err error) error {
 	return err
 }
 
-// find returns a key of the tenant by the id in the path.
+// find returns a key of the tenant by the id in the path. A key that permits more than the sender may is refused: the new secret of a rotation would
+// give the sender its scopes.
 func (s routes) find(r *http.Request) (auth.Key, error) {
 	all, err := s.Keys.List(r.Context())
 	if err != nil {
 		return auth.Key{}, err
 	}
 	for _, k := range all {
-		if k.ID == r.PathValue("id") && k.Tenant == tenant(r).Tenant {
-			return k, nil
+		if k.ID == r.PathValue("id") && k.Tenant == sender(r).Tenant {
+			return k, sender(r).CheckGrant(k.Scopes)
 		}
 	}
 	return auth.Key{}, errUnknown
@@ -261,7 +280,7 @@ func replySecret(w http.ResponseWriter, status int, secret Secret) {
 
 func (s routes) accounts(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
-	limit, err := server.IntParam(query, "limit", 100, 1, maxAccounts)
+	limit, err := server.IntParam(query, "limit", 100, 1, maxRows)
 	if err != nil {
 		return err
 	}

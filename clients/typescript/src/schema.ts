@@ -637,6 +637,334 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/tenants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List all tenants
+         * @description Needs the scope tenants.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Name of a tenant. The list continues after it. */
+                    after?: string;
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AdminTenantList"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Create a tenant with its first key
+         * @description Needs the scope tenants.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["AdminTenantRequest"];
+                };
+            };
+            responses: {
+                /** @description Created */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AdminSecret"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/tenants/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a tenant
+         * @description Needs the scope tenants.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description Name of the tenant. */
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AdminTenant"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /**
+         * Revoke the keys of a tenant and delete all its data
+         * @description Needs the scope tenants.
+         */
+        delete: {
+            parameters: {
+                query: {
+                    /** @description The name again, because all data of the tenant is deleted. */
+                    confirm: string;
+                };
+                header?: never;
+                path: {
+                    /** @description Name of the tenant. */
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description No Content */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/documents": {
         parameters: {
             query?: never;
@@ -5591,10 +5919,10 @@ export interface components {
             /** @description Limit of requests, such as 60/m. */
             rate?: string;
             /**
-             * @description What the key permits.
+             * @description What the key permits. The sender needs these scopes.
              * @enum {array}
              */
-            scopes: "ask" | "read" | "write" | "admin";
+            scopes: "ask" | "read" | "write" | "admin" | "tenants";
         };
         AdminPrice: {
             /** @description For an answer. */
@@ -5641,6 +5969,53 @@ export interface components {
             tenant: string;
             /** Format: date-time */
             used?: string;
+        };
+        AdminTenant: {
+            /**
+             * Format: int64
+             * @description Size of its files.
+             */
+            bytes: number;
+            /**
+             * Format: date-time
+             * @description When its folder or its first key was made, if that is known.
+             */
+            created?: string;
+            /** @description Valid keys. */
+            keys: number;
+            /** @description Questions that are being answered. */
+            live_runs: number;
+            /** @description The server has its data open. */
+            open: boolean;
+            /** @description The sender belongs to it, so it cannot be deleted. */
+            own?: boolean;
+            tenant: string;
+            /**
+             * Format: date-time
+             * @description When one of its keys was used last, to the minute.
+             */
+            used?: string;
+        };
+        AdminTenantList: {
+            /** @description Value of the parameter after for the next page. */
+            next?: string;
+            tenants: components["schemas"]["AdminTenant"][];
+        };
+        AdminTenantRequest: {
+            /** @description Account of the first key. The default is owner. */
+            account?: string;
+            /**
+             * Format: date-time
+             * @description When the first key ends. The default is never.
+             */
+            expires?: string;
+            /**
+             * @description What the first key permits. The default is admin.
+             * @enum {array}
+             */
+            scopes?: "ask" | "read" | "write" | "admin";
+            /** @description 1 to 64 lower-case letters, digits and dashes that begin with a letter or digit. */
+            tenant: string;
         };
         AuthKey: {
             account: string;
@@ -5780,7 +6155,7 @@ export interface components {
             tokens_generated: number;
             tools_used: string[];
             total_time_ms: components["schemas"]["EventMillis"];
-            usage?: components["schemas"]["ForgeUsage"];
+            usage?: components["schemas"]["WireUsage"];
             verification?: components["schemas"]["ForgeVerification"];
         };
         ForgeCacheHit: {
@@ -5843,7 +6218,7 @@ export interface components {
             total_time_ms: components["schemas"]["EventMillis"];
             /** @enum {string} */
             type: "done";
-            usage?: components["schemas"]["ForgeUsage"];
+            usage?: components["schemas"]["WireUsage"];
         };
         ForgeError: {
             /** @enum {string} */
@@ -5986,13 +6361,6 @@ export interface components {
             /** @enum {string} */
             type: "tool_result";
         };
-        ForgeUsage: {
-            calls: number;
-            estimated?: boolean;
-            input_tokens: number;
-            models: string[];
-            output_tokens: number;
-        };
         ForgeVerification: {
             claims_checked: number;
             claims_partially_supported: number;
@@ -6058,7 +6426,7 @@ export interface components {
             sources: components["schemas"]["ForrstSource"][];
             standalone_query?: string;
             tools_used: string[];
-            usage?: components["schemas"]["ForrstUsage"];
+            usage?: components["schemas"]["WireUsage"];
             verification?: components["schemas"]["ForrstVerification"];
         };
         ForrstAsked: {
@@ -6172,13 +6540,6 @@ export interface components {
             title: string;
             /** Format: double */
             weight: number;
-        };
-        ForrstUsage: {
-            calls: number;
-            estimated?: boolean;
-            input_tokens: number;
-            models: string[];
-            output_tokens: number;
         };
         ForrstVerification: {
             claims: components["schemas"]["ForrstClaim"][];
@@ -7337,7 +7698,7 @@ export interface components {
             session_id: string;
             standalone_question?: string;
             tools_used: string[];
-            usage: components["schemas"]["TurnsUsage"];
+            usage: components["schemas"]["WireUsage"];
         };
         TurnsCitation: {
             chunk_id: string;
@@ -7433,14 +7794,7 @@ export interface components {
             session_id: string;
             standalone_question?: string;
             tools_used: string[];
-            usage: components["schemas"]["TurnsUsage"];
-        };
-        TurnsUsage: {
-            calls: number;
-            estimated?: boolean;
-            input_tokens: number;
-            models: string[];
-            output_tokens: number;
+            usage: components["schemas"]["WireUsage"];
         };
         WireDublinCore: {
             dc_creator?: string;
@@ -7455,6 +7809,13 @@ export interface components {
             dc_source?: string;
             dc_subject?: string;
             dc_title?: string;
+        };
+        WireUsage: {
+            calls: number;
+            estimated?: boolean;
+            input_tokens: number;
+            models: string[];
+            output_tokens: number;
         };
     };
     responses: never;
