@@ -49,10 +49,10 @@ type AskResult struct {
 	Rounds    int                `json:"rounds,omitempty"`
 	Took      time.Duration      `json:"took_ns"` // from the first event of the run to the last
 	Scores    map[string]float64 `json:"scores"`  // by the key of the measure; only measures that apply
-	// Confidence is that of the ragevents protocol, in percent; 0 if the run failed. Right is whether the answer contains an expected
-	// one; nil if none is known.
-	Confidence int   `json:"confidence,omitempty"`
-	Right      *bool `json:"right,omitempty"`
+	// Confidence is the estimate that the answer is right, 0..1; 0 if there is none. Right is whether the answer contains an expected one; nil
+	// if none is known.
+	Confidence float64 `json:"confidence,omitempty"`
+	Right      *bool   `json:"right,omitempty"`
 }
 
 // ModeReport holds the results of a set in one mode.
@@ -150,7 +150,7 @@ func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Ver
 	}
 	a.answering(string(state.Text), q, answerable, refuses)
 	if evidence, ok := ragevents.EvidenceOf(state); ok {
-		a.Confidence = evidence.Confidence()
+		a.Confidence = evidence.Probability()
 	}
 	if holds, known := a.Scores["holds"]; known || q.Unanswerable {
 		a.Right = new(holds == 1)

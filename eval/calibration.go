@@ -1,18 +1,18 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strings"
 	"text/tabwriter"
 )
 
 // Bin holds the answers whose confidence is in a range.
 type Bin struct {
 	From       int     `json:"from"` // percent, inclusive
-	To         int     `json:"to"`
+	To         int     `json:"to"`   // percent, exclusive, but 100 is in the last range
 	Answers    int     `json:"answers"`
 	Confidence float64 `json:"confidence"` // mean, 0..1
 	Right      float64 `json:"right"`      // share of right answers, with Wilson's 95 % interval
@@ -20,26 +20,41 @@ type Bin struct {
 	High       float64 `json:"high"`
 }
 
-// CalibrationReport compares the confidence in answers with the share of right ones. An answer is right if it contains an expected one;
-// an abstention, and an answer to a question that has none, are not.
-type CalibrationReport struct {
-	Set     string  `json:"set"`
-	Answers int     `json:"answers"` // questions with an expected answer, or of which it is known that they have none
-	Bins    []Bin   `json:"bins"`    // without empty ones
-	ECE     float64 `json:"ece"`     // expected calibration error (Guo et al. 2017, arXiv:1706.04599), over Bins
-	AUC     float64 `json:"auc"`     // how likely a right answer has a higher confidence than a wrong one; NaN becomes 0
+// RiskPoint is the share of wrong answers if only those with the highest confidence are given.
+type RiskPoint struct {
+	Coverage   float64 `json:"coverage"`   // share of the answers that are given, 0..1
+	Confidence float64 `json:"confidence"` // the lowest of a given answer
+	Wrong      float64 `json:"wrong"`      // share of wrong answers among those given; answers of equal confidence count by their mean
 }
 
-// calibrationBins are the ranges of confidence: those of the ragevents protocol, the last two divided.
-var calibrationBins = [][2]int{{10, 29}, {30, 40}, {65, 69}, {70, 74}, {75, 79}, {80, 84}, {85, 89}, {90, 95}}
+// CalibrationReport compares the confidence in answers with the share of right ones. An answer is right if it contains an expected one;
+// an answer to a question that has none is not. Abstentions are no answers.
+type CalibrationReport struct {
+	Set       string      `json:"set"`
+	Answers   int         `json:"answers"`   // to questions with an expected answer, or of which it is known that they have none
+	Abstained int         `json:"abstained"` // abstentions from such questions, which the other fields leave out
+	Bins      []Bin       `json:"bins"`      // ten of equal width, without empty ones
+	ECE       float64     `json:"ece"`       // expected calibration error (Guo et al. 2017, arXiv:1706.04599), over Bins
+	AUC       float64     `json:"auc"`       // how likely a right answer has a higher confidence than a wrong one; NaN becomes 0
+	Risk      []RiskPoint `json:"risk"`      // for a coverage of 10 %, 20 % and so on
+	AURC      float64     `json:"aurc"`      // area under the curve of risk by coverage (Geifman et al. 2019, arXiv:1805.08206), over every number of answers
+}
 
-// Calibrate compares the confidence in the answers of reports with the share of right ones. It returns nil if no report has a
-// question for which that is known.
+// calibrationBins is the number of ranges of confidence, and of points of risk.
+const calibrationBins = 10
+
+// Calibrate compares the confidence in the answers of reports with the share of right ones. It returns nil if no report has an answer
+// for which that is known.
 func Calibrate(name string, reports ...*ModeReport) *CalibrationReport {
+	c := &CalibrationReport{Set: name}
 	var answers []AskResult
 	for _, r := range reports {
 		for _, a := range r.Results {
-			if a.Right != nil && a.Confidence > 0 {
+			switch {
+			case a.Right == nil || a.Failed != "":
+			case a.Abstained:
+				c.Abstained++
+			default:
 				answers = append(answers, a)
 			}
 		}
@@ -47,42 +62,71 @@ func Calibrate(name string, reports ...*ModeReport) *CalibrationReport {
 	if len(answers) == 0 {
 		return nil
 	}
-	c := &CalibrationReport{Set: name, Answers: len(answers), AUC: separation(answers)}
-	for _, b := range calibrationBins {
-		bin, right := Bin{From: b[0], To: b[1]}, 0
-		for _, a := range answers {
-			if a.Confidence >= b[0] && a.Confidence <= b[1] {
-				bin.Answers++
-				bin.Confidence += float64(a.Confidence) / 100
-				right += int(one(*a.Right))
-			}
-		}
-		if bin.Answers == 0 {
-			continue
-		}
-		bin.Confidence /= float64(bin.Answers)
-		bin.Right = share(right, bin.Answers)
-		bin.Low, bin.High = wilson(right, bin.Answers)
-		c.ECE += math.Abs(bin.Confidence-bin.Right) * share(bin.Answers, len(answers))
-		c.Bins = append(c.Bins, bin)
-	}
+	slices.SortStableFunc(answers, func(a, b AskResult) int { return cmp.Compare(b.Confidence, a.Confidence) })
+	c.Answers, c.AUC = len(answers), separation(answers)
+	c.addBins(answers)
+	c.addRisk(answers)
 	return c
 }
 
-// separation returns the area under the ROC curve, or 0 if all answers are right or all are wrong.
-func separation(answers []AskResult) float64 {
-	sorted := slices.Clone(answers)
-	slices.SortFunc(sorted, func(a, b AskResult) int { return a.Confidence - b.Confidence })
-	sum, right := 0.0, 0
-	for i := 0; i < len(sorted); {
-		j, here := i, 0
-		for ; j < len(sorted) && sorted[j].Confidence == sorted[i].Confidence; j++ {
-			here += int(one(*sorted[j].Right))
+func (c *CalibrationReport) addBins(answers []AskResult) {
+	bins, right := make([]Bin, calibrationBins), make([]int, calibrationBins)
+	for _, a := range answers {
+		k := min(int(a.Confidence*calibrationBins), calibrationBins-1)
+		bins[k].Answers++
+		bins[k].Confidence += a.Confidence
+		right[k] += int(one(*a.Right))
+	}
+	for k, b := range bins {
+		if b.Answers == 0 {
+			continue
 		}
-		sum += float64(here) * float64(i+1+j) / 2 // mean rank of equal values
-		right += here
+		b.From, b.To = k*100/calibrationBins, (k+1)*100/calibrationBins
+		b.Confidence /= float64(b.Answers)
+		b.Right = share(right[k], b.Answers)
+		b.Low, b.High = wilson(right[k], b.Answers)
+		c.ECE += math.Abs(b.Confidence-b.Right) * share(b.Answers, len(answers))
+		c.Bins = append(c.Bins, b)
+	}
+}
+
+// ties calls f for each group of answers of equal confidence in a sorted list, with its ends and its number of right answers.
+func ties(sorted []AskResult, f func(from, to, right int)) {
+	for i := 0; i < len(sorted); {
+		j, right := i, 0
+		for ; j < len(sorted) && sorted[j].Confidence == sorted[i].Confidence; j++ {
+			right += int(one(*sorted[j].Right))
+		}
+		f(i, j, right)
 		i = j
 	}
+}
+
+// addRisk adds the shares of wrong answers. The answers are sorted, the highest confidence first.
+func (c *CalibrationReport) addRisk(answers []AskResult) {
+	risk := make([]float64, len(answers)) // of the first i+1 answers
+	wrong := 0.0
+	ties(answers, func(from, to, right int) {
+		for i := from; i < to; i++ {
+			wrong += 1 - share(right, to-from)
+			risk[i] = wrong / float64(i+1)
+			c.AURC += risk[i] / float64(len(answers))
+		}
+	})
+	for k := 1; k <= calibrationBins; k++ {
+		n := max(1, (len(answers)*k+calibrationBins/2)/calibrationBins)
+		c.Risk = append(c.Risk, RiskPoint{Coverage: float64(k) / calibrationBins, Confidence: answers[n-1].Confidence, Wrong: risk[n-1]})
+	}
+}
+
+// separation returns the area under the ROC curve, or 0 if all answers are right or all are wrong. The answers are sorted, the highest
+// confidence first.
+func separation(sorted []AskResult) float64 {
+	sum, right := 0.0, 0
+	ties(sorted, func(from, to, here int) {
+		sum += float64(here) * (float64(len(sorted)) - float64(from+to-1)/2) // mean rank of equal values, the lowest confidence first
+		right += here
+	})
 	wrong := len(sorted) - right
 	if right == 0 || wrong == 0 {
 		return 0
@@ -90,7 +134,7 @@ func separation(answers []AskResult) float64 {
 	return (sum - float64(right)*float64(right+1)/2) / float64(right) / float64(wrong)
 }
 
-// WriteCalibration writes a table with a line for each range of confidence.
+// WriteCalibration writes a table with a line for each range of confidence, and one of the risk by coverage with a line for each report.
 func WriteCalibration(w io.Writer, reports ...*CalibrationReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "set\tconfidence\tanswers\tmean\tright\t95 % interval\tECE\tAUC\t")
@@ -104,44 +148,22 @@ func WriteCalibration(w io.Writer, reports ...*CalibrationReport) error {
 				100*b.Low, 100*b.High, whole)
 		}
 	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprint(w, "\nwrong answers if only those of the highest confidence are given, by their share:\n")
+	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "set\tanswers\tabstained\t")
+	for k := 1; k <= calibrationBins; k++ {
+		fmt.Fprintf(t, "%d %%\t", k*100/calibrationBins)
+	}
+	fmt.Fprintln(t, "area\t")
+	for _, r := range reports {
+		fmt.Fprintf(t, "%s\t%d\t%d\t", r.Set, r.Answers, r.Abstained)
+		for _, p := range r.Risk {
+			fmt.Fprintf(t, "%.1f\t", 100*p.Wrong)
+		}
+		fmt.Fprintf(t, "%.3f\t\n", r.AURC)
+	}
 	return t.Flush()
-}
-
-// Sizes of the reliability diagram in pixels.
-const (
-	diagramSide = 320
-	diagramLeft = 52
-	diagramTop  = 58
-)
-
-// WriteReliability writes a reliability diagram as SVG: for each range of confidence, the share of right answers with its interval. A
-// perfect confidence is on the diagonal. The area of a point is in proportion to the number of answers. Tooltips show the figures.
-func WriteReliability(w io.Writer, r *CalibrationReport) error {
-	var b strings.Builder
-	width, height := diagramLeft+diagramSide+plotMargin, diagramTop+diagramSide+50
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="Share of right answers by confidence">`+"\n",
-		width, height, width, height)
-	b.WriteString(plotStyle)
-	fmt.Fprintf(&b, `<rect class="ground" width="%d" height="%d"/>`+"\n", width, height)
-	fmt.Fprintf(&b, `<text class="title" x="%d" y="24">Right answers by confidence</text>`+"\n", plotMargin)
-	fmt.Fprintf(&b, `<text class="small" x="%d" y="43">%s: %d answers; whiskers: 95 %% interval</text>`+"\n", plotMargin, escaped(r.Set), r.Answers)
-	x := func(p float64) float64 { return diagramLeft + p*diagramSide }
-	y := func(p float64) float64 { return diagramTop + (1-p)*diagramSide }
-	for p := 0; p <= 100; p += 20 {
-		v := float64(p) / 100
-		fmt.Fprintf(&b, `<path class="grid" d="M%.1f %.1fH%.1fM%.1f %.1fV%.1f"/>`, x(0), y(v), x(1), x(v), y(0), y(1))
-		fmt.Fprintf(&b, `<text class="small" x="%d" y="%.1f" text-anchor="end">%d %%</text>`, diagramLeft-6, y(v)+4, p)
-		fmt.Fprintf(&b, `<text class="small" x="%.1f" y="%.1f" text-anchor="middle">%d %%</text>`+"\n", x(v), y(0)+17, p)
-	}
-	fmt.Fprintf(&b, `<path class="axis" stroke-dasharray="4 4" d="M%.1f %.1fL%.1f %.1f"/>`+"\n", x(0), y(0), x(1), y(1))
-	fmt.Fprintf(&b, `<text class="small" x="%.1f" y="%.1f" text-anchor="middle">confidence shown</text>`+"\n", x(0.5), y(0)+36)
-	for _, bin := range r.Bins {
-		radius := 3 + 14*math.Sqrt(share(bin.Answers, r.Answers))
-		fmt.Fprintf(&b, `<g><title>%d to %d %%: %d answers, %.1f %% right (%.1f to %.1f)</title>`, bin.From, bin.To, bin.Answers, 100*bin.Right, 100*bin.Low, 100*bin.High)
-		fmt.Fprintf(&b, `<circle class="m1" cx="%.1f" cy="%.1f" r="%.1f"/>`, x(bin.Confidence), y(bin.Right), radius)
-		fmt.Fprintf(&b, `<path class="whisker" d="M%.1f %.1fV%.1f"/></g>`+"\n", x(bin.Confidence), y(bin.Low), y(bin.High))
-	}
-	b.WriteString("</svg>\n")
-	_, err := io.WriteString(w, b.String())
-	return err
 }

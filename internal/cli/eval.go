@@ -32,7 +32,7 @@ type evalCmd struct {
 	Qrels       string   `type:"existingfile" placeholder:"FILE" help:"Relevance judgements of --queries, in the format of qrels.tsv."`
 	Against     string   `type:"existingfile" placeholder:"FILE" help:"Output of an earlier eval --json, with which each mode is compared question by question."`
 	Plot        string   `type:"path" placeholder:"FILE" help:"Write a plot of the measures of answers with their intervals to an SVG file."`
-	Reliability string   `type:"path" placeholder:"FILE" help:"Write a diagram of the share of right answers by confidence, over all sets, to an SVG file."`
+	Reliability string   `type:"path" placeholder:"FILE" help:"Write diagrams of right answers by confidence and of wrong answers by coverage, over all sets, to an SVG file."`
 	Save        string   `type:"existingdir" placeholder:"DATA" help:"Also keep the results of answers in the data folder of a server, whose page shows them to administrators."`
 	JSON        bool     `name:"json" help:"Print JSON with the scores of each question."`
 }
@@ -49,7 +49,8 @@ Search: each document is one passage. Every question that has a relevant documen
 Answers: documents are ingested and questions answered as by serve, in each mode, without the cache. The tables show measures of
 retrieval, answers and citations with their 95 % bootstrap intervals. The last table compares the modes.
 
-The table after them shows how many answers of each confidence contain an expected answer.
+The tables after them show how many answers of each confidence are right, and how many are wrong if only those of the highest
+confidence are given.
 
 Claims: how well the verification distinguishes evidence that supports a claim from evidence that does not.
 
