@@ -13,19 +13,20 @@ import (
 // package directly below that has no row of its own; /... in a value allows everything below. Tests may import any package.
 // A new protocol or back end gets one row.
 var allowedImports = map[string]string{
-	".":                "auth engine event fault ingest internal/app internal/config session",
+	".":                "auth corpus/filter engine event fault ingest internal/app internal/config session",
 	"engine":           "answer event eventlog fault model",
 	"cmd/sluice":       "ingest/sandbox internal/cli",
 	"cmd/sluice-bench": "ingest/sandbox internal/bench internal/cli",
-	"internal/cli":     "eval/summary disk/atomicfile fault server/access auth engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server session wire wire/forge wire/sse ledger",
+	"internal/cli":     "corpus/filter eval/summary disk/atomicfile fault server/access auth engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server session wire wire/forge wire/sse ledger",
 
 	// The only package that imports every back end: it turns a Config into a running program.
-	"internal/app": "eval/summary auth auth/oidc auth/sqlite engine answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve disk/sqlitedb forrst/sqlstore lang model/... prompt server/... store/... web wire/... disk/cachedb ledger/... session/...",
+	"internal/app": "corpus/filter eval/summary auth auth/oidc auth/sqlite engine answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve disk/sqlitedb forrst/sqlstore lang model/... prompt server/... store/... web wire/... disk/cachedb ledger/... session/...",
 
 	// Types and functions that all layers use.
 	"fault":           "",
 	"corpus":          "fault",
-	"event":           "corpus fault",
+	"corpus/filter":   "corpus fault lang",
+	"event":           "corpus corpus/filter fault",
 	"lang":            "",
 	"auth":            "corpus fault",
 	"auth/sqlite":     "auth disk/atomicfile disk/sqlitedb",
@@ -59,7 +60,7 @@ var allowedImports = map[string]string{
 	"cache/canonical":        "",
 	"files":                  "corpus fault index ingest ingest/parse disk/reserve store disk/atomicfile",
 	"files/*":                "fault",
-	"files/search":           "corpus fault files index store",
+	"files/search":           "corpus corpus/filter files index store",
 	"index/scope":            "corpus index lang model",
 	"store":                  "",
 	"session":                "engine event eventlog fault lang wire",
@@ -69,8 +70,8 @@ var allowedImports = map[string]string{
 	"ledger/sqlite":          "corpus disk/sqlitedb event ledger",
 	"store/*":                "corpus event fault store disk/atomicfile disk/sqlitedb",
 	// The recorder writes through the interface of eventlog; the steps in the sub-packages must not import it.
-	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/grade answer/history answer/hyde answer/rerank answer/selfquery answer/verify cache corpus event eventlog fault index lang model",
-	"answer/*":               "prompt corpus event fault index lang model",
+	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/grade answer/history answer/hyde answer/rerank answer/selfquery answer/verify cache corpus corpus/filter event eventlog fault index lang model",
+	"answer/*":               "prompt corpus corpus/filter event fault index lang model",
 	"answer/history":         "answer/analyze answer/condense prompt event lang model",
 	"answer/agent/*":         "answer/agent prompt corpus event lang model",
 	"answer/grade/calibrate": "answer/grade",
@@ -85,7 +86,7 @@ var allowedImports = map[string]string{
 	"wire/sse":        "wire",
 	"examples/forrst": "forrst forrst/client",
 	"examples/*":      "client event wire/forge wire/knowledge",
-	"wire/*":          "corpus event fault wire wire/sse",
+	"wire/*":          "corpus corpus/filter event fault wire wire/sse",
 	"wire/wiretest":   "corpus event eventlog/eventlogtest fault wire",
 
 	// A library of its own.
@@ -105,9 +106,9 @@ var allowedImports = map[string]string{
 	// Streams. It loads events through an interface and knows no engine.
 	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream, and the functions of Forrst.
-	"server/*":      "eval/summary auth engine corpus event eventlog fault files files/search index lang server session store wire wire/... ledger",
+	"server/*":      "eval/summary auth engine corpus corpus/filter event eventlog fault files files/search index lang server session store wire wire/... ledger",
 	"server/access": "auth auth/oidc fault server",
-	"server/rpc":    "auth corpus engine event fault files files/search forrst index model server store wire wire/forrst",
+	"server/rpc":    "auth corpus corpus/filter engine event fault files files/search forrst index model server store wire wire/forrst",
 	// The client reads the forge and knowledge protocols.
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse wire/turns",
 	"client/display": "client event",

@@ -1,6 +1,9 @@
 package sluice
 
-import "github.com/sluice-rag/sluice/event"
+import (
+	"github.com/sluice-rag/sluice/corpus/filter"
+	"github.com/sluice-rag/sluice/event"
+)
 
 // Event is something that happens in a run. The set of its types is closed: those below.
 type Event = event.Body
@@ -31,6 +34,9 @@ type (
 
 // Question is a question with all of its fields; only Query is required.
 type Question = event.Question
+
+// Filter limits the documents that a question reads, by their metadata; see package corpus/filter.
+type Filter = filter.Filter
 
 // Source is a passage that an answer is based on.
 type Source = event.Source

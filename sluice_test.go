@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sluice-rag/sluice"
@@ -49,6 +50,10 @@ func TestAddFolder(t *testing.T) {
 	write("The lighthouse is kept by Grace.")
 	if r, err := lib.AddFile(t.Context(), filepath.Join(folder, "coast.md")); err != nil || r.Updated != 1 {
 		t.Fatalf("%+v, %v", r, err)
+	}
+	pdf := &sluice.Filter{Type: "eq", Key: "type", Value: "pdf"}
+	if _, err := lib.AnswerQuestion(t.Context(), sluice.Question{Query: keeper, Filter: pdf}); err == nil || !strings.Contains(err.Error(), "matches the filter") {
+		t.Errorf("a filter that no document matches: %v", err)
 	}
 	if a, err := lib.AnswerQuestion(t.Context(), sluice.Question{Query: keeper, Mode: event.Direct}); err != nil || a.Text != "The lighthouse is kept by Grace." {
 		t.Errorf("%+v, %v", a, err)

@@ -27,11 +27,12 @@ const maxCached = 4096
 type cacheDocuments struct {
 	index.Versions
 	*Pipeline
+	only []corpus.DocumentID // documents that are searched; nil: all
 }
 
 // Search implements [cache.Documents].
 func (d cacheDocuments) Search(ctx context.Context, collection, question string, limit int) ([]index.Hit, error) {
-	q := index.Query{Collection: collection, Text: question, Limit: limit}
+	q := index.Query{Collection: collection, Text: question, Documents: d.only, Limit: limit}
 	if d.Vectors != nil {
 		v, err := d.Vectors.SearchVector(ctx, collection, lang.Truncate(question, 8192), model.ForQuery)
 		if err != nil {
@@ -47,7 +48,7 @@ func (d cacheDocuments) Search(ctx context.Context, collection, question string,
 func (p *Pipeline) caching(q event.RunStarted) (cacheDocuments, bool) {
 	versions, ok := p.Index.(index.Versions)
 	independent := len(q.History) == 0 && q.Summary == "" || !model.SupportsParameters(p.generator(q))
-	return cacheDocuments{versions, p}, ok && p.Cache != nil && !q.NoCache && independent && len(q.Query) <= maxCached
+	return cacheDocuments{Versions: versions, Pipeline: p}, ok && p.Cache != nil && !q.NoCache && independent && len(q.Query) <= maxCached
 }
 
 // scope returns what an answer depends on besides the canonical question and the documents. A question that followed others and was not made
@@ -70,11 +71,26 @@ func (p *Pipeline) scope(q event.RunStarted, rewritten bool) cache.Scope {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%q %v %d", q.Instructions, temperature, q.MaxTokens))
 		setup = append(setup, "parameters", hex.EncodeToString(sum[:]))
 	}
+	if !q.Filter.Empty() {
+		text, _ := json.Marshal(q.Filter) // a checked filter always has JSON
+		sum := sha256.Sum256(text)
+		setup = append(setup, "filter", hex.EncodeToString(sum[:]))
+	}
 	session := ""
 	if (len(q.History) > 0 || q.Summary != "") && !rewritten {
 		session = q.Session
 	}
 	return cache.Scope{Collection: q.Collection, Session: session, Mode: q.Mode, TopK: q.TopK, Setup: strings.Join(setup, "\x00")}
+}
+
+// cacheScope returns the scope of the run's answer. It changes when other documents meet the filter, since the version of a collection does not
+// count changes of metadata.
+func (j *job) cacheScope() cache.Scope {
+	s := j.scope(j.q, j.rewritten)
+	if j.documentSet != "" {
+		s.Setup += "\x00" + j.documentSet
+	}
+	return s
 }
 
 // ShareKey returns a key that is equal for questions that one run may answer: the same words with the same parameters, after the same
@@ -124,8 +140,8 @@ func (j *job) lookupCache(ctx context.Context) (bool, error) {
 	if j.version, err = docs.Version(ctx, j.q.Collection); err != nil {
 		return false, ctx.Err()
 	}
-	j.cacheable = true
-	e, similarity, err := j.Cache.Lookup(ctx, docs, j.scope(j.q, j.rewritten), j.q.Query)
+	j.cacheable, docs.only = true, j.only
+	e, similarity, err := j.Cache.Lookup(ctx, docs, j.cacheScope(), j.q.Query)
 	if e == nil || err != nil {
 		return false, ctx.Err()
 	}
@@ -207,7 +223,7 @@ func (j *job) cacheAnswer(ctx context.Context) {
 		return
 	}
 	if e, ok := entryOf(log); ok {
-		e.Scope = j.scope(j.q, j.rewritten)
+		docs.only, e.Scope = j.only, j.cacheScope()
 		_ = j.Cache.Put(ctx, docs, e, j.version)
 	}
 }

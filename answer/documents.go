@@ -201,8 +201,12 @@ func (j *job) addAll(found []candidate) {
 	}
 }
 
-// documents lists the documents of the collection and reports whether there are more.
+// documents lists the documents of the collection that the run may read and reports whether there are more.
 func (j *job) documents(ctx context.Context, limit int) (all []corpus.Document, more bool, err error) {
+	if j.only != nil {
+		all, err = j.contents().DocumentsByID(ctx, j.q.Collection, j.only[:min(limit, len(j.only))])
+		return all, len(j.only) > limit, err
+	}
 	after := corpus.DocumentID("")
 	for len(all) <= limit {
 		docs, err := j.Index.Documents(ctx, j.q.Collection, after, min(batchSize, limit+1))
@@ -230,7 +234,7 @@ func (j *job) findDocument(ctx context.Context, names string) (*corpus.Document,
 		return &docs[0], nil
 	}
 	if more {
-		hits, err := j.Index.Search(ctx, index.Query{Collection: j.q.Collection, Text: lang.Truncate(names, maxQuery), Limit: 50})
+		hits, err := j.Index.Search(ctx, index.Query{Collection: j.q.Collection, Text: lang.Truncate(names, maxQuery), Documents: j.only, Limit: 50})
 		if err != nil {
 			return nil, err
 		}

@@ -2,17 +2,22 @@ package answer
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/sluice-rag/sluice/answer/selfquery"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 )
 
 const (
-	maxFiltered = 200_000 // documents that are compared with the conditions of a question
+	maxFiltered = 200_000 // documents that are compared with conditions found in a question
 	filterPage  = 2000    // documents that are loaded at once
 )
 
@@ -25,9 +30,9 @@ type filterResult struct {
 // nothingMatches warns that the conditions of a question are not applied.
 var nothingMatches = event.Warned{Code: fault.NoDocuments, Message: "no document meets the conditions of the question; all documents are searched", Step: "search"}
 
-// filter finds the conditions of a question with the method [event.SelfQuery], and limits the searches to the documents that meet them. If
+// selfQuery finds the conditions of a question with the method [event.SelfQuery], and limits the searches to the documents that meet them. If
 // no document does, it emits a warning, and the searches are not limited.
-func (j *job) filter(ctx context.Context) error {
+func (j *job) selfQuery(ctx context.Context) error {
 	if j.q.Method != event.SelfQuery {
 		return nil
 	}
@@ -40,7 +45,7 @@ func (j *job) filter(ctx context.Context) error {
 	if err := j.emitOnce(ctx, call, start); err != nil {
 		return err
 	}
-	only, result, err := j.matching(ctx, found)
+	only, result, err := j.matching(ctx, found.Where(), maxFiltered)
 	if err != nil {
 		return j.indexFault(ctx, err)
 	}
@@ -74,20 +79,42 @@ func (j *job) conditions(ctx context.Context) (f selfquery.Filter, err error) {
 	return j.Filters.Extract(j.traced(ctx, "analyze"), j.q.Query)
 }
 
-// matching returns the documents that meet conditions.
-func (j *job) matching(ctx context.Context, f selfquery.Filter) (ids []corpus.DocumentID, r filterResult, err error) {
+// restrict limits the run to the documents that meet the filter of the question.
+func (j *job) restrict(ctx context.Context) error {
+	if j.q.Filter.Empty() {
+		return nil
+	}
+	ids, _, err := j.matching(ctx, j.q.Filter, math.MaxInt)
+	if err != nil {
+		return j.indexFault(ctx, err)
+	}
+	j.only = append([]corpus.DocumentID{}, ids...) // not nil, which means all
+	h := sha256.New()
+	for _, id := range j.only {
+		fmt.Fprintf(h, "%q", id)
+	}
+	j.documentSet = hex.EncodeToString(h.Sum(nil))
+	return nil
+}
+
+// matching returns the documents, of those that the run is limited to, that meet conditions. It compares at most limit documents.
+func (j *job) matching(ctx context.Context, f *filter.Filter, limit int) (ids []corpus.DocumentID, r filterResult, err error) {
 	after := corpus.DocumentID("")
 	for seen := 0; ; {
 		page, err := j.Index.Documents(ctx, j.q.Collection, after, filterPage)
 		if err != nil || len(page) == 0 {
 			return ids, r, err
 		}
-		if seen += len(page); seen > maxFiltered {
+		if seen += len(page); seen > limit {
 			r.More = true
 			return ids, r, nil
 		}
-		for _, d := range page {
-			if after = d.ID; f.Matches(d) {
+		attributes, err := j.attributes(ctx, page)
+		if err != nil {
+			return nil, r, err
+		}
+		for i, d := range page {
+			if after = d.ID; j.within(d.ID) && f.Matches(attributes[i]) == filter.Yes {
 				ids = append(ids, d.ID)
 			}
 		}
@@ -95,7 +122,18 @@ func (j *job) matching(ctx context.Context, f selfquery.Filter) (ids []corpus.Do
 	}
 }
 
-// within reports whether a document meets the conditions of the question.
+func (j *job) attributes(ctx context.Context, docs []corpus.Document) ([]filter.Attributes, error) {
+	if j.Attributes != nil {
+		return j.Attributes(ctx, docs)
+	}
+	out := make([]filter.Attributes, len(docs))
+	for i, d := range docs {
+		out[i] = filter.OfDocument(d)
+	}
+	return out, nil
+}
+
+// within reports whether the run may read a document.
 func (j *job) within(id corpus.DocumentID) bool {
 	if j.only == nil {
 		return true

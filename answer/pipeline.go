@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -41,8 +42,10 @@ type Pipeline struct {
 	Condenser     condense.Condenser  // makes a follow-up self-contained; nil: by rules
 	Analyzer      analyze.Analyzer    // nil: by rules
 	Filters       selfquery.Extractor // finds the conditions of questions with the method [event.SelfQuery]; nil: by rules
-	Drafter       hyde.Writer         // nil: by relevance feedback
-	Generator     model.Generator
+	// Attributes returns the attributes of documents, which the filter of a question compares; nil: [filter.OfDocument]. Calls may be concurrent.
+	Attributes func(ctx context.Context, docs []corpus.Document) ([]filter.Attributes, error)
+	Drafter    hyde.Writer // nil: by relevance feedback
+	Generator  model.Generator
 	// Generators returns the generator that prefers the model of a name, or nil if the name is empty or unknown. Without it, the
 	// Generator answers. Calls may be concurrent.
 	Generators func(name string) model.Generator
@@ -80,25 +83,26 @@ func (o oneEmbedder) SearchVector(ctx context.Context, _, text string, p model.P
 // job is one question being answered.
 type job struct {
 	*Pipeline
-	rec        *Recorder
-	resumed    resumedRun
-	q          event.RunStarted // its query is the standalone question
-	standalone string           // the standalone question, if it differs from the original one
-	rewritten  bool             // the question was made self-contained
-	analysis   analyze.Analysis
-	calls      event.CallID
-	only       []corpus.DocumentID               // searched documents, sorted; nil: all
-	pool       []candidate                       // results so far, each chunk once
-	poolIndex  map[corpus.ChunkID]int            // index in pool of each chunk
-	replacedBy map[corpus.ChunkID]corpus.ChunkID // the parent that is read instead of a chunk
-	stats      index.TermStats
-	context    []candidate // passages that may be read, best first; a passage's number is its index + 1
-	read       []int       // indexes in context of the passages that the generator reads
-	order      []int       // indexes in context of the sources, by number
-	quotes     []quote     // of the cited sources, by number
-	claims     []verify.Claim
-	finished   bool                       // the sources are in the log
-	files      map[corpus.DocumentID]file // of the documents whose passages are shown
+	rec         *Recorder
+	resumed     resumedRun
+	q           event.RunStarted // its query is the standalone question
+	standalone  string           // the standalone question, if it differs from the original one
+	rewritten   bool             // the question was made self-contained
+	analysis    analyze.Analysis
+	calls       event.CallID
+	only        []corpus.DocumentID               // documents that may be read, sorted; nil: all
+	documentSet string                            // hash of the documents that meet the filter of the question; empty without one
+	pool        []candidate                       // results so far, each chunk once
+	poolIndex   map[corpus.ChunkID]int            // index in pool of each chunk
+	replacedBy  map[corpus.ChunkID]corpus.ChunkID // the parent that is read instead of a chunk
+	stats       index.TermStats
+	context     []candidate // passages that may be read, best first; a passage's number is its index + 1
+	read        []int       // indexes in context of the passages that the generator reads
+	order       []int       // indexes in context of the sources, by number
+	quotes      []quote     // of the cited sources, by number
+	claims      []verify.Claim
+	finished    bool                       // the sources are in the log
+	files       map[corpus.DocumentID]file // of the documents whose passages are shown
 
 	focus   string   // the topic of a question that names documents or pages
 	summary bool     // the question asks for a summary of whole documents or pages
@@ -176,7 +180,7 @@ func (j *job) answer(ctx context.Context) error {
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"analyze", j.smallTalk}, {"summarize", j.summarizeHistory}, {"condense", j.condense}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.checkIndexError}, {"rerank", j.rerank}, {generating, j.generate},
+	}{{"analyze", j.smallTalk}, {"summarize", j.summarizeHistory}, {"condense", j.condense}, {"search", j.restrict}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.checkIndexError}, {"rerank", j.rerank}, {generating, j.generate},
 		{"verify", j.verify}, {"attribute", j.attribute}} {
 		err := step.do(j.traced(ctx, step.name))
 		if err := errors.Join(err, j.flushModelCalls(ctx)); err != nil {
@@ -266,8 +270,13 @@ func (j *job) prepare(ctx context.Context) error {
 	if err != nil {
 		return j.indexFault(ctx, err)
 	}
-	if len(docs) == 0 && j.resumed.Rerank == nil && j.resumed.Generation == nil {
-		return fault.New(fault.NoDocuments, "no documents are in %s", scopeNames(j.q.Collection))
+	if j.resumed.Rerank == nil && j.resumed.Generation == nil {
+		switch {
+		case len(docs) == 0:
+			return fault.New(fault.NoDocuments, "no documents are in %s", scopeNames(j.q.Collection))
+		case j.only != nil && len(j.only) == 0:
+			return fault.New(fault.NoDocuments, "no document in %s matches the filter: %s", scopeNames(j.q.Collection), printable(lang.Truncate(j.q.Filter.String(), maxName)))
+		}
 	}
 	if err := j.loadTermStats(ctx, j.questions()); err != nil {
 		return j.indexFault(ctx, err)
@@ -309,7 +318,7 @@ func (j *job) retrieve(ctx context.Context) error {
 	if answered, err := j.runExplicitTool(ctx); answered || err != nil {
 		return err
 	}
-	if err := j.filter(ctx); err != nil {
+	if err := j.selfQuery(ctx); err != nil {
 		return err
 	}
 	if j.q.Mode == event.Agentic {

@@ -112,11 +112,16 @@ func (t *tools) walk(ctx context.Context, a *toolCall) (walkResult, error) {
 			}
 		}
 	}
+	limit := w.Limit
+	if t.only != nil {
+		w.Limit *= walkSurplus
+	}
 	reached, err := t.Graph.Walk(ctx, w)
 	if err != nil {
 		return walkResult{}, err
 	}
 	reached = slices.DeleteFunc(reached, func(r index.WalkHit) bool { return !t.within(r.Chunk.Document) })
+	reached = reached[:min(limit, len(reached))]
 	hits := make([]index.Hit, len(reached))
 	for i, r := range reached {
 		hits[i] = index.Hit{Chunk: r.Chunk, Score: r.Score}
@@ -136,5 +141,7 @@ func (t *tools) walk(ctx context.Context, a *toolCall) (walkResult, error) {
 	return result, nil
 }
 
-// maxWalkStarts limits the passages from which a walk starts.
-const maxWalkStarts = 5
+const (
+	maxWalkStarts = 5  // passages from which a walk starts
+	walkSurplus   = 10 // factor of the limit of a walk, some of whose passages are of documents that the run may not read
+)

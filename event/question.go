@@ -7,18 +7,21 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/fault"
 )
 
 // Question is what a run answers. Zero fields stand for the defaults, which [Question.SetDefaults] fills in.
 type Question struct {
 	Query      string `json:"query"`
-	Mode       Mode   `json:"mode"`               // default [Agentic]
-	Collection string `json:"collection"`         // default [corpus.DefaultCollection]
-	TopK       int    `json:"top_k"`              // passages given to the generator; default [DefaultTopK], at most [MaxTopK]
-	Method     Method `json:"method,omitempty"`   // how documents are searched; default [HybridSearch]
-	Session    string `json:"session,omitempty"`  // the conversation to which the question belongs: see package session
-	NoCache    bool   `json:"no_cache,omitempty"` // the answer is neither read from nor written to the cache, and the run is not shared
+	Mode       Mode   `json:"mode"`             // default [Agentic]
+	Collection string `json:"collection"`       // default [corpus.DefaultCollection]
+	TopK       int    `json:"top_k"`            // passages given to the generator; default [DefaultTopK], at most [MaxTopK]
+	Method     Method `json:"method,omitempty"` // how documents are searched; default [HybridSearch]
+	// Filter limits the documents that are read; see [filter.Filter.ValidateDocuments].
+	Filter  *filter.Filter `json:"filter,omitempty"`
+	Session string         `json:"session,omitempty"`  // the conversation to which the question belongs: see package session
+	NoCache bool           `json:"no_cache,omitempty"` // the answer is neither read from nor written to the cache, and the run is not shared
 
 	Summary      string    `json:"summary,omitempty"`      // of the conversation before History
 	History      []Message `json:"history,omitempty"`      // earlier messages of the conversation, oldest first
@@ -69,6 +72,7 @@ const (
 	MaxSummary      = 16 << 10
 	MaxInstructions = 32 << 10
 	MaxRequest      = 64 << 10
+	MaxFilter       = 64 << 10 // its JSON
 )
 
 // SetDefaults replaces zero fields that have a default.
@@ -81,6 +85,9 @@ func (q *Question) SetDefaults() {
 	}
 	if q.TopK <= 0 {
 		q.TopK = DefaultTopK
+	}
+	if q.Filter.Empty() {
+		q.Filter = nil
 	}
 }
 
@@ -119,6 +126,19 @@ func (q *Question) Validate() error {
 		return fault.New(fault.TooLarge, "the request's own fields have over %d bytes", MaxRequest)
 	case q.Previous != "" && !q.Previous.Valid():
 		return fault.Invalid("previous", "not a run's id")
+	}
+	return q.validateFilter()
+}
+
+func (q *Question) validateFilter() error {
+	if q.Filter.Empty() {
+		return nil
+	}
+	if err := q.Filter.ValidateDocuments("filter"); err != nil {
+		return err
+	}
+	if text, err := json.Marshal(q.Filter); err != nil || len(text) > MaxFilter {
+		return fault.Invalid("filter", "want at most %d bytes of JSON", MaxFilter)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/prompt"
@@ -75,9 +76,9 @@ func (m *modelExtractor) Extract(ctx context.Context, question string) (Filter, 
 		model.Failed(ctx, err, m.chat.Name(), f.By)
 		return f, ferr
 	}
-	f := Filter{From: r.From, To: r.To, Language: languageCode(r.Language), Creator: stated(r.Creator, question), Publisher: stated(r.Publisher, question),
+	f := Filter{From: r.From, To: r.To, Language: filter.LanguageCode(r.Language), Creator: stated(r.Creator, question), Publisher: stated(r.Publisher, question),
 		Title: stated(r.Title, question), By: by(m.chat.Name())}
-	if types[r.Type] != nil {
+	if slices.Contains(filter.Types(), r.Type) {
 		f.Type = r.Type
 	}
 	f.Query = strings.Join(strings.Fields(lang.Clean(lang.Truncate(r.Query, maxQuestion))), " ")

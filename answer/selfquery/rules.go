@@ -3,8 +3,10 @@ package selfquery
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -34,23 +36,23 @@ func compile(pattern string, set func(*Filter, []string) bool) rule {
 // rules are tried in this order; each may apply once.
 var rules = []rule{
 	// Dates.
-	compile(cue+few+`(?i:((?:between|from)\s+(`+anyDate+`)\s+(?:and|to|until|till|through)\s+(`+anyDate+`)))`, func(f *Filter, g []string) bool { return f.within(g[1], g[2]) }),
-	compile(`(?i:\b(date\s*[:=]\s*(`+anyDate+`)(?:\s*(?:\.\.|to|until)\s*(`+anyDate+`))?))`, func(f *Filter, g []string) bool {
+	compile(cue+few+`(?i:((?:between|from)\s+(`+filter.AnyDate+`)\s+(?:and|to|until|till|through)\s+(`+filter.AnyDate+`)))`, func(f *Filter, g []string) bool { return f.within(g[1], g[2]) }),
+	compile(`(?i:\b(date\s*[:=]\s*(`+filter.AnyDate+`)(?:\s*(?:\.\.|to|until)\s*(`+filter.AnyDate+`))?))`, func(f *Filter, g []string) bool {
 		if g[2] == "" {
 			g[2] = g[1]
 		}
 		return f.within(g[1], g[2])
 	}),
-	compile(cue+few+`(?i:((?:before|prior to|earlier than|older than)\s+(`+anyDate+`)))`, before),
-	compile(`(?i:\b(before\s*[:=]\s*(`+anyDate+`)))`, before),
-	compile(cue+few+`(?i:((?:after|later than|newer than)\s+(`+anyDate+`)))`, after),
-	compile(`(?i:\b(after\s*[:=]\s*(`+anyDate+`)))`, after),
-	compile(cue+few+`(?i:((?:since|from)\s+(`+anyDate+`)\s+on(?:wards?)?\b))`, func(f *Filter, g []string) bool { return f.within(g[1], "") }),
-	compile(cue+few+`(?i:(since\s+(`+anyDate+`)))`, func(f *Filter, g []string) bool { return f.within(g[1], "") }),
-	compile(cue+few+`(?i:((?:until|till|up to)\s+(`+anyDate+`)))`, func(f *Filter, g []string) bool { return f.within("", g[1]) }),
-	compile(cue+few+`(?i:((?:in|from|of|during|on|dated)\s+(`+anyDate+`)))`, func(f *Filter, g []string) bool { return f.within(g[1], g[1]) }),
-	compile(`\b(?i:(?:published|written|authored)\s+|dated\s+)(?i:((`+anyDate+`)))`, func(f *Filter, g []string) bool { return f.within(g[1], g[1]) }),
-	compile(`\b((?:the\s+)?(`+year+`)\s)(?i:`+noun+`)\b`, func(f *Filter, g []string) bool { return f.within(g[1], g[1]) }),
+	compile(cue+few+`(?i:((?:before|prior to|earlier than|older than)\s+(`+filter.AnyDate+`)))`, before),
+	compile(`(?i:\b(before\s*[:=]\s*(`+filter.AnyDate+`)))`, before),
+	compile(cue+few+`(?i:((?:after|later than|newer than)\s+(`+filter.AnyDate+`)))`, after),
+	compile(`(?i:\b(after\s*[:=]\s*(`+filter.AnyDate+`)))`, after),
+	compile(cue+few+`(?i:((?:since|from)\s+(`+filter.AnyDate+`)\s+on(?:wards?)?\b))`, func(f *Filter, g []string) bool { return f.within(g[1], "") }),
+	compile(cue+few+`(?i:(since\s+(`+filter.AnyDate+`)))`, func(f *Filter, g []string) bool { return f.within(g[1], "") }),
+	compile(cue+few+`(?i:((?:until|till|up to)\s+(`+filter.AnyDate+`)))`, func(f *Filter, g []string) bool { return f.within("", g[1]) }),
+	compile(cue+few+`(?i:((?:in|from|of|during|on|dated)\s+(`+filter.AnyDate+`)))`, func(f *Filter, g []string) bool { return f.within(g[1], g[1]) }),
+	compile(`\b(?i:(?:published|written|authored)\s+|dated\s+)(?i:((`+filter.AnyDate+`)))`, func(f *Filter, g []string) bool { return f.within(g[1], g[1]) }),
+	compile(`\b((?:the\s+)?(`+filter.Year+`)\s)(?i:`+noun+`)\b`, func(f *Filter, g []string) bool { return f.within(g[1], g[1]) }),
 	// Authors and publishers.
 	compile(`\b((?i:published|issued)\s+by\s+(`+name+`))`, publisher),
 	compile(`\b(?i:`+noun+`)\s+((?:(?i:that|which|were|was|are|is)\s+)*(?:(?i:written|authored)\s+)?by\s+(`+name+`))`, creator),
@@ -75,18 +77,18 @@ var rules = []rule{
 
 func (f *Filter) within(from, to string) bool {
 	if from != "" {
-		s, ok := parseDate(bare(from))
+		s, ok := filter.ParseDate(bare(from))
 		if !ok {
 			return false
 		}
-		f.From = day(s.first)
+		f.From = day(s.First)
 	}
 	if to != "" {
-		s, ok := parseDate(bare(to))
+		s, ok := filter.ParseDate(bare(to))
 		if !ok {
 			return false
 		}
-		f.To = day(s.last)
+		f.To = day(s.Last)
 	}
 	return from == "" || to == "" || f.From <= f.To
 }
@@ -98,14 +100,14 @@ func bare(date string) string {
 }
 
 func before(f *Filter, g []string) bool {
-	s, ok := parseDate(bare(g[1]))
-	f.To = day(s.first.AddDate(0, 0, -1))
+	s, ok := filter.ParseDate(bare(g[1]))
+	f.To = day(s.First.AddDate(0, 0, -1))
 	return ok
 }
 
 func after(f *Filter, g []string) bool {
-	s, ok := parseDate(bare(g[1]))
-	f.From = day(s.last.AddDate(0, 0, 1))
+	s, ok := filter.ParseDate(bare(g[1]))
+	f.From = day(s.Last.AddDate(0, 0, 1))
 	return ok
 }
 
@@ -136,16 +138,16 @@ func kind(f *Filter, g []string) bool {
 		k = "text"
 	}
 	f.Type = k
-	return types[k] != nil
+	return slices.Contains(filter.Types(), k)
 }
 
 func language(f *Filter, g []string) bool {
 	named := strings.ToLower(last(g))
-	f.Language = languages[named]
+	f.Language = filter.Languages[named]
 	if len(named) != len("en") && strings.IndexByte(named, '-') < 0 || !strings.ContainsAny(g[0], ":=") {
 		return f.Language != ""
 	}
-	f.Language = languageCode(named)
+	f.Language = filter.LanguageCode(named)
 	return f.Language != ""
 }
 

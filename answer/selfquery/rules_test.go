@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer/selfquery"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/corpus/filter"
 )
 
 func TestRules(t *testing.T) {
@@ -61,14 +62,14 @@ func TestMatches(t *testing.T) {
 		"that day": {selfquery.Filter{From: "2021-05-06", To: "2021-05-06"}, true}, "later": {selfquery.Filter{From: "2021-05-07"}, false}, "earlier": {selfquery.Filter{To: "2021-05-05"}, false},
 		"all": {selfquery.Filter{Creator: "Mill", Type: "pdf", To: "2021-12-31"}, true}, "all but one": {selfquery.Filter{Creator: "Mill", Type: "html", To: "2021-12-31"}, false},
 	} {
-		if got := c.f.Matches(d); got != c.want {
+		if got := c.f.Where().Matches(filter.OfDocument(d)) == filter.Yes; got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
 	for date, want := range map[string]bool{"2021": true, "May 2021": true, "6 May 2021": true, "May 6th, 2021": true, "2021/05/06": true, "c. 2021": true, "2021-05": true,
 		"2021-06": false, "7 May 2021": false, "": false, "long ago": false, "2021-13-01": false, "2020s": true, "1890s": false} {
 		d := corpus.Document{Meta: corpus.DublinCore{Date: date}}
-		if got := (selfquery.Filter{From: "2021-05-06", To: "2021-05-06"}).Matches(d); got != want {
+		if got := (selfquery.Filter{From: "2021-05-06", To: "2021-05-06"}).Where().Matches(filter.OfDocument(d)) == filter.Yes; got != want {
 			t.Errorf("%q: %v", date, got)
 		}
 	}
@@ -83,6 +84,6 @@ func FuzzRules(f *testing.F) {
 		if err != nil || len(got.Query) > len(question) || got.Query == "" && question != "" || got.From > got.To && got.To != "" {
 			t.Errorf("%q: %+v, %v", question, got, err)
 		}
-		got.Matches(corpus.Document{Title: question, URI: question, Meta: corpus.DublinCore{Creator: question, Date: question, Language: question}})
+		got.Where().Matches(filter.OfDocument(corpus.Document{Title: question, URI: question, Meta: corpus.DublinCore{Creator: question, Date: question, Language: question}}))
 	})
 }

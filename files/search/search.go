@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/store"
@@ -40,12 +42,12 @@ type Searcher struct {
 type Search struct {
 	*Searcher
 	collection string
-	filter     *Filter
+	filter     *filter.Filter
 	known      map[corpus.DocumentID]*Info
 }
 
 // New returns a search of a collection. A nil filter is true.
-func (s *Searcher) New(collection string, f *Filter) *Search {
+func (s *Searcher) New(collection string, f *filter.Filter) *Search {
 	return &Search{s, collection, f, map[corpus.DocumentID]*Info{}}
 }
 
@@ -74,7 +76,7 @@ func (x *Search) Documents(ctx context.Context, limit int) ([]corpus.DocumentID,
 		}
 		for i, d := range docs {
 			after = d.ID
-			if x.filter.matches(infos[i].attributes(nil)) != no {
+			if x.filter.Matches(infos[i].Attributes(nil)) != filter.No {
 				out = append(out, after)
 				x.known[after] = infos[i]
 			}
@@ -144,7 +146,7 @@ func (x *Search) Matches(ctx context.Context, c corpus.Chunk) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return x.filter.matches(a.attributes(&c)) == yes, nil
+	return x.filter.Matches(a.Attributes(&c)) == filter.Yes, nil
 }
 
 // Info returns what is known about a document of the collection. A document that was just deleted has only its id.
@@ -230,54 +232,69 @@ func (a *Info) Title() string {
 func (a *Info) MediaType() string { return cmp.Or(a.File.MediaType, a.Document.MediaType) }
 
 // Matches reports whether a document matches a filter, whatever its passages are.
-func (a *Info) Matches(f *Filter) bool { return f.matches(a.attributes(nil)) == yes }
+func (a *Info) Matches(f *filter.Filter) bool { return f.Matches(a.Attributes(nil)) == filter.Yes }
 
-// attributes returns the attributes of a passage, or of the whole document if c is nil.
-func (a *Info) attributes(c *corpus.Chunk) attributes {
-	return func(key string) (any, truth) {
+// Attributes returns the attributes of a passage, or of the whole document if c is nil: those of the file, those that users set, and those of
+// [filter.OfDocument].
+func (a *Info) Attributes(c *corpus.Chunk) filter.Attributes {
+	ofDocument := filter.OfDocument(a.Document)
+	return func(key string) (any, filter.Truth) {
 		switch key {
 		case "file_id":
-			return a.ID(), yes
+			return a.ID(), filter.Yes
 		case "filename", "name":
-			return a.Name(), yes
+			return a.Name(), filter.Yes
 		case "title":
-			return a.Title(), yes
+			v, _ := ofDocument(key)
+			return append(listOf(a.Title()), listOf(v)...), filter.Yes
 		case "content_type", "mime_type", "file_type":
-			return a.MediaType(), yes
+			return a.MediaType(), filter.Yes
 		case "purpose":
-			return a.File.Purpose, yes
+			return a.File.Purpose, filter.Yes
 		case "created_at":
 			if a.File.CreatedAt.IsZero() {
-				return 0.0, yes
+				return 0.0, filter.Yes
 			}
-			return float64(a.File.CreatedAt.Unix()), yes
+			return float64(a.File.CreatedAt.Unix()), filter.Yes
 		case "bytes":
-			return float64(max(a.File.Bytes, a.Document.Bytes)), yes
-		case "segment_index", "chunk_id", "heading", "page":
+			return float64(max(a.File.Bytes, a.Document.Bytes)), filter.Yes
+		}
+		if filter.OfPassage(key) {
 			if c == nil {
-				return nil, unknown
+				return nil, filter.Unknown
 			}
 			return ofChunk(key, c)
 		}
-		v, ok := a.Metadata[key]
-		if !ok {
-			return nil, no
+		v, t := ofDocument(key)
+		set, ok := a.Metadata[key]
+		switch {
+		case !ok:
+			return v, t
+		case t != filter.Yes:
+			return set, filter.Yes
 		}
-		return v, yes
+		return slices.Concat(listOf(set), listOf(v)), filter.Yes
 	}
 }
 
-func ofChunk(key string, c *corpus.Chunk) (any, truth) {
+func listOf(v any) []any {
+	if list, ok := v.([]any); ok {
+		return list
+	}
+	return []any{v}
+}
+
+func ofChunk(key string, c *corpus.Chunk) (any, filter.Truth) {
 	switch key {
 	case "segment_index":
-		return float64(c.Ordinal), yes
+		return float64(c.Ordinal), filter.Yes
 	case "chunk_id":
-		return string(c.ID), yes
+		return string(c.ID), filter.Yes
 	case "heading":
-		return c.Heading(), yes
+		return c.Heading(), filter.Yes
 	}
 	if len(c.Pages) == 0 {
-		return nil, no
+		return nil, filter.No
 	}
-	return float64(c.Pages[0]), yes
+	return float64(c.Pages[0]), filter.Yes
 }

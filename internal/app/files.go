@@ -8,9 +8,11 @@ import (
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/files/fetch"
+	"github.com/sluice-rag/sluice/files/search"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/lang"
@@ -41,6 +43,22 @@ func (a *App) OpenFiles(ctx context.Context) error {
 	a.files.store = kept
 	a.files.service, err = files.Open(ctx, a.filesFolder(), o)
 	return err
+}
+
+// attributes returns the attributes of documents, with those that users set for uploaded files.
+func (a *App) attributes(ctx context.Context, docs []corpus.Document) ([]filter.Attributes, error) {
+	out := make([]filter.Attributes, len(docs))
+	if a.files.service == nil {
+		for i, d := range docs {
+			out[i] = filter.OfDocument(d)
+		}
+		return out, nil
+	}
+	infos, err := (&search.Searcher{Files: a.files.service}).Describe(ctx, docs)
+	for i := range infos {
+		out[i] = infos[i].Attributes(nil)
+	}
+	return out, err
 }
 
 func (a *App) filesFolder() string { return filepath.Join(a.Config.Store.Data, "files") }

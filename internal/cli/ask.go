@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
@@ -34,6 +35,7 @@ type askCmd struct {
 	Mode     string   `default:"agentic" enum:"direct,agentic" help:"Mode of the answer: direct (one search) or agentic (tools are chosen until the evidence suffices)."`
 	TopK     int      `name:"top-k" default:"0" help:"Number of passages for the generator, 1 to 50; 0 is the default."`
 	Method   string   `default:"hybrid" enum:"similarity,self_query,hybrid" help:"What is searched: similarity (vectors alone), self_query (words and vectors, among the documents that meet the conditions of the question, such as a date or an author) or hybrid (words and vectors)."`
+	Filter   []string `sep:"none" placeholder:"CONDITION" help:"Only read documents whose metadata matches, such as creator~=Brook, date>=2024, type=pdf, language=en or path^=reports/. Operators: = != > >= < <=, ~= (contains the words) and ^= (starts with). Or a filter in JSON. All conditions must match if the flag is repeated."`
 	NoCache  bool     `name:"no-cache" help:"Do not read or write the cache."`
 	Session  string   `placeholder:"ID" help:"Session that the question continues. It is created if it does not exist."`
 	JSON     bool     `name:"json" help:"Print the events of the forge protocol, one per line."`
@@ -46,6 +48,9 @@ type askCmd struct {
 func (c *askCmd) Run(e *env) (err error) {
 	q := forge.Request{Query: strings.Join(c.Question, " "), Mode: event.Mode(c.Mode), TopK: c.TopK, Collection: e.cfg.Store.Collection,
 		Method: event.Method(c.Method), NoCache: c.NoCache, SessionID: c.Session}
+	if q.Filter, err = filterOf(c.Filter); err != nil {
+		return fmt.Errorf("ask: %w", err)
+	}
 	body, err := json.Marshal(q)
 	if err != nil {
 		return err
@@ -80,6 +85,22 @@ func (c *askCmd) Run(e *env) (err error) {
 		return exit(1)
 	}
 	return nil
+}
+
+// filterOf returns the filter of conditions that all must match; nil for none.
+func filterOf(conditions []string) (*filter.Filter, error) {
+	var all []filter.Filter
+	for _, c := range conditions {
+		f, err := filter.ParseText("filter", c)
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			all = append(all, *f)
+		}
+	}
+	f := filter.Join(all...)
+	return f, f.ValidateDocuments("filter")
 }
 
 // printEvents prints the events of a stream, one per line.
@@ -122,7 +143,7 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 		return nil, nil, err
 	}
 	run, err := askLocal(ctx, a, event.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
-		TopK: q.TopK, Method: q.Method, NoCache: q.NoCache, Session: q.SessionID})
+		TopK: q.TopK, Method: q.Method, Filter: q.Filter, NoCache: q.NoCache, Session: q.SessionID})
 	if err != nil {
 		return nil, nil, errors.Join(err, a.Close())
 	}

@@ -80,7 +80,16 @@ func TestAskDisplays(t *testing.T) {
 	if len(lines) < 4 || read(lines[0]).Status != client.Running || read(lines[len(lines)-1]).Answer != here.Answer {
 		t.Errorf("%d states:\n%s", len(lines), states)
 	}
-	for _, wrong := range [][]string{{"--stream"}, {"--display", "json", "--json"}, {"--display", "loud"}} {
+	for _, at := range [][]string{nil, {"--server", url}} { // in process and over HTTP
+		if out, _ := ask(append(at, "--filter", "type=markdown", "--filter", "bytes>1")...); !strings.Contains(out, "1932") {
+			t.Errorf("a filter that matches: %s", out)
+		}
+		status, out, errs := run(t, append([]string{"ask", "--data", data, "--filter", "type=pdf", "When was the north lock opened?"}, at...)...)
+		if status != 1 || !strings.Contains(out+errs, `matches the filter: type="pdf"`) {
+			t.Errorf("a filter that matches nothing: status %d\n%s\n%s", status, out, errs)
+		}
+	}
+	for _, wrong := range [][]string{{"--filter", "creator"}, {"--filter", "page=1"}, {"--stream"}, {"--display", "json", "--json"}, {"--display", "loud"}} {
 		if status, out, _ := run(t, append(append([]string{"ask", "--data", data}, wrong...), "x")...); status == 0 || out != "" {
 			t.Errorf("%v: status %d\n%s", wrong, status, out)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files/search"
 	"github.com/sluice-rag/sluice/index"
@@ -67,7 +68,7 @@ func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
 	case in.TopK < 1 || in.TopK > maxTopK:
 		return fault.Invalid(limit, "want 1 to %d", maxTopK)
 	}
-	f, err := search.ParseFilter("filters", in.Filters)
+	f, err := filter.Parse("filters", in.Filters)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
 
 // rows returns the best passages, followed by the first passages of documents without a hit. More reports whether hits were
 // left out.
-func (s *routes) rows(ctx context.Context, collection, query string, topK int, f *search.Filter) (rows []SearchRow, more bool, err error) {
+func (s *routes) rows(ctx context.Context, collection, query string, topK int, f *filter.Filter) (rows []SearchRow, more bool, err error) {
 	x := (&search.Searcher{Files: s.o.Files, Index: s.o.Index, Find: s.o.Search}).New(collection, f)
 	docs, err := x.Documents(ctx, 2*topK+1)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/files/search"
@@ -185,7 +186,7 @@ func dublinCore(d corpus.Document) *wire.DublinCore {
 }
 
 // filterOf returns the filter in the arguments of a call.
-func filterOf(argument map[string]any) (*search.Filter, error) {
+func filterOf(argument map[string]any) (*filter.Filter, error) {
 	if argument == nil {
 		return nil, nil
 	}
@@ -193,7 +194,7 @@ func filterOf(argument map[string]any) (*search.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return search.ParseFilter("filter", raw)
+	return filter.Parse("filter", raw)
 }
 
 // searcher returns a searcher in a mode.

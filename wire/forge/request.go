@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
@@ -17,14 +18,15 @@ const (
 
 // Request is a question.
 type Request struct {
-	Query      string       `json:"query" required:"true" minLength:"1" description:"The question, in any language."`
-	Mode       event.Mode   `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"Method of answering."`
-	Collection string       `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
-	TopK       int          `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
-	SessionID  string       `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question."`
-	Method     event.Method `json:"method,omitempty" enum:"similarity,self_query,hybrid" default:"hybrid" description:"What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors."`
-	Model      string       `json:"model,omitempty" maxLength:"128" description:"Model that writes the answer: a name of GET /v1/models. An unknown name selects the default model."`
-	NoCache    bool         `json:"no_cache,omitempty" description:"Do not use the cache, and do not share the run."`
+	Query      string         `json:"query" required:"true" minLength:"1" description:"The question, in any language."`
+	Mode       event.Mode     `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"Method of answering."`
+	Collection string         `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
+	TopK       int            `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
+	SessionID  string         `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question."`
+	Method     event.Method   `json:"method,omitempty" enum:"similarity,self_query,hybrid" default:"hybrid" description:"What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors."`
+	Filter     *filter.Filter `json:"filter,omitempty" description:"Limits the documents that are read to those whose attributes match: a comparison, or filters joined by and or or."`
+	Model      string         `json:"model,omitempty" maxLength:"128" description:"Model that writes the answer: a name of GET /v1/models. An unknown name selects the default model."`
+	NoCache    bool           `json:"no_cache,omitempty" description:"Do not use the cache, and do not share the run."`
 }
 
 // API returns the description of the protocol for a server.
@@ -33,7 +35,7 @@ func API() wire.API {
 		Protocol: Protocol{},
 		Decode: func(body []byte, maxQuery int) (wire.Request, error) {
 			r, err := DecodeRequest(body, maxQuery)
-			return wire.Request{Question: event.Question{Query: r.Query, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Method: r.Method, Session: r.SessionID, Model: r.Model, NoCache: r.NoCache}}, err
+			return wire.Request{Question: event.Question{Query: r.Query, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Method: r.Method, Filter: r.Filter, Session: r.SessionID, Model: r.Model, NoCache: r.NoCache}}, err
 		},
 		Reply: func(log []event.Event) any { return AnswerOf(log) },
 		Fault: func(f *fault.Error) any { return ErrorOf(f) },

@@ -20,7 +20,7 @@ import (
 // FuzzDecodeRequest checks that decoded requests are within the limits and decode again to the same value, and that errors
 // name a field.
 func FuzzDecodeRequest(f *testing.F) {
-	for _, s := range []string{`{"query":"x"}`, `{"query":"x","mode":"direct","top_k":50,"collection":"c","session_id":"s","no_cache":true}`, `{"query":1}`, `{"QUERY":"x"}`, `null`, `[]`,
+	for _, s := range []string{`{"query":"x"}`, `{"query":"x","mode":"direct","top_k":50,"collection":"c","session_id":"s","no_cache":true}`, `{"query":"x","filter":{"type":"and","filters":[{"type":"in","key":"a","value":["b",1,true]}]}}`, `{"query":1}`, `{"QUERY":"x"}`, `null`, `[]`,
 		`{"query":"\u0000"}`, `{"query":"\ud800"}`, "{\"query\":\"\xff\"}", `{"query":"x"}{}`, `{"top_k":1e400}`, `{"query":"x","query":"y"}`} {
 		f.Add([]byte(s))
 	}
@@ -44,7 +44,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := forge.DecodeRequest(again, most); err != nil || back != r {
+		if back, err := forge.DecodeRequest(again, most); err != nil || !cmp.Equal(back, r) {
 			t.Fatalf("%+v came back as %+v, %v", r, back, err)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	calls "github.com/sluice-rag/sluice/forrst"
@@ -203,8 +204,8 @@ func TestCodes(t *testing.T) {
 
 func TestDecode(t *testing.T) {
 	t.Parallel()
-	got, err := forrst.Decode([]byte(`{"query":"why?","mode":"direct","collection":"a, b","top_k":3,"session_id":"s","method":"self_query","no_cache":true}`), 100)
-	want := event.Question{Query: "why?", Mode: event.Direct, Collection: "a, b", TopK: 3, Session: "s", Method: event.SelfQuery, NoCache: true}
+	got, err := forrst.Decode([]byte(`{"query":"why?","mode":"direct","collection":"a, b","top_k":3,"session_id":"s","method":"self_query","no_cache":true,"filter":{"type":"contains","key":"creator","value":"Ada"}}`), 100)
+	want := event.Question{Query: "why?", Mode: event.Direct, Collection: "a, b", TopK: 3, Session: "s", Method: event.SelfQuery, NoCache: true, Filter: &filter.Filter{Type: filter.Contains, Key: "creator", Value: "Ada"}}
 	if diff := cmp.Diff(want, got.Question); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -214,7 +215,7 @@ func TestDecode(t *testing.T) {
 	}
 	for body, field := range map[string]string{
 		`{}`: "query", `{"query":" \n"}`: "query", `{"query":"` + strings.Repeat("a", 101) + `"}`: "query", `{"query":"a\u0000"}`: "query", `{"query":1}`: "query",
-		`{"query":"a","mode":"fast"}`: "mode", `{"query":"a","method":"x"}`: "method", `{"query":"a","top_k":51}`: "top_k", `{"query":"a","top_k":-1}`: "top_k",
+		`{"query":"a","mode":"fast"}`: "mode", `{"query":"a","method":"x"}`: "method", `{"query":"a","top_k":51}`: "top_k", `{"query":"a","top_k":-1}`: "top_k", `{"query":"a","filter":{"kind":"eq"}}`: "filter.kind", `{"query":"a","filter":[]}`: "filter",
 		`{"query":"a","collection":"a\u0001"}`: "collection", `{"query":"a","session_id":"a\u0001"}`: "session_id", `{"query":"a","previous":"../x"}`: "previous",
 		`{"query":"a","previous":"run_01kg0000000000000000000000","session_id":"s"}`: "previous", `{"query":"a","topk":1}`: "topk", `{"query":"a","query":"b"}`: "query", `[]`: "body",
 	} {

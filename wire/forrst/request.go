@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
@@ -11,14 +12,15 @@ import (
 
 // Question is the arguments of the function that asks a question.
 type Question struct {
-	Query      string       `json:"query" required:"true" minLength:"1" description:"The question, in any language."`
-	Mode       event.Mode   `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"Method of answering."`
-	Collection string       `json:"collection,omitempty" maxLength:"1024" description:"Collection to search. The default collection if it is left out."`
-	TopK       int          `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
-	SessionID  string       `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question. It is created if it does not exist."`
-	Previous   event.RunID  `json:"previous,omitempty" maxLength:"128" description:"Run whose answer this question follows."`
-	Method     event.Method `json:"method,omitempty" enum:"similarity,self_query,hybrid" default:"hybrid" description:"What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors."`
-	NoCache    bool         `json:"no_cache,omitempty" description:"Do not use the cache, and do not share the run."`
+	Query      string         `json:"query" required:"true" minLength:"1" description:"The question, in any language."`
+	Mode       event.Mode     `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"Method of answering."`
+	Collection string         `json:"collection,omitempty" maxLength:"1024" description:"Collection to search. The default collection if it is left out."`
+	TopK       int            `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
+	SessionID  string         `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question. It is created if it does not exist."`
+	Previous   event.RunID    `json:"previous,omitempty" maxLength:"128" description:"Run whose answer this question follows."`
+	Method     event.Method   `json:"method,omitempty" enum:"similarity,self_query,hybrid" default:"hybrid" description:"What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors."`
+	Filter     *filter.Filter `json:"filter,omitempty" description:"Limits the documents that are read to those whose attributes match: a comparison, or filters joined by and or or."`
+	NoCache    bool           `json:"no_cache,omitempty" description:"Do not use the cache, and do not share the run."`
 
 	_ struct{} `additionalProperties:"false"` // for the schema
 }
@@ -37,7 +39,7 @@ func Decode(arguments []byte, maxQuery int) (wire.Request, error) {
 		return wire.Request{}, err
 	}
 	return wire.Request{Question: event.Question{Query: q.Query, Mode: cmp.Or(q.Mode, event.Agentic), Collection: q.Collection, TopK: q.TopK, Session: q.SessionID,
-		Previous: q.Previous, Method: q.Method, NoCache: q.NoCache}}, nil
+		Previous: q.Previous, Method: q.Method, Filter: q.Filter, NoCache: q.NoCache}}, nil
 }
 
 func (q *Question) check(maxQuery int) error {

@@ -3,6 +3,7 @@ package knowledge
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 )
@@ -325,6 +327,9 @@ func (d *decoder) tool(v value) error {
 		if err := d.storesOf(v.get("vector_store_ids"), &t); err != nil {
 			return err
 		}
+		if err := d.filter(v.get("filters")); err != nil {
+			return err
+		}
 		if kind == "list_documents" {
 			d.use(event.ToolListDocuments)
 			break
@@ -346,6 +351,26 @@ func (d *decoder) tool(v value) error {
 	}
 	d.echo.Tools = append(d.echo.Tools, t)
 	return nil
+}
+
+// filter reads the filter of a tool. All searches of a question have one filter, so tools with different filters are refused.
+func (d *decoder) filter(v value) error {
+	if v.none() {
+		return nil
+	}
+	raw, err := json.Marshal(v.v)
+	if err != nil {
+		return v.invalid("not valid JSON")
+	}
+	f, err := filter.Parse(v.path, raw)
+	switch {
+	case err != nil || f == nil:
+		return err
+	case d.q.Filter != nil && !reflect.DeepEqual(d.q.Filter, f):
+		return v.invalid("want the same filter as in the other tools")
+	}
+	d.q.Filter = f
+	return f.ValidateDocuments(v.path)
 }
 
 // toolWebSearch is a tool that is accepted, but has no effect.

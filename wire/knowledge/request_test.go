@@ -11,6 +11,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
@@ -46,7 +47,7 @@ func TestDecode(t *testing.T) {
 		"fields of OpenAI without effect": {`{"input":"q","effort":"low","background":false,"context_management":[],"conversation":null,"include":["file_search_call.results"],"max_tool_calls":3,
 			"prompt":null,"prompt_cache_key":"k","prompt_cache_retention":"24h","safety_identifier":"s","top_logprobs":0,"text":{"verbosity":"low","format":{"type":"json_schema","name":"n","schema":{"x":1}}},
 			"reasoning":{"effort":"low","generate_summary":"auto"},"stream_options":{"include_obfuscation":false},"tools":[{"type":"mcp","server_label":"x"},
-			{"type":"file_search","vector_store_ids":["a"],"filters":{"x":1},"ranking_options":{"ranker":"auto"}}]}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, Collection: "a"}}},
+			{"type":"file_search","vector_store_ids":["a"],"filters":{},"ranking_options":{"ranker":"auto"}}]}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, Collection: "a"}}},
 		"items with fields of responses": {`{"effort":"low","input":[{"id":"msg_1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"a","annotations":[],"logprobs":[]}]},
 			{"role":"user","content":"q","name":"n"}]}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, History: []event.Message{{Role: "assistant", Text: "a"}}}}},
 		"a text":                   {`{"input":" q "}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Agentic, Iterations: 2}}},
@@ -86,6 +87,9 @@ func TestDecode(t *testing.T) {
 		"tools": {`{"input":"q","effort":"low","tools":[{"type":"file_search","vector_store_ids":["a","b"],"max_num_results":99},{"type":"web_search"},{"type":"page_reader"},{"type":"mcp"},
 			{"type":"list_documents","vector_store_ids":["b","c"]},{"type":"function","name":"f"},{"type":"file_reader"}]}`,
 			wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, Collection: "a,b,c", TopK: 50, Tools: []string{event.ToolReadPages, event.ToolListDocuments}}}},
+		"a filter": {`{"input":"q","effort":"low","tools":[{"type":"file_search","vector_store_ids":["a"],"filters":{"type":"gte","key":"year","value":2020}},{"type":"file_search","vector_store_ids":["b"]},
+			{"type":"list_documents","filters":{"type":"gte","key":"year","value":2020}}]}`, wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, Collection: "a,b",
+			Filter: &filter.Filter{Type: filter.GreaterOrEqual, Key: "year", Value: 2020.0}, Tools: []string{event.ToolListDocuments}}}},
 		"kept": {`{"input":"q","effort":"low","store":false,"previous_response_id":"run_1","no_cache":true}`,
 			wire.Request{Question: event.Question{Query: "q", Mode: event.Direct, Ephemeral: true, Previous: "run_1", NoCache: true}}},
 		"null is nothing": {`{"input":"q","effort":null,"stream":null,"tools":null,"temperature":null,"metadata":null,"text":null,"reasoning":null,"tool_choice":null,"model":null,
@@ -122,7 +126,10 @@ func TestDecodeNamesTheField(t *testing.T) {
 		`{"input":"x","tools":[{"type":"file_search","vector_store_ids":"a"}]}`:     "tools[0].vector_store_ids",
 		`{"input":"x","tools":[{"type":"file_search","vector_store_ids":["a,b"]}]}`: "tools[0].vector_store_ids[0]",
 		`{"input":"x","tools":[{"type":"file_search","max_num_results":"10"}]}`:     "tools[0].max_num_results",
-		`{"input":"x","tool_choice":"perhaps"}`:                                     "tool_choice", `{"input":"x","stream_options":{"mode":"both"}}`: "stream_options.mode",
+		`{"input":"x","tools":[{"type":"file_search","filters":{"x":1}}]}`:          "tools[0].filters.type", `{"input":"x","tools":[{"type":"file_search","filters":[]}]}`: "tools[0].filters",
+		`{"input":"x","tools":[{"type":"page_reader"},{"type":"file_search","filters":{"type":"eq","key":"page","value":1}}]}`:                                          "tools[1].filters.key",
+		`{"input":"x","tools":[{"type":"file_search","filters":{"type":"eq","key":"a","value":1}},{"type":"file_search","filters":{"type":"eq","key":"a","value":2}}]}`: "tools[1].filters",
+		`{"input":"x","tool_choice":"perhaps"}`: "tool_choice", `{"input":"x","stream_options":{"mode":"both"}}`: "stream_options.mode",
 		`{"input":"x","stream_options":[]}`: "stream_options", `{"input":"x","stream_options":{"snapshots_per_second":0}}`: "stream_options.snapshots_per_second",
 		`{"input":"x","snapshots_per_second":101}`: "snapshots_per_second", `{"input":"x","previous_response_id":"../x"}`: "previous_response_id",
 		`{"input":"x","store":"no"}`: "store", `{"input":"x","metadata":[]}`: "metadata", `{"input":"x","metadata":{"a":1}}`: "metadata.a",
@@ -159,7 +166,7 @@ func TestLongHistoryLosesItsOldestTurns(t *testing.T) {
 // TestResponseRepeatsTheRequest: the response has the fields of the request that the client can read.
 func TestResponseRepeatsTheRequest(t *testing.T) {
 	t.Parallel()
-	body := `{"input":"x","effort":"dev","tools":[{"type":"file_search","vector_store_ids":["a"],"max_num_results":7,"filters":{"x":1}},{"type":"mcp","server":"x"},{"type":"web_search_preview"},
+	body := `{"input":"x","effort":"dev","tools":[{"type":"file_search","vector_store_ids":["a"],"max_num_results":7,"filters":{"type":"eq","key":"a","value":1}},{"type":"mcp","server":"x"},{"type":"web_search_preview"},
 		{"type":"file_search"}],"tool_choice":{"type":"function","name":"f"},"temperature":0,"top_p":0.5,"metadata":{"b":"2","a":"1"},"text":{"format":{"type":"json_schema"}},
 		"reasoning":{"effort":"high","summary":"auto"},"user":"u","truncation":"auto","service_tier":"flex","store":false,"parallel_tool_calls":false,"max_output_tokens":9,"previous_response_id":"run_0"}`
 	r := knowledge.ResponseOf(wiretest.LogOf(started(body)...))

@@ -3,6 +3,7 @@ package knowledge
 import (
 	"encoding/json"
 
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire"
 )
@@ -88,6 +89,8 @@ type Tool struct {
 	Type           string   `json:"type" enum:"file_search,list_documents,page_reader,file_reader,web_search"`
 	VectorStoreIDs []string `json:"vector_store_ids,omitzero"`
 	MaxNumResults  int      `json:"max_num_results,omitempty"`
+	// Filters is only part of requests.
+	Filters *filter.Filter `json:"filters,omitempty" description:"Limits the documents that are read to those whose attributes match. All tools of a request must have the same one."`
 }
 
 // Reasoning sets how much the model reasons.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
@@ -15,15 +16,16 @@ const MaxNameLength = 128
 
 // Request is a question.
 type Request struct {
-	Question   string    `json:"question" required:"true" minLength:"1" description:"The question, in any language."`
-	Collection string    `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
-	Method     string    `json:"method,omitempty" enum:"SimilaritySearch,SelfQuery,HybridSearch" default:"SimilaritySearch" description:"How passages are found."`
-	History    []Message `json:"history,omitempty" maxItems:"200" description:"Earlier messages of the conversation, oldest first."`
-	TopK       int       `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
-	SessionID  string    `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question."`
-	Model      string    `json:"model,omitempty" maxLength:"128" description:"Model that answers, in requests with a key in x-openai-key or x-anthropic-key. Otherwise ignored: the model of the server answers."`
-	Stream     *bool     `json:"stream,omitempty" default:"true" description:"false: the reply is one JSON object."`
-	NoCache    bool      `json:"no_cache,omitempty" description:"Do not use the cache, and do not share the run."`
+	Question   string         `json:"question" required:"true" minLength:"1" description:"The question, in any language."`
+	Collection string         `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
+	Method     string         `json:"method,omitempty" enum:"SimilaritySearch,SelfQuery,HybridSearch" default:"SimilaritySearch" description:"How passages are found."`
+	Filter     *filter.Filter `json:"filter,omitempty" description:"Limits the documents that are read to those whose attributes match: a comparison, or filters joined by and or or."`
+	History    []Message      `json:"history,omitempty" maxItems:"200" description:"Earlier messages of the conversation, oldest first."`
+	TopK       int            `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
+	SessionID  string         `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question."`
+	Model      string         `json:"model,omitempty" maxLength:"128" description:"Model that answers, in requests with a key in x-openai-key or x-anthropic-key. Otherwise ignored: the model of the server answers."`
+	Stream     *bool          `json:"stream,omitempty" default:"true" description:"false: the reply is one JSON object."`
+	NoCache    bool           `json:"no_cache,omitempty" description:"Do not use the cache, and do not share the run."`
 }
 
 // API returns the description of the protocol for a server.
@@ -99,7 +101,7 @@ func (r *Request) method() event.Method {
 // question converts a valid request. The protocol shows one retrieval, so the run searches once instead of letting an agent choose
 // tools.
 func (r *Request) question() event.Question {
-	q := event.Question{Query: r.Question, Mode: event.Direct, Method: r.method(), Collection: r.Collection, TopK: r.TopK, Session: r.SessionID, NoCache: r.NoCache}
+	q := event.Question{Query: r.Question, Mode: event.Direct, Method: r.method(), Collection: r.Collection, Filter: r.Filter, TopK: r.TopK, Session: r.SessionID, NoCache: r.NoCache}
 	for _, m := range r.History {
 		q.History = append(q.History, event.Message{Role: roles[m.Role], Text: m.Content})
 	}

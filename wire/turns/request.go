@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
@@ -20,17 +21,18 @@ const (
 
 // Request is a question in a session.
 type Request struct {
-	Content    string       `json:"content,omitempty" description:"The question, in any language. Required unless regenerate is set."`
-	Parent     string       `json:"parent,omitempty" maxLength:"128" description:"Id of the answer that the question follows. If it is left out, the question follows the last answer of the active branch."`
-	Edit       string       `json:"edit,omitempty" maxLength:"128" description:"Id of the question that this question replaces. Both are kept, as branches of the session."`
-	Regenerate string       `json:"regenerate,omitempty" maxLength:"128" description:"Id of a question or an answer. The question is asked again with its earlier parameters, without the cache."`
-	Wait       bool         `json:"wait,omitempty" description:"Wait until the earlier questions of the session are answered. Without it, the reply is 409 while an answer is in progress."`
-	Mode       event.Mode   `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"Method of answering."`
-	Collection string       `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
-	TopK       int          `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
-	Method     event.Method `json:"method,omitempty" enum:"similarity,self_query,hybrid" default:"hybrid" description:"What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors."`
-	NoCache    bool         `json:"no_cache,omitempty" description:"Do not use the cache, and do not share the run."`
-	Citations  string       `json:"citations,omitempty" enum:"trailer,inline" default:"trailer" description:"inline: a citation such as [2] also follows the text that it refers to."`
+	Content    string         `json:"content,omitempty" description:"The question, in any language. Required unless regenerate is set."`
+	Parent     string         `json:"parent,omitempty" maxLength:"128" description:"Id of the answer that the question follows. If it is left out, the question follows the last answer of the active branch."`
+	Edit       string         `json:"edit,omitempty" maxLength:"128" description:"Id of the question that this question replaces. Both are kept, as branches of the session."`
+	Regenerate string         `json:"regenerate,omitempty" maxLength:"128" description:"Id of a question or an answer. The question is asked again with its earlier parameters, without the cache."`
+	Wait       bool           `json:"wait,omitempty" description:"Wait until the earlier questions of the session are answered. Without it, the reply is 409 while an answer is in progress."`
+	Mode       event.Mode     `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"Method of answering."`
+	Collection string         `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
+	TopK       int            `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
+	Method     event.Method   `json:"method,omitempty" enum:"similarity,self_query,hybrid" default:"hybrid" description:"What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors."`
+	Filter     *filter.Filter `json:"filter,omitempty" description:"Limits the documents that are read to those whose attributes match: a comparison, or filters joined by and or or."`
+	NoCache    bool           `json:"no_cache,omitempty" description:"Do not use the cache, and do not share the run."`
+	Citations  string         `json:"citations,omitempty" enum:"trailer,inline" default:"trailer" description:"inline: a citation such as [2] also follows the text that it refers to."`
 }
 
 // variantParams are the parameters of [Variant].
@@ -62,7 +64,7 @@ func Decode(body []byte, maxQuery int) (wire.Request, error) {
 		return wire.Request{}, err
 	}
 	return wire.Request{
-		Question: event.Question{Query: r.Content, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Method: r.Method, NoCache: r.NoCache},
+		Question: event.Question{Query: r.Content, Mode: r.Mode, Collection: r.Collection, TopK: r.TopK, Method: r.Method, Filter: r.Filter, NoCache: r.NoCache},
 		Turn:     wire.Turn{Parent: r.Parent, Edit: r.Edit, Regenerate: r.Regenerate, Wait: r.Wait},
 		Variant:  Protocol{Inline: r.Citations == CitationsInline},
 	}, nil

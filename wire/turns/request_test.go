@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
@@ -54,8 +55,8 @@ func TestDecode(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]wire.Request{
 		`{"content":"When?"}`: {Question: event.Question{Query: "When?", Mode: event.Agentic}, Variant: turns.Protocol{}},
-		`{"content":"When?","parent":"msg_1","wait":true,"mode":"direct","collection":"c","top_k":7,"method":"similarity","no_cache":true,"citations":"inline"}`: {
-			Question: event.Question{Query: "When?", Mode: event.Direct, Collection: "c", TopK: 7, Method: event.SimilaritySearch, NoCache: true},
+		`{"content":"When?","parent":"msg_1","wait":true,"mode":"direct","collection":"c","top_k":7,"method":"similarity","no_cache":true,"citations":"inline","filter":{"type":"eq","key":"type","value":"pdf"}}`: {
+			Question: event.Question{Query: "When?", Mode: event.Direct, Collection: "c", TopK: 7, Method: event.SimilaritySearch, NoCache: true, Filter: &filter.Filter{Type: filter.Equal, Key: "type", Value: "pdf"}},
 			Turn:     wire.Turn{Parent: "msg_1", Wait: true}, Variant: turns.Protocol{Inline: true}},
 		`{"content":"Where?","edit":"ask_1","citations":"trailer"}`: {Question: event.Question{Query: "Where?", Mode: event.Agentic}, Turn: wire.Turn{Edit: "ask_1"}, Variant: turns.Protocol{}},
 		`{"regenerate":"msg_1"}`:                                    {Question: event.Question{Mode: event.Agentic}, Turn: wire.Turn{Regenerate: "msg_1"}, Variant: turns.Protocol{}},

@@ -6139,6 +6139,19 @@ export interface components {
         };
         /** Format: int64 */
         EventMillis: number;
+        FilterFilter: {
+            /** @description Filters that and, or join. */
+            filters?: components["schemas"]["FilterFilter"][];
+            /** @description Attribute that is compared. */
+            key?: string;
+            /**
+             * @description Comparison, or and, or.
+             * @enum {string}
+             */
+            type: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "nin" | "contains" | "starts_with" | "and" | "or";
+            /** @description A text, a number or a truth value; for in and nin a list of these. */
+            value?: unknown;
+        };
         ForgeAnswer: {
             answer: string;
             cached: boolean;
@@ -6252,6 +6265,8 @@ export interface components {
         ForgeRequest: {
             /** @description Collection to search. The default collection if it is left out. */
             collection?: string;
+            /** @description Limits the documents that are read to those whose attributes match: a comparison, or filters joined by and or or. */
+            filter?: components["schemas"]["FilterFilter"];
             /**
              * @description What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors.
              * @default hybrid
@@ -7151,6 +7166,8 @@ export interface components {
             };
         };
         KnowledgeTool: {
+            /** @description Limits the documents that are read to those whose attributes match. All tools of a request must have the same one. */
+            filters?: components["schemas"]["FilterFilter"];
             max_num_results?: number;
             /** @enum {string} */
             type: "file_search" | "list_documents" | "page_reader" | "file_reader" | "web_search";
@@ -7423,6 +7440,8 @@ export interface components {
         RageventsRequest: {
             /** @description Collection to search. The default collection if it is left out. */
             collection?: string;
+            /** @description Limits the documents that are read to those whose attributes match: a comparison, or filters joined by and or or. */
+            filter?: components["schemas"]["FilterFilter"];
             /** @description Earlier messages of the conversation, oldest first. */
             history?: components["schemas"]["RageventsMessage"][];
             /**
@@ -7733,6 +7752,8 @@ export interface components {
             content?: string;
             /** @description Id of the question that this question replaces. Both are kept, as branches of the session. */
             edit?: string;
+            /** @description Limits the documents that are read to those whose attributes match: a comparison, or filters joined by and or or. */
+            filter?: components["schemas"]["FilterFilter"];
             /**
              * @description What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors.
              * @default hybrid
