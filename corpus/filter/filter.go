@@ -47,7 +47,7 @@ type Filter struct {
 	Type    string   `json:"type" enum:"eq,ne,gt,gte,lt,lte,in,nin,contains,starts_with,and,or" required:"true" description:"Comparison, or and, or."`
 	Key     string   `json:"key,omitempty" description:"Attribute that is compared."`
 	Value   any      `json:"value,omitempty" description:"A text, a number or a truth value; for in and nin a list of these."`
-	Filters []Filter `json:"filters,omitempty" description:"The filters that and or or joins."`
+	Filters []Filter `json:"filters,omitempty" description:"For and and or: the filters that are joined."`
 }
 
 // Join returns the filter that is true if all given ones are; nil for none.

@@ -6140,7 +6140,7 @@ export interface components {
         /** Format: int64 */
         EventMillis: number;
         FilterFilter: {
-            /** @description Filters that and, or join. */
+            /** @description For and and or: the filters that are joined. */
             filters?: components["schemas"]["FilterFilter"][];
             /** @description Attribute that is compared. */
             key?: string;
