@@ -11,8 +11,8 @@ import (
 )
 
 // Async is the async extension: a call that prefers it is accepted at once and becomes an operation, which runs without its
-// client. Operations belong to their callers, who ask for their state, cancel and list them. Without Options.Caller, all clients
-// are one caller: whoever knows an id, which cannot be guessed, may ask for the operation, and lists are empty.
+// client. Operations belong to their callers, which can read their state, cancel and list them. Without Options.Caller, all clients
+// are one caller: every client that knows an id, which cannot be guessed, may use the operation, and lists are empty.
 //
 // A call that asks for a stream gets the stream, and calls of the protocol's own functions are answered at once. The deadline
 // and the cancellation token of the request end with the response: an operation is ended by the cancel function.
@@ -33,7 +33,7 @@ type AsyncOptions struct {
 	CallbackSecret []byte
 	// CallbackHosts are the only hosts that get callbacks, as in the URL and without port. Empty: all.
 	CallbackHosts []string
-	// CallbacksAnywhere permits http and addresses that are not public, for development. Whoever may call functions can then
+	// CallbacksAnywhere permits http and addresses that are not public, for development. Every client that may call functions can then
 	// send requests into the network of the server.
 	CallbacksAnywhere bool
 }
@@ -44,7 +44,7 @@ const (
 	maxActive = 10
 	// keepOperation is how long an operation is kept after its end.
 	keepOperation = 24 * time.Hour
-	// pollAfter is the advice when to ask for the state.
+	// pollAfter is the advised time before a client reads the state.
 	pollAfter = time.Second
 	// progressEvery is the time between updates of the progress in the store.
 	progressEvery = time.Second
@@ -182,7 +182,7 @@ func newOperationID() string {
 	return "op_" + hex.EncodeToString(b[:]) + randomHex(10)
 }
 
-// acceptedData is what a response says about an operation that was accepted.
+// acceptedData is the data of the extension in a response that accepts an operation.
 type acceptedData struct {
 	OperationID string          `json:"operation_id"`
 	Status      OperationStatus `json:"status"`
@@ -474,7 +474,7 @@ func (a *Async) list(ctx context.Context, caller string, in listArguments) (list
 		limit = 50
 	}
 	out := listResult{Operations: []listedOperation{}}
-	if caller == "" { // clients that are not known must not see each other's operations; each knows its own ids
+	if caller == "" { // unauthenticated clients must not see each other's operations
 		return out, nil
 	}
 	found, err := a.store.List(ctx, OperationQuery{Caller: caller, Status: OperationStatus(in.Status), Function: in.Function, Before: in.Cursor, Limit: limit + 1})

@@ -7,7 +7,7 @@ import (
 	"regexp"
 )
 
-// Cancellation is the cancellation extension: a call that has a token can be ended by another call. Its reply comes at once,
+// Cancellation is the cancellation extension: a call that has a token can be ended by another call. It gets its reply at once,
 // with the code CANCELLED, and the context of its function ends.
 type Cancellation struct{ tokens TokenStore }
 
@@ -62,7 +62,7 @@ func (c *Cancellation) Run(ctx context.Context, call *Call, asked *Asked, next N
 	if err != nil {
 		return Failed(Errorf(Unavailable, "the token cannot be stored"))
 	}
-	defer func() { // the token is released even if the client is gone
+	defer func() { // the token is released even if the client has disconnected
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 		defer cancel()
 		_ = c.tokens.Finish(ctx, key) // the store expires what it keeps

@@ -42,13 +42,13 @@ func Progress(current, total int64, message string) Chunk {
 	return c
 }
 
-// Error returns a chunk that ends the stream with an error. Whatever the function yields after it is ignored. To yield an
+// Error returns a chunk that ends the stream with an error. Chunks after it are ignored. To yield an
 // error beside the chunk has the same effect; an error without a code hides its text.
 func Error(code Code, message string, details any) Chunk {
 	return Chunk{kind: kindError, err: &CallError{Code: code, Message: message, Details: details}}
 }
 
-// Done returns a chunk that ends the stream with the whole result. Whatever the function yields after it is ignored.
+// Done returns a chunk that ends the stream with the whole result. Chunks after it are ignored.
 func Done(result any) Chunk { return Chunk{kind: kindDone, value: result} }
 
 // WithID returns the chunk with an id for its server-sent event. Line ends and null characters are removed. The protocol gives ids no meaning: it

@@ -66,7 +66,7 @@ func (d Deadline) Check(call *Call, asked *Asked) error {
 	return nil
 }
 
-// deadlineData is what a response says about its deadline.
+// deadlineData is the data of the extension in a response.
 type deadlineData struct {
 	Specified   specified `json:"specified"`
 	Elapsed     Duration  `json:"elapsed"`

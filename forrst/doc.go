@@ -25,6 +25,6 @@
 //		}
 //	})
 //
-// A call that is cancelled, or whose deadline has passed, has its reply at once, even if the function ignores its context.
+// A call that is cancelled, or whose deadline has passed, gets its reply at once, even if the function ignores its context.
 // The function then runs until it returns; [Server.Wait] waits for such functions.
 package forrst

@@ -106,7 +106,7 @@ type CallError struct {
 	Source  *Source `json:"source,omitempty"`
 	// Details is encoded as a JSON object; nil leaves it out.
 	Details any `json:"details,omitempty"`
-	// RetryAfter tells the client when to try again. It sets the header Retry-After and the advice of the retry
+	// RetryAfter is the time after which the client should try again. It sets the header Retry-After and the advice of the retry
 	// extension, and adds nothing to Details.
 	RetryAfter time.Duration `json:"-"`
 	// status replaces the status of the code: the transport knows some that the code does not tell apart.
@@ -200,7 +200,7 @@ func public(err error) (Errors, bool) {
 
 func internal() *CallError { return Errorf(InternalError, "internal error") }
 
-// interruption returns why a context has ended, and false if it ended because nobody waits for the response any more.
+// interruption returns the error with which a context was cancelled, and false if it ended because the client has disconnected.
 func interruption(ctx context.Context) (*CallError, bool) {
 	cause := context.Cause(ctx)
 	var e *CallError

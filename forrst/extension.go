@@ -49,7 +49,7 @@ type Outcome struct {
 	Result     json.RawMessage // the result, if there are no errors; nil is null
 	Errors     Errors
 	Extensions []ExtensionData
-	// Abandoned reports that the client is gone, so nobody reads the outcome.
+	// Abandoned reports that the client has disconnected, so the outcome is not sent.
 	Abandoned bool
 	// Streamed reports that the client has had the greeting of a stream.
 	Streamed bool

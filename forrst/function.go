@@ -33,10 +33,10 @@ type Function struct {
 	Unavailable func(ctx context.Context) *CallError
 	// Prepare is called before Call or Stream, if set, and before a stream begins. Its error is the reply, and it may change the headers of the
 	// reply. It must return soon after the end of the context. The context that it returns is derived from the one that it is given, and is
-	// that of Call or Stream. It ends after the call, also if that is not run because the client is gone.
+	// that of Call or Stream. It ends after the call, also if the function is not run because the client has disconnected.
 	Prepare func(ctx context.Context, call *Call) (context.Context, error)
 	// Call runs the function and returns a value that encodes as JSON. It may run several times at once. The context ends
-	// when the client is gone, the deadline has passed or the call is cancelled; the client then has its reply, whatever
+	// when the client has disconnected, the deadline has passed or the call is cancelled; the client then has its reply, whatever
 	// Call returns. Nil runs Stream and returns the result of its done chunk.
 	Call func(ctx context.Context, call *Call) (any, error)
 	// Stream makes the function streamable. The server stops to iterate after the first done or error chunk, after an
@@ -69,7 +69,7 @@ type Call struct {
 	function  *Function
 	asked     []Asked
 	headers   Headers
-	streaming string // the URN by which a stream is asked for
+	streaming string // the URN in the request of the extension that requests a stream; empty: none does
 	refused   bool   // before the function could run
 	reply     *replyState
 	server    *Server

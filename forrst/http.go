@@ -40,7 +40,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Serve(r.Context(), in, out)
 }
 
-// readBody reads the body to its end: only then net/http notices that the client is gone.
+// readBody reads the body to its end: only then net/http notices that the client has disconnected.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}

@@ -12,7 +12,7 @@ import (
 // to the others. A key belongs to the caller, the function and its version. Without Options.Caller, all clients are one caller.
 //
 // Outcomes that may be different next time are not stored: errors that are retryable or came before the function ran, cancelled
-// calls, and calls whose client has left before the function was done. The key is free again as soon as the function has returned.
+// calls, and calls whose client has disconnected before the function was done. The key is free again as soon as the function has returned.
 type Idempotency struct{ store IdempotencyStore }
 
 // NewIdempotency returns the extension with a store of keys. Servers that share calls need a shared store. Nil: memory.
@@ -31,7 +31,7 @@ const (
 	// leaseTime is how long keys and operations of a server that has crashed stay locked. A server renews its leases three
 	// times as often.
 	leaseTime = 30 * time.Second
-	// storeTimeout limits changes of a store that happen even if the client is gone.
+	// storeTimeout limits changes of a store, which are also made after the client has disconnected.
 	storeTimeout = 10 * time.Second
 )
 
@@ -80,7 +80,7 @@ func (i *Idempotency) Check(_ *Call, asked *Asked) error {
 	return nil
 }
 
-// idempotencyData is what a response says about its key.
+// idempotencyData is the data of the extension in a response.
 type idempotencyData struct {
 	Key               string `json:"key"`
 	Status            string `json:"status"` // processed, cached, conflict, or processing for an accepted operation
@@ -103,7 +103,7 @@ func (i *Idempotency) Run(ctx context.Context, call *Call, asked *Asked, next Ne
 		holder: randomHex(16), ttl: ttl}
 	found, err := i.store.Lock(ctx, h.key, IdempotencyRecord{Holder: h.holder, RequestID: call.ID, Fingerprint: hash}, leaseTime)
 	if err != nil {
-		// A store whose connection fails may have locked the key nevertheless.
+		// The connection may have failed after the store had locked the key.
 		_ = h.update(ctx, func(ctx context.Context) error { return i.store.Unlock(ctx, h.key, h.holder) })
 		return Failed(Errorf(Unavailable, "the key cannot be stored"))
 	}
@@ -147,7 +147,7 @@ type heldKey struct {
 	key       IdempotencyKey
 	holder    string
 	ttl       time.Duration
-	operation string // the call has become an operation, which settles the key at its end
+	operation string // id of the operation that the call has become, which settles the key at its end; empty if it has not
 	stop      chan struct{}
 	lost      context.Context // ends with the lock, if that is lost
 }
@@ -209,14 +209,14 @@ func (h *heldKey) renew(lose context.CancelCauseFunc) {
 	}
 }
 
-// update changes the store, even if the client is gone or the store panics.
+// update changes the store. It does not end with the context, and a panic of the store is an error.
 func (h *heldKey) update(ctx context.Context, change func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	return h.call.safely(func() error { return change(ctx) })
 }
 
-// settle stores the outcome of the call, or frees the key if it is not one to keep. It returns until when the outcome is kept.
+// settle stores the outcome of the call, or frees the key if the outcome is not to be stored. It returns when the outcome expires.
 func (h *heldKey) settle(ctx context.Context, out Outcome) time.Time {
 	text, ok := encodeOutcome(out)
 	if refused := h.call.ended == nil && len(out.Errors) > 0; !ok || refused {

@@ -56,7 +56,7 @@ type memoryKeys struct {
 }
 
 // NewMemoryIdempotency returns a store in memory. It holds 100,000 outcomes and 64 MiB at most; if there are more, it deletes
-// the oldest before they expire, whoever their callers are. The keys of running calls are not limited.
+// the oldest before they expire, of all callers. The keys of running calls are not limited.
 func NewMemoryIdempotency() IdempotencyStore {
 	return &memoryKeys{newTable[IdempotencyKey, IdempotencyRecord](maxKeys, maxKeyBytes)}
 }

@@ -65,7 +65,7 @@ type OperationStore interface {
 	// holds for calls at the same time too.
 	Create(ctx context.Context, op Operation, limit int, lease, keep time.Duration) error
 	// Renew sets the progress of an active operation, and extends its lease: it ends when the time has passed from now. It
-	// returns ErrOperationFinal for one that has ended, which tells its server to stop, and ErrOperationNotFound.
+	// returns ErrOperationFinal for one that has ended, whose server must then stop it, and ErrOperationNotFound.
 	Renew(ctx context.Context, id string, progress float64, lease time.Duration) error
 	// Finish ends an active operation of a caller in a final state. Completed sets the progress to 1. The operation is deleted
 	// when keep has passed from completed. It returns ErrOperationFinal or ErrOperationNotFound and changes nothing if it
@@ -96,7 +96,7 @@ type leased struct {
 }
 
 // NewMemoryOperations returns a store in memory. It holds 10,000 operations that have ended, and 64 MiB at most; if
-// there are more, it deletes the oldest before their time, whoever their callers are.
+// there are more, it deletes the oldest before they expire, of all callers.
 func NewMemoryOperations() OperationStore {
 	return &memoryOperations{newTable[string, leased](maxOperations, maxOperationBytes)}
 }

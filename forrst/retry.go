@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Retry is the retry extension: it advises clients whether and when to repeat a call that failed. Errors that may go away
-// have the advice without being asked for; a request that lists the extension has it for every error.
+// Retry is the retry extension: it advises clients whether and when to repeat a call that failed. Temporary errors
+// always have the advice. If the request lists the extension, every error has it.
 type Retry struct{}
 
 // URN returns urn:forrst:ext:retry.

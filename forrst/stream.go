@@ -217,7 +217,7 @@ func (s *Server) complete(call *Call, out Outcome) {
 	out.Extensions = slices.Insert(out.Extensions, 0, ExtensionData{call.streaming, map[string]bool{"completed": !failed}})
 	out.Result = json.RawMessage(`{"streamed":true}`)
 	text, _ := s.document(&call.ID, call, out)
-	_ = r.write(events.event("complete", "", text), true) // a client that is gone needs no reply
+	_ = r.write(events.event("complete", "", text), true) // fails only if the client has disconnected
 }
 
 // replyState is how far the reply to a call is.

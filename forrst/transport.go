@@ -27,7 +27,7 @@ type Headers struct {
 }
 
 // Writer sends the reply to one call over a transport: either one response document, or a stream. Its methods are not called
-// at the same time, and not after one of them has failed: the client is gone then.
+// at the same time, and not after one of them has failed: the client has disconnected then.
 type Writer interface {
 	// Header returns the headers of the reply, which can be changed until Reply or Begin is called. A transport without headers
 	// ignores them.
@@ -42,7 +42,7 @@ type Writer interface {
 }
 
 // Serve answers one call of a transport. It returns when the reply is sent or the context has ended, which means that the
-// client is gone. [Server.ServeHTTP] is this method for HTTP.
+// client has disconnected. [Server.ServeHTTP] is this method for HTTP.
 func (s *Server) Serve(ctx context.Context, in Incoming, w Writer) {
 	if in.Received.IsZero() {
 		in.Received = time.Now()
@@ -152,7 +152,7 @@ func (s *Server) reply(in Incoming, req request, call *Call, out Outcome, w Writ
 	if len(out.Errors) == 1 && out.Errors[0].RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(seconds(out.Errors[0].RetryAfter).Value, 10))
 	}
-	_ = w.Reply(out.Errors.status(), text) // a client that is gone needs no reply
+	_ = w.Reply(out.Errors.status(), text) // fails only if the client has disconnected
 }
 
 // setHeader sets the headers of all replies.

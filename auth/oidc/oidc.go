@@ -24,7 +24,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 )
 
-// Options configures a [Client]. Issuer and ClientID are needed, and Roles or Default, or else everybody is refused.
+// Options configures a [Client]. Issuer and ClientID are needed, and Roles or Default, or else everyone is refused.
 type Options struct {
 	Issuer       string // URL of the provider, exactly as in its tokens
 	ClientID     string

@@ -19,7 +19,7 @@ const (
 	defaultMaxResponse  = 16 << 20
 	defaultMaxRetryWait = time.Minute
 	defaultMaxAttempts  = 10
-	// grace is how long the reply of the server is awaited after the deadline: the server says why and how far it was.
+	// grace is how long the client waits for the reply of the server after the deadline: the error of the server has more details.
 	grace = time.Second
 	// cancelTime limits the call that cancels another.
 	cancelTime = 5 * time.Second
@@ -42,7 +42,7 @@ type Options struct {
 	Extensions func(ctx context.Context) []Extension
 	// NoDeadline keeps the deadline of the context from the server, for servers without the deadline extension.
 	NoDeadline bool
-	// MaxAttempts limits how often a call is sent, whatever the server advises. Default: 10. 1: calls are never repeated.
+	// MaxAttempts limits how often a call is sent, even if the server advises more attempts. Default: 10. 1: calls are never repeated.
 	MaxAttempts int
 	// MaxRetryWait is the longest wait before a call is repeated. If the server advises a longer one, the call fails.
 	// Default: one minute.
@@ -314,7 +314,7 @@ func afterDeadline(ctx context.Context, at time.Time) (context.Context, context.
 	return late, func() { stop(); cancel() }
 }
 
-// cancel cancels a call that nobody waits for any more. It returns at once.
+// cancel cancels a call whose caller has left. It does not wait for the reply.
 func (c *Client) cancel(ctx context.Context, token string) {
 	c.cancels.Go(func() {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)

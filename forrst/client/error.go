@@ -41,7 +41,7 @@ type Error struct {
 	Others []*Error
 }
 
-// Advice tells whether and when a call that failed may be repeated.
+// Advice is the advice of the server whether and when to repeat a call that failed.
 type Advice struct {
 	Allowed bool
 	// Strategy is immediate, fixed or exponential.

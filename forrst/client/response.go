@@ -21,7 +21,7 @@ type Response struct {
 	Header http.Header
 }
 
-// ExtensionData is what an extension says in a response.
+// ExtensionData is the data of an extension in a response.
 type ExtensionData struct {
 	URN  string          `json:"urn"`
 	Data json.RawMessage `json:"data"`

@@ -53,7 +53,7 @@ func adviceFor(err error) *Advice {
 }
 
 // delay returns the wait before the call is sent for the (n+1)th time. Exponential delays double from one to the next, up to a limit, and
-// have a random part of at most half, so that clients do not come back at the same moment.
+// have a random part of at most half, so that clients do not repeat their calls at the same moment.
 func (a *Advice) delay(n int, limit time.Duration) time.Duration {
 	switch a.Strategy {
 	case "immediate":

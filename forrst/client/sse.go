@@ -15,7 +15,7 @@ type serverEvent struct {
 	hasData  bool
 }
 
-// splitEvents yields the blocks of an event stream: what stands between blank lines, without them. Lines end as the HTML
+// splitEvents yields the blocks of an event stream: the text between blank lines. Lines end as the HTML
 // standard says: with CR, LF or both. An unfinished block at the end is dropped, as the standard demands.
 func splitEvents(r io.Reader, limit int64) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
@@ -82,7 +82,7 @@ func lineEnd(b []byte) int {
 	return n
 }
 
-// byteOrderMark may stand at the beginning of an event stream.
+// byteOrderMark may be at the beginning of an event stream.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // parseEvent parses the block of one event. Its data is a part of the block if it has one line.

@@ -165,7 +165,7 @@ func (s *streamState) take(m Message, id string) (*Event, error) {
 	return nil, nil // events of other kinds are for newer clients
 }
 
-// complete reads the last event. An error event is final whatever the document says.
+// complete reads the last event. An error event is final, even if the document contains no errors.
 func (s *streamState) complete(m Message, data []byte, id string) error {
 	m.Status = 0 // that of the stream
 	r, err := decodeResponse(m, data, id)

@@ -10,7 +10,7 @@ import (
 type Transport interface {
 	// Send sends a request document when the iteration starts, and yields the messages of its reply in their order: one
 	// response document, or server-sent events up to the event complete. An error is the last thing it yields. The end of
-	// the context and the end of the iteration both end the call: the server notices that the client is gone.
+	// the context and the end of the iteration both end the call: the server notices that the client has disconnected.
 	Send(ctx context.Context, out Outgoing) iter.Seq2[Message, error]
 }
 

@@ -35,10 +35,10 @@ type call struct {
 	hasBegun bool          // the headers are sent
 }
 
-// gone ends the call: nobody reads the reply.
+// gone ends the call, because its client has left.
 func (c *call) gone() { c.cancel(nil) }
 
-// ack notes that the client has used the messages up to a number. Numbers that make no sense only renew the lease.
+// ack records that the client has used the messages up to a number. Invalid numbers only renew the lease.
 func (c *call) ack(seq uint64) {
 	c.lease.Reset(c.server.o.Lease)
 	c.mu.Lock()

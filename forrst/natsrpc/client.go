@@ -18,7 +18,7 @@ import (
 
 // Errors of calls over NATS, beside those of package client.
 var (
-	// ErrNoServer means that no server has accepted the call in time. It may run nevertheless, for example if the acceptance comes late.
+	// ErrNoServer means that no server has accepted the call in time. The call may still run, for example if the acceptance arrives later.
 	ErrNoServer = errors.New("natsrpc: no server has accepted the call")
 	// ErrGap means that a message of the reply was lost.
 	ErrGap = errors.New("natsrpc: a message of the reply was lost")
@@ -38,8 +38,8 @@ type Transport struct {
 	leaving sync.WaitGroup // calls that ended before a server has accepted them
 }
 
-// New returns a transport over a connection, which it does not close. Close waits for the acceptance of calls that have ended, to end
-// them at the server too.
+// New returns a transport over a connection, which it does not close. Close waits for calls that have ended before a server has accepted them, so that the
+// server ends them too.
 func New(nc *nats.Conn, subject string, o ClientOptions) *Transport {
 	if o.AcceptTimeout <= 0 {
 		o.AcceptTimeout = defaultAccept
@@ -47,7 +47,7 @@ func New(nc *nats.Conn, subject string, o ClientOptions) *Transport {
 	return &Transport{nc: nc, subject: subject, o: o}
 }
 
-// Close waits until the servers know of the calls that have ended early, at most ClientOptions.AcceptTimeout.
+// Close waits until the servers of calls that have ended early have been notified, at most ClientOptions.AcceptTimeout.
 func (t *Transport) Close() error {
 	t.leaving.Wait()
 	return nil
@@ -111,7 +111,7 @@ type receiver struct {
 	accept   time.Time
 	begun    bool // a message has arrived
 	complete bool
-	lost     bool // no more messages are to be expected
+	lost     bool // no more messages are expected
 	status   int
 	header   http.Header
 	parts    bytes.Buffer // of a payload that is not complete
@@ -126,7 +126,7 @@ type receiver struct {
 	unacked  int64 // bytes since the last ack
 }
 
-// next returns the next message for the client, or nothing if the one that came is none.
+// next returns the next message for the client, or nil if the received one is only for this package.
 func (r *receiver) next(ctx context.Context, sub *nats.Subscription) (*client.Message, error) {
 	waiting := ctx
 	if !r.begun {
@@ -159,7 +159,7 @@ func (r *receiver) next(ctx context.Context, sub *nats.Subscription) (*client.Me
 	return r.take(m, seq)
 }
 
-// accepted notes how to reach the server of the call, and begins to renew the lease.
+// accepted records the control subject of the call, and begins to renew the lease.
 func (r *receiver) accepted(ctx context.Context, m *nats.Msg) {
 	lease, err := strconv.ParseInt(m.Header.Get(headerLease), 10, 64)
 	control := m.Header.Get(headerControl)
@@ -188,7 +188,7 @@ func (r *receiver) accepted(ctx context.Context, m *nats.Msg) {
 	r.stop = func() { cancel(); <-done }
 }
 
-// take puts a payload together.
+// take adds a message to the payload, and returns the payload when it is complete.
 func (r *receiver) take(m *nats.Msg, seq string) (*client.Message, error) {
 	n, err := strconv.ParseUint(seq, 10, 64)
 	r.mu.Lock()
@@ -224,7 +224,7 @@ func (r *receiver) take(m *nats.Msg, seq string) (*client.Message, error) {
 	return out, nil
 }
 
-// used notes that all messages so far were used, and tells the server if it may wait for that.
+// used records that all messages so far were used, and sends an ack if the server may be waiting for one.
 func (r *receiver) used() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,14 +240,14 @@ func (r *receiver) ack() {
 		return
 	}
 	r.acked = r.consumed
-	if r.consumed == r.received { // else a message that is not used yet would be forgotten
+	if r.consumed == r.received { // else the bytes of a message that is not used yet would not be counted
 		r.unacked = 0
 	}
 	// An error ends the lease.
 	_ = r.t.nc.PublishRequest(r.control, r.inbox, []byte("ack "+strconv.FormatUint(r.consumed, 10)))
 }
 
-// close ends the call. A server that has not accepted it yet is told in the background.
+// close ends the call. If no server has accepted it yet, a goroutine waits for the acceptance and then ends the call there.
 func (r *receiver) close(sub *nats.Subscription) {
 	switch {
 	case r.stop != nil:
@@ -271,5 +271,5 @@ func (r *receiver) close(sub *nats.Subscription) {
 	_ = sub.Unsubscribe()
 }
 
-// gone tells the server that nobody waits for the reply. If that fails, the lease ends the call.
+// gone notifies the server that the client has left. If that fails, the lease ends the call.
 func (r *receiver) gone() { _ = r.t.nc.Publish(r.control, []byte("gone")) }

@@ -5,7 +5,7 @@
 //	err := natsrpc.Serve(ctx, nc, "users", server, natsrpc.Options{})
 //	c := client.New(natsrpc.New(nc, "users", natsrpc.ClientOptions{}), client.Options{})
 //
-// Permissions of NATS protect calls from each other: whoever may subscribe to the inboxes of others can read their replies and end
+// Permissions of NATS protect calls from each other: a client that may subscribe to the inboxes of others can read their replies and end
 // their calls. A server publishes to the reply subject that a client names, so it should have the permission to publish to inboxes only.
 //
 // A request is a message on the subject of the service with a reply inbox and the request document as its payload. The
@@ -18,10 +18,10 @@
 //     message of the reply has Forrst-Last.
 //   - The first of them has the other headers of the reply, and Forrst-Status for a document.
 //
-// The client sends one of two messages to the control subject: "ack N" when it has used the message N, and "gone" when nobody
-// waits for the reply any more. A server stops to send while [Window] messages, or [WindowBytes] bytes or more, are not acked; a client
-// acks at the latest after half of either. Acks also renew the lease; clients repeat them after a third of it. A server ends a call whose lease has passed: so an
-// abandoned call ends at once if its client says so, and within the lease if the client or its network is gone. Acks have
+// The client sends one of two messages to the control subject: "ack N" when it has used the message N, and "gone" when it
+// leaves the call. A server stops to send while [Window] messages, or [WindowBytes] bytes or more, are not acked; a client
+// acks at the latest after half of either. Acks also renew the lease; clients repeat them after a third of it. A server ends a call whose lease has passed. So an
+// abandoned call ends at once if its client sends "gone", and within the lease if the client or its network fails. Acks have
 // the inbox as their reply subject: NATS reports that no server has the control subject, and a server that does not know
 // the call answers with the header Forrst-Unknown. So a client notices the loss of its server after a third of the lease.
 //

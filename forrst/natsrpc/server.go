@@ -25,7 +25,7 @@ type Options struct {
 	Context func(ctx context.Context, request *nats.Msg) (context.Context, error)
 	// MaxCalls limits the calls at the same time. Further ones get UNAVAILABLE. Default: 1024.
 	MaxCalls int
-	// Lease is the time without a sign of life of a client after which its call ends. Default: 30 seconds.
+	// Lease is the time without an ack of a client after which its call ends. Default: 30 seconds.
 	Lease time.Duration
 	// Grace is how long calls may go on after the end of the context of Serve. Default: 10 seconds.
 	Grace time.Duration
@@ -49,7 +49,7 @@ func withDefaults(o Options) Options {
 
 // Serve answers the calls on a subject until the context ends or the connection is closed. Then it takes no more requests,
 // answers those that have arrived, and waits for the calls in progress: after Options.Grace they end as if their clients
-// were gone. It returns nil after the end of the context. Call Server.Wait afterwards. It does not close the connection,
+// had left. It returns nil after the end of the context. Call Server.Wait afterwards. It does not close the connection,
 // which should reconnect without a limit of attempts.
 func Serve(ctx context.Context, nc *nats.Conn, subject string, s *forrst.Server, o Options) error {
 	o = withDefaults(o)
@@ -105,7 +105,7 @@ type server struct {
 // receive starts the call of a request. It is called for one request after the other.
 func (s *server) receive(m *nats.Msg) {
 	if m.Reply == "" {
-		return // nobody waits for a reply
+		return // the sender expects no reply
 	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	c := &call{server: s, id: rand.Text(), reply: m.Reply, ctx: ctx, cancel: cancel, header: http.Header{}, acked: make(chan struct{}, 1)}
@@ -166,7 +166,7 @@ func (s *server) authenticate(ctx context.Context, m *nats.Msg) (_ context.Conte
 	return s.o.Context(ctx, m)
 }
 
-// sentAt returns when a request was sent, in the range that the clock of the sender is trusted for.
+// sentAt returns when a request was sent: at most maxWait ago, and not in the future.
 func sentAt(header string, now time.Time) time.Time {
 	us, err := strconv.ParseInt(header, 10, 64)
 	if err != nil || us <= 0 || us > now.UnixMicro() {

@@ -33,7 +33,7 @@ func Listen(path string) (net.Listener, error) {
 	return &listener{UnixListener: l, path: path, lock: lock}, nil
 }
 
-// listen makes the socket under another name and moves it to its path when its permissions are set, so that nobody else
+// listen makes the socket under another name and moves it to its path when its permissions are set, so that no other user
 // can connect before.
 func listen(path string) (*net.UnixListener, error) {
 	if err := checkStale(path); err != nil {
@@ -60,7 +60,7 @@ func listen(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// checkStale reports a file that must not be replaced: one that is not a socket, and a socket on which somebody listens.
+// checkStale reports a file that must not be replaced: one that is not a socket, and a socket on which a process listens.
 func checkStale(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

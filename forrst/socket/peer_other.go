@@ -7,5 +7,5 @@ import (
 	"net"
 )
 
-// PeerOf returns errors.ErrUnsupported: only Linux tells who opened a connection.
+// PeerOf returns errors.ErrUnsupported: only Linux reports the peer of a connection.
 func PeerOf(net.Conn) (Peer, error) { return Peer{}, errors.ErrUnsupported }

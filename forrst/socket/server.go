@@ -26,7 +26,7 @@ const (
 // Options are the settings of [Serve]. The zero value works.
 type Options struct {
 	// Context authenticates a connection. It returns the context of its calls, with values that forrst.Options.Caller reads.
-	// An error closes the connection. [PeerOf] tells who is at the other end of a Unix socket. Calls run at once.
+	// An error closes the connection. [PeerOf] returns the process at the other end of a Unix socket. It may be called concurrently.
 	Context func(ctx context.Context, conn net.Conn) (context.Context, error)
 	// MaxConnections limits the connections at the same time; further ones wait to be accepted. Default: 1024.
 	MaxConnections int
@@ -55,7 +55,7 @@ func withDefaults(o Options) Options {
 }
 
 // Serve answers the calls of the connections of a listener, until the context ends or the listener fails. It closes the
-// listener and waits for the calls in progress: after Options.Grace they end as if their clients were gone. It returns nil
+// listener and waits for the calls in progress: after Options.Grace they end as if their clients had disconnected. It returns nil
 // after the end of the context. Call Server.Wait afterwards. Writes have the timeout of the server.
 func Serve(ctx context.Context, l net.Listener, s *forrst.Server, o Options) error {
 	o = withDefaults(o)
@@ -196,10 +196,10 @@ type conn struct {
 
 	mu    sync.Mutex
 	busy  bool // with a request or a call
-	ended bool // the reply, or nearly: its last frame is being written
+	ended bool // the last frame of the reply is written, or being written
 }
 
-// closeIdle wakes up the connection if it waits for a request.
+// closeIdle ends the wait for a request, if the connection is idle.
 func (c *conn) closeIdle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,8 +14,8 @@ type keys Stores
 
 func hashOf(k forrst.IdempotencyKey) []byte { return hash(k.Caller, k.Function, k.Version, k.Key) }
 
-// errContended is returned if other calls lock and unlock a key all the time.
-var errContended = errors.New("the key is locked and unlocked by others all the time")
+// errContended is returned if other calls lock and unlock a key again and again.
+var errContended = errors.New("other calls lock and unlock the key again and again")
 
 // Lock implements [forrst.IdempotencyStore].
 func (s *keys) Lock(ctx context.Context, key forrst.IdempotencyKey, r forrst.IdempotencyRecord, lease time.Duration) (*forrst.IdempotencyRecord, error) {

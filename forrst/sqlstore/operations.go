@@ -74,7 +74,7 @@ func (s *operations) Finish(ctx context.Context, caller, id string, status forrs
 	return s.whyNot(ctx, `SELECT count(*) FROM forrst_operations WHERE id = $1 AND caller = $2 AND expires > $3`, []byte(id), hash(caller), micros(now))
 }
 
-// whyNot tells an operation that has ended from one that does not exist.
+// whyNot returns why an operation was not changed: it has ended, or it does not exist.
 func (s *operations) whyNot(ctx context.Context, count string, args ...any) error {
 	var n int
 	if err := s.db.QueryRowContext(ctx, count, args...).Scan(&n); err != nil {

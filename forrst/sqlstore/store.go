@@ -8,7 +8,7 @@
 //	}
 //
 // The processes need clocks that agree to a second or so, because leases and expiry use their time. Rows are kept until they
-// expire, whatever their number is. With SQLite, set a busy timeout (_pragma=busy_timeout(5000) in the name of the data source
+// expire; their number is not limited. With SQLite, set a busy timeout (_pragma=busy_timeout(5000) in the name of the data source
 // of modernc.org/sqlite), or calls fail while another process writes.
 package sqlstore
 

@@ -509,7 +509,7 @@ func (s suite) slowReader(t *testing.T) {
 func (s suite) concurrentStreams(t *testing.T) {
 	t.Parallel()
 	const streams, n = 200, 50
-	// All streams are open at the same time: nobody ends before everybody has begun.
+	// All streams are open at the same time: none ends before all have begun.
 	var begun sync.WaitGroup
 	begun.Add(streams)
 	c := s.start(t, forrst.Options{}, producer("f", func(_ context.Context, yield func(forrst.Chunk, error) bool) {

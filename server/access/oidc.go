@@ -141,7 +141,7 @@ func (a *Access) failLogin(w http.ResponseWriter, _ *http.Request, reason oidc.R
 	return nil
 }
 
-// redirect sends a browser to an address. Nobody may keep the reply, nor learn the address from which the browser comes, which can have a code.
+// redirect sends a browser to an address. The reply must not be cached, and the address from which the browser comes must not be sent on, because it can contain a code.
 func redirect(w http.ResponseWriter, address string) {
 	w.Header().Set("Location", address)
 	w.Header().Set("Cache-Control", "no-store")

@@ -43,7 +43,7 @@ func (s *Server) askFunctions() []function {
 
 type runKey struct{}
 
-// startRun starts the run of a question, so that a question which is refused has a status of HTTP. When the call ends, its reader leaves the run.
+// startRun starts the run of a question, so that a question which is refused has a status of HTTP. When the call ends, it no longer counts as a reader of the run.
 // The run is cancelled if the call was cancelled or has passed its deadline.
 func (s *Server) startRun(ctx context.Context, call *forrst.Call) (context.Context, error) {
 	q, err := wireforrst.Decode(call.Arguments, s.o.MaxQuery)
@@ -92,7 +92,7 @@ func (s *Server) rejoin(ctx context.Context, attempt string) (id event.RunID, de
 	return id, detach, ok, nil
 }
 
-// withdrawn reports whether a call was cancelled or has passed its deadline. Otherwise its client is gone, and may come back.
+// withdrawn reports whether a call was cancelled or has passed its deadline. Otherwise its client has disconnected, and may call again.
 func withdrawn(ctx context.Context) bool {
 	cause := context.Cause(ctx)
 	if e, ok := errors.AsType[*forrst.CallError](cause); ok {

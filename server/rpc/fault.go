@@ -13,7 +13,7 @@ import (
 )
 
 // callError converts an error of a function to one of the protocol. Errors that have a code of the protocol are returned as they are; so are
-// those of a context, for which package forrst knows the reason, and those without a code, which it logs and hides.
+// those of a context, whose reason package forrst adds, and those without a code, which it logs and hides.
 func callError(err error) error {
 	if err == nil {
 		return nil

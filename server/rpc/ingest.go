@@ -33,7 +33,7 @@ const IngestionFailed forrst.Code = "DOCUMENT_INGESTION_FAILED"
 
 type ingestArguments struct {
 	_             struct{}         `additionalProperties:"false"`
-	Name          string           `json:"name,omitempty" maxLength:"1000" description:"Name of the file. Its extension tells the format if the bytes do not; folders are dropped. May be left out with a url."`
+	Name          string           `json:"name,omitempty" maxLength:"1000" description:"Name of the file. Its extension gives the format if the bytes do not; folders are dropped. May be left out with a url."`
 	Content       *string          `json:"content,omitempty" description:"The text of the document. Set exactly one of content, content_base64 and url."`
 	ContentBase64 *string          `json:"content_base64,omitempty" description:"The bytes of the document in base64."`
 	URL           string           `json:"url,omitempty" maxLength:"8000" description:"A http or https URL to fetch. Only public addresses are fetched, unless the server allows others."`
@@ -98,7 +98,7 @@ type ingestion struct {
 	watcher *files.Watcher
 }
 
-// store stores the document of a call. From then on it is indexed whatever happens to the call.
+// store stores the document of a call. From then on it is indexed even if the call ends.
 func (d *documents) store(ctx context.Context, call *forrst.Call) (*ingestion, error) {
 	var in ingestArguments
 	if json.Unmarshal(call.Arguments, &in) != nil { // the schema has accepted them
@@ -161,7 +161,7 @@ func (in *ingestArguments) renamed(err error) error {
 		}
 		return fault.Invalid(field, "%s", strings.TrimPrefix(f.Message, "file: "))
 	case "vector_store_ids[0]":
-		return fault.Invalid("collection", "was deleted in the meantime")
+		return fault.Invalid("collection", "was deleted while the document was stored")
 	}
 	if strings.HasPrefix(f.Field, "dc_") {
 		f.Field = "dublin_core." + f.Field

@@ -43,7 +43,7 @@ type Options struct {
 	Heartbeat, WriteTimeout time.Duration
 	Logger                  *slog.Logger
 
-	// Keys, Operations and Attempts hold idempotency keys, asynchronous operations, and the runs of keys. Nil: memory, so a restart forgets them.
+	// Keys, Operations and Attempts hold idempotency keys, asynchronous operations, and the runs of keys. Nil: memory, which a restart clears.
 	Keys       forrst.IdempotencyStore
 	Operations forrst.OperationStore
 	Attempts   Attempts
@@ -187,7 +187,7 @@ func account(ctx context.Context) string {
 // system is the prefix of the functions that every key may call.
 const system = "urn:forrst:fn:"
 
-// ofOperations are the functions that need the id of an operation, which cannot be guessed: a page that everybody can open may call them, but not
+// ofOperations are the functions that need the id of an operation, which cannot be guessed: a public page may call them, but not
 // list the operations of all its visitors.
 var ofOperations = []string{"urn:forrst:ext:async:fn:status", "urn:forrst:ext:async:fn:cancel"}
 

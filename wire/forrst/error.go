@@ -35,7 +35,7 @@ type Error struct {
 	Details *Details `json:"details,omitempty"`
 }
 
-// Details are what Sluice knows of an error beside the code of the protocol.
+// Details are additional information of Sluice about an error.
 type Details struct {
 	Code  string `json:"code"`            // the code of the server, which the other protocols show
 	Field string `json:"field,omitempty"` // of the request

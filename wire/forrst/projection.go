@@ -192,13 +192,13 @@ func (p *projection) search(body event.Body) string {
 	return ""
 }
 
-// reached notes that the planned steps up to one are done.
+// reached records that the planned steps up to one are done.
 func (p *projection) reached(step int, message string) string {
 	p.done = max(p.done, step)
 	return message
 }
 
-// add notes that a step that was not planned is done.
+// add records that a step that was not planned is done.
 func (p *projection) add(message string) string {
 	p.added++
 	return message

@@ -20,7 +20,7 @@ export interface Turn {
   questions: string[];
   answers: string[];
   run?: LiveRun;
-  /** The answer as the session has it, if its run is deleted. */
+  /** The answer in the session, if its run is deleted. */
   stored?: string | undefined;
   /** Why the question was not asked, or not rated. */
   error?: string | undefined;

@@ -43,7 +43,7 @@ const escape = (s: string) => s.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)}
 const marked = new Marked({ gfm: true, breaks: false, async: false });
 marked.use({ renderer: { html: ({ text }) => (plainTag.test(text.trim()) ? text : escape(text)) } });
 
-// The elements of Markdown. Images would tell other servers that the answer is read.
+// The elements of Markdown. Images would show other servers that the answer is being read.
 const allowed = {
   ALLOWED_TAGS: [
     "p", "br", "hr", "b", "i", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong", "del", "a", "table", "thead", "tbody",

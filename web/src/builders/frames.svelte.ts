@@ -18,7 +18,7 @@ export interface RawFrame {
 
 const encoder = new TextEncoder();
 
-/** The frames of a run in a protocol, read from its begin, live or afterwards. */
+/** The frames of a run in a protocol, read from its beginning, live or afterwards. */
 export class FrameLog {
   /** Is replaced at most once in 100 ms. */
   frames = $state.raw<readonly RawFrame[]>([]);

@@ -13,7 +13,7 @@ const inSession = (r: Request) => r.path.includes(marker);
 
 /** Quotes a text for a shell. */
 const shell = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
-/** Quotes a text for Go: without escapes if it can be, since JSON has many quotes. */
+/** Quotes a text for Go: without escapes if possible, because JSON has many quotes. */
 const goText = (text: string) => (/[`\r\0\ufeff]/.test(text) ? JSON.stringify(text) : `\`${text}\``);
 
 /** Writes JSON as a literal of Python. */

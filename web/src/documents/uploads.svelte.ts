@@ -16,7 +16,7 @@ interface Waiting {
   collection: string | undefined;
 }
 
-// How many files are sent at once, and how many are on their way altogether. The rest of a large folder waits in the browser.
+// How many files are sent at once, and how many are uploaded or indexed altogether. The rest of a large folder waits in the browser.
 const parallel = 3;
 const most = 24;
 

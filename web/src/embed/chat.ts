@@ -5,7 +5,7 @@ import { type Settings, Talk, type Turn } from "./talk.js";
 import { type Texts, textsFor } from "./texts.js";
 
 const icons = {
-  chat: "M5 5h14v11h-8l-4 4v-4H5z", close: "M6 6l12 12M18 6L6 18", send: "M12 19V5M6 11l6-6 6 6", stop: "M7 7h10v10H7z", anew: "M12 5v14M5 12h14",
+  chat: "M5 5h14v11h-8l-4 4v-4H5z", close: "M6 6l12 12M18 6L6 18", send: "M12 19V5M6 11l6-6 6 6", stop: "M7 7h10v10H7z", newChat: "M12 5v14M5 12h14",
 };
 
 function icon(name: keyof typeof icons, size = 20): SVGSVGElement {
@@ -93,7 +93,7 @@ export class SluiceChat extends HTMLElement {
 
     const heading = element("h2", title);
     heading.id = "title";
-    const anew = this.#button("icon", this.#t.anew, icon("anew"), () => this.#clear());
+    const newChat = this.#button("icon", this.#t.newChat, icon("newChat"), () => this.#clear());
     const close = this.#button("icon", this.#t.close, icon("close"), () => this.toggle(false));
     close.hidden = inline;
     this.#log = element("div", this.#greeting());
@@ -118,7 +118,7 @@ export class SluiceChat extends HTMLElement {
     const form = element("form", label, this.#input, this.#send);
     form.addEventListener("submit", (e) => e.preventDefault());
 
-    this.#panel = element("section", element("header", heading, anew, close), this.#log, form, this.#status);
+    this.#panel = element("section", element("header", heading, newChat, close), this.#log, form, this.#status);
     this.#panel.className = "panel";
     this.#panel.id = "panel";
     this.#panel.setAttribute("aria-labelledby", "title");

@@ -162,7 +162,7 @@ function read(name: string): { session: string; turns: Turn[] } | undefined {
   }
 }
 
-// newID returns an id that nobody can guess: whoever knows it can continue the conversation. randomUUID needs a page with TLS.
+// newID returns an id that cannot be guessed, because everyone who knows it can continue the conversation. randomUUID needs a page with TLS.
 const newID = () => "chat-" + Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 
 function problemOf(err: unknown): Problem {

@@ -3,7 +3,7 @@ import { closeReply, messageOf, sluice, unreachable } from "../lib/api.js";
 import { isLast, type RunEvent } from "./event.js";
 import { apply, empty, type RunState } from "./state.js";
 
-/** How a finished run is shown: in its own time, that many times as fast, or at once, which is 0. */
+/** How a finished run is shown: how many times faster than it was made; 0 shows it at once. */
 export type Speed = 0 | 1 | 4;
 
 /**
