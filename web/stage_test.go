@@ -21,7 +21,7 @@ import (
 type stage struct {
 	main, empty, keyed, fragile *program
 	fresh, library              *program // without documents at first; scenarios upload some
-	key                         string   // for keyed
+	key, operator               string   // for keyed; the second has the scopes admin and tenants
 	synthetic, control          string   // addresses
 	site, stranger              string   // pages of other origins with the chat; the public key allows the first one
 
@@ -61,11 +61,13 @@ func newStage(t *testing.T) *stage {
 	docs := writeAll(t, documents)
 	withModel := []string{"--model-url=" + model.URL + "/v1", "--model-name=scripted", "--judge=none"}
 	keys := t.TempDir()
-	key, err := exec.Command(binary, "keys", "add", "--data="+keys, "--account=alice", "--scope=ask,read,write").Output()
-	if err != nil {
-		t.Fatal("keys add: ", err)
+	for key, flags := range map[*string][]string{&s.key: {"--account=alice", "--scope=ask,read,write"}, &s.operator: {"--account=olga", "--scope=admin,tenants"}} {
+		text, err := exec.Command(binary, append([]string{"keys", "add", "--data=" + keys}, flags...)...).Output()
+		if err != nil {
+			t.Fatal("keys add: ", err)
+		}
+		*key = strings.TrimSpace(string(text))
 	}
-	s.key = strings.TrimSpace(string(key))
 	s.main = &program{binary: binary, args: append([]string{"--data=" + t.TempDir(), "--docs=" + docs}, withModel...)}
 	if *screenshots != "" { // of the quick start
 		s.main.args = []string{"--data=" + t.TempDir(), "--docs=../docs"}

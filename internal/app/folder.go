@@ -105,6 +105,9 @@ func deleteFolder(data, tenant string, keys int) error {
 // removeDeleted removes the folders of tenants that were deleted.
 func removeDeleted(data string) error {
 	entries, err := os.ReadDir(filepath.Join(data, tenantsFolder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), deletedPrefix) {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(data, tenantsFolder, entry.Name())))

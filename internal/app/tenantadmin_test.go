@@ -154,8 +154,6 @@ func TestManageTenants(t *testing.T) {
 	ops.send(201, "POST", "/api/admin/tenants", `{"tenant":"acme","scopes":["read"]}`, &again)
 	operator{c, again.Key}.send(200, "GET", "/api/runs", "", nil)
 	alice.send(401, "GET", "/api/runs", "", nil)
-	ops.send(201, "POST", "/api/admin/tenants", `{"tenant":"unused"}`, nil)
-	ops.send(204, "DELETE", "/api/admin/tenants/unused?confirm=unused", "", nil)
 }
 
 // TestTenantsWithoutKeys: the user of a server without keys sees the tenants, but would be locked out by the first key of another tenant.
@@ -169,6 +167,18 @@ func TestTenantsWithoutKeys(t *testing.T) {
 	nobody.send(409, "POST", "/api/admin/tenants", `{"tenant":"acme"}`, nil)
 	nobody.send(201, "POST", "/api/admin/keys", `{"scopes":["admin","tenants"]}`, nil)
 	nobody.send(401, "GET", "/api/admin/tenants", "", nil)
+}
+
+// TestDeleteUnusedTenant: a tenant without a folder has only keys. It is deleted even if no tenant has a folder.
+func TestDeleteUnusedTenant(t *testing.T) {
+	t.Parallel()
+	c := openSecured(t, t.TempDir())
+	ops := c.as("default", auth.Tenants)
+	ops.send(201, "POST", "/api/admin/tenants", `{"tenant":"unused"}`, nil)
+	ops.send(204, "DELETE", "/api/admin/tenants/unused?confirm=unused", "", nil)
+	if diff := cmp.Diff([]string{"default*!"}, ops.names()); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // TestTenantsPath: no form of the path of the tenants leads to other routes of the default tenant, which serves that path for all.
