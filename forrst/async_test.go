@@ -581,3 +581,22 @@ func TestOrder(t *testing.T) {
 		idle(t, c.s)
 	})
 }
+
+// TestAsyncHeaders: a function that runs after its call was accepted does not change the headers of the reply, which is sent.
+func TestAsyncHeaders(t *testing.T) {
+	t.Parallel()
+	f := forrst.Func("f", "1.0.0", func(context.Context, none) (none, error) { return none{}, nil })
+	prepared := make(chan none, 1)
+	f.Prepare = func(ctx context.Context, call *forrst.Call) (context.Context, error) {
+		call.ReplyHeader().Set("X-Late", "yes")
+		prepared <- none{}
+		return ctx, nil
+	}
+	s := server(t, forrst.Options{}, f)
+	w := post(s, call("f", "{}", asyncExt))
+	<-prepared
+	idle(t, s)
+	if w.Code != 200 || w.Header().Get("X-Late") != "" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}

@@ -88,6 +88,29 @@ func (slow) Run(ctx context.Context, _ *forrst.Call, _ *forrst.Asked, next forrs
 }
 
 // TestUtilization checks that the data of a call that took longer than its deadline stay in their range.
+// late is an extension that takes a second after the function.
+type late struct{ audit }
+
+func (late) Run(ctx context.Context, _ *forrst.Call, _ *forrst.Asked, next forrst.Next) forrst.Outcome {
+	out := next(ctx)
+	time.Sleep(time.Second)
+	return out
+}
+
+// TestLateExtension: a result is not sent after the deadline, also if the function was in time and an extension was not.
+func TestLateExtension(t *testing.T) {
+	t.Parallel()
+	for seconds, status := range map[string]int{"4": 408, "6": 200} {
+		synctest.Test(t, func(t *testing.T) {
+			runs := 0
+			s := server(t, forrst.Options{Extensions: []forrst.Extension{forrst.Deadline{}, late{}}}, sleeper(3*time.Second+time.Millisecond, &runs))
+			if w := post(s, call("sleep", "{}", deadline(seconds, "second"))); w.Code != status || runs != 1 {
+				t.Errorf("%s s: %d runs, %d %s", seconds, runs, w.Code, w.Body)
+			}
+		})
+	}
+}
+
 func TestUtilization(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

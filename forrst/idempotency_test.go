@@ -2,6 +2,7 @@ package forrst_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"strings"
@@ -389,4 +390,30 @@ func failing(c *counter) forrst.Function {
 	f := c.function()
 	f.Prepare = func(context.Context, *forrst.Call) (context.Context, error) { panic("hunter2") }
 	return f
+}
+
+// unanswered is a store whose connection fails once, after it has locked a key.
+type unanswered struct {
+	forrst.IdempotencyStore
+	failed bool
+}
+
+func (u *unanswered) Lock(ctx context.Context, key forrst.IdempotencyKey, r forrst.IdempotencyRecord, lease time.Duration) (*forrst.IdempotencyRecord, error) {
+	found, err := u.IdempotencyStore.Lock(ctx, key, r, lease)
+	if !u.failed {
+		u.failed = true
+		err = errors.New("connection lost")
+	}
+	return found, err
+}
+
+// TestUnansweredLock: a key that may have been locked nevertheless is freed.
+func TestUnansweredLock(t *testing.T) {
+	t.Parallel()
+	var n counter
+	store := &unanswered{IdempotencyStore: forrst.NewMemoryIdempotency()}
+	s := server(t, forrst.Options{Extensions: []forrst.Extension{forrst.NewIdempotency(store)}}, n.function())
+	for _, want := range []string{"503 null UNAVAILABLE ", "200 1 "} {
+		equal(t, outcomeOf(t, post(s, call("count", "{}", keyed("k"))), "none"), want)
+	}
 }

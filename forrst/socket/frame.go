@@ -13,7 +13,7 @@ const headerSize = 4
 
 var errTooLarge = errors.New("socket: the frame is too large")
 
-// readLength reads the header of a frame. The error is io.EOF only if the input ends before it.
+// readLength reads the header of a frame.
 func readLength(r io.Reader) (int64, error) {
 	var header [headerSize]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
@@ -37,14 +37,10 @@ func readFrame(r io.Reader, buf *bytes.Buffer, limit int64) ([]byte, error) {
 
 func readPayload(r io.Reader, buf *bytes.Buffer, length int64) ([]byte, error) {
 	buf.Reset()
-	n, err := io.CopyN(buf, r, length)
-	if err == nil || n == length {
-		return buf.Bytes(), nil
+	if _, err := io.CopyN(buf, r, length); err != nil {
+		return nil, err
 	}
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return nil, err
+	return buf.Bytes(), nil
 }
 
 // appendFrame appends a frame to buf.
