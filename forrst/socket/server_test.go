@@ -12,8 +12,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluice-rag/sluice/forrst"
@@ -499,6 +501,45 @@ func FuzzClient(f *testing.F) {
 		}
 		if last == nil {
 			t.Error("a reply without the id of the request is accepted")
+		}
+	})
+}
+
+// pipe is a listener with one connection in memory.
+type pipe struct {
+	conns chan net.Conn
+	close func()
+}
+
+func newPipe() (l pipe, client net.Conn) {
+	client, server := net.Pipe()
+	conns := make(chan net.Conn, 1)
+	conns <- server
+	return pipe{conns, sync.OnceFunc(func() { close(conns) })}, client
+}
+
+func (p pipe) Accept() (net.Conn, error) {
+	if c, ok := <-p.conns; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipe) Close() error   { p.close(); return nil }
+func (p pipe) Addr() net.Addr { return nil }
+
+// TestUnreadReply: a connection whose last frame could not be written is closed, because a part of the frame may have been sent.
+func TestUnreadReply(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _ := transporttest.Waiting(t, forrst.Options{WriteTimeout: time.Second})
+		l, c := newPipe()
+		serve(t, l, s, socket.Options{IdleTimeout: time.Hour})
+		began := time.Now()
+		write(t, c, frame(transporttest.Request("forrst.ping", "")))
+		time.Sleep(2 * time.Second)
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) || time.Since(began) != 2*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})
 }
