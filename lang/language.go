@@ -1,7 +1,9 @@
 package lang
 
 import (
+	"cmp"
 	"embed"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -62,6 +64,30 @@ const (
 	AsksBroadly    Section = "broad" // for a summary or an explanation
 )
 
+// The sections for follow-up questions. Those of phrases are separated by semicolons.
+const (
+	Articles      Section = "article"
+	Prepositions  Section = "preposition"
+	Auxiliaries   Section = "auxiliary" // verbs that follow a question word or begin a question
+	QuestionWords Section = "question"
+	Adverbs       Section = "adverb"    // today, now
+	People        Section = "people"    // groups of people that have different prices or rules
+	Openings      Section = "opening"   // phrases that join a question to the one before
+	Closings      Section = "closing"   // particles at the end of such a question
+	About         Section = "about"     // phrases before the only words of a question: what about
+	Change        Section = "change"    // phrases that announce a question about something else
+	Expletives    Section = "expletive" // phrases with a pronoun that refers to nothing: il y a
+	He            Section = "he"        // pronouns for persons; in languages with genders also for things
+	His           Section = "his"
+	It            Section = "it"
+	Its           Section = "its"
+	They          Section = "they"
+	Their         Section = "their"
+	There         Section = "there"
+	This          Section = "this"     // demonstratives that are not always pronouns
+	Gendered      Section = "gendered" // articles with the pronoun for a noun with this article: der=er
+)
+
 var asking = []Section{AsksBroadly, AsksTime, AsksPerson, AsksNumber, AsksPlace, AsksReason, AsksManner, AsksDefinition, AsksList}
 
 type wordList map[string]struct{}
@@ -108,7 +134,7 @@ func readLanguage(code, text string) *Language {
 			l.sections[section] = wordList{}
 		}
 		words := strings.Fields(line)
-		if slices.Contains(asking, section) {
+		if slices.Contains(asking, section) || strings.Contains(line, ";") {
 			words = strings.Split(line, ";")
 		}
 		for _, w := range words {
@@ -126,6 +152,11 @@ func readLanguage(code, text string) *Language {
 func (l *Language) Has(s Section, word string) bool {
 	_, ok := l.sections[s][word]
 	return ok
+}
+
+// List returns the words or phrases of a section, the longest first.
+func (l *Language) List(s Section) []string {
+	return slices.SortedFunc(maps.Keys(l.sections[s]), func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
 }
 
 // IsStopWord reports whether a lower-cased word of [Words] has too little meaning to be searched for: articles, pronouns, prepositions, auxiliary verbs,

@@ -32,23 +32,10 @@ type pronoun struct {
 // genders maps German pronouns to the articles of their possible referents.
 var genders = map[string]map[string]bool{"der": words("der den"), "die": words("die"), "das": words("das")}
 
-var english = map[string]pronoun{
-	"he": {form: person}, "him": {form: person}, "she": {form: person}, "her": {form: person}, "his": {form: person, possessive: true}, "hers": {form: person, possessive: true},
-	"it": {form: thing}, "its": {form: thing, possessive: true}, "they": {form: plural}, "them": {form: plural}, "their": {form: plural, possessive: true}, "theirs": {form: plural, possessive: true},
-	"there": {form: place}, "this": {form: demonstrative}, "that": {form: demonstrative}, "these": {form: demonstrative}, "those": {form: demonstrative},
-	"he's": {form: person}, "she's": {form: person}, "it's": {form: thing}, "they're": {form: plural},
-}
-
-var germans = map[string]pronoun{
-	"er": {form: person, article: "der"}, "ihn": {form: person, article: "den"}, "ihm": {form: person, article: "dem"}, "sie": {form: person, article: "die"}, "es": {form: thing, article: "das"},
-	"dort": {form: place}, "sein": {form: thing, possessive: true}, "seine": {form: thing, possessive: true}, "seinen": {form: thing, possessive: true}, "seiner": {form: thing, possessive: true},
-	"ihr": {form: thing, possessive: true}, "ihre": {form: thing, possessive: true}, "ihren": {form: thing, possessive: true}, "dessen": {form: thing, possessive: true}, "deren": {form: thing, possessive: true},
-}
-
 var (
-	// idle matches "it" and "there" without a referent.
+	// expletiveRE matches "it" and "there" without a referent.
 	expletiveRE = regexp.MustCompile(`(?i)\b(?:(?:is|was|would|will|be) (?:it|this) (?:also )?(?:possible|true|important|necessary|better|best|worth|ok|okay|legal|safe|hard|easy|common|normal|allowed|clear) (?:to|that|for|if)\b|` +
-		`it (?:is|was|takes?|took) (?:possible|true|important|necessary|said|known|worth)|(?:does|did|do|will|would) it (?:rain|snow|take|matter|make sense)|what time is it|what(?:['’]s| is) this about|` +
+		`it (?:is|was|takes?|took) (?:possible|true|important|necessary|said|known|worth)|(?:does|did|do|will|would) it (?:rain|snow|take (?:\pL+ )?to|matter|make sense)|what time is it|what(?:['’]s| is) this about|` +
 		`(?:is|are|was|were|be|been|will|isn['’]t|aren['’]t|do|does) there|there (?:is|are|was|were|be|been|exist)|gibt es|es gibt|wird es|ist es (?:möglich|erlaubt|wahr))\b`)
 	// own are things of the user that no earlier question mentioned.
 	ownRE       = regexp.MustCompile(`(?i)^(?:document|file|paper|text|report|page|collection|question|week|month|morning|year|chat|conversation|folder|article|website|case|way|time|kind|sort|type|dokument|datei)s?$`)
@@ -59,28 +46,31 @@ var (
 
 // resolve replaces the pronouns of a question that refer to the conversation.
 func (c *rewriter) resolve(q string) string {
-	if c.topic == "" && c.last.answer == "" {
+	if c.lastTopic == "" && c.last.answer == "" {
 		return q
 	}
-	table := english
-	if c.german {
-		table = germans
-	}
 	ws := lang.Words(q)
-	spans := expletiveRE.FindAllStringIndex(q, -1)
+	spans := append(expletiveRE.FindAllStringIndex(q, -1), c.expletive.FindAllStringIndex(q, -1)...)
 	var out strings.Builder
-	done := 0
+	done, appended := 0, ""
 	for i, w := range ws {
-		p, ok := table[strings.ReplaceAll(w.Text, "’", "'")]
+		p, ok := c.pronouns[strings.ReplaceAll(w.Text, "’", "'")]
 		if !ok || isCapitalized(q[w.Start:w.End]) && i > 0 || inside(spans, w.Start, w.End) || c.refersInside(q, ws, i, p) {
 			continue
 		}
+		if c.Code != "en" && p.article == "" {
+			appended = c.reference()
+			continue
+		}
 		by, to := c.replacement(q, ws, i, p)
+		if by == "" && p.article != "" {
+			appended = c.reference()
+		}
 		if by == "" {
 			continue
 		}
 		switch {
-		case p.form == person && !c.german:
+		case p.form == person && c.Code != "de":
 			c.who = cmp.Or(c.who, c.antecedent(p))
 		case p.form != place:
 			c.what = cmp.Or(c.what, c.antecedent(p))
@@ -91,7 +81,45 @@ func (c *rewriter) resolve(q string) string {
 			break
 		}
 	}
-	return out.String() + q[min(done, len(q)):]
+	resolved := out.String() + q[min(done, len(q)):]
+	if appended != "" {
+		c.what = cmp.Or(c.what, appended)
+		return withReference(resolved, appended)
+	}
+	return resolved
+}
+
+// withReference appends what a question refers to, in parentheses.
+func withReference(q, about string) string {
+	end := strings.TrimRight(q, " ?.!？。")
+	return end + " (" + about + ")" + strings.TrimLeft(q[len(end):], " ")
+}
+
+// reference returns what the last question is about, with the name in its answer if it asked for one.
+func (c *rewriter) reference() string {
+	about := cmp.Or(c.last.what, c.subjectMatter(c.last.question))
+	if names := c.answerNames(); len(names) > 0 && c.asksName(c.last.question) && !strings.Contains(about, names[0]) {
+		return names[0] + ", " + about
+	}
+	return about
+}
+
+// asksName reports whether a question in a language other than English and German asks for the name of something: its question word is
+// that of a person, or a noun follows it.
+func (g *grammar) asksName(q string) bool {
+	switch g.Asks(q) {
+	case lang.AsksPerson, lang.AsksPlace:
+		return true
+	case lang.AsksTime, lang.AsksNumber:
+		return false
+	}
+	ws := lang.Words(q)
+	for i, w := range ws {
+		if g.Has(lang.QuestionWords, w.Text) {
+			return i+1 < len(ws) && !g.IsStopWord(ws[i+1].Text) && !g.Has(lang.Auxiliaries, ws[i+1].Text)
+		}
+	}
+	return false
 }
 
 func inside(spans [][]int, from, to int) bool {
@@ -113,9 +141,9 @@ func (c *rewriter) refersInside(q string, ws []lang.Token, i int, p pronoun) boo
 	for k := 1; k < i; k++ {
 		clause = clause || clauseWords[ws[k].Text] || strings.ContainsAny(q[ws[k-1].End:ws[k].Start], ",;:")
 	}
-	for _, ph := range phrases(q[:ws[i].Start]) {
+	for _, ph := range c.phrases(q[:ws[i].Start]) {
 		said := q[ph.from:ph.to]
-		if whose := p.possessive || p.form != thing; ph.name && (whose && !c.german || clause) && ph.from > 0 || clause && !ph.name && isArticle(firstWord(said)) {
+		if whose := p.possessive || p.form != thing; ph.name && (whose && c.Code != "de" || clause) && ph.from > 0 || clause && !ph.name && c.isArticle(firstWord(said)) {
 			return true
 		}
 	}
@@ -133,23 +161,33 @@ func (c *rewriter) replacement(q string, ws []lang.Token, i int, p pronoun) (by 
 	switch {
 	case p.form == demonstrative:
 		return c.demonstrative(ws, i, next)
-	case w.Text == "her" && next != "" && !lang.IsStopWord(next) && !isPreposition(next) && !isAdverb(next):
+	case w.Text == "her" && next != "" && !c.IsStopWord(next) && !c.isPreposition(next) && !c.Has(lang.Adverbs, next):
 		p.possessive = true
 	}
 	by = c.antecedent(p)
-	if by == "" {
+	if by == "" || c.otherGender(p, by) {
 		return "", 0
 	}
-	if p.article != "" && !isName(by) || p.article != "" && c.german && isArticle(firstWord(by)) {
-		by = p.article + " " + withoutArticle(by)
+	if p.article != "" && !c.isName(by) || p.article != "" && c.Code == "de" && c.isArticle(firstWord(by)) {
+		by = p.article + " " + c.withoutArticle(by)
 	}
 	return c.inflect(by, p, w.Text), end
+}
+
+// otherGender reports whether the article of a phrase shows that a pronoun does not refer to it.
+func (c *rewriter) otherGender(p pronoun, by string) bool {
+	for _, all := range genders {
+		if all[firstWord(by)] && firstWord(by) != "der" && p.article != "dem" {
+			return p.article != "" && !all[p.article]
+		}
+	}
+	return false
 }
 
 // inflect returns the replacement in the grammatical form of the pronoun.
 func (c *rewriter) inflect(by string, p pronoun, word string) string {
 	switch {
-	case p.possessive && c.german:
+	case p.possessive && c.Code == "de":
 		by = "von " + by
 	case p.possessive && strings.HasSuffix(by, "s"):
 		by += "'"
@@ -168,13 +206,13 @@ func (c *rewriter) inflect(by string, p pronoun, word string) string {
 // demonstrative returns the replacement of this, that, these and those.
 func (c *rewriter) demonstrative(ws []lang.Token, i int, next string) (by string, end int) {
 	w := ws[i]
-	plain := next == "" || auxWords[next] || verbsAfterThat[next] || isPreposition(next)
+	plain := next == "" || c.Has(lang.Auxiliaries, next) || verbsAfterThat[next] || c.isPreposition(next)
 	before := ""
 	if i > 0 {
 		before = ws[i-1].Text
 	}
 	switch {
-	case w.Text == "that" && plain && !(i == 0 || auxWords[before] || isPreposition(before) || before == "like" || before == "than" || before == "and" || i+1 == len(ws)):
+	case w.Text == "that" && plain && !(i == 0 || c.Has(lang.Auxiliaries, before) || c.isPreposition(before) || before == "like" || before == "than" || before == "and" || i+1 == len(ws)):
 		return "", 0 // for example "the tower that is open"
 	case w.Text == "that" && i > 0 && strings.HasSuffix(next, "ed"):
 		return "", 0 // for example "the treaty that ended it"
@@ -186,9 +224,9 @@ func (c *rewriter) demonstrative(ws []lang.Token, i int, next string) (by string
 			return "", 0
 		}
 		return by, w.End
-	case ownRE.MatchString(next) && next != "year" && next != "time", lang.IsStopWord(next):
+	case ownRE.MatchString(next) && next != "year" && next != "time", c.IsStopWord(next):
 		return "", 0
-	case w.Text == "that" && i > 0 && !auxWords[before] && !isPreposition(before) && !whWords[before] && !precedesObject(before):
+	case w.Text == "that" && i > 0 && !c.Has(lang.Auxiliaries, before) && !c.isPreposition(before) && !c.Has(lang.QuestionWords, before) && !precedesObject(before):
 		return "", 0 // a relative clause
 	}
 	noun := ws[i+1]
@@ -216,15 +254,15 @@ func (c *rewriter) antecedent(p pronoun) string {
 	given := c.answerNames()
 	switch p.form {
 	case person:
-		if c.german {
+		if c.Code == "de" {
 			break // er and sie also refer to things
 		}
-		given = slices.DeleteFunc(given, func(s string) bool { return isArticle(firstWord(s)) && isCapitalized(withoutArticle(s)) }) // for example "the Kingdom of Sicily"
+		given = slices.DeleteFunc(given, func(s string) bool { return c.isArticle(firstWord(s)) && isCapitalized(c.withoutArticle(s)) }) // for example "the Kingdom of Sicily"
 		if who && !defined && len(given) > 0 {
 			one, _, _ := strings.Cut(given[0], " at ")
 			return one
 		}
-		if n := cmp.Or(c.last.who, personName(prev)); n != "" {
+		if n := cmp.Or(c.last.who, c.personName(prev)); n != "" {
 			return n
 		}
 		if len(given) > 0 {
@@ -234,7 +272,7 @@ func (c *rewriter) antecedent(p pronoun) string {
 		if who && !defined && len(given) > 1 && !oneRE.MatchString(prev) {
 			return strings.Join(given[:min(len(given), 3)], " and ")
 		}
-		if two := pair(prev); two != "" {
+		if two := c.pair(prev); two != "" {
 			return two
 		}
 		if !who && !defined && len(given) > 0 && whichRE.MatchString(prev) {
@@ -256,19 +294,19 @@ func (c *rewriter) antecedent(p pronoun) string {
 		}
 	}
 	if of := genders[p.article]; of != nil {
-		all := phrases(prev)
+		all := c.phrases(prev)
 		for i := len(all) - 1; i >= 0; i-- {
 			if s := prev[all[i].from:all[i].to]; of[firstWord(s)] && (!who || len(given) == 0 || madeRE.MatchString(c.question)) {
 				return s
 			}
 		}
 	}
-	if c.german && who && !defined && p.form == person && len(given) > 0 && p.article != "das" && !madeRE.MatchString(c.question) {
-		if n := personName(prev); n == "" || isArticle(firstWord(n)) {
+	if c.Code == "de" && who && !defined && p.form == person && len(given) > 0 && p.article != "das" && !madeRE.MatchString(c.question) {
+		if n := c.personName(prev); n == "" || c.isArticle(firstWord(n)) {
 			return given[0]
 		}
 	}
-	return c.topic
+	return c.lastTopic
 }
 
 var (
@@ -288,19 +326,19 @@ func (c *rewriter) answerNames() []string {
 	answer := asideRE.ReplaceAllString(lang.Truncate(c.last.answer, maxAnswer), "")
 	for _, s := range lang.Sentences(answer) {
 		one := answer[s.Start:s.End]
-		for _, p := range phrases(one) {
+		for _, p := range c.phrases(one) {
 			name := one[p.from:p.to]
-			if !p.name || indefinite[firstWord(name)] || lang.IsStopWord(strings.ToLower(name)) || strings.Contains(asked, strings.ToLower(withoutArticle(name))) || !unicode.IsUpper([]rune(withoutArticle(name))[0]) || months[strings.ToLower(firstWord(name))] {
+			if !p.name || indefinite[firstWord(name)] || c.IsStopWord(strings.ToLower(name)) || strings.Contains(asked, strings.ToLower(c.withoutArticle(name))) || !unicode.IsUpper([]rune(c.withoutArticle(name))[0]) || months[strings.ToLower(firstWord(name))] {
 				continue
 			}
 			n := len(out)
 			before := strings.ToLower(one[:p.from])
-			if byRE.MatchString(before) && whoRE.MatchString(c.last.question) && strings.Contains(before, strings.ToLower(withoutArticle(c.topic))) {
+			if byRE.MatchString(before) && whoRE.MatchString(c.last.question) && strings.Contains(before, strings.ToLower(c.withoutArticle(c.lastTopic))) {
 				n = 0 // the agent of a passive sentence
 			}
-			out = slices.Insert(out, n, nameInQuestion(name, p.from == 0))
+			out = slices.Insert(out, n, c.nameInQuestion(name, p.from == 0))
 		}
-		if w := subject(one); len(out) == 0 && w != "" && identityRE.MatchString(c.last.question) && !strings.Contains(asked, strings.ToLower(w)) {
+		if w := c.subject(one); len(out) == 0 && w != "" && identityRE.MatchString(c.last.question) && !strings.Contains(asked, strings.ToLower(w)) {
 			out = append(out, w)
 		}
 		if len(out) > 0 {
@@ -314,21 +352,21 @@ func (c *rewriter) answerNames() []string {
 // did Japan conquer?" is Japan, and after "Which film did Ines Calloway direct?" the film. Names of two words without an article are those of people.
 func (c *rewriter) keepsSubject() bool {
 	prev := c.last.question
-	p, ok := salient(prev, phrases(prev))
-	if !ok || prominence(prev, p) < subjectRank || definesRE.MatchString(strings.TrimRight(prev, " .!")) {
+	p, ok := c.salient(prev, c.phrases(prev))
+	if !ok || c.prominence(prev, p) < subjectRank || definesRE.MatchString(strings.TrimRight(prev, " .!")) {
 		return false
 	}
 	name := prev[p.from:p.to]
-	return isArticle(firstWord(name)) || len(strings.Fields(name)) == 1
+	return c.isArticle(firstWord(name)) || len(strings.Fields(name)) == 1
 }
 
 // indefinite are articles before what is no name, as in "a Roman Catholic archdiocese".
 var indefinite = words("a an ein eine einen einem einer")
 
 // subject returns the subject at the start of a sentence: "Harvard" in "Harvard has the largest."
-func subject(sentence string) string {
+func (g *grammar) subject(sentence string) string {
 	ws := lang.Words(lang.Truncate(sentence, 200))
-	if len(ws) < 3 || !auxWords[ws[1].Text] || !isCapitalized(sentence[ws[0].Start:]) || isFunctionWord(ws[0].Text) || lang.IsStopWord(ws[0].Text) {
+	if len(ws) < 3 || !g.Has(lang.Auxiliaries, ws[1].Text) || !isCapitalized(sentence[ws[0].Start:]) || g.isFunctionWord(ws[0].Text) || g.IsStopWord(ws[0].Text) {
 		return ""
 	}
 	return sentence[ws[0].Start:ws[0].End]
@@ -341,13 +379,13 @@ var (
 
 // nameInQuestion returns a name of an answer in the form used in a question: without a following verb, and with a lower-case
 // article if that only began the answer.
-func nameInQuestion(name string, opens bool) string {
+func (g *grammar) nameInQuestion(name string, opens bool) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "'s"), "’s")
 	ws := strings.Fields(name)
 	if n := len(ws); n > 1 && !isCapitalized(ws[n-1]) && strings.HasSuffix(ws[n-1], "s") {
 		ws = ws[:n-1]
 	}
-	if opens && len(ws) == 2 && isArticle(strings.ToLower(ws[0])) {
+	if opens && len(ws) == 2 && g.isArticle(strings.ToLower(ws[0])) {
 		ws[0] = strings.ToLower(ws[0])
 	}
 	return strings.Join(ws, " ")
@@ -356,9 +394,9 @@ func nameInQuestion(name string, opens bool) string {
 var months = words("january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday januar februar märz mai juni juli oktober dezember")
 
 // personName returns the most prominent name of a question that has no article: people have names without one.
-func personName(q string) string {
-	all := slices.DeleteFunc(phrases(q), func(p phrase) bool { return isArticle(firstWord(q[p.from:p.to])) })
-	if p, ok := salient(q, all); ok {
+func (g *grammar) personName(q string) string {
+	all := slices.DeleteFunc(g.phrases(q), func(p phrase) bool { return g.isArticle(firstWord(q[p.from:p.to])) })
+	if p, ok := g.salient(q, all); ok {
 		return strings.TrimSuffix(strings.TrimSuffix(q[p.from:p.to], "'s"), "’s")
 	}
 	return ""

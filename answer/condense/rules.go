@@ -30,7 +30,10 @@ type exchange struct {
 }
 
 // referents are the referents of a question's pronouns, which are used for those of the next question too.
-type referents struct{ who, what string }
+type referents struct {
+	who, what string
+	changed   string // the phrase that replaced another one in the question
+}
 
 // Condense implements [Condenser]. It does not read the summary.
 func (Rules) Condense(_ context.Context, question, _ string, history []event.Message) (string, error) {
@@ -40,13 +43,14 @@ func (Rules) Condense(_ context.Context, question, _ string, history []event.Mes
 	}
 	var before, last exchange
 	for _, e := range earlier {
-		e.question, e.referents = standalone(e.question, last, before)
-		if opening := openingRE.FindString(e.question); strings.Trim(opening, " ¿¡") != "" {
+		g := grammarOf(e.question + " " + last.question)
+		e.question, e.referents = g.standalone(e.question, last, before)
+		if opening := g.opening.FindString(e.question); strings.Trim(opening, " ¿¡") != "" {
 			e.question = capitalize(e.question[len(opening):])
 		}
 		before, last = last, e
 	}
-	done, _ := standalone(question, last, before)
+	done, _ := grammarOf(question+" "+last.question).standalone(question, last, before)
 	return done, nil
 }
 
@@ -70,20 +74,30 @@ func exchanges(history []event.Message) []exchange {
 func withoutMarks(s string) string { return markRE.ReplaceAllString(s, "") }
 
 // standalone makes a question self-contained, given the last two exchanges, and returns the referents of its pronouns.
-func standalone(question string, last, before exchange) (string, referents) {
+func (g *grammar) standalone(question string, last, before exchange) (string, referents) {
 	q := strings.TrimSpace(question)
 	if last.question == "" || len(last.question) > maxQuestionBytes || len(q) > maxQuestionBytes || q == "" || !utf8.ValidString(q) || politeRE.MatchString(q) {
 		return question, referents{}
 	}
-	c := &rewriter{last: last, before: before, topic: cmp.Or(last.what, topic(last.question)), question: q, german: isGerman(q, last.question)}
-	if last.what == "" && last.who != "" && strings.EqualFold(c.topic, last.who) {
-		c.thing = topic(before.question)
+	if m := g.change.FindString(q); m != "" && len(m) < len(q) {
+		return capitalize(q[len(m):]), referents{}
 	}
-	done := c.complete(q)
+	c := &rewriter{last: last, before: before, lastTopic: cmp.Or(last.what, g.topic(last.question)), question: q, grammar: g}
+	if last.what == "" && last.who != "" && strings.EqualFold(c.lastTopic, last.who) {
+		c.thing = g.topic(before.question)
+	}
+	complete := c.complete
+	if !g.spaced {
+		complete = c.completeIdeographs
+	}
+	done := complete(q)
 	if done == "" || len(done) > 2*maxQuestionBytes || strings.EqualFold(done, q) {
 		return question, referents{}
 	}
-	if c.referents != (referents{}) {
+	if strings.HasPrefix(q, "¿") && !strings.HasPrefix(done, "¿") {
+		done = "¿" + done
+	}
+	if c.who != "" || c.what != "" {
 		c.who, c.what = cmp.Or(c.who, last.who), cmp.Or(c.what, last.what)
 	}
 	return done, c.referents
@@ -91,17 +105,17 @@ func standalone(question string, last, before exchange) (string, referents) {
 
 // rewriter makes one question self-contained, given the last two exchanges.
 type rewriter struct {
+	*grammar
 	question     string // the current question
 	last, before exchange
-	topic        string // topic of the last question; empty: unknown
+	lastTopic    string // topic of the last question; empty: unknown
 	thing        string // referent of "it" if it differs from about
 	referents           // referents found for the pronouns of the current question
-	german       bool
 }
 
 // complete returns the completed question, or "" if it is complete.
 func (c *rewriter) complete(q string) string {
-	body, joined := cutOpening(q)
+	body, joined := c.cutOpening(q)
 	resolved := c.resolve(body)
 	changed := resolved != body
 	switch {
@@ -109,27 +123,43 @@ func (c *rewriter) complete(q string) string {
 		return c.last.question
 	case moreRE.MatchString(body):
 		return c.askMore(body)
-	case onlyQuestionWords(body):
+	case c.onlyQuestionWords(body):
 		return c.replaceQuestionWords(strings.TrimRight(body, " ?.!"))
 	case wholeRE.MatchString(body):
 		return c.replaceQuestionWords(wholeRE.FindStringSubmatch(body)[1])
-	case changed && isFragment(body, joined) && c.isPart(body):
-		if c.german {
-			return "Was ist mit " + strings.TrimRight(resolved, " ?.!") + "?"
+	case changed && c.isFragment(body, joined) && (c.isPart(body) || !c.replaces):
+		if c.Code == "en" {
+			return "What about " + c.lowerFirst(strings.TrimRight(resolved, " ?.!")) + "?"
 		}
-		return "What about " + lowerFirst(strings.TrimRight(resolved, " ?.!")) + "?"
-	case isFragment(body, joined):
+		return capitalize(resolved)
+	case c.isFragment(body, joined):
 		return c.replacePhrase(strings.TrimRight(resolved, " ?.!"))
 	case changed:
 		return capitalize(resolved)
 	case c.lacksTopic(body) && (!definingRE.MatchString(body) || comparisonRE.MatchString(body)):
 		return c.appendTopic(capitalize(body))
-	case joined && attributeRE.MatchString(body) && !strings.ContainsFunc(body[1:], unicode.IsUpper):
+	case joined && attributeRE.MatchString(body) && !strings.ContainsFunc(body[1:], unicode.IsUpper), c.depends(body, joined):
 		return c.appendTopic(capitalize(body)) // as in "And what is the largest city?"
-	case joined && body != q && hasVerb(body):
+	case joined && body != q && c.hasVerb(body):
 		return "" // "And when is the tower open?" is complete
 	}
 	return ""
+}
+
+// depends reports whether a question names nothing of its own to ask about. It is not for English, whose questions have a subject.
+func (c *rewriter) depends(q string, joined bool) bool {
+	asks := c.wh.MatchString(q) || c.Asks(q) != "" && c.Asks(q) != lang.AsksDefinition
+	limit := 1
+	if joined {
+		limit = 2
+	}
+	content := c.content(q)
+	for i, w := range content {
+		if isCapitalized(q[w.Start:w.End]) && (i > 0 || w.Start > 2) {
+			return false
+		}
+	}
+	return c.Code != "en" && asks && len(content) <= limit
 }
 
 // isPart reports whether a phrase belongs to something ("its climate") and the last question has no similar phrase to
@@ -140,7 +170,11 @@ func (c *rewriter) isPart(phrase string) bool {
 
 // appendTopic appends the topic of the last question, in parentheses, to a question.
 func (c *rewriter) appendTopic(q string) string {
-	about := c.topic
+	about := c.lastTopic
+	if !c.replaces {
+		about = c.reference()
+		c.what = about
+	}
 	if comparisonRE.MatchString(q) {
 		if both := c.bothTopics(); both != "" {
 			about = both
@@ -158,28 +192,28 @@ func (c *rewriter) appendTopic(q string) string {
 
 // bothTopics returns the two things that one or two questions asked about.
 func (c *rewriter) bothTopics() string {
-	if two := pair(c.last.question); two != "" {
+	if two := c.pair(c.last.question); two != "" {
 		return two
 	}
-	if one := topic(c.before.question); one != "" && c.topic != "" && !strings.EqualFold(one, c.topic) {
-		return one + " and " + c.topic
+	if one := c.topic(c.before.question); one != "" && c.lastTopic != "" && !strings.EqualFold(one, c.lastTopic) {
+		return one + " and " + c.lastTopic
 	}
 	return ""
 }
 
 // askMore asks for more information about the topic of the last question.
 func (c *rewriter) askMore(body string) string {
-	if c.topic == "" {
+	if c.lastTopic == "" {
 		return c.last.question
 	}
 	about := " about "
-	if c.german {
+	if c.Code == "de" {
 		about = " über "
 	}
 	if explainRE.MatchString(body) {
 		about = " "
 	}
-	return capitalize(strings.TrimRight(body, " ?.!…")) + about + c.topic + "."
+	return capitalize(strings.TrimRight(body, " ?.!…")) + about + c.lastTopic + "."
 }
 
 // replaceQuestionWords replaces the question words of the last question ("why", "since when", "how tall").
@@ -187,25 +221,25 @@ func (c *rewriter) replaceQuestionWords(words string) string {
 	if elseRE.MatchString(words) {
 		return c.askElse(words)
 	}
-	if m := howRE.FindStringSubmatch(words); m != nil && c.topic != "" && isDegree(m[1]) {
-		return capitalize(words) + " is " + c.topic + "?"
+	if m := howRE.FindStringSubmatch(words); m != nil && c.lastTopic != "" && isDegree(m[1]) {
+		return capitalize(words) + " is " + c.lastTopic + "?"
 	}
 	prev := strings.TrimRight(c.last.question, " ?.!")
-	if m := asksRE.FindStringSubmatch(prev); m != nil && len(lang.Words(m[1])) <= maxHead {
+	if m := c.asks.FindStringSubmatch(prev); m != nil && len(lang.Words(m[1])) <= maxHead {
 		return capitalize(words) + " " + m[2] + "?"
 	}
-	if auxRE.MatchString(prev) {
-		return capitalize(words) + " " + lowerFirst(prev) + "?"
+	if c.aux.MatchString(prev) {
+		return capitalize(words) + " " + c.lowerFirst(prev) + "?"
 	}
-	if m := whRE.FindStringSubmatch(prev); m != nil {
+	if m := c.wh.FindStringSubmatch(prev); m != nil {
 		and := ", and "
-		if c.german {
-			if adverbRE.MatchString(m[1]) {
+		if c.Code == "de" {
+			if c.adverb.MatchString(m[1]) {
 				return capitalize(words) + prev[len(m[1]):] + "?"
 			}
 			and = ", und "
 		}
-		return prev + and + lowerFirst(words) + "?"
+		return prev + and + c.lowerFirst(words) + "?"
 	}
 	return c.appendTopic(capitalize(words) + "?")
 }
@@ -213,7 +247,7 @@ func (c *rewriter) replaceQuestionWords(words string) string {
 // askElse asks for more answers to the last question: "who else?".
 func (c *rewriter) askElse(words string) string {
 	prev := strings.TrimRight(c.last.question, " ?.!")
-	if m := whRE.FindStringSubmatch(prev); m != nil {
+	if m := c.wh.FindStringSubmatch(prev); m != nil {
 		return capitalize(words) + prev[len(m[1]):] + "?"
 	}
 	return c.appendTopic(capitalize(words) + "?")
@@ -233,6 +267,9 @@ func (c *rewriter) replacePhrase(phrase string) string {
 	if len(words) == 0 {
 		return ""
 	}
+	if done := c.replaceKind(prev, phrase); done != "" {
+		return done + end
+	}
 	// A year replaces a year, with or without its preposition.
 	if at := yearRE.FindStringIndex(phrase); at != nil && len(words) <= 4 {
 		if old := yearRE.FindStringIndex(prev); old != nil {
@@ -241,7 +278,7 @@ func (c *rewriter) replacePhrase(phrase string) string {
 		if len(words) == 1 {
 			phrase = "in " + phrase
 		}
-		return prev + " " + lowerFirst(phrase) + end
+		return prev + " " + c.lowerFirst(phrase) + end
 	}
 	if from, to := sameShape(prev, phrase); from >= 0 {
 		return prev[:from] + phrase + prev[to:] + end
@@ -250,40 +287,49 @@ func (c *rewriter) replacePhrase(phrase string) string {
 		return prev[:from] + phrase + prev[to:] + end
 	}
 	if old := lang.Words(prev); len(words) == 1 && len(old) > 1 && isEventVerb(words[0].Text) && isEventVerb(old[len(old)-1].Text) {
-		return prev[:old[len(old)-1].Start] + lowerFirst(phrase) + end // as in "and repaired?"
+		return prev[:old[len(old)-1].Start] + c.lowerFirst(phrase) + end // as in "and repaired?"
 	}
-	if isPreposition(words[0].Text) && len(words) > 1 {
+	if len(words) > 1 && c.isArticle(words[0].Text) && c.isPreposition(words[1].Text) { // as in "el de"
+		phrase, words = phrase[words[1].Start:], lang.Words(phrase[words[1].Start:])
+	}
+	if c.isPreposition(words[0].Text) && len(words) > 1 {
 		if from, to := placePhrase(prev); from >= 0 && placeRE.MatchString(phrase) {
-			return prev[:from] + lowerFirst(phrase) + prev[to:] + end
+			return prev[:from] + c.lowerFirst(phrase) + prev[to:] + end
 		}
-		if from, to := prepositional(prev, words[0].Text); from >= 0 {
-			return strings.TrimRight(prev[:from], " ") + " " + lowerFirst(phrase) + prev[to:] + end
+		if from, to := c.prepositional(prev, words[0].Text); from >= 0 {
+			return strings.TrimRight(prev[:from], " ") + " " + c.lowerFirst(phrase) + prev[to:] + end
 		}
-		return prev + " " + lowerFirst(phrase) + end
+		return prev + " " + c.lowerFirst(phrase) + end
 	}
-	if isAdverb(words[0].Text) && len(words) <= 2 || datedRE.MatchString(phrase) {
-		return prev + " " + lowerFirst(phrase) + end
+	if c.IsStopWord(words[0].Text) && !c.isArticle(words[0].Text) && !c.replaces || c.Has(lang.Adverbs, words[0].Text) && len(words) <= 2 || datedRE.MatchString(phrase) {
+		return prev + " " + c.lowerFirst(phrase) + end
 	}
-	if len(words) <= 2 && !isName(phrase) && !isArticle(words[0].Text) {
-		if at := aboutNoun.FindStringSubmatchIndex(prev); at != nil && !isFunctionWord(strings.ToLower(prev[at[2]:at[3]])) {
+	if len(words) <= 2 && !c.isName(phrase) && !c.isArticle(words[0].Text) {
+		if at := aboutNoun.FindStringSubmatchIndex(prev); at != nil && !c.isFunctionWord(strings.ToLower(prev[at[2]:at[3]])) {
 			return prev[:at[2]] + phrase + end
 		}
 	}
-	if len(words) <= 2 && !isArticle(words[0].Text) && doesRE.MatchString(prev) && strings.ToLower(phrase) == lowered(phrase) && (!isName(phrase) || strings.HasPrefix(c.question, phrase)) {
+	if len(words) <= 2 && !c.isArticle(words[0].Text) && doesRE.MatchString(prev) && strings.ToLower(phrase) == lowered(phrase) && (!c.isName(phrase) || strings.HasPrefix(c.question, phrase)) {
 		return c.appendTopic(capitalize(phrase) + "?") // no similar phrase
 	}
-	old := similarPhrase(prev, phrase)
-	if whoRE.MatchString(prev) && isName(phrase) && !isName(old) { // it may refer to another person
+	old := c.similarPhrase(prev, phrase)
+	if whoRE.MatchString(prev) && c.isName(phrase) && !c.isName(old) { // it may refer to another person
 		return c.appendTopic("What about " + phrase + "?")
 	}
 	if old == "" {
 		return c.appendTopic(capitalize(phrase) + "?")
 	}
-	at := strings.LastIndex(prev, old)
-	if !isName(phrase) {
-		phrase = lowerFirst(phrase)
+	if all := lang.Words(old); len(c.content(phrase)) == 1 && len(c.content(old)) > 2 && strings.ContainsFunc(all[len(all)-1].Text, unicode.IsDigit) {
+		old, phrase = old[all[len(all)-1].Start:], c.withoutArticle(phrase) // as in "the group Volleyball U14"
 	}
-	if noun := withoutArticle(old); noun != old && !isArticle(words[0].Text) && !isName(phrase) {
+	at := strings.LastIndex(prev, old)
+	if rest := prev[at+len(old):]; strings.HasPrefix(rest, "'s") || strings.HasPrefix(rest, "’s") {
+		phrase = strings.TrimSuffix(strings.TrimSuffix(phrase, "'s"), "’s")
+	}
+	if !c.isName(phrase) {
+		phrase = c.lowerFirst(phrase)
+	}
+	if noun := c.withoutArticle(old); noun != old && !c.isArticle(words[0].Text) && !c.isName(phrase) {
 		// "the oven" is replaced by "lamps" with its article; with "lamp" the article stays.
 		if len(words) == 1 && !strings.HasSuffix(words[0].Text, "s") {
 			phrase = old[:len(old)-len(noun)] + phrase
@@ -309,9 +355,9 @@ func capitalize(s string) string {
 }
 
 // lowerFirst lower-cases the first letter of a text that is not a name.
-func lowerFirst(s string) string {
+func (g *grammar) lowerFirst(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
-	if unicode.IsUpper(r) && isFunctionWord(strings.ToLower(firstWord(s))) {
+	if unicode.IsUpper(r) && g.isFunctionWord(strings.ToLower(firstWord(s))) {
 		return string(unicode.ToLower(r)) + s[n:]
 	}
 	return s

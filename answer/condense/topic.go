@@ -2,6 +2,7 @@ package condense
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -20,35 +21,47 @@ var (
 		`uses?|examples?|features?|parts?|members?|names?|height|size|age|length|price|cost|number|population|capital|meaning|definition|role|status|` +
 		`Geschichte|Höhe|Größe|Preis|Arten|Ursachen|Symptome|Hauptstadt)\s+(?:of|for|in|between|von|des|der)\s+`)
 	// identityRE matches questions for the name of something.
-	identityRE = regexp.MustCompile(`(?i)^\W*(?:(?:which|what)\s+(?:[\pL'’-]+\s+){1,4}?(?:` + aux + `|[\pL]+ed|won|wrote|made|built|led|holds?|ha[sd])\b|which\s+[\pL-]+\s+[\pL]{2,}s\b|which\s+[\pL-]+s\s+[\pL]{3,}\s` +
+	identityRE = regexp.MustCompile(`(?i)^\W*(?:(?:which|what)\s+(?:[\pL'’-]+\s+){1,4}?(?:is|are|was|were|do|does|did|can|could|should|will|would|has|have|had|ist|sind|war|waren|wird|wurde|hat|kann|[\pL]+ed|won|wrote|made|built|led|holds?|ha[sd])\b|which\s+[\pL-]+\s+[\pL]{2,}s\b|which\s+[\pL-]+s\s+[\pL]{3,}\s` +
 		`|(?:who|whose|wer|wessen)\b|(?:what|which|was|wie)\s+(?:is|was|are|were|ist|war|heißt|hieß)\s+(?:the|die|der|das)\s+[\pL\s'’-]{2,60}\s(?:of|for|in|von|des|der)\s|welche[rsnm]?\s)`)
 	// definesRE matches questions what or who a named thing is.
 	definesRE = regexp.MustCompile(`^\W*(?i:who|what|wer|was)(?i:['’]s|\s+(?:is|are|was|were|ist|sind|war|waren))\s+(\p{Lu}.*?|the(?: \p{Lu}[\pL-]*)+)\s*\??$`)
 )
 
 // topic returns what a question is about: its most prominent name, or else the words after the question words.
-func topic(q string) string {
+func (g *grammar) topic(q string) string {
 	q = strings.TrimRight(strings.TrimSpace(lang.Truncate(q, maxQuestionBytes)), " ?.!")
 	if m := definesRE.FindStringSubmatch(q); m != nil && len(lang.Words(m[1])) <= maxTopic {
 		return defined(m[1])
 	}
-	all := phrases(q)
-	if p, ok := salient(q, all); ok {
-		return strings.TrimSuffix(strings.TrimSuffix(withoutVerb(q, p), "'s"), "’s")
+	all := g.phrases(q)
+	if !g.replaces {
+		return g.subjectMatter(q)
 	}
-	rest := withoutQuestionWords(q)
+	if p, ok := g.salient(q, all); ok {
+		return strings.TrimSuffix(strings.TrimSuffix(g.withoutVerb(q, p), "'s"), "’s")
+	}
+	rest := g.withoutQuestionWords(q)
 	for range 3 {
 		rest = kindRE.ReplaceAllString(rest, "")
 	}
-	return nounPhrase(rest)
+	return g.nounPhrase(rest)
+}
+
+// subjectMatter returns a question from its first content word to its last one.
+func (g *grammar) subjectMatter(q string) string {
+	ws := g.content(q)
+	if len(ws) == 0 {
+		return ""
+	}
+	return q[ws[0].Start:ws[len(ws)-1].End]
 }
 
 // salient returns the most prominent name of a question: the subject, which the next question most likely refers to (B. Grosz, A. Joshi and S.
 // Weinstein, Centering: A Framework for Modeling the Local Coherence of Discourse, 1995), or else a possessor, or the first one.
-func salient(q string, all []phrase) (best phrase, ok bool) {
+func (g *grammar) salient(q string, all []phrase) (best phrase, ok bool) {
 	most := -1
 	for _, p := range all {
-		if n := prominence(q, p); p.name && n > most {
+		if n := g.prominence(q, p); p.name && n > most {
 			best, most = p, n
 		}
 	}
@@ -58,25 +71,29 @@ func salient(q string, all []phrase) (best phrase, ok bool) {
 const subjectRank = 2
 
 // prominence returns the rank of a phrase by its role in a question. That of a number is negative.
-func prominence(q string, p phrase) int {
+func (g *grammar) prominence(q string, p phrase) int {
 	before := lang.Words(q[:p.from])
 	last := ""
 	if len(before) > 0 {
 		last = before[len(before)-1].Text
 	}
 	switch {
-	case q[p.from] >= '0' && q[p.from] <= '9' && p.to-p.from < 5:
+	case q[p.from] >= '0' && q[p.from] <= '9' && (p.to-p.from < 5 || g.hasMonth(q[p.from:p.to])):
 		return -1
 	case possessive(q, p):
 		return 1
-	case auxWords[last]:
+	case g.Has(lang.Auxiliaries, last):
 		return subjectRank
 	}
 	return 0
 }
 
+func (g *grammar) hasMonth(s string) bool {
+	return slices.ContainsFunc(lang.Words(s), func(w lang.Token) bool { return g.Has(lang.Months, w.Text) })
+}
+
 // withoutVerb removes a verb from the end of a phrase, as in "does the Scottish Parliament meet?"
-func withoutVerb(q string, p phrase) string {
+func (g *grammar) withoutVerb(q string, p phrase) string {
 	s := q[p.from:p.to]
 	before, after := lang.Words(q[:p.from]), firstWord(q[p.to:])
 	ws := lang.Words(s)
@@ -105,42 +122,42 @@ func defined(s string) string {
 	return s
 }
 
-var requestRE = regexp.MustCompile(`(?i)^\W*(?:(?:please\s+)?(?:(?:can|could|would) you\s+(?:please\s+)?)?(?:tell (?:me|us)(?: more| something)? about|describe|explain|list|name|give (?:me|us)?|show (?:me|us)?|define|compare|summari[sz]e|beschreibe?|erkläre?|erzähle? (?:mir )?(?:etwas )?(?:über|von))\s+)(?:(?:` + wh + `)\s+)?`)
+var requestRE = regexp.MustCompile(`(?i)^\W*(?:(?:please\s+)?(?:(?:can|could|would) you\s+(?:please\s+)?)?(?:tell (?:me|us)(?: more| something)? about|describe|explain|list|name|give (?:me|us)?|show (?:me|us)?|define|compare|summari[sz]e|beschreibe?|erkläre?|erzähle? (?:mir )?(?:etwas )?(?:über|von))\s+)`)
 
 // withoutQuestionWords returns a question without its question words.
-func withoutQuestionWords(q string) string {
+func (g *grammar) withoutQuestionWords(q string) string {
 	if m := requestRE.FindString(q); m != "" {
 		return q[len(m):]
 	}
-	if m := asksRE.FindStringSubmatch(q); m != nil {
+	if m := g.asks.FindStringSubmatch(q); m != nil {
 		_, rest, _ := strings.Cut(m[2], " ")
-		if all := phrases(rest); len(all) > 0 && whoRE.MatchString(m[1]) { // as in "who will pay for the quay"
+		if all := g.phrases(rest); len(all) > 0 && whoRE.MatchString(m[1]) { // as in "who will pay for the quay"
 			return rest[all[len(all)-1].from:all[len(all)-1].to]
 		}
 		if ws := lang.Words(rest); len(ws) > 2 && subjects[ws[0].Text] { // as in "how do I reset the password"
-			if all := phrases(rest); len(all) > 0 {
+			if all := g.phrases(rest); len(all) > 0 {
 				return rest[all[0].from:all[0].to]
 			}
 			return rest[ws[2].Start:]
 		}
 		if auxiliaries[strings.ToLower(m[2][:len(m[2])-len(rest)-min(1, len(rest))])] {
-			return cutVerb(rest)
+			return g.cutVerb(rest)
 		}
 		if noun := countedRE.ReplaceAllString(m[1], ""); noun != "" && noun != m[1] && strings.HasSuffix(firstWord(rest), "ed") {
 			return noun // as in "how much cargo was handled"
 		}
 		return rest
 	}
-	if auxRE.MatchString(q) {
+	if g.aux.MatchString(q) {
 		_, rest, _ := strings.Cut(q, " ")
 		if auxiliaries[firstWord(q)] {
-			return cutVerb(rest)
+			return g.cutVerb(rest)
 		}
 		return rest
 	}
-	if m := whRE.FindString(q); m != "" { // as in "who built the tower"
+	if m := g.wh.FindString(q); m != "" { // as in "who built the tower"
 		rest := strings.TrimSpace(q[len(m):])
-		if all := phrases(rest); len(all) > 0 {
+		if all := g.phrases(rest); len(all) > 0 {
 			return rest[all[len(all)-1].from:all[len(all)-1].to]
 		}
 		return rest
@@ -156,16 +173,16 @@ var auxiliaries = words("do does did can could should will would may might must 
 var subjects = words("i we you one ich wir man")
 
 // cutVerb removes the last word, a verb, from the phrase before the first preposition.
-func cutVerb(s string) string {
+func (g *grammar) cutVerb(s string) string {
 	head := s
 	for i, w := range lang.Words(s) {
-		if i > 0 && isPreposition(w.Text) {
+		if i > 0 && g.isPreposition(w.Text) {
 			head = strings.TrimSpace(s[:w.Start])
 			break
 		}
 	}
 	ws := lang.Words(head)
-	if len(ws) < 2 || len(ws) == 2 && isArticle(ws[0].Text) {
+	if len(ws) < 2 || len(ws) == 2 && g.isArticle(ws[0].Text) {
 		return head
 	}
 	return strings.TrimSpace(head[:ws[len(ws)-1].Start])
@@ -175,22 +192,22 @@ func cutVerb(s string) string {
 const maxTopic = 6
 
 // nounPhrase returns the noun phrase at the start of a text: up to a verb, or to words of place, time or manner.
-func nounPhrase(s string) string {
+func (g *grammar) nounPhrase(s string) string {
 	ws := lang.Words(s)
 	end := len(s)
 	for i, w := range ws {
 		if i == 0 {
 			continue
 		}
-		loose := isPreposition(w.Text) && w.Text != "of" && w.Text != "for" && w.Text != "von"
-		if predicates[w.Text] && !isArticle(ws[i-1].Text) || strings.HasSuffix(w.Text, "ed") && !isCapitalized(s[w.Start:w.End]) || auxWords[w.Text] || whWords[w.Text] || loose || i == maxTopic || lang.IsStopWord(w.Text) && w.Text != "of" && w.Text != "for" && !isArticle(w.Text) {
+		loose := g.isPreposition(w.Text) && w.Text != "of" && w.Text != "for" && w.Text != "von"
+		if predicates[w.Text] && !g.isArticle(ws[i-1].Text) || strings.HasSuffix(w.Text, "ed") && !isCapitalized(s[w.Start:w.End]) || g.Has(lang.Auxiliaries, w.Text) || g.Has(lang.QuestionWords, w.Text) || loose || i == maxTopic || g.IsStopWord(w.Text) && w.Text != "of" && w.Text != "for" && w.Text != "von" && !g.isArticle(w.Text) {
 			end = w.Start
 			break
 		}
 	}
 	s = strings.Trim(s[:end], " ,;:")
 	switch ws := lang.Words(s); {
-	case len(ws) == 0, len(ws) == 1 && (isFunctionWord(ws[0].Text) || lang.IsStopWord(ws[0].Text)):
+	case len(ws) == 0, len(ws) == 1 && (g.isFunctionWord(ws[0].Text) || g.IsStopWord(ws[0].Text)):
 		return ""
 	case ws[len(ws)-1].Text == "of" || ws[len(ws)-1].Text == "for":
 		return strings.TrimSpace(s[:ws[len(ws)-1].Start])
@@ -199,7 +216,7 @@ func nounPhrase(s string) string {
 }
 
 // phrases returns the names in a question and the phrases after articles, in order.
-func phrases(q string) []phrase {
+func (g *grammar) phrases(q string) []phrase {
 	ws := lang.Words(q)
 	var out []phrase
 	for i := 0; i < len(ws); i++ {
@@ -207,7 +224,7 @@ func phrases(q string) []phrase {
 		written := q[w.Start:w.End]
 		begins := i == 0
 		switch {
-		case isArticle(w.Text) && i+1 < len(ws):
+		case g.isArticle(w.Text) && i+1 < len(ws):
 			p := phrase{from: w.Start}
 			k, most := i+1, i+2 // a noun with one word before it
 			if ordinals[ws[k].Text] {
@@ -218,21 +235,22 @@ func phrases(q string) []phrase {
 				switch {
 				case isCapitalized(t):
 					p.name = true
-				case p.name && germanArticles[w.Text] && !nameParticles[ws[k].Text]:
+				case p.name && g.Code == "de" && !nameParticles[ws[k].Text]:
 					goto closed // in German each noun has a capital
 				case p.name && ws[k].Text == "and" && k+1 < len(ws) && isCapitalized(q[ws[k+1].Start:ws[k+1].End]): // as in "the French and Indian War"
-				case ws[k].Text == "of" && k > i+1 && !p.name && ofName(q, ws, k+1):
+				case ws[k].Text == "of" && k > i+1 && !p.name && g.ofName(q, ws, k+1):
 					goto closed // "the keeper of the Farland lighthouse" are two things
-				case ws[k].Text == "of" && k > i+1 && k+1 < len(ws) && (isCapitalized(q[ws[k+1].Start:ws[k+1].End]) || isArticle(ws[k+1].Text)):
-				case isArticle(ws[k].Text) && ws[k-1].Text == "of":
-				case lang.IsStopWord(ws[k].Text) || auxWords[ws[k].Text] || k > i+1 && isEventVerb(ws[k].Text):
+				case ws[k].Text == "of" && k > i+1 && k+1 < len(ws) && (isCapitalized(q[ws[k+1].Start:ws[k+1].End]) || g.isArticle(ws[k+1].Text)):
+				case g.isArticle(ws[k].Text) && ws[k-1].Text == "of":
+				case g.Code != "en" && p.name && nameParticles[ws[k].Text] && g.ofName(q, ws, k+1):
+				case g.IsStopWord(ws[k].Text) || g.Has(lang.Auxiliaries, ws[k].Text) || k > i+1 && isEventVerb(ws[k].Text):
 					goto closed
 				case k > most && !p.name:
 					goto closed
 				}
 			}
 		closed:
-			for k > i+1 && (ws[k-1].Text == "of" || isArticle(ws[k-1].Text)) {
+			for k > i+1 && (ws[k-1].Text == "of" || g.isArticle(ws[k-1].Text)) {
 				k--
 			}
 			if k > i+1 {
@@ -240,7 +258,7 @@ func phrases(q string) []phrase {
 				out = append(out, p)
 				i = k - 1
 			}
-		case isCapitalized(written) && written != "I" && !(begins && (isFunctionWord(w.Text) || whWords[w.Text] || lang.IsStopWord(w.Text) || imperativeRE.MatchString(q))):
+		case isCapitalized(written) && written != "I" && !(begins && (g.isFunctionWord(w.Text) || g.Has(lang.QuestionWords, w.Text) || g.IsStopWord(w.Text) || imperativeRE.MatchString(q))):
 			k := i + 1
 			for ; k < len(ws) && k <= i+maxTopic+2; k++ {
 				if q[ws[k-1].End:ws[k].Start] == "-" {
@@ -271,32 +289,30 @@ func phrases(q string) []phrase {
 	return out
 }
 
-var (
-	ordinals       = words("first second third last next new old main only other same")
-	germanArticles = words("der die das den dem des ein eine einen einem einer")
-)
+var ordinals = words("first second third last next new old main only other same")
 
 // nameParticles are lower-case words that may occur inside a name.
 var nameParticles = words("of the de da di del la le von van der den at du bin al dos")
 
 // ofName reports whether a name, perhaps with an article, starts at k.
-func ofName(q string, ws []lang.Token, k int) bool {
-	if k < len(ws) && isArticle(ws[k].Text) {
+func (g *grammar) ofName(q string, ws []lang.Token, k int) bool {
+	if k < len(ws) && g.isArticle(ws[k].Text) {
 		k++
 	}
 	return k < len(ws) && isCapitalized(q[ws[k].Start:ws[k].End])
 }
 
-// adjacent reports whether only a space precedes the word at k.
+// adjacent reports whether only a space or hyphen precedes the word at k.
 func adjacent(q string, ws []lang.Token, k int) bool {
-	return strings.TrimSpace(q[ws[k-1].End:ws[k].Start]) == ""
+	gap := strings.TrimSpace(q[ws[k-1].End:ws[k].Start])
+	return gap == "" || gap == "-"
 }
 
 // similarPhrase returns the phrase of a question that another one replaces: a name for a name, otherwise the topic.
-func similarPhrase(q, by string) string {
-	all := phrases(q)
-	name := isName(by)
-	leads := isArticle(firstWord(by))
+func (g *grammar) similarPhrase(q, by string) string {
+	all := g.phrases(q)
+	name := g.isName(by)
+	leads := g.isArticle(firstWord(by))
 	best := ""
 	for _, p := range all {
 		s := q[p.from:p.to]
@@ -304,33 +320,34 @@ func similarPhrase(q, by string) string {
 			continue
 		}
 		switch {
-		case name && p.name && isArticle(firstWord(s)) == leads:
+		case name && p.name && g.isArticle(firstWord(s)) == leads:
 			return s
 		case name && p.name && best == "":
 			best = s
-			if !leads && isArticle(firstWord(s)) {
-				best = capitals(s) // "the Silver plan" becomes "the Gold plan"
+			if !leads && g.isArticle(firstWord(s)) {
+				best = g.capitals(s) // "the Silver plan" becomes "the Gold plan"
 			}
-		case !name && !p.name:
-			best = s // the last one wins
+		case !name && !p.name && (best == "" || !leads || firstWord(best) != firstWord(by) || firstWord(s) == firstWord(by)):
+			best = s // the last one with the same article wins
 		}
 	}
 	if best != "" {
 		return best
 	}
-	about := topic(q)
-	if about != "" && strings.Contains(q, about) {
+	if about := g.topic(q); g.replaces && about != "" && strings.Contains(q, about) {
 		return about
 	}
 	for _, p := range all {
-		best = q[p.from:p.to]
+		if g.replaces {
+			best = q[p.from:p.to]
+		}
 	}
 	return best
 }
 
 // capitals returns the words with a capital at the start of a phrase, after its article.
-func capitals(phrase string) string {
-	phrase = withoutArticle(phrase)
+func (g *grammar) capitals(phrase string) string {
+	phrase = g.withoutArticle(phrase)
 	for _, w := range lang.Words(phrase) {
 		if !isCapitalized(phrase[w.Start:]) {
 			return strings.TrimSpace(phrase[:w.Start])
@@ -408,14 +425,14 @@ func placePhrase(q string) (from, to int) {
 var placeRE = regexp.MustCompile(`(?i)\b(?:in|on|at|near|inside|outside|under) (?:the|an?) [\pL-]+`)
 
 // prepositional returns the position of the last phrase that starts with a preposition. from is negative if there is none.
-func prepositional(q, with string) (from, to int) {
+func (g *grammar) prepositional(q, with string) (from, to int) {
 	ws := lang.Words(q)
 	for i := len(ws) - 2; i > 0; i-- {
-		if ws[i].Text != with || whWords[ws[i+1].Text] {
+		if ws[i].Text != with || g.Has(lang.QuestionWords, ws[i+1].Text) {
 			continue
 		}
 		k := i + 1
-		for k < len(ws) && !(k > i+1 && (isPreposition(ws[k].Text) || auxWords[ws[k].Text] || predicates[ws[k].Text])) && k <= i+maxTopic {
+		for k < len(ws) && !(k > i+1 && (g.isPreposition(ws[k].Text) || g.Has(lang.Auxiliaries, ws[k].Text) || predicates[ws[k].Text])) && k <= i+maxTopic {
 			k++
 		}
 		return ws[i].Start, ws[k-1].End
