@@ -62,6 +62,9 @@ func (c *rewriter) replaceKind(prev, phrase string) string {
 // put replaces part of a question by a phrase.
 func (c *rewriter) put(q string, from, to int, phrase string) string {
 	c.changed = phrase
+	if from == 0 {
+		return capitalize(phrase) + q[to:]
+	}
 	return q[:from] + c.lowerFirst(phrase) + q[to:]
 }
 
@@ -87,7 +90,9 @@ func (c *rewriter) completeIdeographs(q string) string {
 	const marks = " ?？。！!、，,"
 	body := q
 	for _, w := range c.List(lang.Openings) {
-		if rest, ok := strings.CutPrefix(q, w); ok && c.pronouns[firstIdeographs(q, 2)].form == none {
+		rest, ok := strings.CutPrefix(q, w)
+		people := slices.ContainsFunc(c.List(lang.People), func(w string) bool { return strings.HasPrefix(rest, w) })
+		if ok && (people || c.pronouns[firstIdeographs(q, 2)].form == none) { // 那儿 is a pronoun, but not in 那儿童
 			body = strings.TrimLeft(rest, marks)
 			break
 		}

@@ -17,10 +17,10 @@ const (
 	maxReplayed      = 8    // earlier questions that are made self-contained in turn, to find the topic of the last one
 )
 
-// Rules is the [Condenser] that needs no model. It replaces pronouns by the topic of the last question, or by the name in
-// its answer if the question asked for one. An incomplete question ("And in 2021?", "What about Lunden?", "Why?") changes
-// the last one. It supports English and common German; in other languages it completes short questions with numbers and
-// names. The zero value works. The error is always nil.
+// Rules is the [Condenser] that needs no model. It works by the words that lang has of each language. It replaces pronouns by the topic of the last
+// question, or by the name in its answer if the question asked for one; in languages other than English and German, it appends what they refer to. An
+// incomplete question ("And in 2021?", "What about Lunden?", "Why?") changes the last one: a number replaces a number of the same form, a name a name.
+// The zero value works. The error is always nil.
 type Rules struct{}
 
 // exchange is a self-contained question with its answer.

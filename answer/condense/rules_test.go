@@ -142,3 +142,11 @@ func TestRulesByKind(t *testing.T) {
 		t.Errorf("%d of %d are right", n, all)
 	}
 }
+
+// TestRulesInAllLanguages: of conversations in the languages that lang has words of.
+func TestRulesInAllLanguages(t *testing.T) {
+	t.Parallel()
+	if n, all := right(t, "testdata/languages.txt"); n < all {
+		t.Errorf("%d of %d are right", n, all)
+	}
+}

@@ -230,7 +230,7 @@ func (g *grammar) phrases(q string) []phrase {
 			if ordinals[ws[k].Text] {
 				most++
 			}
-			for ; k < len(ws) && k <= i+maxTopic && adjacent(q, ws, k); k++ {
+			for ; k < len(ws) && k <= i+maxTopic && (adjacent(q, ws, k) || g.Code == "de" && q[ws[k-1].End:ws[k].Start] == "-"); k++ {
 				t := q[ws[k].Start:ws[k].End]
 				switch {
 				case isCapitalized(t):
@@ -302,10 +302,9 @@ func (g *grammar) ofName(q string, ws []lang.Token, k int) bool {
 	return k < len(ws) && isCapitalized(q[ws[k].Start:ws[k].End])
 }
 
-// adjacent reports whether only a space or hyphen precedes the word at k.
+// adjacent reports whether only a space precedes the word at k.
 func adjacent(q string, ws []lang.Token, k int) bool {
-	gap := strings.TrimSpace(q[ws[k-1].End:ws[k].Start])
-	return gap == "" || gap == "-"
+	return strings.TrimSpace(q[ws[k-1].End:ws[k].Start]) == ""
 }
 
 // similarPhrase returns the phrase of a question that another one replaces: a name for a name, otherwise the topic.
