@@ -270,21 +270,11 @@ func (c *rewriter) replacePhrase(phrase string) string {
 	if done := c.replaceKind(prev, phrase); done != "" {
 		return done + end
 	}
-	// A year replaces a year, with or without its preposition.
-	if at := yearRE.FindStringIndex(phrase); at != nil && len(words) <= 4 {
-		if old := yearRE.FindStringIndex(prev); old != nil {
-			return prev[:old[0]] + phrase[at[0]:at[1]] + prev[old[1]:] + end
-		}
+	if yearRE.MatchString(phrase) && len(words) <= 4 {
 		if len(words) == 1 {
 			phrase = "in " + phrase
 		}
 		return prev + " " + c.lowerFirst(phrase) + end
-	}
-	if from, to := sameShape(prev, phrase); from >= 0 {
-		return prev[:from] + phrase + prev[to:] + end
-	}
-	if from, to := numberedNoun(prev, phrase); from >= 0 {
-		return prev[:from] + phrase + prev[to:] + end
 	}
 	if old := lang.Words(prev); len(words) == 1 && len(old) > 1 && isEventVerb(words[0].Text) && isEventVerb(old[len(old)-1].Text) {
 		return prev[:old[len(old)-1].Start] + c.lowerFirst(phrase) + end // as in "and repaired?"

@@ -361,21 +361,6 @@ func possessive(q string, p phrase) bool {
 	return strings.HasPrefix(rest, "'s") || strings.HasPrefix(rest, "’s") || strings.HasSuffix(q[p.from:p.to], "'s") || strings.HasSuffix(q[p.from:p.to], "’s")
 }
 
-// sameShape returns the position of the first word in a question with the same letters and digits in place as a code: that of F11 for F12. from
-// is negative if there is none, or if the phrase is no code.
-func sameShape(q, phrase string) (from, to int) {
-	shape := shapeOf(phrase)
-	if !strings.Contains(shape, "A") || !strings.Contains(shape, "9") {
-		return -1, -1
-	}
-	for _, w := range lang.Words(q) {
-		if shapeOf(q[w.Start:w.End]) == shape {
-			return w.Start, w.End
-		}
-	}
-	return -1, -1
-}
-
 // shapeOf returns A for the letters of a word and 9 for its digits, each as often as they alternate.
 func shapeOf(s string) string {
 	var out []rune
@@ -392,26 +377,6 @@ func shapeOf(s string) string {
 	}
 	return string(out)
 }
-
-// numberedNoun returns the position of a noun with a number in a question, for a phrase that is the same noun with another
-// number. from is negative if there is none.
-func numberedNoun(q, phrase string) (from, to int) {
-	m := numberedRE.FindStringSubmatch(phrase)
-	if m == nil {
-		return -1, -1
-	}
-	for _, at := range numberedIn.FindAllStringSubmatchIndex(q, 8) {
-		if strings.EqualFold(q[at[2]:at[3]], m[1]) {
-			return at[0], at[1]
-		}
-	}
-	return -1, -1
-}
-
-var (
-	numberedRE = regexp.MustCompile(`^(\pL+)\s+[0-9][0-9.]*[a-z]?$`)
-	numberedIn = regexp.MustCompile(`(\pL+)\s+[0-9][0-9.]*[a-z]?\b`)
-)
 
 // placePhrase returns the position of the last phrase of place with an article. from is negative if there is none.
 func placePhrase(q string) (from, to int) {
