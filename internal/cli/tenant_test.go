@@ -60,6 +60,15 @@ func TestTenantsCommand(t *testing.T) {
 	if got := list(); got != "TENANT default acme beta" {
 		t.Error(got)
 	}
+	if status, _, errs := run(t, "keys", "add", "--data", data, "--tenant", "unused"); status != 0 {
+		t.Fatal(errs)
+	}
+	if got := list(); got != "TENANT default acme beta unused" {
+		t.Error(got)
+	}
+	if status, _, errs := run(t, "tenants", "delete", "--data", data, "--yes", "unused"); status != 0 {
+		t.Error(errs)
+	}
 	for _, c := range []struct {
 		args []string
 		want string
