@@ -243,7 +243,7 @@ func (p *program) kill() {
 var documents = map[string]string{
 	"harbour.md": "# Harbour fees\n\nA ship pays 12 euros for each metre of its length. Fishing boats from the town pay half of that.\n\n" +
 		"## Winter\n\nFrom November to March the harbour is free of charge for sailing boats. The crane is closed in winter.\n",
-	"library.md": "# Library\n\nThe library lends a book for four weeks. A late book costs 20 cents a day.\n\n## Opening hours\n\nThe library opens at nine and closes at six.\n",
+	"library.md": "---\nauthor: Una Vale\ndate: 2021-05\n---\n# Library\n\nThe library lends a book for four weeks. A late book costs 20 cents a day.\n\n## Opening hours\n\nThe library opens at nine and closes at six.\n",
 }
 
 func writeAll(t *testing.T, files map[string]string) string {

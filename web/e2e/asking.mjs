@@ -129,4 +129,70 @@ export default {
     await ask(page, "What does a ship pay directly?");
     await answered(page);
   },
+
+  "filter": async (t) => {
+    await t.script("What does a late book cost?", ["It costs 20 cents a day ⟦1⟧."]);
+    const page = await t.page(env.main);
+    const button = page.getByRole("button", { name: /^Filter/ });
+    const panel = page.getByRole("dialog", { name: "Only documents with" });
+    const author = panel.getByLabel("Author");
+    await button.focus();
+    await page.keyboard.press("Enter");
+    await author.waitFor();
+    assert.ok(await author.evaluate((e) => e === document.activeElement), "the first field has the focus");
+    await page.keyboard.type("vale");
+    const [b, p] = [await button.boundingBox(), await panel.boundingBox()];
+    assert.ok(p.y >= b.y + b.height || p.y + p.height <= b.y, "the panel does not cover its button");
+    await panel.getByLabel("From date").fill("2021-01-01");
+    await panel.getByLabel("File type").selectOption("markdown");
+    await panel.getByLabel("Language").selectOption("en");
+    await author.focus();
+    await page.keyboard.press("Enter");
+    await author.waitFor({ state: "hidden" });
+    assert.equal(await page.locator("article").count(), 0, "Enter in the filter asks nothing");
+    assert.ok(await button.evaluate((e) => e === document.activeElement), "the focus returns to the button");
+    const chips = page.getByRole("list", { name: "Only documents with" }).getByRole("listitem");
+    assert.deepEqual(await chips.allInnerTexts(), ["Author: vale", "From date: Jan 1, 2021", "File type: Markdown", "Language: English"]);
+    await page.reload();
+    assert.equal(await chips.count(), 4, "the filter is kept");
+
+    await page.getByRole("button", { name: "Remove the filter: Language: English" }).focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await chips.count(), 3);
+    assert.ok(await page.getByLabel("Question", { exact: true }).evaluate((e) => e === document.activeElement), "the focus goes to the question");
+    const sent = page.waitForRequest((r) => r.method() === "POST" && r.url().endsWith("/api/query/stream"));
+    await ask(page, "What does a late book cost?");
+    assert.deepEqual((await sent).postDataJSON().filter, { type: "and", filters: [
+      { type: "contains", key: "creator", value: "vale" }, { type: "gte", key: "date", value: "2021-01-01" }, { type: "eq", key: "type", value: "markdown" }] });
+    await answered(page);
+    assert.match(await page.getByRole("group", { name: "Answer" }).innerText(), /20 cents/);
+    assert.match(await page.locator("article").innerText(), /library\.md/);
+    assert.deepEqual(await page.locator("article .filters .badge").allInnerTexts(), ["Author: vale", "From date: Jan 1, 2021", "File type: Markdown"]);
+    await ask(page, "What does a ship pay, says the library?");
+    await answered(page, 2);
+    assert.doesNotMatch(await page.locator("article").nth(1).innerText(), /harbour\.md/, "a follow-up keeps to the filter");
+
+    await button.click();
+    await author.fill("nobody");
+    await page.keyboard.press("Escape");
+    await author.waitFor({ state: "hidden" });
+    await ask(page, "What does a book cost?");
+    await page.getByText("No document matches the filter. Change or remove it, and ask again.").waitFor();
+    await button.click();
+    await panel.getByRole("button", { name: "Clear the filters" }).click();
+    await panel.getByRole("button", { name: "Close" }).click();
+    assert.equal(await chips.count(), 0);
+  },
+
+  "filter of another client": async (t) => {
+    for (const [run, filter, badges] of [["run_filtered", { type: "gte", key: "date", value: "2021" }, ["With a filter"]], ["run_language", { type: "eq", key: "language", value: "xx-not a tag" }, ["With a filter"]],
+      ["run_days", { type: "and", filters: [{ type: "lte", key: "date", value: "2021-02-03" }, { type: "eq", key: "type", value: "table" }] }, ["To date: Feb 3, 2021", "File type: Table"]]]) {
+      const list = events(run, { tokens: ["Text."] });
+      list[0].body.filter = filter;
+      await t.run(run, list);
+      const page = await t.page(`${env.synthetic}/runs/${run}`);
+      await page.locator("article .filters .badge").first().waitFor();
+      assert.deepEqual(await page.locator("article .filters .badge").allInnerTexts(), badges);
+    }
+  },
 };

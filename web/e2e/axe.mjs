@@ -12,6 +12,13 @@ export default {
     await page.getByRole("heading", { name: "What would you like to know?" }).waitFor();
     await page.getByRole("button", { name: "Options" }).click();
     await axe(page, "start", rules);
+    await page.getByRole("button", { name: /^Filter/ }).click();
+    await page.getByLabel("Author").fill("Ada");
+    await axe(page, "filter", rules);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Remove the filter: Author: Ada" }).waitFor();
+    await axe(page, "chips of a filter", rules);
+    await page.getByRole("button", { name: "Remove the filter: Author: Ada" }).click();
     await page.getByLabel("Question", { exact: true }).fill(q);
     await page.keyboard.press("Enter");
     await page.getByText("12 euros").first().waitFor();

@@ -7,6 +7,14 @@ export default {
     const page = await t.page(env.main, { viewport: { width: 320, height: 640 } });
     await page.getByRole("heading", { name: "What would you like to know?" }).waitFor();
     await fits(page, "start");
+    await page.getByRole("button", { name: /^Filter/ }).click();
+    await page.getByLabel("Author").fill("A name that is much longer than the window is wide, so that it has to be cut off");
+    await fits(page, "filter");
+    const panel = await page.getByRole("dialog").boundingBox();
+    assert.ok(panel.x >= 0 && panel.y >= 0 && panel.x + panel.width <= 320 && panel.y + panel.height <= 640, JSON.stringify(panel));
+    await page.keyboard.press("Escape");
+    await fits(page, "chips of a filter");
+    await page.getByRole("button", { name: /^Remove the filter/ }).click();
     const menu = page.getByRole("button", { name: "Menu" });
     assert.equal(await menu.getAttribute("aria-expanded"), "false");
     await menu.click();

@@ -9,6 +9,8 @@ type Query<O> = O extends { parameters: { query?: infer T } } ? NonNullable<T> :
 
 /** A question in the forge protocol. */
 export type AskRequest = Body<paths["/api/query/stream"]["post"]>;
+/** Limits the documents that a question reads: a comparison of an attribute, or filters joined by `and` or `or`. */
+export type Filter = NonNullable<AskRequest["filter"]>;
 /** An event of an answer, discriminated by `type`. */
 export type AskEvent = Events<paths["/api/query/stream"]["post"]>;
 /** An answer as one object. */

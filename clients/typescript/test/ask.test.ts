@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type AskEvent, ConnectionError, ProtocolError, SluiceError } from "@sluice-rag/client";
+import { type AskEvent, ConnectionError, type Filter, ProtocolError, SluiceError } from "@sluice-rag/client";
 import { all, client, scripted, via } from "./support.js";
 
 const direct = client({ baseUrl: scripted });
@@ -220,4 +220,9 @@ test("ask: what is no stream of events is an error", async () => {
     await assert.rejects(client({ baseUrl: "http://x.test", fetch: async () => (asked++, res()) }).ask({ query: "q" }).final(), ProtocolError);
     assert.equal(asked, 1);
   }
+});
+
+test("ask: a filter that is not valid is refused, and names the field", async () => {
+  const filter: Filter = { type: "and", filters: [{ type: "eq", key: "type", value: "pdf" }, { type: "gte", key: "date", value: "soon" }] };
+  await assert.rejects(all(direct.ask({ query: "short", filter })), (err) => err instanceof SluiceError && err.status === 400 && /filter\.filters\[1\]\.value/.test(err.message));
 });

@@ -1,6 +1,7 @@
 import type { SessionMessage, TurnRequest } from "../../../clients/typescript/src/index.js";
 import { ask, askInSession, messageOf, sluice } from "../lib/api.js";
 import { LiveRun, type Speed } from "../run/live.svelte.js";
+import { type Conditions, filterOf } from "./filter.js";
 import { sessions } from "../sessions/sessions.svelte.js";
 
 /** How questions are asked. */
@@ -8,6 +9,7 @@ export interface Settings {
   mode: "agentic" | "direct";
   collection: string;
   topK: number;
+  filter: Conditions;
 }
 
 /** A question with its answer. */
@@ -112,7 +114,7 @@ export class Conversation {
     shown.error = undefined;
     try {
       this.session ??= (await sluice.sessions.create()).session_id;
-      shown.run = new LiveRun(await ask({ query: question, mode: o.mode, collection: o.collection, top_k: o.topK, session_id: this.session }));
+      shown.run = new LiveRun(await ask({ query: question, ...parameters(o), session_id: this.session }));
       void this.#settle(shown);
     } catch (err) {
       shown.error = messageOf(err);
@@ -122,7 +124,7 @@ export class Conversation {
   /** Asks a question again, or asks another one in its place. Both versions are kept as branches. */
   async replace(turn: Turn, o: Settings, edited?: string): Promise<void> {
     if (!this.session || !turn.questionID) return;
-    const body: TurnRequest = edited === undefined ? { regenerate: turn.questionID } : { content: edited, edit: turn.questionID, mode: o.mode, collection: o.collection, top_k: o.topK };
+    const body: TurnRequest = edited === undefined ? { regenerate: turn.questionID } : { content: edited, edit: turn.questionID, ...parameters(o) };
     try {
       const run = await askInSession(this.session, body);
       const at = this.turns.indexOf(turn);
@@ -168,6 +170,11 @@ export class Conversation {
     }
     void sessions.refresh();
   }
+}
+
+function parameters(o: Settings) {
+  const filter = filterOf(o.filter);
+  return { mode: o.mode, collection: o.collection, top_k: o.topK, ...(filter && { filter }) };
 }
 
 // Not a UUID of the browser: it has none on pages that come by plain HTTP.

@@ -1,13 +1,14 @@
 import type { Settings } from "./conversation.svelte.js";
+import { type Condition, type Conditions, none, valid } from "./filter.js";
 
 const stored = "settings";
 /** All documents: those of the folder of the server, and the uploaded ones. */
 export const everything = "default,files";
-const defaults: Settings = { mode: "agentic", collection: everything, topK: 5 };
+const defaults: Settings = { mode: "agentic", collection: everything, topK: 5, filter: none };
 
 /** How questions are asked, as the person has chosen. */
 export const settings = new (class {
-  value = $state<Settings>({ ...defaults, ...read() });
+  value = $state<Settings>({ ...defaults, filter: { ...none }, ...read() });
 
   save(): void {
     localStorage.setItem(stored, JSON.stringify(this.value));
@@ -21,8 +22,18 @@ function read(): Partial<Settings> {
       ...((s.mode === "agentic" || s.mode === "direct") && { mode: s.mode }),
       ...(typeof s.collection === "string" && { collection: s.collection }),
       ...(typeof s.topK === "number" && Number.isInteger(s.topK) && s.topK >= 1 && s.topK <= 50 && { topK: s.topK }),
+      ...(typeof s.filter === "object" && s.filter && { filter: readFilter(s.filter as Partial<Record<Condition, unknown>>) }),
     };
   } catch {
     return {};
   }
+}
+
+function readFilter(stored: Partial<Record<Condition, unknown>>): Conditions {
+  const out = { ...none };
+  for (const name of Object.keys(none) as Condition[]) {
+    const value = stored[name];
+    if (valid(name, value)) out[name] = value;
+  }
+  return out;
 }

@@ -1,3 +1,5 @@
+import type { Filter } from "../../../clients/typescript/src/index.js";
+
 /** The events of a run, in the events protocol: `GET /runs/{id}/stream?protocol=events`. */
 
 export interface Found {
@@ -79,6 +81,7 @@ export interface Bodies {
     mode: "agentic" | "direct";
     collection: string;
     top_k: number;
+    filter?: Filter;
     session?: string;
     model?: string;
     no_cache?: boolean;
