@@ -170,7 +170,7 @@ func TestSimilarityHasNoWords(t *testing.T) {
 	spy := &queries{Index: p.Index.(*embedded.Index)}
 	p.Index = spy
 	for _, mode := range []event.Mode{event.Direct, event.Agentic} {
-		begin(t, p, event.RunStarted{Question: event.Question{Query: "Why do comets orbit volcanoes in Osterby?", Mode: mode, Method: event.SimilaritySearch}})
+		begin(t, p, event.RunStarted{Question: event.Question{Query: "Why do walruses orbit volcanoes in Osterby?", Mode: mode, Method: event.SimilaritySearch}})
 	}
 	for _, q := range spy.all {
 		if q.Text != "" || q.Vector == nil {

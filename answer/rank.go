@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -164,10 +163,10 @@ func covered(c corpus.Chunk, kept []candidate) bool {
 // the question itself, by the grades too.
 func (j *job) searchRanks(s *search, grades []float64) []float64 {
 	out := make([]float64, len(s.hits))
-	asked := downweightCommon(j.weights(s.asked), s.hits)
+	asked := j.termWeights(s)
 	best := 1e-9
 	for i, h := range s.hits {
-		out[i] = bestSentence(h.Chunk, asked)
+		out[i] = asked.bestSentence(h.Chunk)
 		best = max(best, out[i])
 	}
 	for i, h := range s.hits {
@@ -180,34 +179,29 @@ func (j *job) searchRanks(s *search, grades []float64) []float64 {
 	return out
 }
 
-// weights returns the idf of a question's terms by stem.
-func (j *job) weights(question string) map[string]float64 {
-	out := map[string]float64{}
-	for _, t := range lang.UniqueTerms(lang.Truncate(question, maxQuery)) {
+// termWeights are the terms of a question with their weights.
+type termWeights struct {
+	*lang.Matcher
+	weights []float64
+}
+
+// termWeights returns the terms of the question of a search, weighted by idf. Terms that most results have in title or text have less weight, since
+// they do not distinguish the results.
+func (j *job) termWeights(s *search) termWeights {
+	texts := make([]string, len(s.hits))
+	for i, h := range s.hits {
+		texts[i] = h.Chunk.Title + "\n" + h.Chunk.Text
+	}
+	m := lang.NewMatcher(lang.Truncate(s.asked, maxQuery), texts, j.stats.DF)
+	out := termWeights{m, make([]float64, len(m.Terms))}
+	rarest := lang.IDF(len(texts), 1)
+	for i, t := range m.Terms {
 		df, ok := j.stats.DF[t.Word]
 		if !ok {
 			df = j.stats.Chunks / 100
 		}
-		out[t.Stem] = lang.IDF(j.stats.Chunks, df)
-	}
-	return out
-}
-
-// downweightCommon reduces the weight of terms that most results have in title or text, since they do not distinguish the results.
-func downweightCommon(asked map[string]float64, hits []index.Hit) map[string]float64 {
-	df := map[string]int{}
-	for _, h := range hits {
-		terms := lang.TermSet(h.Chunk.Title + "\n" + h.Chunk.Text)
-		for t := range asked {
-			if _, ok := terms[t]; ok {
-				df[t]++
-			}
-		}
-	}
-	out := make(map[string]float64, len(asked))
-	rarest := lang.IDF(len(hits), 1)
-	for t, weight := range asked {
-		out[t] = weight * (commonTermShare + (1-commonTermShare)*min(1, lang.IDF(len(hits), max(df[t], 1))/rarest))
+		common := commonTermShare + (1-commonTermShare)*min(1, lang.IDF(len(texts), max(m.Held[i], 1))/rarest)
+		out.weights[i] = lang.IDF(j.stats.Chunks, max(df, m.Held[i])) * common
 	}
 	return out
 }
@@ -215,22 +209,36 @@ func downweightCommon(asked map[string]float64, hits []index.Hit) map[string]flo
 // commonTermShare is the remaining share of the weight of a term that all passages have.
 const commonTermShare = 0.3
 
+// credits returns how well the words of a text stand for each term, and the number of its words that are not stop words.
+func (t termWeights) credits(s string) (credits []float64, words int) {
+	credits = make([]float64, len(t.weights))
+	for _, w := range lang.Words(s) {
+		if t.IsStopWord(w.Text) {
+			continue
+		}
+		words++
+		for _, m := range t.Match(w.Text) {
+			credits[m.Term] = max(credits[m.Term], m.Credit)
+		}
+	}
+	return credits, words
+}
+
 // bestSentence returns the BM25 score of the passage's best sentence, in which the words of the title count as present.
-func bestSentence(c corpus.Chunk, asked map[string]float64) float64 {
-	title, base := lang.TermSet(c.Title), 0.0
-	for t := range title {
-		base += 0.7 * asked[t]
+func (t termWeights) bestSentence(c corpus.Chunk) float64 {
+	title, _ := t.credits(c.Title)
+	base := 0.0
+	for i, x := range title {
+		base += 0.7 * x * t.weights[i]
 	}
 	best := 0.0
 	for _, span := range lang.Sentences(c.Text) {
-		words := lang.Terms(c.Text[span.Start:span.End])
-		norm := 1.9 / (1 + 0.9*(0.6+0.4*float64(len(words))/typicalSentence))
+		credits, words := t.credits(c.Text[span.Start:span.End])
+		norm := 1.9 / (1 + 0.9*(0.6+0.4*float64(words)/typicalSentence))
 		sum := base
-		seen := map[string]bool{}
-		for _, w := range words {
-			if _, inTitle := title[w]; !inTitle && !seen[w] {
-				seen[w] = true
-				sum += asked[w] * norm
+		for i, x := range credits {
+			if title[i] == 0 {
+				sum += x * t.weights[i] * norm
 			}
 		}
 		best = max(best, sum)

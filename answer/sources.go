@@ -156,16 +156,17 @@ const (
 func supportingSentences(passage, answer string) (all []lang.Span, best lang.Span) {
 	spans := lang.Sentences(lang.Truncate(passage, maxPassageText))
 	words := make([]map[string]struct{}, len(spans))
-	for i, s := range spans {
-		words[i] = lang.TermSet(passage[s.Start:s.End])
-	}
 	answer = lang.Truncate(answer, maxSupportedText)
+	l := lang.OfQuestion(answer, passage)
+	for i, s := range spans {
+		words[i] = l.TermSet(passage[s.Start:s.End])
+	}
 	var picked []int
 	for _, s := range lang.Sentences(answer) {
-		picked = append(picked, coveringSentences(words, lang.TermSet(answer[s.Start:s.End]))...)
+		picked = append(picked, coveringSentences(words, l.TermSet(answer[s.Start:s.End]))...)
 	}
 	slices.Sort(picked)
-	said, most := lang.TermSet(answer), 0
+	said, most := l.TermSet(answer), 0
 	for _, i := range slices.Compact(picked) {
 		all = append(all, spans[i])
 		if n := shared(words[i], said); n > most {

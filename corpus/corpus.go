@@ -3,6 +3,7 @@ package corpus
 
 import (
 	"cmp"
+	"strings"
 	"time"
 )
 
@@ -94,6 +95,11 @@ type Chunk struct {
 
 // SearchText returns the text that is indexed, embedded and judged.
 func (c Chunk) SearchText() string { return cmp.Or(c.Proposition, c.Text) }
+
+// WithHeadings returns the text after the title and the headings, each in a line.
+func (c Chunk) WithHeadings() string {
+	return strings.Join(append(append([]string{c.Title}, c.Headings...), c.Text), "\n")
+}
 
 // PagesOf returns the pages of Text[start:end], or all pages of the chunk if their offsets are unknown.
 func (c Chunk) PagesOf(start, end int) []int {

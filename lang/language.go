@@ -28,10 +28,13 @@ import (
 type Language struct {
 	Code      string // ISO 639-1
 	Compounds bool   // words are compounds, which contain other words: Mitgliedsbeitrag
-	sections  map[Section]wordList
-	elides    bool // articles and prepositions are joined to a word: l'ascenseur
-	stem      func(*snowballstem.Env) bool
-	script    *unicode.RangeTable // nil: Latin
+	// CapitalNouns means that all nouns begin with a capital letter, not only names.
+	CapitalNouns bool
+	sections     map[Section]wordList
+	elides       bool // articles and prepositions are joined to a word: l'ascenseur
+	umlauts      bool // ä, ö and ü can be written as ae, oe and ue
+	stem         func(*snowballstem.Env) bool
+	script       *unicode.RangeTable // nil: Latin
 }
 
 // Section is a group of words of a language, as a file in data has it.
@@ -145,6 +148,8 @@ func readLanguage(code, text string) *Language {
 	}
 	_, l.Compounds = l.sections["compounds"]
 	_, l.elides = l.sections["elision"]
+	_, l.umlauts = l.sections["umlauts"]
+	_, l.CapitalNouns = l.sections["capital nouns"]
 	return l
 }
 
@@ -222,7 +227,7 @@ func FoldAccents(word string) string {
 
 var unaccented = strings.NewReplacer("ß", "ss", "ø", "o", "ı", "i", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe")
 
-// UniqueTerms is [UniqueTerms] for the language.
+// UniqueTerms returns the terms of s with distinct stems, in order of first occurrence. Stop words are left out unless s has no other words.
 func (l *Language) UniqueTerms(s string) []Term {
 	words := Words(s)
 	seen := make(map[string]struct{}, len(words))
@@ -242,6 +247,40 @@ func (l *Language) UniqueTerms(s string) []Term {
 	if len(out) == 0 {
 		for _, w := range words {
 			add(w.Text)
+		}
+	}
+	return out
+}
+
+// Terms returns the stems of the words of s in order, with repetitions and without stop words.
+func (l *Language) Terms(s string) []string {
+	words := Words(s)
+	out := make([]string, 0, len(words))
+	for _, w := range words {
+		if !l.IsStopWord(w.Text) {
+			out = append(out, l.Stem(w.Text))
+		}
+	}
+	return out
+}
+
+// TermSet returns the stems of the terms of s.
+func (l *Language) TermSet(s string) map[string]struct{} {
+	m := map[string]struct{}{}
+	for _, t := range l.Terms(s) {
+		m[t] = struct{}{}
+	}
+	return m
+}
+
+// ContentWords returns the first distinct words of s that are not stop words, at most the given number.
+func (l *Language) ContentWords(s string, limit int) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, w := range Words(s) {
+		if !l.IsStopWord(w.Text) && !seen[w.Text] && len(out) < limit {
+			seen[w.Text] = true
+			out = append(out, w.Text)
 		}
 	}
 	return out

@@ -38,7 +38,7 @@ func IsStopWord(word string) bool {
 	return English.IsStopWord(word)
 }
 
-// Terms returns the stems of the words of s in order, with repetitions and without stop words.
+// Terms returns the stems of the words of s in order, as [Stem] does, with repetitions and without English stop words.
 func Terms(s string) []string {
 	words := Words(s)
 	out := make([]string, 0, len(words))
@@ -69,18 +69,8 @@ func TermSet(s string) map[string]struct{} {
 	return m
 }
 
-// ContentWords returns the first distinct words of s that are not stop words, at most the given number.
-func ContentWords(s string, limit int) []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, w := range Words(s) {
-		if !IsStopWord(w.Text) && !seen[w.Text] && len(out) < limit {
-			seen[w.Text] = true
-			out = append(out, w.Text)
-		}
-	}
-	return out
-}
+// ContentWords returns the first distinct words of s that are not English stop words, at most the given number.
+func ContentWords(s string, limit int) []string { return English.ContentWords(s, limit) }
 
 // WordSet returns the set of the words in a list that is separated by white space.
 func WordSet(list string) map[string]struct{} {

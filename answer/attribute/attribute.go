@@ -23,7 +23,7 @@ type Claim struct {
 // add up to 1, or are all 0 if no claim is supported. A claim has the weight of its terms, which is divided among its
 // supporting chunks as [Attribute] divides a sentence, or evenly if none of them contains one of its terms.
 func Verified(claims []Claim, chunks []corpus.Chunk, stats index.TermStats) []float64 {
-	d := divide(chunks, stats)
+	d := divide(language(claims), chunks, stats)
 	for _, c := range claims {
 		d.add(markRE.ReplaceAllString(c.Text, " "), func(k int) bool { return slices.Contains(c.Chunks, chunks[k].ID) }, true)
 	}
@@ -36,7 +36,7 @@ func Verified(claims []Claim, chunks []corpus.Chunk, stats index.TermStats) []fl
 // favours the chunk that the sentence was taken from. The weight of a term is its inverse document frequency in stats, as
 // written or stemmed; with zero stats all weights are equal.
 func Attribute(answer string, chunks []corpus.Chunk, stats index.TermStats) []float64 {
-	d := divide(chunks, stats)
+	d := divide(lang.OfQuestion(answer), chunks, stats)
 	answer = markRE.ReplaceAllString(answer, " ")
 	for _, sp := range lang.Sentences(answer) {
 		d.add(answer[sp.Start:sp.End], func(int) bool { return true }, false)
@@ -44,18 +44,28 @@ func Attribute(answer string, chunks []corpus.Chunk, stats index.TermStats) []fl
 	return d.normal()
 }
 
-// division accumulates the shares of chunks.
-type division struct {
-	stats  index.TermStats
-	held   []map[string]struct{} // stems in each chunk
-	shares []float64
-	sum    float64
+// language returns the language of an answer.
+func language(claims []Claim) *lang.Language {
+	var all strings.Builder
+	for _, c := range claims {
+		all.WriteString(c.Text + "\n")
+	}
+	return lang.OfQuestion(all.String())
 }
 
-func divide(chunks []corpus.Chunk, stats index.TermStats) *division {
-	d := &division{stats: stats, held: make([]map[string]struct{}, len(chunks)), shares: make([]float64, len(chunks))}
+// division accumulates the shares of chunks.
+type division struct {
+	language *lang.Language // of the answer
+	stats    index.TermStats
+	held     []map[string]struct{} // stems in each chunk
+	shares   []float64
+	sum      float64
+}
+
+func divide(l *lang.Language, chunks []corpus.Chunk, stats index.TermStats) *division {
+	d := &division{language: l, stats: stats, held: make([]map[string]struct{}, len(chunks)), shares: make([]float64, len(chunks))}
 	for i, c := range chunks {
-		d.held[i] = lang.TermSet(c.Title + "\n" + strings.Join(c.Headings, "\n") + "\n" + c.Text)
+		d.held[i] = l.TermSet(c.WithHeadings())
 	}
 	return d
 }
@@ -63,7 +73,7 @@ func divide(chunks []corpus.Chunk, stats index.TermStats) *division {
 // add divides a statement among the chunks that may allows. If none of them contains a term of it, it is divided evenly
 // or, if evenly is false, not at all.
 func (d *division) add(statement string, may func(k int) bool, evenly bool) {
-	terms := lang.UniqueTerms(statement)
+	terms := d.language.UniqueTerms(statement)
 	weights := make([]float64, len(terms))
 	total := 0.0
 	for i, t := range terms {

@@ -66,14 +66,14 @@ func (g Coverage) Grade(ctx context.Context, question string, chunks []Scored, s
 		}
 	}
 	calibration := g.Fitted.Of(space)
-	asked := readQuestion(question, stats)
+	asked := readQuestion(question, chunks, stats)
 	signals := asked.signals(chunks)
 	out := make([]float64, len(chunks))
 	for i, s := range signals {
 		if err := ctx.Err(); err != nil {
 			return Grades{}, err
 		}
-		if len(asked.terms) > 0 {
+		if len(asked.Terms) > 0 {
 			out[i] = calibration.Score(s)
 		}
 		switch {
@@ -102,9 +102,9 @@ func holdsDefinition(s string, subject []string) bool {
 // vague are stems of words that are common in questions and rarely repeated in the passage with the answer.
 var vague = map[string]struct{}{"happen": {}, "mean": {}, "work": {}, "call": {}, "know": {}}
 
-// weight is a term's inverse document frequency. A word that no passage contains has less weight than a rare word that
-// some contain: it may be a misspelling or a synonym.
-func weight(t lang.Term, stats index.TermStats) float64 {
+// weight is a term's inverse document frequency. held is the number of the retrieved passages that contain a form of the term: the index, which
+// compares words as English ones, may know none.
+func weight(t lang.Term, stats index.TermStats, held int) float64 {
 	df, ok := stats.DF[t.Word]
 	if !ok {
 		df, ok = stats.DF[t.Stem]
@@ -112,7 +112,7 @@ func weight(t lang.Term, stats index.TermStats) float64 {
 	if !ok {
 		return lang.IDF(stats.Chunks, stats.Chunks/100)
 	}
-	return lang.IDF(stats.Chunks, df)
+	return lang.IDF(stats.Chunks, max(df, held))
 }
 
 func clamp(x float64) float64 {

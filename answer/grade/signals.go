@@ -1,6 +1,7 @@
 package grade
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -37,46 +38,39 @@ const (
 
 // questionTerms is a tokenized question.
 type questionTerms struct {
-	terms   []lang.Term
-	weights []float64 // sum is 1
-	at      map[string]int
-	rare    []int // indexes of the rarest
+	*lang.Matcher
+	weights []float64 // of Matcher.Terms; sum is 1
+	rare    []int     // indexes of the rarest
 	named   []int
-	stems   map[string]int // of words seen so far: index of the term, or -1
 }
 
 // Read returns the signals of passages in the order of retrieval; see [Grader.Grade] for stats. They are all 0 if the
 // question has no words.
 func Read(question string, chunks []Scored, stats index.TermStats) []Signals {
-	return readQuestion(question, stats).signals(chunks)
+	return readQuestion(question, chunks, stats).signals(chunks)
 }
 
-func readQuestion(question string, stats index.TermStats) *questionTerms {
-	a := &questionTerms{terms: lang.UniqueTerms(question), at: map[string]int{}, stems: map[string]int{}}
+func readQuestion(question string, chunks []Scored, stats index.TermStats) *questionTerms {
+	texts := make([]string, len(chunks))
+	for i, c := range chunks {
+		texts[i] = c.Chunk.WithHeadings()
+	}
+	a := &questionTerms{Matcher: lang.NewMatcher(question, texts, stats.DF)}
 	total := 0.0
-	for i, t := range a.terms {
-		w := weight(t, stats)
-		if _, ok := vague[t.Stem]; ok && len(a.terms) > 1 {
+	for i, t := range a.Terms {
+		w := weight(t, stats, a.Held[i])
+		if _, ok := vague[t.Stem]; ok && len(a.Terms) > 1 {
 			w *= 0.3
 		}
-		a.at[t.Stem] = i
 		a.weights = append(a.weights, w)
 		a.rare = append(a.rare, i)
 		total += w
 	}
 	if total <= 0 {
-		a.terms = nil
+		a.Terms = nil
 		return a
 	}
-	slices.SortStableFunc(a.rare, func(i, k int) int {
-		switch {
-		case a.weights[i] > a.weights[k]:
-			return -1
-		case a.weights[i] < a.weights[k]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(a.rare, func(i, k int) int { return cmp.Compare(a.weights[k], a.weights[i]) })
 	a.rare = a.rare[:min(2, len(a.rare))]
 	for i := range a.weights {
 		a.weights[i] /= total
@@ -85,37 +79,27 @@ func readQuestion(question string, stats index.TermStats) *questionTerms {
 	return a
 }
 
-// findNames finds the terms that are names, capitalized words not at the start of a sentence, or numbers.
+// findNames finds the terms that are numbers or names: capitalized words not at the start of a sentence, unless all nouns are capitalized.
 func (a *questionTerms) findNames(question string) {
 	for n, w := range lang.Words(question) {
 		r, _ := utf8.DecodeRuneInString(question[w.Start:w.End])
-		if i, ok := a.at[lang.Stem(w.Text)]; ok && (unicode.IsDigit(r) || n > 0 && unicode.IsUpper(r)) && !slices.Contains(a.named, i) {
-			a.named = append(a.named, i)
+		if !unicode.IsDigit(r) && (n == 0 || !unicode.IsUpper(r) || a.CapitalNouns) {
+			continue
 		}
-	}
-}
-
-// term returns the index of a word among the question's terms, or -1.
-func (a *questionTerms) term(word string) int {
-	i, ok := a.stems[word]
-	if !ok {
-		i = -1
-		if !lang.IsStopWord(word) {
-			if k, ok := a.at[lang.Stem(word)]; ok {
-				i = k
+		for _, t := range a.Match(w.Text) {
+			if t.Credit == 1 && !slices.Contains(a.named, t.Term) {
+				a.named = append(a.named, t.Term)
 			}
 		}
-		a.stems[word] = i
 	}
-	return i
 }
 
 func (a *questionTerms) signals(chunks []Scored) []Signals {
 	out := make([]Signals, len(chunks))
-	if len(a.terms) == 0 {
+	if len(a.Terms) == 0 {
 		return out
 	}
-	r := reading{questionTerms: a, held: make([]float64, len(a.terms))}
+	r := reading{questionTerms: a, held: make([]float64, len(a.Terms))}
 	for i, c := range chunks {
 		out[i] = r.read(c)
 	}
@@ -137,17 +121,17 @@ func (r *reading) read(c Scored) Signals {
 	clear(r.held)
 	r.seen = r.seen[:0]
 	for n, w := range lang.Words(c.Chunk.Text) {
-		if i := r.term(w.Text); i >= 0 {
-			r.held[i] = 1
+		for _, t := range r.Match(w.Text) {
+			r.held[t.Term] = max(r.held[t.Term], t.Credit)
 			if len(r.seen) < maxOccurrences {
-				r.seen = append(r.seen, occurrence{n, i})
+				r.seen = append(r.seen, occurrence{n, t.Term})
 			}
 		}
 	}
 	base, _, _ := strings.Cut(c.Chunk.Title, " (")
 	title, asked := 0, 0
 	for _, w := range lang.Words(base) {
-		if lang.IsStopWord(w.Text) {
+		if r.IsStopWord(w.Text) {
 			continue
 		}
 		title++
@@ -177,11 +161,11 @@ func (r *reading) read(c Scored) Signals {
 
 // addHeadingWord records a word of the title or headings and reports whether the question contains it.
 func (r *reading) addHeadingWord(word string) bool {
-	i := r.term(word)
-	if i >= 0 {
-		r.held[i] = max(r.held[i], headingShare)
+	matches := r.Match(word)
+	for _, t := range matches {
+		r.held[t.Term] = max(r.held[t.Term], headingShare*t.Credit)
 	}
-	return i >= 0
+	return len(matches) > 0
 }
 
 // share returns the share of the given terms that the passage contains.
@@ -198,7 +182,7 @@ func (r *reading) share(terms []int) float64 {
 // densest returns the highest weight of distinct terms within nearby words.
 func (r *reading) densest() float64 {
 	best, sum, from := 0.0, 0.0, 0
-	counts := make([]int16, len(r.terms))
+	counts := make([]int16, len(r.Terms))
 	for _, p := range r.seen {
 		if counts[p.term]++; counts[p.term] == 1 {
 			sum += r.weights[p.term]

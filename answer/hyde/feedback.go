@@ -31,15 +31,20 @@ func (Feedback) Write(_ context.Context, question string, hits []index.Hit) (Dra
 func feedbackTerms(question string, hits []index.Hit) string {
 	counts := map[string]float64{}
 	asked := map[string]bool{}
-	for _, t := range lang.Terms(lang.Truncate(question, maxQuestion)) {
+	var texts []string
+	for _, h := range hits[:min(3, len(hits))] {
+		texts = append(texts, h.Chunk.Text)
+	}
+	l := lang.OfQuestion(question, texts...)
+	for _, t := range l.Terms(lang.Truncate(question, maxQuestion)) {
 		asked[t] = true
 	}
 	first := map[string]string{}
-	for i, h := range hits[:min(3, len(hits))] {
+	for i, text := range texts {
 		seen := map[string]bool{}
-		for _, w := range lang.Words(h.Chunk.Text) {
-			stem := lang.Stem(w.Text)
-			if len(w.Text) < 3 || lang.IsStopWord(w.Text) || asked[stem] {
+		for _, w := range lang.Words(text) {
+			stem := l.Stem(w.Text)
+			if len(w.Text) < 3 || l.IsStopWord(w.Text) || asked[stem] {
 				continue
 			}
 			if first[stem] == "" {
@@ -62,7 +67,7 @@ func feedbackTerms(question string, hits []index.Hit) string {
 		}
 		return strings.Compare(a, b)
 	})
-	query := lang.ContentWords(question, maxWords)
+	query := l.ContentWords(question, maxWords)
 	for _, s := range stems[:min(feedback, len(stems))] {
 		query = append(query, first[s])
 	}

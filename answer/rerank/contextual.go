@@ -82,7 +82,8 @@ func (m *contextual) scores(ctx context.Context, question string, chunks []corpu
 	question = lang.Truncate(lang.Clean(question), maxAsked)
 	texts := make([]string, len(chunks))
 	for i, c := range chunks {
-		texts[i] = heading(c) + prompt.Clip(c.Text, question, maxShown)
+		c.Text = prompt.Clip(c.Text, question, maxShown)
+		texts[i] = c.WithHeadings()
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(m.Parallel)

@@ -34,9 +34,9 @@ func New(tokens model.TokenEmbedder) *MaxSim { return &MaxSim{tokens} }
 
 // token is a token of the question.
 type token struct {
-	word, stem string
-	weight     float64
-	vector     []float32
+	term   int // index among the terms of the question; -1: it is not one
+	weight float64
+	vector []float32
 }
 
 // maxQuestion is the maximum number of tokens of a question that are compared.
@@ -44,53 +44,59 @@ const maxQuestion = 128
 
 // Rerank implements [Reranker]. Errors are the embedder's and ctx's.
 func (m *MaxSim) Rerank(ctx context.Context, question string, chunks []corpus.Chunk, stats index.TermStats) (Ranking, error) {
-	asked, err := m.question(ctx, question, stats)
+	texts := make([]string, len(chunks))
+	for i, c := range chunks {
+		texts[i] = c.WithHeadings()
+	}
+	terms := lang.NewMatcher(question, texts, stats.DF)
+	asked, err := m.question(ctx, question, terms, stats)
 	if err != nil {
 		return Ranking{}, err
 	}
 	out := make([]float64, len(chunks))
-	for i, c := range chunks {
+	for i, s := range texts {
 		if err := ctx.Err(); err != nil {
 			return Ranking{}, err
 		}
-		read, err := m.tokens.EmbedTokens(ctx, []string{heading(c) + c.Text}, model.ForPassage)
+		read, err := m.tokens.EmbedTokens(ctx, []string{s}, model.ForPassage)
 		if err != nil {
 			return Ranking{}, fmt.Errorf("embed passage: %w", err)
 		}
-		out[i] = maxSim(asked, read[0])
+		out[i] = maxSim(asked, terms, read[0])
 	}
 	return Ranking{out, "colbert"}, nil
 }
 
-func heading(c corpus.Chunk) string {
-	s := c.Title + "\n"
-	for _, h := range c.Headings {
-		s += h + "\n"
-	}
-	return s
-}
-
-func (m *MaxSim) question(ctx context.Context, s string, stats index.TermStats) ([]token, error) {
+func (m *MaxSim) question(ctx context.Context, s string, terms *lang.Matcher, stats index.TermStats) ([]token, error) {
 	embedded, err := m.tokens.EmbedTokens(ctx, []string{s}, model.ForQuery)
 	if err != nil {
 		return nil, fmt.Errorf("embed question: %w", err)
 	}
+	at := map[string]int{} // of each term
+	for i, t := range terms.Terms {
+		at[t.Stem] = i
+	}
 	seen := map[string]bool{}
 	var out, stops []token
 	for _, v := range embedded[0] {
-		t := token{word: v.Token, stem: lang.Stem(v.Token), weight: v.Weight, vector: v.Vector}
-		if seen[t.stem] {
+		stem := terms.Stem(v.Token)
+		if seen[stem] {
 			continue
 		}
-		seen[t.stem] = true
-		df, ok := stats.DF[t.word]
+		seen[stem] = true
+		t := token{term: -1, weight: v.Weight, vector: v.Vector}
+		df, ok := stats.DF[v.Token]
 		if !ok {
-			df, ok = stats.DF[t.stem]
+			df, ok = stats.DF[stem]
+		}
+		if i, is := at[stem]; is {
+			t.term = i
+			df = max(df, terms.Held[i])
 		}
 		if ok && stats.Chunks > 0 {
 			t.weight = lang.IDF(stats.Chunks, df)
 		}
-		if lang.IsStopWord(t.word) {
+		if terms.IsStopWord(v.Token) {
 			stops = append(stops, t)
 		} else {
 			out = append(out, t)
@@ -102,31 +108,30 @@ func (m *MaxSim) question(ctx context.Context, s string, stats index.TermStats) 
 	return out[:min(len(out), maxQuestion)], nil
 }
 
-func maxSim(asked []token, read []model.TokenVector) float64 {
-	stems := make(map[string]struct{}, len(read))
+func maxSim(asked []token, terms *lang.Matcher, read []model.TokenVector) float64 {
+	credits := make([]float64, len(terms.Terms))
+	seen := make(map[string]struct{}, len(read))
 	vectors := make([][]float32, 0, len(read))
 	for _, r := range read {
-		if lang.IsStopWord(r.Token) {
+		if _, ok := seen[r.Token]; ok || terms.IsStopWord(r.Token) {
 			continue
 		}
-		stem := lang.Stem(r.Token)
-		if _, ok := stems[stem]; ok {
-			continue
+		seen[r.Token] = struct{}{}
+		for _, m := range terms.Match(r.Token) {
+			credits[m.Term] = max(credits[m.Term], m.Credit)
 		}
-		stems[stem] = struct{}{}
 		if r.Vector != nil {
 			vectors = append(vectors, r.Vector)
 		}
 	}
 	sum := 0.0
 	for _, t := range asked {
-		if _, ok := stems[t.stem]; ok {
-			sum += t.weight
-			continue
-		}
 		best := 0.0
-		for _, v := range vectors {
-			best = max(best, dot(t.vector, v))
+		if t.term >= 0 {
+			best = credits[t.term]
+		}
+		for i := 0; i < len(vectors) && best < 1; i++ {
+			best = max(best, dot(t.vector, vectors[i]))
 		}
 		sum += t.weight * min(best, 1)
 	}

@@ -1,0 +1,165 @@
+package lang
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Matcher finds the words of texts that stand for the terms of a question: other forms of a term, other spellings of its accents and umlauts, compounds
+// that contain it or are part of it, and misspellings. It is not safe for concurrent use.
+type Matcher struct {
+	*Language
+	Terms []Term // of the question
+	Held  []int  // number of passages that have a form of each term
+
+	stems   map[string]int // index of the term, by stem; of one spelled without accents too
+	unknown []int          // indexes of the terms that may be misspelled
+	known   map[string][]Match
+}
+
+// Match says that a word stands for a term.
+type Match struct {
+	Term   int     // index in Matcher.Terms
+	Credit float64 // 1 for a form of the term, less for a compound or a similar word
+}
+
+// similarCredit is the credit of a compound that contains a term, of a part of it, and of a word that is similar to a misspelled one.
+const similarCredit = 0.8
+
+// minPart is the length of the shortest part of a compound that is recognized, and of the shortest word that may be misspelled, in characters.
+const minPart = 5
+
+// maxRead is the number of passages by which the language of a question is recognized if its own words do not show it.
+const maxRead = 3
+
+// NewMatcher returns a matcher for the terms of a question in passages. df holds the document frequencies of words that are known. A term with the
+// frequency 0 may be misspelled if no passage has a form of it.
+func NewMatcher(question string, passages []string, df map[string]int) *Matcher {
+	l := OfQuestion(question, passages[:min(len(passages), maxRead)]...)
+	m := &Matcher{Language: l, Terms: l.UniqueTerms(question), stems: map[string]int{}, known: map[string][]Match{}}
+	for i, t := range m.Terms {
+		m.stems[t.Stem] = i
+	}
+	for i, t := range m.Terms {
+		for _, s := range l.spellings(t.Word) {
+			if _, ok := m.stems[s]; !ok {
+				m.stems[s] = i
+			}
+		}
+	}
+	m.count(passages)
+	var unknown []int
+	for i, t := range m.Terms {
+		if n, ok := df[t.Word]; ok && n == 0 && m.Held[i] == 0 {
+			unknown = append(unknown, i)
+		}
+	}
+	if unknown != nil {
+		m.unknown, m.known = unknown, map[string][]Match{}
+	}
+	return m
+}
+
+// count counts the passages that hold each term.
+func (m *Matcher) count(passages []string) {
+	m.Held = make([]int, len(m.Terms))
+	last := make([]int, len(m.Terms))
+	for n, s := range passages {
+		for _, w := range Words(s) {
+			for _, t := range m.Match(w.Text) {
+				if last[t.Term] <= n {
+					last[t.Term] = n + 1
+					m.Held[t.Term]++
+				}
+			}
+		}
+	}
+}
+
+// spellings returns the stems of a word as people write it without accents and umlauts: Geräte, Gerate and Geraete have one in common.
+func (l *Language) spellings(word string) []string {
+	if isASCII(word) && !l.umlauts {
+		return nil
+	}
+	plain := FoldAccents(word)
+	out := []string{l.Stem(plain)}
+	if l.umlauts {
+		out = append(out, digraphs.Replace(l.Stem(word)), digraphs.Replace(out[0]))
+	}
+	return out
+}
+
+var digraphs = strings.NewReplacer("ae", "a", "oe", "o", "ue", "u")
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// Match returns the terms for which a lower-cased word of [Words] stands; nil if there are none. The caller must not change the result.
+func (m *Matcher) Match(word string) []Match {
+	out, ok := m.known[word]
+	if !ok {
+		out = m.match(word)
+		m.known[word] = out
+	}
+	return out
+}
+
+func (m *Matcher) match(word string) []Match {
+	if m.IsStopWord(word) {
+		return nil
+	}
+	stem := m.Stem(word)
+	if i, ok := m.stems[stem]; ok {
+		return []Match{{i, 1}}
+	}
+	for _, s := range m.spellings(word) {
+		if i, ok := m.stems[s]; ok {
+			return []Match{{i, 1}}
+		}
+	}
+	var out []Match
+	if m.Compounds {
+		for i, t := range m.Terms {
+			if IsPart(t.Stem, stem) || IsPart(stem, t.Stem) {
+				out = append(out, Match{i, similarCredit})
+			}
+		}
+	}
+	for _, i := range m.unknown {
+		if Similar(FoldAccents(m.Terms[i].Word), FoldAccents(word)) {
+			out = append(out, Match{i, similarCredit})
+		}
+	}
+	return out
+}
+
+// IsPart reports whether a stem of at least five letters begins or ends a compound.
+func IsPart(stem, compound string) bool {
+	return len(compound) >= len(stem)+3 && utf8.RuneCountInString(stem) >= minPart && (strings.HasPrefix(compound, stem) || strings.HasSuffix(compound, stem))
+}
+
+// Edits returns the number of typing errors that a word of this length may have: none below five letters, two from eight.
+func Edits(word string) int {
+	switch n := utf8.RuneCountInString(word); {
+	case n < minPart || n > maxStem || word[0] >= '0' && word[0] <= '9':
+		return 0
+	case n < 8:
+		return 1
+	}
+	return 2
+}
+
+// Similar reports whether a word differs from another by at most as many typing errors as are allowed for its length; see [Edits].
+func Similar(word, other string) bool {
+	most := Edits(word)
+	if d := len(word) - len(other); most == 0 || d > most || -d > most || other == "" || Edits(other) == 0 {
+		return false
+	}
+	return distance(word, other) <= most
+}
