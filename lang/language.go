@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -30,6 +31,7 @@ type Language struct {
 	Compounds bool   // words are compounds, which contain other words: Mitgliedsbeitrag
 	// CapitalNouns means that all nouns begin with a capital letter, not only names.
 	CapitalNouns bool
+	DecimalComma bool // numbers are written as 1.234,5
 	sections     map[Section]wordList
 	elides       bool // articles and prepositions are joined to a word: l'ascenseur
 	umlauts      bool // ä, ö and ü can be written as ae, oe and ue
@@ -46,10 +48,10 @@ const (
 	Negations   Section = "negation"   // not, without
 	Pronouns    Section = "pronoun"    // words that refer to an earlier sentence
 	Connectives Section = "connective" // words that join a sentence to the one before
-	Months      Section = "month"
-	Days        Section = "day"     // days of the week and words such as daily
-	Counts      Section = "count"   // number words
-	Reasons     Section = "because" // words that give a reason
+	Months      Section = "month"      // with their numbers
+	Days        Section = "day"        // days of the week with their numbers from Monday, and words such as daily
+	Counts      Section = "count"      // number words and fractions with their values, and words such as twice
+	Reasons     Section = "because"    // words that give a reason
 	// Abbreviations end with a full stop, without it.
 	Abbreviations Section = "abbreviation"
 )
@@ -93,7 +95,7 @@ const (
 
 var asking = []Section{AsksBroadly, AsksTime, AsksPerson, AsksNumber, AsksPlace, AsksReason, AsksManner, AsksDefinition, AsksList}
 
-type wordList map[string]struct{}
+type wordList map[string]float64 // the number of each word, or 0
 
 //go:embed data/*.txt
 var dataFiles embed.FS
@@ -122,10 +124,11 @@ var languages = sync.OnceValue(func() map[string]*Language {
 })
 
 // readLanguage reads a file of a language: sections, each with a name in brackets and a list of words, or of phrases that are separated by semicolons.
-// Lines that begin with # are comments.
+// A number in a list of words is the value of the words after it. Lines that begin with # are comments.
 func readLanguage(code, text string) *Language {
 	l := &Language{Code: code, sections: map[Section]wordList{}, stem: stemmers[code], script: scripts[code]}
 	var section Section
+	number := 0.0
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
@@ -134,21 +137,25 @@ func readLanguage(code, text string) *Language {
 		if rest, ok := strings.CutPrefix(line, "["); ok {
 			name, words, _ := strings.Cut(rest, "]")
 			section, line = Section(name), words
-			l.sections[section] = wordList{}
+			l.sections[section], number = wordList{}, 0
 		}
 		words := strings.Fields(line)
 		if slices.Contains(asking, section) || strings.Contains(line, ";") {
 			words = strings.Split(line, ";")
 		}
 		for _, w := range words {
-			if w = strings.TrimSpace(w); w != "" {
-				l.sections[section][w] = struct{}{}
+			w = strings.TrimSpace(w)
+			if x, err := strconv.ParseFloat(w, 64); err == nil {
+				number = x
+			} else if w != "" {
+				l.sections[section][w] = number
 			}
 		}
 	}
 	_, l.Compounds = l.sections["compounds"]
 	_, l.elides = l.sections["elision"]
 	_, l.umlauts = l.sections["umlauts"]
+	_, l.DecimalComma = l.sections["decimal comma"]
 	_, l.CapitalNouns = l.sections["capital nouns"]
 	return l
 }
@@ -162,6 +169,12 @@ func (l *Language) Has(s Section, word string) bool {
 // List returns the words or phrases of a section, the longest first.
 func (l *Language) List(s Section) []string {
 	return slices.SortedFunc(maps.Keys(l.sections[s]), func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+}
+
+// Number returns the number of a lower-cased word in a section: 3 for März among the months and for drei among the number words.
+func (l *Language) Number(s Section, word string) (float64, bool) {
+	x := l.sections[s][word]
+	return x, x != 0
 }
 
 // IsStopWord reports whether a lower-cased word of [Words] has too little meaning to be searched for: articles, pronouns, prepositions, auxiliary verbs,

@@ -13,6 +13,7 @@ import (
 const (
 	otherSentenceCredit = 0.6 // it occurs in another sentence of the passage
 	inflectionCredit    = 0.95
+	compoundCredit      = 0.8 // a compound that contains it, or a part of it
 	antonymCredit       = 0.7 // its antonym occurs there, or another word of the same polarity
 	minSynonymCosine    = 0.6 // minimum cosine of a word of similar meaning; the weight is the cosine
 	maxSynonymCredit    = 0.8
@@ -53,14 +54,16 @@ func (s *statement) credits(p *passage, like []model.TokenVector) [][]credit {
 		if found[i] {
 			continue
 		}
-		own, isEnd := poles[t.Stem]
+		own, isEnd := s.pole(t.Stem)
 		for k, stem := range p.stems {
-			switch other, end := poles[stem]; {
-			case isEnd && end && own.axis == other.axis, prefixAntonyms(t.Stem, stem):
+			switch other, end := s.pole(stem); {
+			case isEnd && end && own.axis == other.axis, s.prefixAntonyms(t.Stem, stem):
 				out[k] = append(out[k], credit{i, antonymCredit}) // the polarity is checked elsewhere
-			case !s.plain[i] || end || lang.IsStopWord(p.words[k]):
+			case !s.plain[i] || end || s.language.IsStopWord(p.words[k]):
 			case related(t.Stem, stem):
 				out[k] = append(out[k], credit{i, inflectionCredit})
+			case s.language.Compounds && (lang.IsPart(t.Stem, stem) || lang.IsPart(stem, t.Stem)):
+				out[k] = append(out[k], credit{i, compoundCredit})
 			case like != nil && len(like[i].Vector) > 0 && k < len(p.vectors) && len(p.vectors[k].Vector) == len(like[i].Vector):
 				if x := float64(vek32.Dot(like[i].Vector, p.vectors[k].Vector)); x >= minSynonymCosine {
 					out[k] = append(out[k], credit{i, min(x, maxSynonymCredit)})
@@ -71,7 +74,8 @@ func (s *statement) credits(p *passage, like []model.TokenVector) [][]credit {
 	return out
 }
 
-// best returns the window that covers most of the claim. The headings of the passage are part of every window.
+// best returns the window that covers most of the claim. The headings of the passage are part of every window, and the frame of
+// each sentence.
 func (s *statement) best(p *passage, like []model.TokenVector) window {
 	credits := s.credits(p, like)
 	covers, shares, greatest := make([][]float64, len(p.sentences)), make([]float64, len(p.sentences)), 0.0
@@ -104,8 +108,10 @@ func (s *statement) best(p *passage, like []model.TokenVector) window {
 			if k >= i+maxWindow && !list {
 				break
 			}
-			for j, x := range covers[k] {
-				sum[j] = max(sum[j], x)
+			for _, at := range append(p.sentences[k].frame, k) {
+				for j, x := range covers[at] {
+					sum[j] = max(sum[j], x)
+				}
 			}
 			if x := shares[k]; x > leadShare {
 				lead, leadShare = k, x

@@ -235,8 +235,8 @@ func (a batchClaim) verdict(said string, bearing []int, b *batch) Verdict {
 
 // lacksNumber reports whether the claim contains a number that none of its passages contains.
 func lacksNumber(c Claim) bool {
-	claim := readClaim(c.Text)
-	return len(claim.values) > 0 && claim.checkValues(passages{}.all(c.Cited), nil) >= unfounded
+	claim := readClaim(c)
+	return len(claim.values) > 0 && claim.checkValues(passages{}.all(c.Cited, claim.language), nil) >= unfounded
 }
 
 // contradicted is a verdict of models. Events have no such verdict.

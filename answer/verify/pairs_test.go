@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/sluice-rag/sluice/answer/verify"
@@ -130,11 +131,40 @@ var pairs = []struct{ want, claim, source string }{
 	{"N", "Bread is baked in an oven.", handy},
 }
 
+// Passages in other languages, and some with a structure.
+const (
+	verein  = "Die Mitgliedsbeiträge betragen für Erwachsene 84,50 Euro im Jahr. Der Verein hat 1.240 Mitglieder. Die Halle wurde am 3. März 2019 eröffnet. Hunde sind auf dem Platz nicht erlaubt."
+	garage  = "Le portail du parking ferme à minuit. Les vélos ne sont pas admis dans l'ascenseur. L'ascenseur a été réparé le 12 février 2024. Les travaux ont coûté 3.450,80 euros."
+	prices  = "The prices hold from May.\n\n| Part | Stock | Price |\n| --- | --- | --- |\n| Door seal | 4 | 19 |\n| Fan | 12 | 75 |\n| Lamp | 3 | 8 |\n| Hinge | 30 | 5 |\n| Grill | 6 | 41 |"
+	packing = "# Packing list\n\nChildren bring to the summer camp:\n\n- a raincoat\n- two towels\n- a torch\n- a water bottle\n- sun cream\n- a hat\n- wellingtons\n- a sleeping bag\n- a book\n- a mug"
+)
+
+var otherPairs = []struct{ want, claim, source string }{
+	{"S", "Der Mitgliedsbeitrag für Erwachsene beträgt 84,50 Euro.", verein},
+	{"S", "Der Beitrag für Erwachsene beträgt 84,50 Euro im Jahr.", verein},
+	{"S", "Der Verein hat 1240 Mitglieder.", verein},
+	{"S", "Die Eröffnung der Halle war am 3. März 2019.", verein},
+	{"N", "Der Beitrag für Erwachsene beträgt 8450 Euro.", verein},
+	{"N", "Der Verein hat 1,24 Mitglieder.", verein},
+	{"C", "Die Halle wurde am 3. Mai 2019 eröffnet.", verein},
+	{"C", "Hunde sind auf dem Platz erlaubt.", verein},
+	{"S", "Hunde sind auf dem Platz nicht erlaubt.", verein},
+	{"S", "Le parking a un portail, qui ferme à minuit.", garage},
+	{"S", "Les travaux ont coûté 3450,80 euros.", garage},
+	{"S", "Les vélos ne sont pas admis dans l'ascenseur.", garage},
+	{"C", "Les vélos sont admis dans l'ascenseur.", garage},
+	{"C", "L'ascenseur a été réparé le 12 mars 2024.", garage},
+	{"S", "Part: Grill, Stock: 6, Price: 41", prices},
+	{"N", "Part: Grill, Stock: 6, Price: 42", prices},
+	{"S", "Packing list: children bring a mug to the summer camp.", packing},
+	{"N", "The list asks for a tent and a stove.", packing},
+}
+
 // TestPairs holds verdicts on claims of everyday kinds, without vectors and with those of the local model.
 func TestPairs(t *testing.T) {
 	for name, v := range map[string]verify.Overlap{"words": {}, "vectors": {Tokens: local.New(local.Options{})}} {
 		wrong := 0
-		for _, p := range pairs {
+		for _, p := range slices.Concat(pairs, otherPairs) {
 			got, err := v.Verify(context.Background(), "", []verify.Claim{{Text: p.claim, Cited: cited(p.source)}})
 			if err != nil {
 				t.Fatal(err)
@@ -152,7 +182,7 @@ func TestPairs(t *testing.T) {
 				t.Logf("%s: %s %s (%.2f), want %s: %s", name, said, d.Verdict, d.Score, p.want, p.claim)
 			}
 		}
-		t.Logf("%s: %d of %d wrong", name, wrong, len(pairs))
+		t.Logf("%s: %d of %d wrong", name, wrong, len(pairs)+len(otherPairs))
 		if wrong > 3 {
 			t.Errorf("%s: verdicts got worse", name)
 		}

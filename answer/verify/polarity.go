@@ -50,8 +50,17 @@ var poles = func() map[string]pole {
 	return m
 }()
 
-// negations are words that negate.
-var negations = wordSet("not no never without cannot neither nor none nobody nothing hardly scarcely unable fail fails failed failing nowhere ineffective incapable " +
+// pole returns the pole of a stem. The table of antonyms is English.
+func (s *statement) pole(stem string) (pole, bool) {
+	if s.language != lang.English {
+		return pole{}, false
+	}
+	p, ok := poles[stem]
+	return p, ok
+}
+
+// negations are English words that negate.
+var negations = lang.WordSet("not no never without cannot neither nor none nobody nothing hardly scarcely unable fail fails failed failing nowhere ineffective incapable " +
 	"unrelated useless unlikely little")
 
 func isNegation(ws []word, i int) bool {
@@ -77,13 +86,20 @@ func isNegation(ws []word, i int) bool {
 // negationScope is the number of words that a negation affects.
 const negationScope = 8
 
-// countNegations counts the negations that affect one of the stems: it follows the negation in the same clause or, if nothing
-// follows, precedes it.
-func countNegations(ws []word, about func(stem string) bool) int {
+// countNegations counts the negations that affect a stem of the claim: it follows the negation in the same clause or, if nothing
+// follows, precedes it. In languages other than English, where several words may negate together as ne and pas do, each clause
+// has one.
+func (s *statement) countNegations(ws []word) int {
 	n := 0
+	negated := false
 	for i := range ws {
-		if isNegation(ws, i) && affects(ws, i, about) {
+		negated = negated && !ws[i].startsClause
+		switch {
+		case s.language == lang.English && isNegation(ws, i) && affects(ws, i, s.mentions):
 			n++
+		case s.language != lang.English && !negated && s.language.Has(lang.Negations, ws[i].text) && affects(ws, i, s.mentions):
+			n++
+			negated = true
 		}
 	}
 	return n
@@ -114,7 +130,10 @@ func affects(ws []word, i int, about func(string) bool) bool {
 var prefixes = map[string]int{"un": 4, "non": 4, "de": 5, "in": 5, "im": 5, "ir": 5, "il": 5, "dis": 5, "mis": 5}
 
 // prefixAntonyms reports whether one stem is the other with a negating prefix.
-func prefixAntonyms(a, b string) bool {
+func (s *statement) prefixAntonyms(a, b string) bool {
+	if s.language != lang.English {
+		return false
+	}
 	if len(a) > len(b) {
 		a, b = b, a
 	}
@@ -124,20 +143,20 @@ func prefixAntonyms(a, b string) bool {
 }
 
 // polesOf returns the poles of each axis that occur among the words: 1, -1, or 0 if both poles occur.
-func polesOf(ws []word) map[int8]int8 {
+func (s *statement) polesOf(ws []word) map[int8]int8 {
 	var m map[int8]int8
 	for i, w := range ws {
-		s, ok := poles[w.stem]
+		p, ok := s.pole(w.stem)
 		if !ok || isQuantity(ws[i:]) {
 			continue
 		}
 		if m == nil {
 			m = map[int8]int8{}
 		}
-		if old, ok := m[s.axis]; ok && old != s.sign {
-			m[s.axis] = 0
+		if old, ok := m[p.axis]; ok && old != p.sign {
+			m[p.axis] = 0
 		} else {
-			m[s.axis] = s.sign
+			m[p.axis] = p.sign
 		}
 	}
 	return m
@@ -148,11 +167,11 @@ func isQuantity(ws []word) bool {
 	return len(ws) > 2 && ws[1].text == "than" && in(quantifiers, ws[0].text) && numeral(ws[2])
 }
 
-var quantifiers = wordSet("more less fewer")
+var quantifiers = lang.WordSet("more less fewer")
 
 func numeral(w word) bool {
-	_, letters := spelt[w.text]
-	return letters || w.text[0] >= '0' && w.text[0] <= '9'
+	x, letters := lang.English.Number(lang.Counts, w.text)
+	return letters && x > 2 && x < 100 || w.text[0] >= '0' && w.text[0] <= '9'
 }
 
 // stance is the relation of a sentence to a claim.
@@ -171,9 +190,9 @@ func (s *statement) stance(ws []word) stance {
 		return agrees
 	}
 	ws = s.clauses(ws)
-	denials := countNegations(ws, s.mentions)
+	denials := s.countNegations(ws)
 	n := s.negations + denials
-	other := polesOf(ws)
+	other := s.polesOf(ws)
 	shared := false
 	for axis, sign := range s.poles {
 		otherSign, ok := other[axis]
@@ -227,7 +246,7 @@ func (s *statement) clauses(ws []word) []word {
 			to++
 		}
 		for _, w := range ws[from:to] {
-			_, end := poles[w.stem]
+			_, end := s.pole(w.stem)
 			if _, ok := s.at[w.stem]; ok && !end && !w.stop {
 				out = append(out, ws[from:to]...)
 				break
@@ -246,7 +265,7 @@ func (s *statement) mentions(stem string) bool {
 	if _, ok := s.at[stem]; ok {
 		return true
 	}
-	if side, ok := poles[stem]; ok {
+	if side, ok := s.pole(stem); ok {
 		_, ok := s.poles[side.axis]
 		return ok
 	}
@@ -260,7 +279,7 @@ func (s *statement) negatedByPrefix(stem string, ws []word) bool {
 		if w.stem == stem {
 			return false
 		}
-		found = found || prefixAntonyms(stem, w.stem) && !in(negations, w.text) && !s.negationTerm(stem)
+		found = found || s.prefixAntonyms(stem, w.stem) && !in(negations, w.text) && !s.negationTerm(stem)
 	}
 	return found
 }

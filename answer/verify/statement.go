@@ -10,6 +10,7 @@ import (
 
 // statement is a tokenized claim.
 type statement struct {
+	language  *lang.Language
 	words     []word
 	terms     []lang.Term
 	weights   []float64
@@ -32,18 +33,23 @@ const maxClaim = 4000
 
 var markRE = regexp.MustCompile(`⟦[^⟧]{0,20}⟧|\[[0-9, ]{1,20}\]`)
 
-// readClaim tokenizes a claim. All terms have equal weight until [statement.weigh].
-func readClaim(claim string) *statement {
-	claim = markRE.ReplaceAllString(lang.Truncate(claim, maxClaim), " ")
-	s := &statement{words: wordsOf(claim), terms: lang.UniqueTerms(claim), at: map[string]int{}}
+// readClaim tokenizes a claim in its language. All terms have equal weight until [statement.weigh].
+func readClaim(c Claim) *statement {
+	claim := markRE.ReplaceAllString(lang.Truncate(c.Text, maxClaim), " ")
+	var texts []string
+	for _, chunk := range c.Cited[:min(len(c.Cited), 2)] {
+		texts = append(texts, chunk.Text)
+	}
+	l := lang.OfQuestion(claim, texts...)
+	s := &statement{language: l, words: wordsOf(l, claim), terms: l.UniqueTerms(claim), at: map[string]int{}}
 	for i, t := range s.terms {
 		s.at[t.Stem] = i
 		s.weights = append(s.weights, 1)
 	}
 	s.total = float64(len(s.terms))
-	s.values = valuesIn(claim, s.words)
-	s.poles = polesOf(s.words)
-	s.negations = countNegations(s.words, s.mentions)
+	s.values = valuesIn(l, claim, s.words)
+	s.poles = s.polesOf(s.words)
+	s.negations = s.countNegations(s.words)
 	s.than = than(s.words)
 	s.strict, s.sure = containsAny(s.words, absoluteWords), !containsAny(s.words, hedgeWords)
 	s.locateTerms()
@@ -94,7 +100,7 @@ func (s *statement) locateTerms() {
 		}
 		if before := i < s.than; !seen[k] {
 			s.left[k], seen[k] = before, true
-			_, end := poles[w.stem]
+			_, end := s.pole(w.stem)
 			s.plain[k] = !w.inName && !end && w.text[0] > '9'
 		} else if s.left[k] != before {
 			s.both[k] = true
@@ -104,9 +110,9 @@ func (s *statement) locateTerms() {
 
 // absoluteWords say that a statement holds in all cases, partialWords in some; hedgeWords make it uncertain.
 var (
-	absoluteWords = wordSet("all every always entirely everyone everybody only solely exclusively completely")
-	partialWords  = wordSet("some few several many most often sometimes partly mostly largely usually")
-	hedgeWords    = wordSet("might perhaps possibly allegedly reportedly supposedly rumoured rumored planned proposed unconfirmed")
+	absoluteWords = lang.WordSet("all every always entirely everyone everybody only solely exclusively completely")
+	partialWords  = lang.WordSet("some few several many most often sometimes partly mostly largely usually")
+	hedgeWords    = lang.WordSet("might perhaps possibly allegedly reportedly supposedly rumoured rumored planned proposed unconfirmed")
 )
 
 func containsAny(ws []word, set map[string]struct{}) bool {
@@ -126,11 +132,11 @@ func (s *statement) score(covered []float64) float64 {
 }
 
 // phraseStarts are words that start a phrase. A phrase also starts with a clause.
-var phraseStarts = wordSet("and or by because of in at for with to after before during from through via since due on into as when while which who that " +
+var phraseStarts = lang.WordSet("and or by because of in at for with to after before during from through via since due on into as when while which who that " +
 	"whose where if under over between among against without within upon near so until")
 
 // lightWords add no meaning by themselves.
-var lightWords = wordSet("lead leads led make makes made use uses used involve involves involved show shows shown become becomes became include includes " +
+var lightWords = lang.WordSet("lead leads led make makes made use uses used involve involves involved show shows shown become becomes became include includes " +
 	"included occur occurs result results associated related influence influences affect affects like such known called based located")
 
 // verbatim is the score of the rest of a claim from which a missing phrase is an addition. Below it, the claim may be a

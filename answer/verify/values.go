@@ -2,9 +2,12 @@ package verify
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // value is a number, a part of a date or a fraction in a text.
@@ -33,43 +36,40 @@ const (
 func (k kind) named() bool { return k == month || k == weekday || k == day }
 
 var (
-	spelt = map[string]float64{"three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,
-		"twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20,
-		"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "dozen": 12}
-	ones      = map[string]float64{"one": 1, "two": 2, "a": 1}
-	scales    = map[string]float64{"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "bn": 1e9, "m": 1e6, "k": 1e3}
-	fractions = map[string]float64{"half": 50, "third": 100.0 / 3, "thirds": 200.0 / 3, "quarter": 25, "quarters": 75}
-	roundings = wordSet("about around approximately approx roughly nearly almost some circa ca over under more less than least most up close")
-	months    = numbered("january february march april may june july august september october november december")
-	weekdays  = numbered("monday tuesday wednesday thursday friday saturday sunday")
+	// units are English letters after a number that multiply it, also across a space.
+	units     = map[string]float64{"bn": 1e9, "m": 1e6, "k": 1e3}
+	roundings = lang.WordSet("about around approximately approx roughly nearly almost some circa ca over under more less than least most up close")
 )
 
-func numbered(words string) map[string]float64 {
-	m := map[string]float64{}
-	for i, w := range strings.Fields(words) {
-		m[w] = float64(i + 1)
+// scale returns the factor of a word such as thousand, or 0.
+func scale(l *lang.Language, w string) float64 {
+	if x, _ := l.Number(lang.Counts, w); x >= 100 {
+		return x
 	}
-	return m
+	if l == lang.English {
+		return units[w]
+	}
+	return 0
 }
 
 // valuesIn returns the values among the words of s.
-func valuesIn(s string, ws []word) []value {
+func valuesIn(l *lang.Language, s string, ws []word) []value {
 	var out []value
 	for i := 0; i < len(ws); i++ {
-		v, n, ok := valueAt(s, ws[i:])
+		v, n, ok := valueAt(l, s, ws[i:])
 		if ok && i > 0 && ws[i].start == ws[i-1].end+1 && s[ws[i-1].end] == '-' && ws[i-1].text[0] > '9' {
 			continue // part of a name: PD-1
 		}
 		if !ok {
-			if n, ok := months[ws[i].text]; ok && s[ws[i].start] < 'a' {
+			if n := monthAt(l, s, ws, i); n > 0 {
 				out = append(out, value{kind: month, x: n, at: i, n: 1})
-			} else if n, ok := weekdays[ws[i].text]; ok {
+			} else if n, ok := l.Number(lang.Days, ws[i].text); ok {
 				out = append(out, value{kind: weekday, x: n, at: i, n: 1})
 			}
 			continue
 		}
 		v.at, v.n = i, n
-		if v.kind == count && n == 1 && v.x <= 31 && (monthAt(s, ws, i-1) || monthAt(s, ws, i+1) || i+2 < len(ws) && ws[i+1].text == "of" && monthAt(s, ws, i+2)) {
+		if v.kind == count && n == 1 && v.x <= 31 && (monthAt(l, s, ws, i-1)+monthAt(l, s, ws, i+1) > 0 || i+2 < len(ws) && l.IsStopWord(ws[i+1].text) && monthAt(l, s, ws, i+2) > 0) {
 			v.kind = day
 		}
 		for k := max(0, i-2); k < i; k++ {
@@ -81,7 +81,7 @@ func valuesIn(s string, ws []word) []value {
 			out = append(out, value{kind: month, x: float64(m), at: i, n: 1}, value{kind: day, x: float64(d), at: i, n: 1})
 		}
 		if v.kind == count && n == 1 && i+2 < len(ws) && ws[i+1].text == "in" { // as in "1 in 5"
-			if of, m, ok := valueAt(s, ws[i+2:]); ok && of.kind == count && of.x > v.x {
+			if of, m, ok := valueAt(l, s, ws[i+2:]); ok && of.kind == count && of.x > v.x {
 				out = append(out, value{kind: percent, x: 100 * v.x / of.x, figures: 2, rounded: v.rounded, at: i, n: 1}, v, of)
 				i += 1 + m
 				continue
@@ -93,38 +93,36 @@ func valuesIn(s string, ws []word) []value {
 	return out
 }
 
-// monthAt reports whether the word at i names a month.
-func monthAt(s string, ws []word, i int) bool {
-	if i < 0 || i >= len(ws) {
-		return false
+// monthAt returns the number of the month that the word at i names, or 0. In English, it has a capital letter.
+func monthAt(l *lang.Language, s string, ws []word, i int) float64 {
+	if i < 0 || i >= len(ws) || l == lang.English && s[ws[i].start] >= 'a' {
+		return 0
 	}
-	_, ok := months[ws[i].text]
-	return ok && s[ws[i].start] < 'a'
+	n, _ := l.Number(lang.Months, ws[i].text)
+	return n
 }
 
 // valueAt parses the value at the start of words, and returns the number of words it takes.
-func valueAt(s string, ws []word) (v value, n int, ok bool) {
+func valueAt(l *lang.Language, s string, ws []word) (v value, n int, ok bool) {
 	w := ws[0].text
-	share, isShare := fractions[w]
-	if isShare {
-		return value{kind: percent, x: share, figures: 2, rounded: true}, 1, ws[0].text == "half" || len(ws) > 1 && ws[1].text == "of"
+	x, spelt := l.Number(lang.Counts, w)
+	if spelt && x < 1 {
+		return value{kind: percent, x: 100 * x, figures: 2, rounded: true}, 1, x == 0.5 || len(ws) > 1 && ws[1].text == "of"
 	}
-	letters := true
-	v.x, ok = spelt[w]
-	if _, one := ones[w]; one && len(ws) > 1 && scales[ws[1].text] != 0 {
-		v.x, ok = ones[w], true
+	scaled := len(ws) > 1 && scale(l, ws[1].text) != 0
+	if w == "one" || w == "a" {
+		x, spelt = 1, scaled
 	}
-	v.kind, v.figures = spellOut, 2
-	if !ok {
-		letters = false
-		if v, ok = digits(w); !ok {
+	v = value{x: x, kind: spellOut, figures: 2}
+	if ok = spelt && x < 100 && (x > 2 || scaled); !ok {
+		if v, ok = digits(l, w); !ok {
 			return value{}, 0, false
 		}
 	}
 	n = 1
 	for ; n < len(ws) && n < 4; n++ {
-		x, isScale := scales[ws[n].text]
-		if !isScale || !letters && x < 1e3 || ws[n].start-ws[n-1].end > 1 {
+		x := scale(l, ws[n].text)
+		if x == 0 || v.kind != spellOut && n == 1 && x < 1e3 || ws[n].start-ws[n-1].end > 1 {
 			break
 		}
 		v.x, v.kind = v.x*x, count
@@ -136,8 +134,10 @@ func valueAt(s string, ws []word) (v value, n int, ok bool) {
 	return v, n, true
 }
 
+var thousandsRE = regexp.MustCompile(`^[0-9]{1,3}(?:\.[0-9]{3})+$`)
+
 // digits parses a number in digits and letters that follow it in the same word.
-func digits(w string) (value, bool) {
+func digits(l *lang.Language, w string) (value, bool) {
 	if w[0] < '0' || w[0] > '9' {
 		return value{}, false
 	}
@@ -146,6 +146,9 @@ func digits(w string) (value, bool) {
 	}
 	number := strings.TrimRightFunc(w, func(r rune) bool { return !unicode.IsDigit(r) })
 	unit := w[len(number):]
+	if l.DecimalComma && (strings.Contains(number, ",") || thousandsRE.MatchString(number)) {
+		number = strings.ReplaceAll(strings.ReplaceAll(number, ".", ""), ",", ".")
+	}
 	number = strings.ReplaceAll(number, ",", "")
 	x, err := strconv.ParseFloat(number, 64)
 	if err != nil || math.IsInf(x, 0) {
@@ -155,7 +158,7 @@ func digits(w string) (value, bool) {
 	if v.figures == 0 {
 		v.figures = 1
 	}
-	switch k := scales[unit]; {
+	switch k := scale(l, unit); {
 	case len(number) == 4 && x >= 1000 && x < 2200 && (unit == "" || unit == "s") && !strings.Contains(w, ","):
 		v.kind = year
 	case k != 0:

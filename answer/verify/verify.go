@@ -126,13 +126,13 @@ func (o Overlap) Verify(ctx context.Context, _ string, claims []Claim) (Check, e
 
 func (o Overlap) judge(ctx context.Context, c Claim, ps passages) Verdict {
 	v := Verdict{Claim: c.Text, Verdict: event.Unsupported}
-	said := readClaim(c.Text)
+	said := readClaim(c)
 	if len(said.terms) == 0 || len(c.Cited) == 0 {
 		return v
 	}
 	covered := make([]float64, len(said.terms))
 	var proof []window
-	cited := ps.all(c.Cited)
+	cited := ps.all(c.Cited, said.language)
 	like := o.vectors(ctx, said, cited)
 	said.weigh(o.Stats, like)
 	for k, chunk := range c.Cited {

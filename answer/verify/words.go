@@ -18,8 +18,8 @@ type word struct {
 	startsClause bool // a clause starts with it
 }
 
-// wordsOf tokenizes a sentence.
-func wordsOf(s string) []word {
+// wordsOf tokenizes a sentence in a language.
+func wordsOf(l *lang.Language, s string) []word {
 	tokens := lang.Words(s)
 	out := make([]word, len(tokens))
 	last := 0
@@ -27,31 +27,24 @@ func wordsOf(s string) []word {
 		between := s[last:t.Start]
 		last = t.End
 		r, _ := utf8.DecodeRuneInString(s[t.Start:t.End])
-		_, parts := conjunctions[t.Text]
-		out[i] = word{text: t.Text, stem: lang.Stem(t.Text), start: t.Start, end: t.End, stop: lang.IsStopWord(t.Text),
+		parts := in(conjunctions, t.Text) || l != lang.English && l.Has(lang.Connectives, t.Text)
+		out[i] = word{text: t.Text, stem: l.Stem(t.Text), start: t.Start, end: t.End, stop: l.IsStopWord(t.Text),
 			startsClause: i > 0 && (parts || strings.ContainsAny(between, ",;:()[]—–"))}
 		if written := strings.TrimSuffix(s[t.Start:t.End], "s"); len(written) > 1 {
 			out[i].allCaps = strings.ToUpper(written) == written
 		}
-		out[i].inName = i > 0 && unicode.IsUpper(r) && t.End-t.Start > 1 && !out[i].stop && !opensSentence(between)
+		named := unicode.IsUpper(r) && (!l.CapitalNouns || out[i].allCaps)
+		out[i].inName = i > 0 && named && t.End-t.Start > 1 && !out[i].stop && !opensSentence(between)
 	}
 	return out
 }
 
 // conjunctions start a clause.
-var conjunctions = wordSet("but whereas while although though however unless because despite instead")
+var conjunctions = lang.WordSet("but whereas while although though however unless because despite instead")
 
 // opensSentence reports whether a sentence or a quotation starts after the text between two words.
 func opensSentence(between string) bool {
 	return strings.ContainsAny(between, ".:\"“!?")
-}
-
-func wordSet(words string) map[string]struct{} {
-	m := map[string]struct{}{}
-	for w := range strings.FieldsSeq(words) {
-		m[w] = struct{}{}
-	}
-	return m
 }
 
 func in(set map[string]struct{}, w string) bool {
