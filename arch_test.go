@@ -17,7 +17,7 @@ var allowedImports = map[string]string{
 	"engine":           "answer event eventlog fault model",
 	"cmd/sluice":       "ingest/sandbox internal/cli",
 	"cmd/sluice-bench": "ingest/sandbox internal/bench internal/cli",
-	"internal/cli":     "corpus/filter eval/summary disk/atomicfile fault server/access auth engine answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server session wire wire/forge wire/sse ledger",
+	"internal/cli":     "corpus/filter eval/summary disk/atomicfile fault server/access auth engine answer/confidence answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server session wire wire/forge wire/sse ledger",
 
 	// The only package that imports every back end: it turns a Config into a running program.
 	"internal/app": "corpus/filter eval/summary auth auth/oidc auth/sqlite engine answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve disk/sqlitedb forrst/sqlstore lang model/... prompt server/... store/... web wire/... disk/cachedb ledger/... session/...",
@@ -51,7 +51,7 @@ var allowedImports = map[string]string{
 	"ingest/reembed":         "corpus fault index model",
 	"index":                  "corpus fault",
 	"index/*":                "corpus fault index disk/reserve lang disk/atomicfile",
-	"eval":                   "engine answer/verify corpus eval/followup eval/paraphrase event index ingest lang model wire/ragevents",
+	"eval":                   "engine answer/confidence answer/verify corpus eval/followup eval/paraphrase event index ingest lang model",
 	"model":                  "corpus",
 	"model/*":                "corpus fault lang model model/transport disk/atomicfile",
 	"model/vectorcache":      "fault disk/cachedb model",
@@ -70,11 +70,13 @@ var allowedImports = map[string]string{
 	"ledger/sqlite":          "corpus disk/sqlitedb event ledger",
 	"store/*":                "corpus event fault store disk/atomicfile disk/sqlitedb",
 	// The recorder writes through the interface of eventlog; the steps in the sub-packages must not import it.
-	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/grade answer/history answer/hyde answer/rerank answer/selfquery answer/verify cache corpus corpus/filter event eventlog fault index lang model",
+	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/confidence answer/grade answer/history answer/hyde answer/rerank answer/selfquery answer/verify cache corpus corpus/filter event eventlog fault index lang model",
 	"answer/*":               "prompt corpus corpus/filter event fault index lang model",
 	"answer/history":         "answer/analyze answer/condense prompt event lang model",
 	"answer/agent/*":         "answer/agent prompt corpus event lang model",
-	"answer/grade/calibrate": "answer/grade",
+	"answer/grade/calibrate": "answer/grade internal/logistic",
+	"answer/confidence":      "event internal/logistic lang",
+	"internal/logistic":      "",
 	"prompt":                 "corpus lang model",
 	"eval/followup":          "lang",
 	"eval/paraphrase":        "",

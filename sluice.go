@@ -171,7 +171,7 @@ func (l *Library) AskQuestion(ctx context.Context, q Question) iter.Seq2[Event, 
 type Answer struct {
 	Text       string
 	Sources    []Source // that the answer cites come first, in the order of their first citation
-	Confidence float64  // 0..1: how well the sources support the answer
+	Confidence float64  // estimated probability that the answer is right, 0..1; 0 for an abstention
 	State      State    // all that the run's events add up to
 }
 
@@ -192,7 +192,7 @@ func (l *Library) AnswerQuestion(ctx context.Context, q Question) (Answer, error
 	if f := a.State.Failure; f != nil {
 		err = fault.New(f.Code, "%s", f.Message)
 	}
-	a.Text, a.Sources, a.Confidence = string(a.State.Text), a.State.Sources, a.State.Confidence()
+	a.Text, a.Sources, a.Confidence = string(a.State.Text), a.State.Sources, a.State.Confidence
 	return a, err
 }
 

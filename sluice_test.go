@@ -44,7 +44,7 @@ func TestAddFolder(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	a, err := lib.Answer(t.Context(), keeper)
-	if err != nil || a.Text != "The lighthouse is kept by Ada." || len(a.Sources) != 1 || a.Confidence != 1 {
+	if err != nil || a.Text != "The lighthouse is kept by Ada." || len(a.Sources) != 1 || a.Confidence <= 0.3 || a.Confidence >= 1 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	write("The lighthouse is kept by Grace.")

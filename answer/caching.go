@@ -155,7 +155,7 @@ func (j *job) lookupCache(ctx context.Context) (bool, error) {
 		bodies = append(bodies, e.Analysis)
 	}
 	if c := j.resumed.Cache; c == nil {
-		bodies = append(bodies, event.CacheChecked{Hit: true, Similarity: similarity, Query: e.Question, CachedAt: e.Created, Confidence: e.Confidence, Answerability: e.Answerability})
+		bodies = append(bodies, event.CacheChecked{Hit: true, Similarity: similarity, Query: e.Question, CachedAt: e.Created, Confidence: e.ClaimSupport, Answerability: e.Answerability})
 	} else if c.Query != e.Question || !c.CachedAt.Equal(e.Created) {
 		return false, nil // the entry was replaced since
 	}
@@ -175,7 +175,7 @@ func (j *job) lookupCache(ctx context.Context) (bool, error) {
 		emitted.cite(s.Chunk)
 		bodies = append(bodies, j.cite(p.N, s, emitted.supported()))
 	}
-	attributed := event.Attributed{Sources: []event.Source{}, By: e.By}
+	attributed := event.Attributed{Sources: []event.Source{}, By: e.By, Confidence: e.Confidence}
 	for i, s := range sources {
 		now := j.sourceOf(i+1, s)
 		now.Weight, now.Cited = e.Sources[i].Weight, e.Sources[i].Cited
@@ -241,7 +241,8 @@ func entryOf(log []event.Event) (cache.Entry, bool) {
 			return e, false // a new document may change the answer, and no search of the entry would find that
 		}
 	}
-	e = cache.Entry{Run: s.Run, Question: cmp.Or(s.Analysis.Standalone, s.Query), Analysis: *s.Analysis, Confidence: s.Confidence(), Answerability: s.Answerability, Abstained: len(s.Citations) == 0}
+	e = cache.Entry{Run: s.Run, Question: cmp.Or(s.Analysis.Standalone, s.Query), Analysis: *s.Analysis, Confidence: s.Confidence, ClaimSupport: s.ClaimSupport(), Answerability: s.Answerability,
+		Abstained: len(s.Citations) == 0}
 	for _, search := range s.Searches {
 		if search.Result == nil || search.Result.Error != "" {
 			return e, false

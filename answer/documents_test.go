@@ -126,8 +126,8 @@ func TestPagesAreRead(t *testing.T) {
 		} {
 			s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: q, Mode: mode, Tools: bothTools}}))
 			input, result := called(t, s, event.ToolReadPages)
-			if !strings.Contains(string(s.Text), want.says) || s.Confidence() < 0.9 || s.Check.Flagged {
-				t.Errorf("%s: %q: %q, confidence %v", mode, q, s.Text, s.Confidence())
+			if !strings.Contains(string(s.Text), want.says) || s.ClaimSupport() < 0.9 || s.Check.Flagged {
+				t.Errorf("%s: %q: %q, confidence %v", mode, q, s.Text, s.Confidence)
 			}
 			if d := cmp.Diff(want.pages, pagesOf(s)); d != "" {
 				t.Errorf("%s: %q: %s", mode, q, d)
@@ -187,8 +187,8 @@ func TestDocumentsAreListed(t *testing.T) {
 				t.Errorf("citation %d: %+v", i, src)
 			}
 		}
-		if result["documents_found"].(float64) != 33 || len(result["documents"].([]any)) != 20 || s.Confidence() != 1 || s.Check.By != "titles" {
-			t.Errorf("%v, confidence %v by %s", result["documents_found"], s.Confidence(), s.Check.By)
+		if result["documents_found"].(float64) != 33 || len(result["documents"].([]any)) != 20 || s.ClaimSupport() != 1 || s.Confidence < 0.5 || s.Check.By != "titles" {
+			t.Errorf("%v, confidence %v by %s", result["documents_found"], s.Confidence, s.Check.By)
 		}
 	}
 }
@@ -198,8 +198,8 @@ func TestDocumentsAboutSomethingAreListed(t *testing.T) {
 	p := archive(t, 30)
 	s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "Which documents mention sourdough?", Tools: bothTools}}))
 	input, _ := called(t, s, event.ToolListDocuments)
-	if want := "Documents about sourdough (1):\n\n- Rye bread (rye.md)"; string(s.Text) != want || input["query"] != "sourdough" || len(s.Sources) != 1 || s.Confidence() < 0.5 {
-		t.Errorf("%q, %v, confidence %v", s.Text, input, s.Confidence())
+	if want := "Documents about sourdough (1):\n\n- Rye bread (rye.md)"; string(s.Text) != want || input["query"] != "sourdough" || len(s.Sources) != 1 || s.Confidence < 0.5 {
+		t.Errorf("%q, %v, confidence %v", s.Text, input, s.Confidence)
 	}
 	s = event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "Which documents mention xenon isotopes?", Tools: bothTools}}))
 	if len(s.Citations) != 0 || len(s.Searches) == 0 {
@@ -245,8 +245,8 @@ func TestSummaryOfWholeDocument(t *testing.T) {
 		if c.search {
 			continue
 		}
-		if n := strings.Count(string(s.Text), "."); n < c.said || n > 8 || len(s.Citations) < c.said || s.Confidence() < 0.9 {
-			t.Errorf("%q: %q, %d citations, confidence %v", c.ask, s.Text, len(s.Citations), s.Confidence())
+		if n := strings.Count(string(s.Text), "."); n < c.said || n > 8 || len(s.Citations) < c.said || s.ClaimSupport() < 0.9 {
+			t.Errorf("%q: %q, %d citations, confidence %v", c.ask, s.Text, len(s.Citations), s.Confidence)
 		}
 		seen := map[corpus.DocumentID]bool{}
 		for _, src := range s.Sources {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/sluice-rag/sluice/answer/attribute"
+	"github.com/sluice-rag/sluice/answer/confidence"
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
@@ -204,7 +205,7 @@ func (j *job) verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v := event.Verified{Claims: []event.Claim{}, Confidence: verify.Confidence(check.Verdicts), By: check.By,
+	v := event.Verified{Claims: []event.Claim{}, Confidence: verify.ClaimSupport(check.Verdicts), By: check.By,
 		Flagged: verify.Flagged(check.Verdicts)}
 	for _, d := range check.Verdicts {
 		v.Claims = append(v.Claims, event.Claim{Text: d.Claim, Verdict: d.Verdict, Chunks: d.Chunks})
@@ -229,6 +230,9 @@ func (j *job) attribute(ctx context.Context) error {
 		s.Weight, s.Cited = weights[i], i < cited
 		a.Sources = append(a.Sources, s)
 	}
+	state := j.rec.State()
+	state.Sources = a.Sources
+	a.Confidence = confidence.Estimate(&state)
 	if err := j.rec.Emit(ctx, a); err != nil {
 		return err
 	}

@@ -195,14 +195,11 @@ func (l *listing) lead() string {
 	return fmt.Sprintf("Documents%s (%s):", about, count)
 }
 
-// titleVerifier is the name of the verifier of an answer that lists documents.
-const titleVerifier = "titles"
-
 // verifyList verifies an answer that lists documents. The index confirms that a document exists; the grade of its passage decides
 // whether it is about the topic.
 func (j *job) verifyList(ctx context.Context) error {
 	var verdicts []verify.Verdict
-	v := event.Verified{Claims: []event.Claim{}, By: titleVerifier}
+	v := event.Verified{Claims: []event.Claim{}, By: event.ByTitles}
 	for i, c := range j.context {
 		d := j.listing.docs[i]
 		claim := event.Claim{Text: cmp.Or(d.Title, d.Name, string(d.ID)), Verdict: event.Supported, Chunks: []corpus.ChunkID{c.Chunk.ID}}
@@ -212,6 +209,6 @@ func (j *job) verifyList(ctx context.Context) error {
 		v.Claims = append(v.Claims, claim)
 		verdicts = append(verdicts, verify.Verdict{Verdict: claim.Verdict})
 	}
-	v.Confidence = verify.Confidence(verdicts)
+	v.Confidence = verify.ClaimSupport(verdicts)
 	return j.rec.Emit(ctx, v)
 }

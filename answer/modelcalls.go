@@ -51,12 +51,12 @@ func (j *job) modelFailed(ctx context.Context, step string, err error, name, nex
 	if m.reported == nil {
 		m.reported = map[string]bool{}
 	}
-	if step == generating && next != "" {
+	if step == event.StepGenerate && next != "" {
 		m.successor = next
 	}
 	// Report only once that a model is skipped, and only in the step that writes the answer.
 	e, _ := errors.AsType[*model.Error](err)
-	known := e != nil && e.Failure == model.Skipped && m.reported[name] && step != generating
+	known := e != nil && e.Failure == model.Skipped && m.reported[name] && step != event.StepGenerate
 	if known || m.reported[step+message] {
 		return
 	}
@@ -67,9 +67,6 @@ func (j *job) modelFailed(ctx context.Context, step string, err error, name, nex
 	}
 	m.err = errors.Join(m.err, j.rec.Emit(ctx, w))
 }
-
-// generating is the step that writes the answer.
-const generating = "generate"
 
 // writer returns the name of the model that took over the answer last; empty if none did.
 func (m *modelCalls) writer() string {

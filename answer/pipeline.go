@@ -180,7 +180,7 @@ func (j *job) answer(ctx context.Context) error {
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"analyze", j.smallTalk}, {"summarize", j.summarizeHistory}, {"condense", j.condense}, {"search", j.restrict}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.checkIndexError}, {"rerank", j.rerank}, {generating, j.generate},
+	}{{"analyze", j.smallTalk}, {"summarize", j.summarizeHistory}, {"condense", j.condense}, {"search", j.restrict}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.checkIndexError}, {"rerank", j.rerank}, {event.StepGenerate, j.generate},
 		{"verify", j.verify}, {"attribute", j.attribute}} {
 		err := step.do(j.traced(ctx, step.name))
 		if err := errors.Join(err, j.flushModelCalls(ctx)); err != nil {

@@ -43,9 +43,10 @@ type Entry struct {
 	Scope         Scope               `json:"scope"`
 	Analysis      event.QueryAnalyzed `json:"analysis"`
 	Pieces        []Piece             `json:"pieces"`
-	Sources       []event.Source      `json:"sources"` // may lack texts, which the index has
-	By            string              `json:"by"`      // the method that weighted the sources
-	Confidence    float64             `json:"confidence"`
+	Sources       []event.Source      `json:"sources"`                 // may lack texts, which the index has
+	By            string              `json:"by"`                      // the method that weighted the sources
+	Confidence    float64             `json:"probability"`             // estimated probability that the answer is right
+	ClaimSupport  float64             `json:"confidence"`              // of the verification
 	Answerability float64             `json:"answerability,omitempty"` // 0: not known
 	Abstained     bool                `json:"abstained,omitempty"`     // the documents hold no answer
 	Created       time.Time           `json:"created"`

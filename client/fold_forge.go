@@ -178,7 +178,7 @@ func (f *Fold) verified(v forge.Verification) {
 	if f.s.Answer == Running {
 		f.s.Answer = Completed
 	}
-	f.s.Confidence = v.Confidence
+	f.s.ClaimSupport = v.Confidence
 	if v.ClaimsChecked > 0 {
 		f.stage("verify", checkedClaims(v))
 	}

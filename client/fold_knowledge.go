@@ -36,6 +36,7 @@ type frame struct {
 	Usage        *knowledge.Usage             `json:"usage"`
 	Warnings     []knowledge.Warning          `json:"warnings"`
 	Confidence   *float64                     `json:"confidence"`
+	ClaimSupport *float64                     `json:"claim_support"`
 	Verification *knowledge.Verification      `json:"verification"`
 	DurationMS   event.Millis                 `json:"duration_ms"`
 
@@ -133,12 +134,15 @@ func (f *Fold) snapshot(v frame) {
 
 // outcome sets the fields that a response has when it ends.
 func (f *Fold) outcome(v frame) {
-	f.s.Confidence, f.s.Verification, f.s.Usage, f.s.Failure, f.s.Warnings = 0, Verification{}, Usage{}, nil, nil
+	f.s.Confidence, f.s.ClaimSupport, f.s.Verification, f.s.Usage, f.s.Failure, f.s.Warnings = 0, 0, Verification{}, Usage{}, nil, nil
 	for _, w := range v.Warnings {
 		f.warn(w.Code, w.Message)
 	}
 	if v.Confidence != nil {
 		f.s.Confidence = *v.Confidence
+	}
+	if v.ClaimSupport != nil {
+		f.s.ClaimSupport = *v.ClaimSupport
 	}
 	if c := v.Verification; c != nil {
 		f.s.Verification = Verification{Checked: c.Claims, Supported: c.Supported, Partial: c.Partial, Flagged: c.Flagged}

@@ -55,13 +55,14 @@ type Snapshot struct {
 	Citations []Citation `json:"citations"`         // by number; in forge they are only known at the end
 	Uncited   int        `json:"uncited,omitempty"` // number of passages that were read but not cited
 
-	Confidence   float64      `json:"confidence"`            // 0..1; 0 if nothing was verified
-	Verification Verification `json:"verification,omitzero"` // zero if there was none
-	Usage        Usage        `json:"usage,omitzero"`        // zero if no model was called
-	Elapsed      event.Millis `json:"elapsed_ms,omitempty"`  // of the run, measured by the server; 0 until it ends
-	Abstained    bool         `json:"abstained,omitempty"`   // the documents do not hold an answer
-	Warnings     []Warning    `json:"warnings,omitempty"`    // failures that did not end the run
-	Failure      *Failure     `json:"error,omitempty"`       // why the run failed or was cancelled
+	Confidence   float64      `json:"confidence"`              // estimated probability that the answer is right, 0..1; 0 for an abstention
+	ClaimSupport float64      `json:"claim_support,omitempty"` // share of the claims that the sources support, 0..1; 0 if nothing was verified
+	Verification Verification `json:"verification,omitzero"`   // zero if there was none
+	Usage        Usage        `json:"usage,omitzero"`          // zero if no model was called
+	Elapsed      event.Millis `json:"elapsed_ms,omitempty"`    // of the run, measured by the server; 0 until it ends
+	Abstained    bool         `json:"abstained,omitempty"`     // the documents do not hold an answer
+	Warnings     []Warning    `json:"warnings,omitempty"`      // failures that did not end the run
+	Failure      *Failure     `json:"error,omitempty"`         // why the run failed or was cancelled
 	// Events is the number of folded events. It serves to compare two snapshots of a run cheaply.
 	Events int `json:"-"`
 }

@@ -61,7 +61,7 @@ func story() []event.Body {
 	}
 	return append(bodies, event.GenerationFinished{Reason: "stop"}, event.ModelUsed{Step: "generate", Model: "m", Calls: 1, Input: 100, Output: 25},
 		event.Verified{Confidence: 0.75, Claims: []event.Claim{{Text: "a", Verdict: event.Supported}, {Text: "b", Verdict: event.PartiallySupported}}, By: "rules"},
-		event.Attributed{By: "rules", Sources: []event.Source{*source(1), *source(2)}})
+		event.Attributed{By: "rules", Confidence: 0.8, Sources: []event.Source{*source(1), *source(2)}})
 }
 
 func telling(bodies []event.Body) script {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluice-rag/sluice/answer/confidence"
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/engine"
@@ -15,7 +16,6 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/lang"
-	"github.com/sluice-rag/sluice/wire/ragevents"
 )
 
 // Outcome is the result of a run.
@@ -53,6 +53,8 @@ type AskResult struct {
 	// if none is known.
 	Confidence float64 `json:"confidence,omitempty"`
 	Right      *bool   `json:"right,omitempty"`
+	// Evidence are the features from which the confidence is computed, in the order of [confidence.Names]; nil without an answer.
+	Evidence []float64 `json:"evidence,omitempty"`
 }
 
 // ModeReport holds the results of a set in one mode.
@@ -149,8 +151,9 @@ func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Ver
 		a.ranking(a.Ranked, judged)
 	}
 	a.answering(string(state.Text), q, answerable, refuses)
-	if evidence, ok := ragevents.EvidenceOf(state); ok {
-		a.Confidence = evidence.Probability()
+	a.Confidence = state.Confidence
+	if f, ok := confidence.Read(state); ok {
+		a.Evidence = f[:]
 	}
 	if holds, known := a.Scores["holds"]; known || q.Unanswerable {
 		a.Right = new(holds == 1)

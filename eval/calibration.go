@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"text/tabwriter"
+
+	"github.com/sluice-rag/sluice/answer/confidence"
 )
 
 // Bin holds the answers whose confidence is in a range.
@@ -40,6 +42,12 @@ type CalibrationReport struct {
 	AURC      float64     `json:"aurc"`      // area under the curve of risk by coverage (Geifman et al. 2019, arXiv:1805.08206), over every number of answers
 }
 
+// Features returns the features from which the confidence in the answer is computed. It returns false without an answer.
+func (a *AskResult) Features() (f confidence.Features, ok bool) {
+	n := copy(f[:], a.Evidence)
+	return f, n == len(f)
+}
+
 // calibrationBins is the number of ranges of confidence, and of points of risk.
 const calibrationBins = 10
 
@@ -54,6 +62,7 @@ func Calibrate(name string, reports ...*ModeReport) *CalibrationReport {
 			case a.Right == nil || a.Failed != "":
 			case a.Abstained:
 				c.Abstained++
+			case a.Confidence == 0: // a reply without sources, as to a greeting
 			default:
 				answers = append(answers, a)
 			}

@@ -29,6 +29,14 @@ func (s *Set) Split(part string) (*Set, error) {
 	}), nil
 }
 
+// Training returns the set with the questions to fit to: the tuning part if the questions name their documents, otherwise half a.
+func (s *Set) Training() (*Set, error) {
+	if slices.ContainsFunc(s.Questions, func(q Question) bool { return len(q.Documents) > 0 }) {
+		return s.Split(PartTuning)
+	}
+	return s.Half("a")
+}
+
 // only returns the set with some of its questions.
 func (s *Set) only(part string, in func(Question) bool) *Set {
 	some := *s

@@ -94,7 +94,7 @@ type CacheChecked struct {
 	Similarity float64   `json:"similarity,omitempty"`     // 0..1, on a hit
 	Query      string    `json:"original_query,omitempty"` // the question that was answered
 	CachedAt   time.Time `json:"cached_at,omitzero"`
-	Confidence float64   `json:"confidence,omitempty"` // of the cached answer
+	Confidence float64   `json:"confidence,omitempty"` // that of the verification of the cached answer: see [Verified]
 	// Answerability is that of the cached answer, as in [GenerationFinished].
 	Answerability float64 `json:"answerability,omitempty"`
 }
@@ -291,7 +291,7 @@ type Claim struct {
 // Verified is the result of checking the answer against its sources.
 type Verified struct {
 	Claims     []Claim `json:"claims"`
-	Confidence float64 `json:"confidence"` // (supported + partially supported / 2) / claims; 0 without claims
+	Confidence float64 `json:"confidence"` // claim support: (supported + partially supported / 2) / claims; 0 without claims
 	By         string  `json:"by"`
 	// Flagged means that the sources do not support the answer, which readers should be told.
 	Flagged bool `json:"flagged,omitempty"`
@@ -348,7 +348,15 @@ func (s *Source) CitedText() string {
 type Attributed struct {
 	Sources []Source `json:"sources"`
 	By      string   `json:"by"`
+	// Confidence is the estimated probability that the answer is right, 0..1; 0: there is no estimate, as for an abstention.
+	Confidence float64 `json:"confidence,omitempty"`
 }
+
+// ByTitles is the method of a [Verified] that checked a list of documents against the index.
+const ByTitles = "titles"
+
+// StepGenerate is the step of a [ModelUsed] whose model wrote the answer.
+const StepGenerate = "generate"
 
 // ModelUsed is what a step's requests to a model cost, in tokens.
 type ModelUsed struct {

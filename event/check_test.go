@@ -39,7 +39,7 @@ var (
 	cite     = event.Cited{N: 1}
 	stop     = event.GenerationFinished{Reason: "stop"}
 	verified = event.Verified{}
-	sources  = event.Attributed{}
+	sources  = event.Attributed{Confidence: 0.7}
 	finish   = event.RunFinished{}
 	failed   = event.RunFailed{Code: fault.Internal}
 )
@@ -158,7 +158,7 @@ func TestStateFold(t *testing.T) {
 	want := event.State{
 		RunStarted: es[0].Body.(event.RunStarted), Seq: 17, StartedAt: at, UpdatedAt: es[16].At, Status: event.Finished,
 		Grades: []event.Graded{es[7].Body.(event.Graded)}, Stop: "stop", Text: []byte(es[10].Body.(event.Token).Text), Tokens: 1,
-		Sources: es[14].Body.(event.Attributed).Sources, Warnings: []event.Warned{es[15].Body.(event.Warned)},
+		Confidence: 0.7, Sources: es[14].Body.(event.Attributed).Sources, Warnings: []event.Warned{es[15].Body.(event.Warned)},
 		Tools:      []string{event.ToolDecomposeQuery, event.ToolHybridSearch, event.ToolRerank, event.ToolGenerate},
 		Iterations: 2,
 	}
@@ -172,11 +172,11 @@ func TestStateFold(t *testing.T) {
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}
-	if s.Confidence() != 1 || !s.Cached() || s.Elapsed() != 16*time.Millisecond {
-		t.Errorf("confidence %v, cached %v, elapsed %v", s.Confidence(), s.Cached(), s.Elapsed())
+	if s.ClaimSupport() != 1 || s.Confidence != 0.7 || !s.Cached() || s.Elapsed() != 16*time.Millisecond {
+		t.Errorf("claim support %v, confidence %v, cached %v, elapsed %v", s.ClaimSupport(), s.Confidence, s.Cached(), s.Elapsed())
 	}
 	none := event.Fold(nil)
-	if none.Confidence() != 0 || none.Cached() || none.Elapsed() != 0 || none.Status != "" {
+	if none.ClaimSupport() != 0 || none.Cached() || none.Elapsed() != 0 || none.Status != "" {
 		t.Errorf("the zero state is %+v", none)
 	}
 	for code, status := range map[fault.Code]event.Status{fault.Cancelled: event.Cancelled, fault.Model: event.Failed} {

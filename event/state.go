@@ -63,6 +63,7 @@ type State struct {
 	Quoted        []Source // the sources cited so far, by number, each with the quote of its first citation
 	Check         *Verified
 	Sources       []Source // nil before Attributed
+	Confidence    float64  // estimated probability that the answer is right, 0..1; 0: no estimate, as for an abstention
 	Settlement    *Settled // nil if nothing was charged
 	Warnings      []Warned
 	Usage         []ModelUsed
@@ -157,6 +158,7 @@ func (s *State) applyStep(body Body) {
 	case Verified:
 		s.Check = &b
 	case Attributed:
+		s.Confidence = b.Confidence
 		if s.Sources = b.Sources; s.Sources == nil {
 			s.Sources = []Source{}
 		}
@@ -171,8 +173,9 @@ func (s *State) use(tool string) {
 	}
 }
 
-// Confidence returns the confidence of the verification, or that of the cached answer, 0..1. It is 0 if there is neither.
-func (s *State) Confidence() float64 {
+// ClaimSupport returns how well the sources support the claims of the answer, 0..1: the confidence of the verification, or of that of the
+// cached answer. It is 0 if there is neither.
+func (s *State) ClaimSupport() float64 {
 	switch {
 	case s.Check != nil:
 		return s.Check.Confidence

@@ -45,7 +45,7 @@ func RunMetrics(reg prometheus.Registerer) func(event.State) {
 		Help: "Time from a run's first event to its last.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}, []string{"mode"})
 	tokens := prometheus.NewCounter(prometheus.CounterOpts{Name: "sluice_tokens_total", Help: "Tokens of answers."})
 	confidence := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "sluice_run_confidence",
-		Help: "Confidence of answers.", Buckets: []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1}})
+		Help: "Estimated probability that answers are right.", Buckets: []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1}})
 	calls := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_model_calls_total",
 		Help: "Requests that models took, by model and step."}, []string{"model", "step"})
 	spent := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_model_tokens_total",
@@ -65,7 +65,7 @@ func RunMetrics(reg prometheus.Registerer) func(event.State) {
 		seconds.WithLabelValues(mode).Observe(s.Elapsed().Seconds())
 		tokens.Add(float64(s.Tokens))
 		if s.Check != nil {
-			confidence.Observe(s.Confidence())
+			confidence.Observe(s.Confidence)
 		}
 		for _, u := range s.Usage {
 			if s.Writer.OwnKey {

@@ -69,7 +69,7 @@ func (s *Service) finish(ctx context.Context, run event.RunID) error {
 
 // endOf returns the end of the turn of a run: what the session stores of the run.
 func endOf(state *event.State) End {
-	e := End{Run: state.Run, Text: string(state.Text), Answer: Answer{Run: state.Run, Protocol: state.Protocol, Failure: state.Failure, Confidence: state.Confidence(),
+	e := End{Run: state.Run, Text: string(state.Text), Answer: Answer{Run: state.Run, Protocol: state.Protocol, Failure: state.Failure, Confidence: state.Confidence,
 		Abstained: state.Abstained(), Tokens: state.Cost()}}
 	switch state.Status {
 	case event.Finished:

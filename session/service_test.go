@@ -34,7 +34,7 @@ func say(ctx context.Context, r *answer.Recorder, text string, before ...event.B
 	source := event.Source{N: 1, Chunk: "c1", Document: "d1", Title: "Lighthouses", Text: "It rains. The light was built in 1871.", Quote: 10, QuoteEnd: 38, Cited: true, Weight: 1}
 	bodies := append(before, event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules", Standalone: "standalone"}, event.CacheChecked{},
 		event.GenerationStarted{Model: "m"}, event.Token{Text: text}, event.Cited{N: 1, Chunk: "c1", Source: &source}, event.GenerationFinished{Reason: "stop"},
-		event.Verified{Confidence: 0.5, Claims: []event.Claim{}}, event.Attributed{Sources: []event.Source{source}})
+		event.Verified{Confidence: 0.5, Claims: []event.Claim{}}, event.Attributed{Sources: []event.Source{source}, Confidence: 0.5})
 	for _, b := range bodies {
 		if err := r.Emit(ctx, b); err != nil {
 			return err

@@ -44,8 +44,8 @@ type Verifier interface {
 	Verify(ctx context.Context, question string, claims []Claim) (Check, error)
 }
 
-// Confidence is (supported + partially/2) / checked, and 0 without claims.
-func Confidence(verdicts []Verdict) float64 {
+// ClaimSupport is (supported + partially/2) / checked, and 0 without claims.
+func ClaimSupport(verdicts []Verdict) float64 {
 	if len(verdicts) == 0 {
 		return 0
 	}
@@ -61,13 +61,13 @@ func Confidence(verdicts []Verdict) float64 {
 	return sum / float64(len(verdicts))
 }
 
-// flaggedBelow is the confidence below which an answer is flagged: more of its claims are unsupported than supported.
+// flaggedBelow is the claim support below which an answer is flagged: more of its claims are unsupported than supported.
 const flaggedBelow = 0.5
 
-// Flagged reports whether the sources do not support an answer: one of its claims is contradicted, or its [Confidence] is
+// Flagged reports whether the sources do not support an answer: one of its claims is contradicted, or its [ClaimSupport] is
 // below a half. An answer without claims is not flagged.
 func Flagged(verdicts []Verdict) bool {
-	return len(verdicts) > 0 && (Confidence(verdicts) < flaggedBelow ||
+	return len(verdicts) > 0 && (ClaimSupport(verdicts) < flaggedBelow ||
 		slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Contradicted }))
 }
 

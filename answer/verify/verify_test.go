@@ -102,7 +102,7 @@ func TestConfidence(t *testing.T) {
 		verdicts []verify.Verdict
 		want     float64
 	}{{nil, 0}, {[]verify.Verdict{s}, 1}, {[]verify.Verdict{s, p, u, u}, 0.375}} {
-		if got := verify.Confidence(c.verdicts); got != c.want {
+		if got := verify.ClaimSupport(c.verdicts); got != c.want {
 			t.Errorf("%v, want %v", got, c.want)
 		}
 	}

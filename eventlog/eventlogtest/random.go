@@ -316,7 +316,7 @@ func (g *generator) verify() {
 }
 
 func (g *generator) sources() {
-	b := event.Attributed{By: pick(g, "terms", "claims")}
+	b := event.Attributed{By: pick(g, "terms", "claims"), Confidence: float64(g.rng.IntN(101)) / 100}
 	ids := append([]corpus.ChunkID{}, g.cited...)
 	seen := map[corpus.ChunkID]bool{}
 	for _, c := range ids {

@@ -160,7 +160,7 @@ func TestModelJudgesEveryStep(t *testing.T) {
 	if by := st.Grades[0].By; by != "test-model" || st.Grades[0].Correct == 0 {
 		t.Errorf("graded by %s: %+v", by, st.Grades[0])
 	}
-	if st.Check.By != "test-model" || len(st.Check.Claims) != 2 || st.Confidence() != 1 {
+	if st.Check.By != "test-model" || len(st.Check.Claims) != 2 || st.ClaimSupport() != 1 || st.Confidence <= 0 || st.Confidence >= 1 {
 		t.Errorf("verified: %+v", st.Check)
 	}
 	if got := string(st.Text); got != "Ada Brook is the keeper. She has kept it since 1998." || string(st.Reasoning) != "Two things are asked.\nLet me look." {

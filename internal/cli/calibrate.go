@@ -22,7 +22,8 @@ import (
 type calibrateCmd struct {
 	config.Models
 	Dirs  []string `arg:"" name:"dir" type:"existingdir" help:"Folder of one or several evaluation sets."`
-	Write string   `type:"path" placeholder:"FILE" help:"Write the calibrations to a file that the setting calibration can name."`
+	What  string   `enum:"grades,confidence" default:"grades" help:"What to fit: the grades of passages, or the confidence in answers."`
+	Write string   `type:"path" placeholder:"FILE" help:"Write the result to a file. That of grades can be named by the setting calibration."`
 	JSON  bool     `name:"json" help:"Print JSON."`
 }
 
@@ -33,7 +34,13 @@ vectors. A set is a folder in the format of sluice eval. Each document is indexe
 question that has a relevant document is searched for in its own set, and in the next set, where no passage is relevant. The
 weights are fitted on one half of the questions, split by a hash. The report is for the other half, with the current and with
 the new calibration: expected calibration error, Brier score, and precision and recall of CORRECT and AMBIGUOUS. See
-docs/calibration.md.`
+docs/calibration.md.
+
+With --what confidence, it fits the confidence in answers: all questions are answered as by sluice eval --what answers --mode direct
+--top-k 5, and the weights of the evidence are fitted to the answers of one part: the tuning part (see sluice eval --part) of
+sets whose questions name their documents, half a of other sets. The report is for the answers of the other part, with the current
+and with the new weights. Each DIR has the same weight. The weights are built into the program: write them to
+answer/confidence/weights.json.`
 }
 
 // calibrationReport compares two calibrations on questions that they were not fitted to.
@@ -45,6 +52,9 @@ type calibrationReport struct {
 
 // Run fits the calibrations, prints the reports and writes the file.
 func (c *calibrateCmd) Run(e *env) (err error) {
+	if c.What == "confidence" {
+		return c.confidence(e)
+	}
 	var sets []*eval.Set
 	for _, dir := range c.Dirs {
 		found, err := eval.Find(dir)

@@ -1,12 +1,14 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sluice-rag/sluice/answer/confidence"
 	"github.com/sluice-rag/sluice/answer/grade"
 )
 
@@ -65,5 +67,42 @@ func TestCalibrate(t *testing.T) {
 		if status, _, errs := run(t, args...); status == 0 || !strings.Contains(errs, "luck") {
 			t.Errorf("%v: status %d %s", args, status, errs)
 		}
+	}
+}
+
+// TestCalibrateConfidence checks that the weights are fitted to the answers of one half and reported for those of the other.
+func TestCalibrateConfidence(t *testing.T) {
+	dir := t.TempDir()
+	towns(t, dir, "cheese")
+	questions, err := os.ReadFile(filepath.Join(dir, "queries.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(questions)), "\n")
+	for i, l := range lines { // every third expected answer is wrong
+		year := 1500 + i
+		if i%3 == 0 {
+			year = 99
+		}
+		lines[i] = strings.TrimSuffix(l, "}") + fmt.Sprintf(`,"answers":["%d"]}`, year)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "queries.jsonl"), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "weights.json")
+	status, out, errs := run(t, "calibrate", "--what", "confidence", dir, "--write", file)
+	if status != 0 || !strings.Contains(out, " before") || !strings.Contains(out, " after") || !strings.Contains(out, "100 %") {
+		t.Fatalf("status %d\n%s%s", status, out, errs)
+	}
+	written, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c confidence.Calibration
+	if err := json.Unmarshal(written, &c); err != nil || c == confidence.BuiltIn() {
+		t.Errorf("%v: %s", err, written)
+	}
+	if status, _, _ := run(t, "calibrate", "--what", "luck", dir); status == 0 {
+		t.Error("an unknown part was fitted")
 	}
 }

@@ -37,7 +37,7 @@ type program struct {
 	Replay    replayCmd    `cmd:"" help:"Print the stream of a run."`
 	Sessions  sessionsCmd  `cmd:"" help:"List, print and delete sessions, which are stored conversations."`
 	Eval      evalCmd      `cmd:"" help:"Measure search, answers, citations and the cache on evaluation sets."`
-	Calibrate calibrateCmd `cmd:"" help:"Fit the grades of passages to relevance judgements."`
+	Calibrate calibrateCmd `cmd:"" help:"Fit the grades of passages to relevance judgements, or the confidence in answers to expected ones."`
 	Tenants   tenantsCmd   `cmd:"" help:"List and delete tenants."`
 	Models    modelsCmd    `cmd:"" help:"Check the configured models."`
 	Prompts   promptsCmd   `cmd:"" help:"Write the built-in prompts to a folder."`

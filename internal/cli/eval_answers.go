@@ -31,15 +31,7 @@ func (v *evaluation) answers(e *env, set *eval.Set, modes []event.Mode, topK int
 	}
 	first := len(v.Modes)
 	for _, mode := range modes {
-		show, done := newProgress(e, "asking "+set.Name+" "+string(mode))
-		var mu sync.Mutex // show is not safe for concurrent use
-		r, err := eval.Ask(e.ctx, set, eval.EngineAsker(t.Engine, t.Index, set, corpus.DefaultCollection),
-			eval.AskOptions{Mode: mode, TopK: topK, Verifier: t.RuleVerifier(), Progress: func(asked, total int) {
-				mu.Lock()
-				defer mu.Unlock()
-				show(ingest.Progress{Done: asked, Total: total})
-			}})
-		done()
+		r, err := ask(e, t, set, mode, topK)
 		if err != nil {
 			return err
 		}
@@ -59,6 +51,19 @@ func (v *evaluation) answers(e *env, set *eval.Set, modes []event.Mode, topK int
 		}
 	}
 	return nil
+}
+
+// ask asks the questions of a set, whose documents are indexed. topK is the number of passages; 0: the default of the engine.
+func ask(e *env, t *app.TempApp, set *eval.Set, mode event.Mode, topK int) (*eval.ModeReport, error) {
+	show, done := newProgress(e, "asking "+set.Name+" "+string(mode))
+	defer done()
+	var mu sync.Mutex // show is not safe for concurrent use
+	return eval.Ask(e.ctx, set, eval.EngineAsker(t.Engine, t.Index, set, corpus.DefaultCollection),
+		eval.AskOptions{Mode: mode, TopK: topK, Verifier: t.RuleVerifier(), Progress: func(asked, total int) {
+			mu.Lock()
+			defer mu.Unlock()
+			show(ingest.Progress{Done: asked, Total: total})
+		}})
 }
 
 func firstFailure(r *eval.ModeReport) string {

@@ -39,7 +39,7 @@ func (echo) Answer(ctx context.Context, r *answer.Recorder) error {
 		event.RetrievalFinished{Call: 1, Tool: event.ToolHybridSearch, Found: []event.Found{{Chunk: "c1", Level: source.Level, Score: 0.9}}},
 		event.GenerationStarted{Model: "m"}, event.Token{Text: " " + strings.ToUpper(r.State().Query) + "!"}, event.Cited{N: 1, Chunk: "c1", Source: &source},
 		event.Token{Text: " The tide is höher."}, event.Cited{N: 1, Chunk: "c1"}, event.GenerationFinished{Reason: event.StopEnd},
-		event.Verified{Confidence: 0.5, Claims: []event.Claim{}}, event.Attributed{Sources: []event.Source{source}},
+		event.Verified{Confidence: 0.5, Claims: []event.Claim{}}, event.Attributed{Sources: []event.Source{source}, Confidence: 0.5},
 	} {
 		if err := r.Emit(ctx, b); err != nil {
 			return err

@@ -129,7 +129,7 @@ type (
 		ClaimsSupported   int           `json:"claims_supported"`
 		ClaimsPartial     int           `json:"claims_partially_supported"`
 		ClaimsUnsupported int           `json:"claims_unsupported"`
-		Confidence        float64       `json:"confidence"`
+		Confidence        float64       `json:"confidence"` // claim support: (supported + partially supported / 2) / checked, 0..1
 		Details           []ClaimDetail `json:"details"`
 		Flagged           bool          `json:"flagged,omitempty"` // the sources do not support the answer
 	}
@@ -171,7 +171,7 @@ type (
 		Iterations      int          `json:"iterations"`
 		ToolsUsed       []string     `json:"tools_used"`
 		SourcesCount    int          `json:"sources_count"`
-		Confidence      float64      `json:"confidence"`
+		Confidence      float64      `json:"confidence"` // estimated probability that the answer is right, 0..1; 0 for an abstention
 		Mode            event.Mode   `json:"mode" enum:"agentic,direct"`
 		Cached          bool         `json:"cached"`
 		Incomplete      bool         `json:"incomplete,omitempty"` // the end of the answer is missing

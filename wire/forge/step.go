@@ -194,7 +194,7 @@ func doneOf(s *event.State) Done {
 	if s.Analysis != nil {
 		mode = s.Analysis.Mode
 	}
-	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(shownSources(s)), wire.Round(s.Confidence()), mode, s.Cached(),
+	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(shownSources(s)), wire.Round(s.Confidence), mode, s.Cached(),
 		s.Incomplete(), wire.UsageOf(s), s.Abstained()}
 }
 

@@ -64,8 +64,9 @@ type (
 type Answer struct {
 	Content      string        `json:"content"` // the whole text
 	Citations    []Citation    `json:"citations"`
-	Sources      []Source      `json:"sources"`    // the cited ones in the order of their first citation, then the others; none if the run abstained
-	Confidence   float64       `json:"confidence"` // 0..1
+	Sources      []Source      `json:"sources"`       // the cited ones in the order of their first citation, then the others; none if the run abstained
+	Confidence   float64       `json:"confidence"`    // estimated probability that the answer is right, 0..1; 0 for an abstention
+	ClaimSupport float64       `json:"claim_support"` // share of the claims in the answer that the sources support, 0..1
 	Verification *Verification `json:"verification,omitempty"`
 	Mode         event.Mode    `json:"mode" enum:"agentic,direct"`
 	RunID        event.RunID   `json:"run_id"`
@@ -137,7 +138,7 @@ func AnswerOf(log []event.Event) Answer {
 }
 
 func answerOf(s *event.State) Answer {
-	a := Answer{Content: string(s.Text), Citations: citationsOf(s), Sources: []Source{}, Confidence: wire.Round(s.Confidence()), Verification: verificationOf(s.Check),
+	a := Answer{Content: string(s.Text), Citations: citationsOf(s), Sources: []Source{}, Confidence: wire.Round(s.Confidence), ClaimSupport: wire.Round(s.ClaimSupport()), Verification: verificationOf(s.Check),
 		Mode: s.Mode, RunID: s.Run, SessionID: s.Session, MessageID: s.Run.AnswerID(), ToolsUsed: append([]string{}, s.Tools...), Iterations: s.Iterations, Cached: s.Cached(),
 		Incomplete: s.Incomplete() || s.Failure != nil, Abstained: s.Abstained(), Usage: wire.UsageOf(s), DurationMS: event.MillisOf(s.Elapsed())}
 	if s.Analysis != nil {

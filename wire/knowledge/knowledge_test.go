@@ -396,7 +396,7 @@ func answered() []event.Body {
 		event.GenerationFinished{Reason: "stop"},
 		event.ModelUsed{Step: "generate", Model: "qwen3:8b", Calls: 1, Input: 400, Output: 20, Reasoning: 5, Cached: 100},
 		event.Verified{Confidence: 0.75, By: "rules", Claims: []event.Claim{{Text: "One.", Verdict: event.Supported}, {Text: "Two.", Verdict: event.PartiallySupported}}},
-		event.Attributed{By: "rules", Sources: []event.Source{*source(1), *source(2)}}, event.RunFinished{},
+		event.Attributed{By: "rules", Confidence: 0.72, Sources: []event.Source{*source(1), *source(2)}}, event.RunFinished{},
 	}
 }
 
@@ -412,7 +412,7 @@ func stories() map[string][]event.Event {
 			event.ToolReturned{Call: 4, Tool: event.ToolListDocuments, Result: []byte(`{"documents":[{"document_id":"file_1"}],"documents_found":30}`), Duration: 4},
 		}, search(5, 3), answered())
 	cached := append(started(direct), event.CacheChecked{Hit: true, Similarity: 0.97, Query: "How?", Confidence: 0.8, CachedAt: time.Date(2024, 12, 15, 10, 30, 0, 0, time.UTC)},
-		event.Token{Text: "One by one."}, event.Cited{N: 1, Chunk: "c_1"}, event.Attributed{Sources: []event.Source{*source(1)}, By: "cache"}, event.RunFinished{})
+		event.Token{Text: "One by one."}, event.Cited{N: 1, Chunk: "c_1"}, event.Attributed{Sources: []event.Source{*source(1)}, By: "cache", Confidence: 0.72}, event.RunFinished{})
 	part := slices.Concat(started(direct), []event.Body{event.CacheChecked{}}, search(1, 1), []event.Body{event.GenerationStarted{Model: "qwen3:8b"}, event.Token{Text: "Tokens may"}})
 	start := started(direct)
 	followUp := slices.Concat(start[:1], []event.Body{event.HistorySummarized{Turns: 6, Summary: "- What is a token? A word."},

@@ -204,9 +204,12 @@ func (p *projection) step(dst []wire.Frame, e event.Event) []wire.Frame {
 		return dst
 	case event.Attributed:
 		p.completeAnnotations(b.Sources)
+		if p.state.Check != nil || b.Confidence > 0 {
+			p.r.Confidence, p.dirty = new(wire.Round(b.Confidence)), true
+		}
 		return dst
 	case event.ModelUsed:
-		if b.Step == "generate" && b.Output > 0 {
+		if b.Step == event.StepGenerate && b.Output > 0 {
 			p.setModel(b.Model)
 		}
 		p.setUsage()
@@ -222,8 +225,8 @@ func (p *projection) step(dst []wire.Frame, e event.Event) []wire.Frame {
 		p.finishText(b)
 		return p.appendSnapshot(dst, id, EventTextDone)
 	case event.Verified:
-		p.r.Verification = &Verification{len(b.Claims), b.Count(event.Supported), b.Count(event.PartiallySupported), b.Count(event.Unsupported), b.Flagged}
-		p.r.Confidence, p.dirty = new(wire.Round(b.Confidence)), true
+		p.r.Verification, p.dirty = &Verification{len(b.Claims), b.Count(event.Supported), b.Count(event.PartiallySupported), b.Count(event.Unsupported), b.Flagged}, true
+		p.r.ClaimSupport = new(wire.Round(b.Confidence))
 	case event.RunFinished, event.RunFailed:
 		dst = p.appendSnapshot(dst, wire.Cursor{Seq: e.Seq, Frame: 1}, p.finish())
 		from := len(p.buf)
@@ -313,8 +316,8 @@ func (p *projection) setStatus() string {
 	if p.state.Failure != nil {
 		return p.fail(*p.state.Failure)
 	}
-	if p.r.Cached && p.state.Confidence() > 0 {
-		p.r.Confidence = new(wire.Round(p.state.Confidence()))
+	if p.r.Cached && p.state.ClaimSupport() > 0 {
+		p.r.ClaimSupport = new(wire.Round(p.state.ClaimSupport()))
 	}
 	p.r.Abstained = len(p.annotations) == 0 && p.state.Abstained()
 	p.finishItem(p.answer, StatusCompleted)

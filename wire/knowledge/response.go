@@ -55,7 +55,8 @@ type Response struct {
 	Error        *ResponseError     `json:"error,omitempty"`
 	Incomplete   *IncompleteDetails `json:"incomplete_details,omitempty"`
 	Warnings     []Warning          `json:"warnings,omitempty" description:"At most 8."`
-	Confidence   *float64           `json:"confidence,omitempty" minimum:"0" maximum:"1" description:"How well the sources support the answer. Set after the verification."`
+	Confidence   *float64           `json:"confidence,omitempty" minimum:"0" maximum:"1" description:"Estimated probability that the answer is right; 0 for an abstention. Set at the end."`
+	ClaimSupport *float64           `json:"claim_support,omitempty" minimum:"0" maximum:"1" description:"Share of the claims in the answer that the sources support. Set after the verification."`
 	Verification *Verification      `json:"verification,omitempty"`
 	DurationMS   event.Millis       `json:"duration_ms,omitempty"`
 }

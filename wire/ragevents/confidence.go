@@ -1,25 +1,22 @@
 package ragevents
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // Evidence is what the confidence of an answer depends on.
 type Evidence struct {
-	Searched     bool    // the documents were searched
-	Found        int     // passages retrieved
-	Relevance    float64 // best grade of a passage, 0..1
-	Contribution float64 // share of the answer that cited passages support, 0..1; 0: the answer does not rest on them
-	Verification float64 // share of the answer's claims that the verification supports, 0..1
-	// Answerability is the writer's estimate that the passages hold the answer, 0..1. [EvidenceOf] sets 0.5 if it has none.
-	Answerability float64
-	Lead          float64 // grade of the best cited passage minus that of the best passage that was read and not cited, 0..1
+	Searched    bool    // the documents were searched
+	Found       int     // passages retrieved
+	Relevance   float64 // best grade of a passage, 0..1
+	Contributed bool    // cited passages support the answer
+	Probability float64 // estimate that the answer is right, 0..1: that of [event.Attributed]
 }
 
 // The ranges of the confidence, in percent.
@@ -39,8 +36,8 @@ const relevant = 0.4
 // Confidence returns the confidence in percent, from 10 to 95. It never falls if a field of the evidence rises while the others
 // stay the same; for Found and Relevance that is so if the documents were searched.
 //
-//	75 to 95  the answer rests on the passages found: the percentage is the estimate of [Evidence.Probability]
-//	65 to 74  the answer rests on the passages, but may be wrong: the estimate is below 75 %
+//	75 to 95  the answer rests on the passages found: the percentage is the probability
+//	65 to 74  the answer rests on the passages, but may be wrong: the probability is below 75 %
 //	30 to 40  the answer does not rest on the passages found, or the documents were not searched
 //	10 to 29  nothing relevant was found
 func (e Evidence) Confidence() int {
@@ -50,8 +47,8 @@ func (e Evidence) Confidence() int {
 		return unsupported
 	case e.Found == 0:
 		return lowest
-	case e.Contribution > 0:
-		p := e.Probability()
+	case e.Contributed:
+		p := unit(e.Probability)
 		if p < contributing/100.0 {
 			return scale(moderate, contributing-1, p/(contributing/100.0))
 		}
@@ -60,14 +57,6 @@ func (e Evidence) Confidence() int {
 		return scale(unsupported, belowCited, (relevance-relevant)/(1-relevant))
 	}
 	return scale(lowest, belowFound, relevance/relevant)
-}
-
-// Probability estimates how likely an answer that rests on passages is right, 0 to 1: a logistic regression, times the shares of the
-// answer that passages and the verification support. The weights are fitted to one half of the questions of six public sets in three
-// languages; docs/benchmarks.md shows how good the estimate is on the other half.
-func (e Evidence) Probability() float64 {
-	logit := 3.3*unit(e.Answerability) + 1.1*unit(e.Lead) - 1.6
-	return unit(e.Contribution) * unit(e.Verification) / (1 + math.Exp(-logit))
 }
 
 // scale returns the whole number at x, 0..1, between two others.
@@ -116,31 +105,16 @@ func EvidenceOf(s *event.State) (Evidence, bool) {
 	if !assessed(s) {
 		return Evidence{}, false
 	}
-	e := Evidence{Searched: s.Cached() || len(s.Searches)+len(s.Calls)+len(s.Sources) > 0, Found: len(retrieved(s)), Verification: s.Confidence()}
-	weight, best, other := 0.0, 0.0, 0.0
-	cited := citedSources(s)
+	e := Evidence{Searched: s.Cached() || len(s.Searches)+len(s.Calls)+len(s.Sources) > 0, Found: len(retrieved(s)), Probability: s.Confidence}
 	for _, src := range s.Sources {
 		e.Relevance = max(e.Relevance, src.Score)
-		if !src.Cited {
-			other = max(other, src.Score)
-		}
-	}
-	for _, src := range cited {
-		weight += src.Weight
-		best = max(best, src.Score)
 	}
 	for _, g := range s.Grades {
 		for _, d := range g.Grades {
 			e.Relevance = max(e.Relevance, d.Score)
 		}
 	}
-	if len(s.Contributing()) == 0 {
-		return e, true
-	}
-	e.Contribution, e.Lead, e.Answerability = weight, best-other, cmp.Or(s.Answerability, 0.5)
-	if weight <= 0 {
-		e.Contribution = 1 // the shares are not known
-	}
+	e.Contributed = len(s.Contributing()) > 0
 	return e, true
 }
 
@@ -163,7 +137,7 @@ func assess(s *event.State) assessment {
 		reason = NotSearched
 	case e.Found == 0:
 		reason = NothingFound
-	case e.Contribution > 0:
+	case e.Contributed:
 	case s.Check != nil && s.Check.Flagged:
 		reason = NotSupported
 	case e.Relevance < relevant:
@@ -172,7 +146,7 @@ func assess(s *event.State) assessment {
 		reason = NoAnswer
 	}
 	return assessment{AnswerConfidence{Confidence: e.Confidence(), Reasoning: reasoning(s, &e, reason), SourcesFound: e.Found,
-		SourcesContributed: reason == "", LLMAssessmentConfidence: scale(0, 100, unit(e.Verification))}, reason}
+		SourcesContributed: reason == "", LLMAssessmentConfidence: scale(0, 100, unit(s.ClaimSupport())), Probability: wire.Round(e.Probability)}, reason}
 }
 
 // retrieved returns the passages that searches and tools found, or the sources of a cached answer.
@@ -235,7 +209,7 @@ func reasoning(s *event.State, e *Evidence, reason Reason) string {
 		}
 		b.WriteString(".")
 	} else if s.Cached() && cited > 0 {
-		fmt.Fprintf(&b, " When it was written, its verification had a confidence of %d %%.", scale(0, 100, unit(e.Verification)))
+		fmt.Fprintf(&b, " When it was written, its sources supported %d %% of its claims.", scale(0, 100, unit(s.ClaimSupport())))
 	}
 	if s.Answerability > 0 {
 		fmt.Fprintf(&b, " The writer estimates that they hold the answer with %d %%.", scale(0, 100, unit(s.Answerability)))

@@ -24,34 +24,29 @@ func TestConfidenceIsMonotone(t *testing.T) {
 		return min(max(rng.Float64()*1.5-0.25, 0), 1)
 	}
 	for range 30_000 {
-		e := ragevents.Evidence{Searched: rng.IntN(9) > 0, Found: rng.IntN(4), Relevance: x(), Contribution: x(), Verification: x(), Answerability: x(), Lead: x()}
+		e := ragevents.Evidence{Searched: rng.IntN(9) > 0, Found: rng.IntN(4), Relevance: x(), Contributed: rng.IntN(2) == 0, Probability: x()}
 		c := e.Confidence()
 		inRange(t, e, c)
 		if !e.Searched {
 			continue
 		}
 		higher := e
-		switch rng.IntN(6) {
+		switch rng.IntN(4) {
 		case 0:
 			higher.Found += rng.IntN(4)
 		case 1:
 			higher.Relevance = max(e.Relevance, x())
 		case 2:
-			higher.Contribution = max(e.Contribution, x())
+			higher.Contributed = true
 		case 3:
-			higher.Verification = max(e.Verification, x())
-		case 4:
-			higher.Answerability = max(e.Answerability, x())
-		case 5:
-			higher.Lead = max(e.Lead, x())
+			higher.Probability = max(e.Probability, x())
 		}
 		if d := higher.Confidence(); d < c {
 			t.Fatalf("%+v: %d, but %+v: %d", e, c, higher, d)
 		}
 	}
 	for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 2} {
-		for _, e := range []ragevents.Evidence{{Searched: true, Found: 1, Relevance: odd}, {Searched: true, Found: 1, Contribution: odd, Relevance: 1, Verification: 1},
-			{Searched: true, Found: 1, Contribution: 1, Verification: 1, Answerability: odd, Lead: odd}, {Searched: true, Found: 1, Contribution: 1, Verification: odd, Answerability: 1}} {
+		for _, e := range []ragevents.Evidence{{Searched: true, Found: 1, Relevance: odd}, {Searched: true, Found: 1, Contributed: true, Probability: odd}} {
 			if c := e.Confidence(); c < 10 || c > 95 {
 				t.Errorf("%+v: %d", e, c)
 			}
@@ -65,7 +60,7 @@ func inRange(t *testing.T, e ragevents.Evidence, c int) {
 	switch {
 	case !e.Searched:
 		from, to = 30, 30
-	case e.Found > 0 && e.Contribution > 0:
+	case e.Found > 0 && e.Contributed:
 		from, to = 65, 95
 	case e.Found > 0 && e.Relevance >= 0.4:
 		from, to = 30, 40
@@ -80,7 +75,8 @@ func TestConfidenceReachesRanges(t *testing.T) {
 	t.Parallel()
 	for want, e := range map[int]ragevents.Evidence{
 		10: {Searched: true}, 29: {Searched: true, Found: 9, Relevance: 0.3999}, 30: {}, 40: {Searched: true, Found: 1, Relevance: 1},
-		65: {Searched: true, Found: 1, Contribution: 0.01}, 94: {Searched: true, Found: 1, Contribution: 1, Verification: 1, Answerability: 1, Lead: 1},
+		65: {Searched: true, Found: 1, Contributed: true}, 74: {Searched: true, Found: 1, Contributed: true, Probability: 0.749},
+		75: {Searched: true, Found: 1, Contributed: true, Probability: 0.75}, 95: {Searched: true, Found: 1, Contributed: true, Probability: 1},
 	} {
 		if got := e.Confidence(); got != want {
 			t.Errorf("%+v: got %d, want %d", e, got, want)

@@ -173,11 +173,12 @@ type (
 	}
 	// AnswerConfidence is the confidence in the answer.
 	AnswerConfidence struct {
-		Confidence              int    `json:"confidence"` // percent, 10 to 95
-		Reasoning               string `json:"reasoning"`
-		SourcesFound            int    `json:"sourcesFound"` // number of passages retrieved
-		SourcesContributed      bool   `json:"sourcesContributed"`
-		LLMAssessmentConfidence int    `json:"llmAssessmentConfidence"` // percent of the answer's claims that the verification found supported
+		Confidence              int     `json:"confidence"` // percent, 10 to 95, in the ranges of the protocol
+		Reasoning               string  `json:"reasoning"`
+		SourcesFound            int     `json:"sourcesFound"` // number of passages retrieved
+		SourcesContributed      bool    `json:"sourcesContributed"`
+		LLMAssessmentConfidence int     `json:"llmAssessmentConfidence"` // claim support: percent of the answer's claims that the verification found supported
+		Probability             float64 `json:"probability"`             // that the answer is right, 0 to 1: the confidence of the other protocols
 	}
 	// Transaction is what the run cost, and who earned what.
 	Transaction struct {

@@ -243,7 +243,7 @@ func sources(cited bool) event.Attributed {
 	if cited {
 		weights = []float64{2.0 / 3, 1.0 / 3}
 	}
-	return event.Attributed{By: "rules", Sources: []event.Source{
+	return event.Attributed{By: "rules", Confidence: 0.85, Sources: []event.Source{
 		{N: 1, Chunk: "c_1", Document: "d_1", Title: "Tokens", Name: "tokens.md", Pages: []int{15, 16}, Text: "Tokens may arrive individually. They append.", QuoteEnd: 31,
 			Score: 0.87, Weight: weights[0], Cited: cited, URI: "https://example.com/tokens", Contributor: "jane",
 			Meta: &corpus.DublinCore{Title: "Tokens", Creator: "Jane Doe", Publisher: "Acme Corp", Date: "2025-01-15", Rights: "Confidential"}},

@@ -69,13 +69,14 @@ type (
 	}
 	// Outcome is what the trailer and the reply without a stream have in common.
 	Outcome struct {
-		RunID      event.RunID `json:"run_id"`
-		SessionID  string      `json:"session_id"` // empty if the question belongs to none
-		MessageID  string      `json:"message_id"` // of the answer
-		ToolsUsed  []string    `json:"tools_used"` // chat_failed if the run failed
-		Citations  []Citation  `json:"citations"`  // in the order of the text; none if the run failed
-		Confidence float64     `json:"confidence"` // 0..1
-		Cached     bool        `json:"cached"`
+		RunID        event.RunID `json:"run_id"`
+		SessionID    string      `json:"session_id"`    // empty if the question belongs to none
+		MessageID    string      `json:"message_id"`    // of the answer
+		ToolsUsed    []string    `json:"tools_used"`    // chat_failed if the run failed
+		Citations    []Citation  `json:"citations"`     // in the order of the text; none if the run failed
+		Confidence   float64     `json:"confidence"`    // estimated probability that the answer is right, 0..1; 0 for an abstention
+		ClaimSupport float64     `json:"claim_support"` // share of the claims in the answer that the sources support, 0..1
+		Cached       bool        `json:"cached"`
 		// StandaloneQuestion is the question that was searched for, if it was rewritten.
 		StandaloneQuestion string     `json:"standalone_question,omitempty"`
 		Incomplete         bool       `json:"incomplete,omitempty"` // the end of the answer is missing
@@ -138,7 +139,7 @@ const (
 // outcomeOf returns the result of a run with the citations that the projection has located.
 func outcomeOf(s *event.State, located []located) Outcome {
 	o := Outcome{RunID: s.Run, SessionID: clean(s.Session), MessageID: s.Run.AnswerID(), ToolsUsed: []string{}, Citations: []Citation{},
-		Confidence: wire.Round(s.Confidence()), Cached: s.Cached(), Incomplete: s.Incomplete() || s.Failure != nil, Abstained: s.Abstained(), Usage: usageOf(s)}
+		Confidence: wire.Round(s.Confidence), ClaimSupport: wire.Round(s.ClaimSupport()), Cached: s.Cached(), Incomplete: s.Incomplete() || s.Failure != nil, Abstained: s.Abstained(), Usage: usageOf(s)}
 	if s.Analysis != nil {
 		o.StandaloneQuestion = clip(s.Analysis.Standalone, maxQuery)
 	}

@@ -96,7 +96,7 @@ func Answered() []event.Body {
 	return append(Written(),
 		event.Verified{Confidence: 0.75, By: "rules", Claims: []event.Claim{
 			{Text: "Zoë keeps it.", Verdict: event.Supported}, {Text: "The lamp burns oil.", Verdict: event.PartiallySupported}}},
-		event.Attributed{By: "rules", Sources: Sources()},
+		event.Attributed{By: "rules", Confidence: 0.7, Sources: Sources()},
 		event.Settled{Transaction: "t_1", Type: "query_usage", Fee: 1_250_000, Before: 1_000_000, After: -250_000})
 }
 
@@ -111,7 +111,7 @@ func Sources() []event.Source {
 // Runs returns whole runs: answered, cached, abstained, failed, timeout and cancelled.
 func Runs() map[string][]event.Event {
 	cached := append(Opening(""), event.CacheChecked{Hit: true, Similarity: 0.97, Query: "Who keeps it?", CachedAt: time.Date(2026, 2, 17, 0, 0, 0, 0, time.UTC), Confidence: 1},
-		event.Token{Text: "Zoë keeps it."}, event.Cited{N: 1, Chunk: "c_1"}, event.Attributed{By: "cache", Sources: Sources()[:1]}, event.RunFinished{})
+		event.Token{Text: "Zoë keeps it."}, event.Cited{N: 1, Chunk: "c_1"}, event.Attributed{By: "cache", Confidence: 0.7, Sources: Sources()[:1]}, event.RunFinished{})
 	abstained := append(Generating(), event.Token{Text: "The documents do not say."}, event.GenerationFinished{Reason: event.StopEnd},
 		event.Verified{By: "rules"}, event.Attributed{By: "rules", Sources: Sources()}, event.RunFinished{})
 	return map[string][]event.Event{

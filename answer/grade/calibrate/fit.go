@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/internal/logistic"
 )
 
 // Sample is a passage that was retrieved for a question.
@@ -51,9 +52,8 @@ func (s Sample) kind() int {
 }
 
 const (
-	rounds = 50
-	ridge  = 1e-4 // keeps weights finite if the signals separate the samples perfectly
-	n      = len(grade.Signals{})
+	ridge = 1e-4 // keeps weights finite if the signals separate the samples perfectly
+	n     = len(grade.Signals{})
 )
 
 // Fit returns the maximum likelihood calibration: logistic regression by Newton's method. No signal is evidence against a
@@ -95,52 +95,16 @@ func round(x float64) float64 { return math.Round(x*100) / 100 }
 
 // newton returns the weights of the used signals, followed by the bias.
 func newton(samples []Sample, used []bool) []float64 {
-	w := make([]float64, n+1)
-	for range rounds {
-		var gradient [n + 1]float64
-		var hessian [n + 1][n + 1]float64
-		for _, s := range samples {
-			x := row(s.Signals, used)
-			z := 0.0
-			for i := range x {
-				z += w[i] * x[i]
-			}
-			p := 1 / (1 + math.Exp(-z))
-			y := 0.0
-			if s.Relevant {
-				y = 1
-			}
-			for i := range x {
-				gradient[i] += s.Weight * (p - y) * x[i]
-				for k := range i + 1 {
-					hessian[i][k] += s.Weight * p * (1 - p) * x[i] * x[k]
-				}
-			}
-		}
-		for i := range w {
-			if i < n {
-				gradient[i] += ridge * w[i]
-			}
-			hessian[i][i] += ridge
-			for k := range i {
-				hessian[k][i] = hessian[i][k]
-			}
-		}
-		step, moved := solve(hessian, gradient), 0.0
-		for i := range w {
-			if used[i] {
-				w[i] -= step[i]
-				moved = max(moved, math.Abs(step[i]))
-			}
-		}
-		if moved < 1e-6 {
-			break
-		}
+	rows := make([]logistic.Sample, len(samples))
+	for i, s := range samples {
+		rows[i] = logistic.Sample{X: row(s.Signals, used), Y: s.Relevant, Weight: s.Weight}
 	}
-	return w
+	return logistic.Fit(rows, make([]float64, n+1), ridge)
 }
 
-func row(s grade.Signals, used []bool) (x [n + 1]float64) {
+// row returns the used signals, 0 for the others, and 1 for the bias.
+func row(s grade.Signals, used []bool) []float64 {
+	x := make([]float64, n+1)
 	for i := range n {
 		if used[i] {
 			x[i] = s[i]
@@ -148,24 +112,4 @@ func row(s grade.Signals, used []bool) (x [n + 1]float64) {
 	}
 	x[n] = 1
 	return x
-}
-
-// solve returns x of a·x = b by Gaussian elimination; a is positive definite.
-func solve(a [n + 1][n + 1]float64, b [n + 1]float64) [n + 1]float64 {
-	for i := range b {
-		for k := i + 1; k < len(b); k++ {
-			f := a[k][i] / a[i][i]
-			for j := i; j < len(b); j++ {
-				a[k][j] -= f * a[i][j]
-			}
-			b[k] -= f * b[i]
-		}
-	}
-	for i := len(b) - 1; i >= 0; i-- {
-		for k := i + 1; k < len(b); k++ {
-			b[i] -= a[i][k] * b[k]
-		}
-		b[i] /= a[i][i]
-	}
-	return b
 }

@@ -6427,6 +6427,8 @@ export interface components {
             cached: boolean;
             citations: components["schemas"]["ForrstCitation"][];
             /** Format: double */
+            claim_support: number;
+            /** Format: double */
             confidence: number;
             content: string;
             cost?: components["schemas"]["ForrstCost"];
@@ -6910,7 +6912,9 @@ export interface components {
             answered_by?: string;
             /** @description The answer comes from the cache. */
             cached?: boolean;
-            /** @description How well the sources support the answer. Set after the verification. */
+            /** @description Share of the claims in the answer that the sources support. Set after the verification. */
+            claim_support?: number;
+            /** @description Estimated probability that the answer is right; 0 for an abstention. Set at the end. */
             confidence?: number;
             /** @description Session of the question. */
             conversation?: components["schemas"]["KnowledgeConversation"];
@@ -7291,6 +7295,8 @@ export interface components {
         RageventsAnswerConfidence: {
             confidence: number;
             llmAssessmentConfidence: number;
+            /** Format: double */
+            probability: number;
             reasoning: string;
             sourcesContributed: boolean;
             sourcesFound: number;
@@ -7706,6 +7712,8 @@ export interface components {
             cached: boolean;
             citations: components["schemas"]["TurnsCitation"][];
             /** Format: double */
+            claim_support: number;
+            /** Format: double */
             confidence: number;
             content: string;
             /** @enum {string} */
@@ -7806,6 +7814,8 @@ export interface components {
             abstained?: boolean;
             cached: boolean;
             citations: components["schemas"]["TurnsCitation"][];
+            /** Format: double */
+            claim_support: number;
             /** Format: double */
             confidence: number;
             error?: components["schemas"]["TurnsFailure"];

@@ -117,7 +117,7 @@ export interface Bodies {
   cited: { n: number; chunk_id: string; source?: Source };
   generation_finished: { reason: string; answerability?: number };
   verified: { claims: Claim[] | null; confidence: number; by: string; flagged?: boolean };
-  attributed: { sources: Source[] | null; by: string };
+  attributed: { sources: Source[] | null; by: string; confidence?: number };
   settled: {
     transaction: string;
     type: string;

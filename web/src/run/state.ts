@@ -85,7 +85,6 @@ const handlers: Handler = {
   query_analyzed: (s, { seq, body }) => add(s, seq, { kind: "analysis", analysis: body }),
   cache_checked(s, { seq, body }) {
     s.cached = body.hit;
-    if (body.hit && body.confidence !== undefined) s.confidence = body.confidence;
     add(s, seq, { kind: "cache", cache: body });
   },
   retrieval_started: (s, { seq, body }) =>
@@ -132,12 +131,12 @@ const handlers: Handler = {
     end(s, writing);
   },
   verified(s, { seq, body }) {
-    s.confidence = body.confidence;
     s.flagged = body.flagged ?? false;
     add(s, seq, { kind: "check", claims: body.claims ?? [], confidence: body.confidence, by: body.by, flagged: s.flagged });
   },
   attributed(s, { body }) {
     s.sources = body.sources ?? [];
+    s.confidence = body.confidence;
   },
   settled(s, { body }) {
     s.settled = body;
