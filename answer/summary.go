@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/sluice-rag/sluice/answer/catalog"
 	"github.com/sluice-rag/sluice/corpus"
@@ -21,7 +23,10 @@ func (j *job) summarizeDocuments(ctx context.Context, a *catalog.Summary) (bool,
 	}
 	switch {
 	case a.Names != "":
-		if docs, err = j.documentNamed(ctx, a.Names); err != nil {
+		if docs, err = j.documentNamed(ctx, a.Names); err == nil && len(docs) == 0 {
+			docs, err = j.documentDescribed(ctx, a.Names)
+		}
+		if err != nil {
 			return false, j.warnIndexError(ctx, "looking for the document", err)
 		}
 		if len(docs) == 0 {
@@ -38,7 +43,10 @@ func (j *job) summarizeDocuments(ctx context.Context, a *catalog.Summary) (bool,
 		in.Document = docs[0].ID
 	}
 	return j.runDocumentTool(ctx, event.ToolReadPages, "the question asks for a summary of the whole", in, func() (any, []candidate, error) {
-		hits, pages, err := j.centralPassages(ctx, docs)
+		hits, pages, err := j.sections(ctx, docs, a.Names)
+		if err == nil && len(hits) == 0 {
+			hits, pages, err = j.centralPassages(ctx, docs)
+		}
 		if err != nil || len(hits) == 0 {
 			return nil, nil, cmp.Or(err, errNoPage)
 		}
@@ -65,6 +73,86 @@ func (j *job) documentNamed(ctx context.Context, name string) ([]corpus.Document
 		return nil, err
 	}
 	return []corpus.Document{*d}, nil
+}
+
+// minDescribed is the share of the terms of a description that the beginning of a document must have.
+const minDescribed = 0.6
+
+// documentDescribed returns the document whose name, title, headings and first passage have most terms of a description, such as "the minutes of May".
+func (j *job) documentDescribed(ctx context.Context, what string) ([]corpus.Document, error) {
+	hits, err := j.Index.Search(ctx, index.Query{Collection: j.q.Collection, Text: lang.Truncate(what, maxQuery), Limit: 50})
+	if err != nil {
+		return nil, err
+	}
+	texts := map[corpus.DocumentID]string{}
+	var ids []corpus.DocumentID
+	for _, h := range hits {
+		id := h.Chunk.Document
+		if _, known := texts[id]; !known {
+			ids = append(ids, id)
+		}
+		texts[id] += strings.Join(h.Chunk.Headings, "\n") + "\n"
+	}
+	docs, err := j.contents().DocumentsByID(ctx, j.q.Collection, ids)
+	if err != nil {
+		return nil, err
+	}
+	l := lang.OfQuestion(what)
+	terms := l.UniqueTerms(what)
+	best, most := []corpus.Document(nil), minDescribed
+	for _, d := range docs {
+		first, err := j.contents().DocumentChunks(ctx, j.q.Collection, d.ID, corpus.Passage, 0, 1)
+		if err != nil {
+			return nil, err
+		}
+		text := nameOf(d.URI) + "\n" + d.Title + "\n" + texts[d.ID]
+		for _, c := range first {
+			text += lang.Truncate(c.Text, maxName)
+		}
+		has := map[string]bool{}
+		for _, t := range l.UniqueTerms(text) {
+			has[t.Stem] = true
+		}
+		n := 0
+		for _, t := range terms {
+			if has[t.Stem] {
+				n++
+			}
+		}
+		if share := float64(n) / float64(len(terms)); share > most || share == most && best == nil {
+			best, most = []corpus.Document{d}, share
+		}
+	}
+	return best, nil
+}
+
+// sections returns the passages of one document below the headings that have the last number of a description, such as 4.2 in "Lumo 4.2". There are none
+// if the description has no number, or all headings have it.
+func (j *job) sections(ctx context.Context, docs []corpus.Document, what string) (hits []index.Hit, pages []int, err error) {
+	number := ""
+	for _, w := range lang.Words(what) {
+		if strings.ContainsFunc(w.Text, unicode.IsDigit) {
+			number = w.Text
+		}
+	}
+	if number == "" || len(docs) != 1 {
+		return nil, nil, nil
+	}
+	all, err := j.sample(ctx, docs[0].ID, maxSampled)
+	if err != nil {
+		return nil, nil, err
+	}
+	pages = []int{}
+	for _, c := range all {
+		if slices.ContainsFunc(lang.Words(strings.Join(c.Headings, "\n")), func(w lang.Token) bool { return w.Text == number }) {
+			hits, pages = append(hits, index.Hit{Chunk: c}), append(pages, c.Pages...)
+		}
+	}
+	if len(hits) == len(all) {
+		return nil, nil, nil
+	}
+	slices.Sort(pages)
+	return hits[:min(len(hits), maxSummaryPassages)], slices.Compact(pages), nil
 }
 
 // centralPassages returns passages of documents in their order: the first of each document, and the most central one of each of its parts. Of

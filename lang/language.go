@@ -93,6 +93,27 @@ const (
 	Gendered      Section = "gendered" // articles with the pronoun for a noun with this article: der=er
 )
 
+// The sections of what is said in a conversation.
+const (
+	Thanks      Section = "thanks"
+	Greetings   Section = "hello"
+	Farewells   Section = "bye"
+	Agreement   Section = "agreed"
+	Fillers     Section = "filler"    // words beside those phrases
+	AsksSummary Section = "summarize" // phrases that ask for a summary; those that begin with … follow the thing
+	AsksNews    Section = "news"      // phrases that ask what is new in something, in the same form
+	Politeness  Section = "polite"    // words beside those phrases
+	Documents   Section = "document"  // words for the documents themselves
+)
+
+// Reply returns the answer to a phrase of one of the sections [Thanks], [Greetings], [Farewells] and [Agreement].
+func (l *Language) Reply(to Section) string {
+	for reply := range l.sections[to+"-reply"] {
+		return reply
+	}
+	return ""
+}
+
 var asking = []Section{AsksBroadly, AsksTime, AsksPerson, AsksNumber, AsksPlace, AsksReason, AsksManner, AsksDefinition, AsksList}
 
 type wordList map[string]float64 // the number of each word, or 0

@@ -22,6 +22,16 @@ func TestSmallTalk(t *testing.T) {
 		"谢谢！":                              "不客气。",
 		"Grazie mille":                     "Prego.",
 		"Good night, see you":              "Goodbye.",
+		"hello, are you there?":            "Hello.",
+		"thanks, that was quick!":          "You're welcome.",
+		"Danke dir, das ging schnell!":     "Gern geschehen.",
+		"Hola":                             "Hola.",
+		"Obrigada, foi muito útil!":        "De nada.",
+		"Bedankt, dat was snel":            "Graag gedaan.",
+		"Большое спасибо!":                 "Пожалуйста.",
+		"Çok teşekkür ederim":              "Rica ederim.",
+		"ありがとうございました。":                     "どういたしまして。",
+		"你好":                               "您好。",
 	} {
 		if question, reply := analyze.SmallTalk(message); question != "" || !strings.HasPrefix(reply, want) {
 			t.Errorf("%q: %q, want %q", message, reply, want)

@@ -31,9 +31,9 @@ type List struct {
 	German bool   // the question is in German
 }
 
-// Summary asks for a summary of one document, or of all.
+// Summary asks for a summary of one document, or of all, or what is new in one.
 type Summary struct {
-	Names string // text that may name the document; empty: none
+	Names string // text that may name or describe the document, or a section by a number; empty: none
 }
 
 // MaxPages is the maximum number of pages that are read for one question.
@@ -55,15 +55,8 @@ var (
 	whichRE   = regexp.MustCompile(`(?i)^(?:which|what|how many)\s+(?:documents|files|docs)\s+(?:do (?:you|we|i) have|are there|are (?:available|indexed|uploaded|stored|here|in (?:the|this|my) (?:collection|library|store|vector store|folder|index))|have i uploaded|did i upload|exist|can you (?:see|search|access|use|read))(?:\s+access to)?` + ofWhat + `$`)
 	coverRE   = regexp.MustCompile(`(?i)^(?:which|what)\s+(?:of (?:the|my|your) )?(?:documents|files|docs)\s+(?:mention|talk about|speak of|are about|discuss|deal with|cover)\s+(.+)$`)
 	germanRE  = regexp.MustCompile(`(?i)^(?:welche|was für)\s+(?:dokumente|dateien)\s+(?:gibt es|hast du|haben wir|habe ich|sind (?:da|vorhanden))(?:\s+(?:über|zu|zum thema)\s+(.+))?$|^(?:liste|nenne|zeige?)(?: mir)?\s+(?:alle |die )*(?:dokumente|dateien)(?: auf)?$`)
-	accountRE = regexp.MustCompile(`(?i)^(?:please\s+|bitte\s+)?(?:(?:can|could|would) you\s+(?:please\s+)?)?(?:` +
-		`(?:summari[sz]e|sum up|give (?:me )?an? (?:(?:short|brief|quick) )?(?:summary|overview|outline) of|(?:an? )?(?:(?:short|brief|quick) )?(?:summary|overview|outline) of|outline)\s+(.+?)` +
-		`|(?:give (?:me )?an? (?:(?:short|brief|quick) )?|an? )?(?:summary|overview|tl;?dr|summari[sz]e|zusammenfassung)` +
-		`|what (?:is|are) (this|these|it|(?:this|these|the) ` + things + `|.+\.[a-z0-9]{2,5}) about` +
-		`|what (?:does|do) ((?:this|these|the) ` + things + `) (?:say|cover|contain)` +
-		`|(?:what are )?the main (?:points|ideas|findings|topics) (?:of|in) (.+?)` +
-		`|fasse\s+(.+?)\s+zusammen|worum geht es(?: in (.+?))?)(?: (?:please|briefly|in (?:a few|one|two|three|[0-9]) (?:words?|sentences?|lines?)|bitte|kurz))*$`)
-	thisRE = regexp.MustCompile(`(?i)^(?:this|these|the|it|all|all (?:of )?(?:the|these|my)|my|everything|dieses?|das|die|alle|alles)?\s*(?:whole |entire |uploaded |attached )?(?:` + things + `|everything|collection|library|dokumente?|datei(?:en)?)?$`)
-	thatRE = regexp.MustCompile(`(?i)^(?:this|these|the|dieses?|das|die)?\s*` + things + `\s+`)
+	accountRE = regexp.MustCompile(`(?i)^(?:what (?:is|are) (this|these|it|(?:this|these|the) ` + things + `|.+\.[a-z0-9]{2,5}) about` +
+		`|what (?:does|do) ((?:this|these|the) ` + things + `) (?:say|cover|contain)|(?:what are )?the main (?:points|ideas|findings|topics) (?:of|in) (.+?))$`)
 )
 
 // Read recognizes a question about documents as such. It returns the zero Request for other questions.
@@ -164,21 +157,4 @@ func ordinal(s string) int {
 	}
 	n, _ := strconv.Atoi(strings.TrimRight(s, "stndrh"))
 	return n
-}
-
-func summary(q string) *Summary {
-	m := accountRE.FindStringSubmatch(q)
-	if m == nil {
-		return nil
-	}
-	what := ""
-	for _, s := range m[1:] {
-		if s != "" {
-			what = s
-		}
-	}
-	if thisRE.MatchString(what) {
-		return &Summary{}
-	}
-	return &Summary{Names: strings.TrimSpace(thatRE.ReplaceAllString(what, ""))}
 }
