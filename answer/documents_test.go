@@ -220,6 +220,25 @@ func TestListsAreNotCached(t *testing.T) {
 	}
 }
 
+// TestNewsAreReadFromTheSection checks that a question what is new in a version reads the passages below the heading of the version.
+func TestNewsAreReadFromTheSection(t *testing.T) {
+	t.Parallel()
+	p := archive(t, 30)
+	d, entries := paged("doc_notes1", "Lumo release notes", "lumo.md", 0, func(_, k int) string {
+		return []string{"Reports can be sorted by colour.", "The lamp can be dimmed from the app."}[k]
+	})
+	entries[0].Chunk.Headings, entries[1].Chunk.Headings = []string{"3.0"}, []string{"3.1.0"}
+	if err := p.Index.(*embedded.Index).Put(t.Context(), []corpus.Document{d}, [][]index.Entry{entries}); err != nil {
+		t.Fatal(err)
+	}
+	for ask, want := range map[string]string{"What's new in Lumo 3.1?": "dimmed", "Was ist neu in Lumo 3.0?": "colour"} {
+		s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: ask, Mode: event.Direct}}))
+		if len(s.Searches) > 0 || len(s.Sources) != 1 || !strings.Contains(string(s.Text), want) {
+			t.Errorf("%q: %q, %d sources, searches %v", ask, s.Text, len(s.Sources), s.Searches)
+		}
+	}
+}
+
 func TestSummaryOfWholeDocument(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -234,6 +253,8 @@ func TestSummaryOfWholeDocument(t *testing.T) {
 		{0, "What are these documents about?", 4, "", false},
 		{30, "Summarize the Annual Report", 2, "doc_report1", false},
 		{30, "Summarize annual_report-2021.pdf", 2, "doc_report1", false},
+		{30, "Please summarise the tower of Farland", 1, "doc_tower1", false},
+		{30, "Fass mir bitte das Rye bread zusammen", 2, "doc_rye1", false},
 		{30, "Summarize this document", 0, "", true},
 		{30, "Summarize the history of the tower", 0, "", true},
 	} {

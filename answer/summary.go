@@ -80,7 +80,7 @@ const minDescribed = 0.6
 
 // documentDescribed returns the document whose name, title, headings and first passage have most terms of a description, such as "the minutes of May".
 func (j *job) documentDescribed(ctx context.Context, what string) ([]corpus.Document, error) {
-	hits, err := j.Index.Search(ctx, index.Query{Collection: j.q.Collection, Text: lang.Truncate(what, maxQuery), Limit: 50})
+	hits, err := j.Index.Search(ctx, index.Query{Collection: j.q.Collection, Text: lang.Truncate(what, maxQuery), Documents: j.only, Limit: 50})
 	if err != nil {
 		return nil, err
 	}
@@ -97,33 +97,49 @@ func (j *job) documentDescribed(ctx context.Context, what string) ([]corpus.Docu
 	if err != nil {
 		return nil, err
 	}
-	l := lang.OfQuestion(what)
+	l := lang.OfQuestion(j.q.Query)
 	terms := l.UniqueTerms(what)
-	best, most := []corpus.Document(nil), minDescribed
+	best, most := []corpus.Document(nil), 0.0
 	for _, d := range docs {
 		first, err := j.contents().DocumentChunks(ctx, j.q.Collection, d.ID, corpus.Passage, 0, 1)
 		if err != nil {
 			return nil, err
 		}
-		text := nameOf(d.URI) + "\n" + d.Title + "\n" + texts[d.ID]
+		name := separated.Replace(nameOf(d.URI)) + "\n" + d.Title
+		text := name + "\n" + texts[d.ID]
 		for _, c := range first {
 			text += lang.Truncate(c.Text, maxName)
 		}
-		has := map[string]bool{}
-		for _, t := range l.UniqueTerms(text) {
-			has[t.Stem] = true
+		share := shareOf(l, terms, text)
+		if share < minDescribed {
+			continue
 		}
-		n := 0
-		for _, t := range terms {
-			if has[t.Stem] {
-				n++
-			}
-		}
-		if share := float64(n) / float64(len(terms)); share > most || share == most && best == nil {
+		if share += shareOf(l, terms, name); share > most { // of documents that are described equally well, the one whose name says it
 			best, most = []corpus.Document{d}, share
 		}
 	}
 	return best, nil
+}
+
+// separated replaces what separates the words of a file name.
+var separated = strings.NewReplacer("-", " ", "_", " ", ".", " ")
+
+// shareOf returns the share of terms that a text has, 0..1.
+func shareOf(l *lang.Language, terms []lang.Term, text string) float64 {
+	has := map[string]bool{}
+	for _, t := range l.UniqueTerms(text) {
+		has[t.Stem] = true
+		if dot := strings.LastIndexByte(t.Word, '.'); dot > 0 {
+			has[t.Word[:dot]] = true // version 4.2 is described in the notes of 4.2.0
+		}
+	}
+	n := 0
+	for _, t := range terms {
+		if has[t.Stem] {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(terms)))
 }
 
 // sections returns the passages of one document below the headings that have the last number of a description, such as 4.2 in "Lumo 4.2". There are none
@@ -143,16 +159,24 @@ func (j *job) sections(ctx context.Context, docs []corpus.Document, what string)
 		return nil, nil, err
 	}
 	pages = []int{}
-	for _, c := range all {
-		if slices.ContainsFunc(lang.Words(strings.Join(c.Headings, "\n")), func(w lang.Token) bool { return w.Text == number }) {
-			hits, pages = append(hits, index.Hit{Chunk: c}), append(pages, c.Pages...)
+	for _, is := range []func(lang.Token) bool{
+		func(w lang.Token) bool { return w.Text == number },
+		func(w lang.Token) bool { return strings.HasPrefix(w.Text, number+".") }, // 4.2.0
+	} {
+		for _, c := range all {
+			if len(hits) < maxSummaryPassages && slices.ContainsFunc(lang.Words(strings.Join(c.Headings, "\n")), is) {
+				hits, pages = append(hits, index.Hit{Chunk: c}), append(pages, c.Pages...)
+			}
+		}
+		if len(hits) > 0 {
+			break
 		}
 	}
 	if len(hits) == len(all) {
 		return nil, nil, nil
 	}
 	slices.Sort(pages)
-	return hits[:min(len(hits), maxSummaryPassages)], slices.Compact(pages), nil
+	return hits, slices.Compact(pages), nil
 }
 
 // centralPassages returns passages of documents in their order: the first of each document, and the most central one of each of its parts. Of

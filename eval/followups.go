@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"text/tabwriter"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/eval/followup"
 	"github.com/sluice-rag/sluice/event"
 )
@@ -162,11 +163,18 @@ func (s *Set) scores(out Outcome, q Question) FollowUpScores {
 // ranked returns the first documents of the ranking.
 func (o *Outcome) ranked(limit int) []string {
 	docs := []string{}
-	if o.State.Rerank == nil {
-		return docs
+	var chunks []corpus.ChunkID
+	if o.State.Rerank != nil {
+		for _, f := range o.State.Rerank.Outputs {
+			chunks = append(chunks, f.Chunk)
+		}
+	} else { // a summary or a list, which no search precedes
+		for _, s := range o.State.Sources {
+			chunks = append(chunks, s.Chunk)
+		}
 	}
-	for _, f := range o.State.Rerank.Outputs {
-		if doc := o.Documents[f.Chunk]; len(docs) < limit && doc != "" && !slices.Contains(docs, doc) {
+	for _, chunk := range chunks {
+		if doc := o.Documents[chunk]; len(docs) < limit && doc != "" && !slices.Contains(docs, doc) {
 			docs = append(docs, doc)
 		}
 	}
