@@ -218,20 +218,24 @@ func (c *rewriter) askMore(body string) string {
 
 // replaceQuestionWords replaces the question words of the last question ("why", "since when", "how tall").
 func (c *rewriter) replaceQuestionWords(words string) string {
-	if elseRE.MatchString(words) {
-		return c.askElse(words)
+	prev := strings.TrimRight(c.last.question, " ?.!")
+	m := c.wh.FindStringSubmatch(prev)
+	switch {
+	case !c.replaces:
+		return c.appendTopic(capitalize(words) + "?")
+	case m != nil && elseRE.MatchString(words): // as in "who else?"
+		return capitalize(words) + prev[len(m[1]):] + "?"
 	}
 	if m := howRE.FindStringSubmatch(words); m != nil && c.lastTopic != "" && isDegree(m[1]) {
 		return capitalize(words) + " is " + c.lastTopic + "?"
 	}
-	prev := strings.TrimRight(c.last.question, " ?.!")
 	if m := c.asks.FindStringSubmatch(prev); m != nil && len(lang.Words(m[1])) <= maxHead {
 		return capitalize(words) + " " + m[2] + "?"
 	}
 	if c.aux.MatchString(prev) {
 		return capitalize(words) + " " + c.lowerFirst(prev) + "?"
 	}
-	if m := c.wh.FindStringSubmatch(prev); m != nil {
+	if m != nil {
 		and := ", and "
 		if c.Code == "de" {
 			if c.adverb.MatchString(m[1]) {
@@ -240,15 +244,6 @@ func (c *rewriter) replaceQuestionWords(words string) string {
 			and = ", und "
 		}
 		return prev + and + c.lowerFirst(words) + "?"
-	}
-	return c.appendTopic(capitalize(words) + "?")
-}
-
-// askElse asks for more answers to the last question: "who else?".
-func (c *rewriter) askElse(words string) string {
-	prev := strings.TrimRight(c.last.question, " ?.!")
-	if m := c.wh.FindStringSubmatch(prev); m != nil {
-		return capitalize(words) + prev[len(m[1]):] + "?"
 	}
 	return c.appendTopic(capitalize(words) + "?")
 }
@@ -303,7 +298,7 @@ func (c *rewriter) replacePhrase(phrase string) string {
 		return c.appendTopic(capitalize(phrase) + "?") // no similar phrase
 	}
 	old := c.similarPhrase(prev, phrase)
-	if whoRE.MatchString(prev) && c.isName(phrase) && !c.isName(old) { // it may refer to another person
+	if c.Code == "en" && whoRE.MatchString(prev) && c.isName(phrase) && !c.isName(old) { // it may refer to another person
 		return c.appendTopic("What about " + phrase + "?")
 	}
 	if old == "" {
