@@ -98,11 +98,17 @@ func f1(said, want []string) float64 {
 	return 2 * float64(same) / float64(len(said)+len(want))
 }
 
+// isIdeograph reports whether a character belongs to a script that is written without spaces between words.
+func isIdeograph(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) }
+
 // ContainsGold returns 1 if the answer contains an expected one, word by word after the normalization of [ExactMatch], and 0
-// otherwise. It suits answers in whole sentences.
+// otherwise. It suits answers in whole sentences. Scripts without spaces between words are compared by characters.
 func ContainsGold(answer string, expected []string) float64 {
 	said := " " + strings.Join(normal(answer), " ") + " "
 	for _, want := range gold(expected) {
+		if joined := strings.Join(want, ""); strings.ContainsFunc(joined, isIdeograph) && strings.Contains(strings.ReplaceAll(said, " ", ""), joined) {
+			return 1
+		}
 		if len(want) > 0 && strings.Contains(said, " "+strings.Join(want, " ")+" ") {
 			return 1
 		}

@@ -52,6 +52,8 @@ const (
 	Days        Section = "day"        // days of the week with their numbers from Monday, and words such as daily
 	Counts      Section = "count"      // number words and fractions with their values, and words such as twice
 	Reasons     Section = "because"    // words that give a reason
+	Most        Section = "most"       // words that ask for the greatest or the last of several: highest
+	Least       Section = "least"      // words that ask for the smallest or the first of several: lowest, cheapest
 	// Abbreviations end with a full stop, without it.
 	Abbreviations Section = "abbreviation"
 )

@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -14,7 +15,7 @@ var (
 	underline = regexp.MustCompile(`^(?:={3,}|-{3,}|~{3,}|\^{3,}|#{3,}|\*{3,})$`)
 )
 
-// parseText parses plain text. Blank lines separate paragraphs, and underlined lines are headings.
+// parseText parses plain text. Blank lines separate paragraphs. Underlined lines are headings, and short ones in capitals or with the number of a clause.
 func parseText(ctx context.Context, src source) (Parsed, error) {
 	text := decode(src.data)
 	if err := checkLines(text); err != nil {
@@ -56,7 +57,11 @@ func textBlocks(s string, limit int) []Block {
 			lines[i] = strings.TrimRight(lines[i], " \t\f\v")
 		}
 		from := 0
-		for i := 1; i < len(lines); i++ {
+		for from < len(lines) && isHeadingLine(lines[from:]) {
+			out = append(out, Block{Kind: Heading, Level: headingLevel, Text: strings.TrimSpace(lines[from])})
+			from++
+		}
+		for i := from + 1; i < len(lines); i++ {
 			under := lines[i]
 			if !underline.MatchString(under) || lines[i-1] == "" || underline.MatchString(lines[i-1]) ||
 				utf8.RuneCountInString(lines[i-1]) > len(under)+2 {
@@ -78,6 +83,41 @@ func textBlocks(s string, limit int) []Block {
 		}
 	}
 	return out
+}
+
+var (
+	clause   = regexp.MustCompile(`^(?:§+|(?i:article|art\.|artikel|artículo|articolo|artigo|artikkel|clause|section|madde|статья|раздел))\s*[0-9]|^第.{1,4}[条章条節]`)
+	sectionNumber = regexp.MustCompile(`^[0-9]{1,2}(?:\.[0-9]{1,2}){0,2}\s+\p{Lu}`)
+)
+
+// headingLevel is the level of headings that are not underlined. maxHeading is their maximum length in characters, and maxHeadingWords in words.
+const (
+	headingLevel    = 2
+	maxHeading      = 70
+	maxHeadingWords = 10
+)
+
+// isHeadingLine reports whether the first of some lines is a heading without an underline: it is short, does not end like a sentence, and is in capitals,
+// or begins with the number of a clause or section.
+func isHeadingLine(lines []string) bool {
+	line := strings.TrimSpace(lines[0])
+	last, _ := utf8.DecodeLastRuneInString(line)
+	if line == "" || utf8.RuneCountInString(line) > maxHeading || len(strings.Fields(line)) > maxHeadingWords || strings.ContainsRune(".:;,!?|。", last) {
+		return false
+	}
+	if len(lines) > 1 && underline.MatchString(lines[1]) {
+		return false
+	}
+	letters := 0
+	for _, r := range line {
+		if unicode.IsLower(r) {
+			return clause.MatchString(line) || sectionNumber.MatchString(line) && (len(lines) == 1 || !sectionNumber.MatchString(strings.TrimSpace(lines[1])))
+		}
+		if unicode.IsUpper(r) {
+			letters++
+		}
+	}
+	return letters >= 4 && !bullet.MatchString(line) || clause.MatchString(line)
 }
 
 // appendParagraphs appends the blocks of consecutive lines. It joins long lines to paragraphs, makes each list item a block, and keeps the

@@ -126,10 +126,13 @@ func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence,
 	}
 	answerability := 0.0
 	if !q.open {
-		answerability = q.signals(all[0], readings).answerability()
+		answerability = all[0].evid.answerability()
 	}
 	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust()*m.opts.Patience
-	chosen := q.multiDocument(all[0], trusted, readings)
+	var chosen []*sentence
+	if top := all[0]; !top.row && !top.label && !top.listed && !top.code {
+		chosen = q.multiDocument(top, trusted, readings)
+	}
 	switch {
 	case chosen != nil:
 	case t.Summary:
@@ -147,7 +150,7 @@ func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence,
 		}
 		return a.at < b.at
 	})
-	return chosen, answerability, nil
+	return q.compose(chosen, all[0], readings), answerability, nil
 }
 
 // rankAll returns the quotable sentences, best first, and the passages.
@@ -160,7 +163,7 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 			return nil, nil, nil, err
 		}
 		best = max(best, p.Score)
-		byPassage[i] = sentences(p, i)
+		byPassage[i] = sentences(p, i, q.lang)
 	}
 	m.correctTypos(q, byPassage)
 	prose := false
@@ -168,14 +171,20 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		prose = prose || slices.ContainsFunc(cs, func(c *sentence) bool { return c.whole && !c.row && !c.code })
 	}
 	readings := make([]*passageView, len(t.Passages))
+	unknown := make([]bool, len(q.terms))
+	for i, p := range t.Passages {
+		readings[i] = m.read(q, p, byPassage[i])
+	}
+	for k := range unknown {
+		unknown[k] = !slices.ContainsFunc(readings, func(r *passageView) bool { return r.wide[k] >= 0.6 })
+	}
 	var all []*sentence
 	for i, p := range t.Passages {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, nil, err
 		}
 		cs := byPassage[i]
-		readings[i] = m.read(q, p, cs)
-		m.weigh(q, p, best, readings[i])
+		m.weigh(q, p, best, readings[i], unknown)
 		for _, c := range cs {
 			c.score = c.evid.score()
 			if c.whole && (!c.code || q.isRequestedCode(c)) && !(c.row && (q.broad || q.open) && prose) {
@@ -187,39 +196,12 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		m.centrality(all)
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].score > all[j].score })
-	q.promoteTyped(all)
 	return q, all, readings, nil
 }
 
 // isRequestedCode reports whether code may be the answer: the question asks for code on this subject, or names it.
 func (q *question) isRequestedCode(c *sentence) bool {
-	return q.code && c.evid.context >= 0.5 && c.evid.around >= 0.7 || q.way && c.evid.exact >= 0.85
-}
-
-// promoteTyped moves the requested code, or a sentence with the requested type of thing, before slightly better sentences
-// without it.
-func (q *question) promoteTyped(ranked []*sentence) {
-	if q.open || q.broad || len(ranked) == 0 || !q.code && (!q.hasType() || ranked[0].evid.fit > 0) {
-		return
-	}
-	top := ranked[0]
-	right := func(c *sentence) bool {
-		if q.code {
-			return c.code && c.score >= 0.6*top.score && c.evid.around >= top.evid.around-0.2
-		}
-		return c.evid.fit == 1 && c.evid.context >= 0.6*top.evid.context && c.score >= 0.7*top.score && !(c.row && q.kind == placeKind)
-	}
-	best := -1
-	for i, c := range ranked {
-		if right(c) && (best < 0 || c.evid.context > ranked[best].evid.context+0.1) {
-			best = i
-		}
-	}
-	if best > 0 {
-		c := ranked[best]
-		copy(ranked[1:best+1], ranked[:best])
-		ranked[0] = c
-	}
+	return q.code && c.evid[far] >= 0.4 && c.evid[around] >= 0.6 || (q.way || q.kind == instructionKind) && c.evid[around] >= 0.4
 }
 
 // minTrust returns the answerability that the first sentence needs. Answers to broad questions rest on several sentences.
@@ -242,25 +224,24 @@ func (m *Model) centrality(all []*sentence) {
 	}
 	mean = unit(mean)
 	for i, c := range all {
-		c.score = 10*max(0, dot(mean, vectors[i])) + 2*c.evid.rank - 4*c.evid.unusual
+		c.score = 10*max(0, dot(mean, vectors[i])) + 2*c.evid[rank] - 4*(c.evid[short]+c.evid[isCode]+c.evid[isRow])
 		if c.at == 0 {
 			c.score += 2
 		}
 	}
 }
 
-// limits returns the maximum number of sentences of an answer with this best sentence, and the share of its score that each
-// needs.
+// limits returns the maximum number of sentences of an answer with this best sentence, and by how much their scores may be lower.
 func (q *question) limits(best *sentence, sentences int) (int, float64) {
 	switch {
 	case q.open, q.broad:
-		return 4 * sentences, 0.7
-	case q.kind == definitionKind && best.evid.fit >= 1: // a definition says it all
-		return 1, 1
+		return 4 * sentences, 6
+	case q.kind == definitionKind && best.evid[defines] >= 1: // a definition says it all
+		return 1, 0
 	case q.listed:
-		return sentences + 1, 0.85
+		return sentences + 1, 1.5
 	}
-	return sentences, 0.87
+	return sentences, 1.6
 }
 
 // maxPicks is the maximum number of candidates that are compared.
@@ -270,9 +251,9 @@ const maxPicks = 64
 // begins with a pronoun is preceded by the one before it.
 func (q *question) pick(ranked []*sentence, readings []*passageView, sentences int) []*sentence {
 	pool := ranked[:min(len(ranked), maxPicks)]
-	limit, share := q.limits(pool[0], sentences)
-	floor := share * pool[0].score
-	fit := pool[0].evid.fit
+	limit, margin := q.limits(pool[0], sentences)
+	floor := pool[0].score - margin
+	typed := pool[0].evid[fit]
 	var chosen []*sentence
 	used := map[*sentence]bool{}
 	from := map[int]int{}
@@ -285,7 +266,7 @@ func (q *question) pick(ranked []*sentence, readings []*passageView, sentences i
 		var best *sentence
 		bestGain := 0.0
 		for _, c := range pool {
-			if used[c] || c.score < floor || c != pool[0] && (len(chosen) == 0 || q.hasType() && limit <= 4 && c.evid.fit < fit) {
+			if used[c] || c.score < floor || c != pool[0] && (len(chosen) == 0 || q.hasType() && limit <= 4 && c.evid[fit] < typed) {
 				continue
 			}
 			twin := maxOverlap(c, chosen)
@@ -353,7 +334,7 @@ func (q *question) summarize(t model.Task, ranked []*sentence, readings []*passa
 // sentence of another passage that adds nothing of the question.
 func (q *question) redundant(c, best *sentence) bool {
 	switch {
-	case c.row || best.code || q.hasType() && best.evid.fit == 1 && c.passage != best.passage:
+	case c.row || best.code || q.hasType() && best.evid[fit] == 1 && c.passage != best.passage:
 		return true
 	case c.passage == best.passage || c.code:
 		return false

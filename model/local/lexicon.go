@@ -3,17 +3,16 @@ package local
 import (
 	_ "embed"
 	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// stem reduces a word to its stem: without diacritics, with irregular forms replaced by their base.
-func stem(word string) string {
-	word = foldDiacritics(word)
+// stemIn reduces a word to its stem in a language: without accents and, in English, with irregular forms replaced by their base.
+func stemIn(l *lang.Language, word string) string {
+	if l != lang.English {
+		return l.Stem(word)
+	}
+	word = lang.FoldAccents(word)
 	if base, ok := irregular[word]; ok {
 		word = base
 	}
@@ -29,32 +28,16 @@ func root(word string) string {
 	return s
 }
 
-// stems returns the stems of the words of s without stop words.
-func stems(s string) []string {
+// stemsIn returns the stems of the words of s without stop words.
+func stemsIn(l *lang.Language, s string) []string {
 	words := lang.Words(s)
 	out := make([]string, 0, len(words))
 	for _, w := range words {
-		if !lang.IsStopWord(w.Text) {
-			out = append(out, stem(w.Text))
+		if !l.IsStopWord(w.Text) {
+			out = append(out, stemIn(l, w.Text))
 		}
 	}
 	return out
-}
-
-// foldDiacritics removes diacritics: Möngke is often written Mongke.
-func foldDiacritics(word string) string {
-	for i := range len(word) {
-		if word[i] < utf8.RuneSelf {
-			continue
-		}
-		return strings.Map(func(r rune) rune {
-			if unicode.Is(unicode.Mn, r) {
-				return -1
-			}
-			return r
-		}, norm.NFD.String(word))
-	}
-	return word
 }
 
 // lexicon.txt holds irregular forms (each line a base and its forms), antonyms (each line both sides) and words that flip the
@@ -119,24 +102,7 @@ func flipsMeaning(word string) bool {
 	return len(word) > 5 && strings.HasSuffix(word, "est")
 }
 
-var denials = wordSet("not no non never without cannot unable neither nor none nothing nobody except unlike lack lacks lacked fail failed")
-
-func denial(word string) bool {
-	_, ok := denials[word]
-	return ok || strings.HasSuffix(word, "n't")
-}
-
-// hasNegation reports whether one of the words is a negation.
-func hasNegation(words []lang.Token) bool {
-	for _, w := range words {
-		if denial(w.Text) {
-			return true
-		}
-	}
-	return false
-}
-
-// editDistance returns the number of letters that were replaced, omitted, inserted or transposed between a and b, or most+1 if
+// editDistance returns the number of insertions, deletions, replacements and swaps of adjacent letters that make b from a, or more than most if
 // there are more: F. Damerau, A Technique for Computer Detection and Correction of Spelling Errors, 1964.
 func editDistance(a, b string, most int) int {
 	if len(a)-len(b) > most || len(b)-len(a) > most {

@@ -182,7 +182,7 @@ func (q *question) gainOf(from, c *sentence) (gain, worth float64) {
 		}
 	}
 	gain /= max(q.plainTotal, 1e-9)
-	worth = 4*gain + c.evid.fit + c.evid.similar
+	worth = 4*gain + c.evid[fit] + c.evid[similar]
 	if c.at == 0 {
 		worth += 0.3 // who or what it is
 	}

@@ -97,7 +97,7 @@ func (s *pathSearch) search(named bool) (best reasoningPath) {
 	for _, c := range s.cs {
 		if !named || s.readings[c.passage].named {
 			x := s.extend(s.q.emptyPath(), c, titleLink)
-			x.worth = x.cover + 0.006*c.score
+			x.worth = x.cover + 0.012*c.score
 			beam = append(beam, x)
 		}
 	}
@@ -149,7 +149,7 @@ func (s *pathSearch) extend(x reasoningPath, c *sentence, link float64) reasonin
 	for i, w := range s.q.plain {
 		y.cover += w * y.held[i] / max(s.q.plainTotal, 1e-9)
 	}
-	y.worth = y.cover + 0.2*gain/max(open, 1e-9) + 0.25*c.evid.fit + 0.04*c.evid.rank - 0.09*y.links - 0.025*float64(len(x.cs))
+	y.worth = y.cover + 0.2*gain/max(open, 1e-9) + 0.25*c.evid[fit] + 0.04*c.evid[rank] - 0.09*y.links - 0.025*float64(len(x.cs))
 	if c.at == 0 {
 		y.worth += 0.02 // who or what it is
 	}
@@ -215,15 +215,15 @@ const maxNewNames = 32
 func (q *question) newNames(readings []*passageView) map[*sentence][]string {
 	asked := map[string]struct{}{}
 	for _, w := range q.words {
-		asked[stem(w.Text)] = struct{}{}
+		asked[stemIn(q.lang, w.Text)] = struct{}{}
 	}
 	last := map[string]int{} // the last passage with the name
 	count := map[string]int{}
 	all := map[*sentence][]string{}
 	for i, r := range readings {
 		for _, c := range r.cs {
-			for name := range namesIn(c.text) {
-				s := stem(name)
+			for name := range namesIn(q.lang, c.text) {
+				s := stemIn(q.lang, name)
 				if _, known := asked[s]; known || len(name) < 4 {
 					continue
 				}

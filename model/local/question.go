@@ -27,25 +27,24 @@ const (
 
 // question is the analysis of a question.
 type question struct {
-	text         string
-	terms        []lang.Term
-	weight       []float64 // of each term
-	total        float64   // of all
-	vector       [][]float32
-	sum          []float32 // vector of the question
-	index        map[string]int
-	plain        []float64 // weight over the greatest weight, reduced for words that name a type of thing
-	words        []lang.Token
-	named        []int // terms that are names or numbers
-	numbers      []int
-	negatedTerms map[string]struct{} // stems of negated words
-	negated      bool                // the question is negated
-	kind         kind
-	broad        bool // asks for an explanation, not for a fact
-	listed       bool // asks for a list
-	way          bool // asks how to do something, which code may answer
-	open         bool // has no subject: summarize this
-	code         bool // asks for a command or code
+	text    string
+	lang    *lang.Language
+	matched map[string]partial // by stem, for other stems than those of the terms
+	terms   []lang.Term
+	vector  [][]float32
+	sum     []float32 // vector of the question
+	index   map[string]int
+	plain   []float64 // weight over the greatest weight, reduced for words that name a type of thing
+	words   []lang.Token
+	named   []int // terms that are names or numbers
+	numbers []int
+	negated bool // the question is negated
+	kind    kind
+	broad   bool // asks for an explanation, not for a fact
+	listed  bool // asks for a list
+	way     bool // asks how to do something, which code may answer
+	open    bool // has no subject: summarize this
+	code    bool // asks for a command or code
 
 	plainTotal float64             // of plain
 	follows    map[[2]string][]int // indexes in words of the second word of each pair
@@ -73,7 +72,7 @@ var (
 	shape = wordSet("command code exampl snippet syntax show")
 
 	// vague are words that questions are made with; answers seldom repeat them.
-	wayRE  = regexp.MustCompile(`(?i)^\W*how (?:do|can|should|could|would) (?:i|you|we|one)\b|^\W*how to\b`)
+	wayRE  = regexp.MustCompile(`(?i)^\W*how (?:do|can|should|could|would) (?:i|you|we|one)\b|^\W*how to\b|^\W*how (?:is|are|can|must) (?:a|an|the|my|our)\b|\b(?:what|which) (?:steps|command)\b`)
 	manyRE = regexp.MustCompile(`(?i)^\W*(?:list|name) |^\W*(?:which|what) [\pL ]{2,40} (?:are|is) (?:there|supported|read|accepted|available|allowed|possible)\b|^\W*what (?:kinds?|types?|sorts?) of\b`)
 
 	// kindsOfThings are types that questions name and answers seldom do: which year, what city.
@@ -89,19 +88,24 @@ func (m *Model) ask(t model.Task) *question {
 	if len(s) > 4000 {
 		s = lang.Clean(s[:4000])
 	}
-	q := &question{text: s, index: map[string]int{}, sum: m.embed(s), words: lang.Words(s), broad: broadRE.MatchString(s), listed: listRE.MatchString(s),
-		code: runRE.MatchString(s)}
+	q := &question{text: s, lang: languageOf(s, t.Passages), matched: map[string]partial{}, index: map[string]int{}, sum: m.embed(s), words: lang.Words(s)}
+	english := q.lang == lang.English
+	asked := q.lang.Asks(s)
+	q.broad, q.listed, q.code = asked == lang.AsksBroadly, asked == lang.AsksList, runRE.MatchString(s)
+	if english {
+		q.broad, q.listed = broadRE.MatchString(s), listRE.MatchString(s)
+	}
 	most := 0.0
 	for _, w := range t.IDF {
 		most = max(most, w)
 	}
-	terms := lang.UniqueTerms(s)
+	terms := q.lang.UniqueTerms(s)
 	if len(terms) > 64 {
 		terms = terms[:64]
 	}
-	names := namesIn(s)
+	names := namesIn(q.lang, s)
 	for _, term := range terms {
-		term.Stem = stem(term.Word)
+		term.Stem = stemIn(q.lang, term.Word)
 		if _, twice := q.index[term.Stem]; twice {
 			continue
 		}
@@ -122,28 +126,34 @@ func (m *Model) ask(t model.Task) *question {
 			}
 		}
 		_, form := shape[term.Stem]
-		if _, empty := vague[term.Stem]; empty || form && q.code {
+		_, empty := vague[term.Stem]
+		if empty && english || form && q.code {
 			w *= 0.3
 		}
 		q.index[term.Stem] = len(q.terms)
 		q.terms = append(q.terms, term)
-		q.weight = append(q.weight, max(w, 1e-3))
-		q.total += max(w, 1e-3)
-		q.vector = append(q.vector, m.vector(term.Word))
-		if _, kind := kindsOfThings[term.Stem]; kind {
+		var v []float32
+		if english {
+			v = m.vector(term.Word)
+		}
+		q.vector = append(q.vector, v)
+		if _, kind := kindsOfThings[term.Stem]; kind && english {
 			w *= 0.3
 		}
 		q.plain = append(q.plain, w/max(most, 1))
 		q.plainTotal += w / max(most, 1)
 	}
 	q.open = len(q.terms) == 0 || t.Summary
-	q.kind, q.way = kindOf(s), wayRE.MatchString(s)
-	if q.subject = lang.DefinitionSubject(s); q.subject != nil {
+	q.kind, q.way = kinds[asked], asked == lang.AsksManner
+	if english {
+		q.kind, q.way = kindOf(s), wayRE.MatchString(s)
+	}
+	if q.subject = lang.DefinitionSubject(s); q.subject != nil && english {
 		q.kind = definitionKind
-	} else if (q.kind == anyKind || q.kind == personKind) && len(q.terms) <= 3 && meanRE.MatchString(s) {
+	} else if english && (q.kind == anyKind || q.kind == personKind) && len(q.terms) <= 3 && meanRE.MatchString(s) {
 		q.kind = definitionKind
 	}
-	q.negated, q.negatedTerms = hasNegation(q.words), negatedStems(q.words)
+	q.negated = hasNegation(q.lang, q.words)
 	q.follows = map[[2]string][]int{}
 	for i, w := range q.words {
 		if i > 0 {
@@ -152,6 +162,21 @@ func (m *Model) ask(t model.Task) *question {
 		}
 	}
 	return q
+}
+
+// kinds are the types of things by the phrases of a language.
+var kinds = map[lang.Section]kind{lang.AsksTime: timeKind, lang.AsksPerson: personKind, lang.AsksNumber: numberKind, lang.AsksPlace: placeKind,
+	lang.AsksReason: reasonKind, lang.AsksManner: instructionKind, lang.AsksList: listKind, lang.AsksDefinition: definitionKind}
+
+// maxShown is the number of passages, and of bytes of each, that show the language of a short question.
+const maxShown, maxShownBytes = 3, 1000
+
+func languageOf(question string, passages []model.Passage) *lang.Language {
+	var texts []string
+	for _, p := range passages[:min(len(passages), maxShown)] {
+		texts = append(texts, lang.Truncate(p.Chunk.Text, maxShownBytes))
+	}
+	return lang.OfQuestion(question, texts...)
 }
 
 // mainRE matches a question up to the question word that begins it, or begins a clause after a comma.
@@ -184,12 +209,12 @@ func kindOf(s string) kind {
 	return anyKind
 }
 
-// namesIn returns the words of a text that are capitalized within it or have digits.
-func namesIn(s string) map[string]struct{} {
+// namesIn returns the words of a text that are capitalized within it or have digits. All German nouns are capitalized.
+func namesIn(l *lang.Language, s string) map[string]struct{} {
 	out := map[string]struct{}{}
 	for i, w := range lang.Words(s) {
 		r, _ := utf8.DecodeRuneInString(s[w.Start:w.End])
-		if i > 0 && unicode.IsUpper(r) || strings.ContainsAny(w.Text, "0123456789") {
+		if i > 0 && unicode.IsUpper(r) && l.Code != "de" || strings.ContainsAny(w.Text, "0123456789") {
 			out[w.Text] = struct{}{}
 		}
 	}
@@ -223,18 +248,16 @@ var (
 	nameRE     = regexp.MustCompile(`\b[A-Z][\pL'’-]+`)
 )
 
-// typeFit returns how well a sentence may hold the requested type of thing, 0..1; 0.5 if the question asks for none.
-func (q *question) typeFit(c *sentence) float64 {
+// typeFit returns how well a text of a sentence may hold the requested type of thing, 0..1; 0.5 if the question asks for none.
+func (q *question) typeFit(c *sentence, text string) float64 {
 	var re *regexp.Regexp
 	switch q.kind {
-	case definitionKind:
-		return q.definitionFit(c)
-	case anyKind:
+	case anyKind, definitionKind:
 		return 0.5
 	case instructionKind:
 		return q.instructionFit(c)
 	case listKind:
-		if manyOfRE.MatchString(c.text) || c.code {
+		if manyOfRE.MatchString(text) || c.code {
 			return 1
 		}
 		return 0.5
@@ -248,20 +271,36 @@ func (q *question) typeFit(c *sentence) float64 {
 		re = reasonRE
 	case personKind:
 		re = nameRE
-		if c.row {
-			re = fullNameRE // cells begin with capitals
+		if c.row || q.lang.Code == "de" {
+			re = fullNameRE // cells and German nouns begin with capitals
 		}
 	}
-	for _, at := range re.FindAllStringIndex(c.text, 24) {
+	if q.lang != lang.English {
+		switch section := sectionsOf[q.kind]; {
+		case q.kind == placeKind || !q.lang.HasAny(lang.Months):
+			return 0.5
+		case q.hasWord(text, section...):
+			return 1
+		case q.kind == reasonKind:
+			return 0.3
+		case q.kind == timeKind:
+			re = clockRE
+		case q.kind == personKind && q.lang.Code != "de" && q.lang.Code != "zh" && q.lang.Code != "ja":
+			re = fullNameRE
+		case q.kind == personKind:
+			return 0.5
+		}
+	}
+	for _, at := range re.FindAllStringIndex(text, 24) {
 		if q.kind == reasonKind || q.kind == placeKind {
 			return 1
 		}
-		if q.kind == personKind && at[0] == 0 && len(c.words) > 0 && lang.IsStopWord(c.words[0].Text) {
+		if q.kind == personKind && at[0] == 0 && len(c.words) > 0 && q.lang.IsStopWord(c.words[0].Text) {
 			continue
 		}
-		found := lang.Words(c.text[at[0]:at[1]]) // what the question says itself is no answer
+		found := lang.Words(text[at[0]:at[1]]) // what the question says itself is no answer
 		for _, w := range found {
-			if _, said := q.index[stem(w.Text)]; !said && !(q.kind == personKind && lang.IsStopWord(w.Text)) {
+			if _, said := q.index[stemIn(q.lang, w.Text)]; !said && !(q.kind == personKind && q.lang.IsStopWord(w.Text)) {
 				return 1
 			}
 		}
@@ -269,11 +308,35 @@ func (q *question) typeFit(c *sentence) float64 {
 	return 0
 }
 
+// clockRE matches dates and times of day in figures.
+var clockRE = regexp.MustCompile(`\b[0-9]{1,2}[ ]?(?:[:.hH][ ]?[0-9]{2}\b|[hH]\b|Uhr|uur|heures?)|\b(?:1[0-9]{3}|20[0-9]{2})\b|\b[0-9]{1,2}[./][0-9]{1,2}\b|[0-9]+[ ]?[年月日号點点時时]`)
+
+// sectionsOf are the sections with words that are things of a kind.
+var sectionsOf = map[kind][]lang.Section{timeKind: {lang.Months, lang.Days}, numberKind: {lang.Counts}, reasonKind: {lang.Reasons}}
+
+// hasWord reports whether a text has a word of a section that the question does not have.
+func (q *question) hasWord(text string, sections ...lang.Section) bool {
+	for _, w := range lang.Words(text) {
+		for _, s := range sections {
+			if _, said := q.index[stemIn(q.lang, w.Text)]; !said && q.lang.Has(s, w.Text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // instructionFit returns how well a sentence may be an instruction. If it begins with its purpose, that must match.
 func (q *question) instructionFit(c *sentence) float64 {
+	if c.ordered || c.code {
+		return 1
+	}
+	if q.lang != lang.English {
+		return 0.5
+	}
 	if purpose, _, ok := strings.Cut(c.text, ","); ok && strings.HasPrefix(purpose, "To ") {
 		n, asked := 0.0, 0.0
-		for _, s := range stems(purpose) {
+		for _, s := range stemsIn(q.lang, purpose) {
 			n++
 			if _, ok := q.index[s]; ok {
 				asked++
@@ -281,7 +344,7 @@ func (q *question) instructionFit(c *sentence) float64 {
 		}
 		return 0.2 + 0.8*asked/max(n, 1)
 	}
-	if c.code || doRE.MatchString(c.text) {
+	if doRE.MatchString(c.text) {
 		return 1
 	}
 	return 0.5
@@ -348,13 +411,13 @@ func (q *question) definition(c *sentence) float64 {
 
 // isSubject reports whether the content words of s are the subject of the question.
 func (q *question) isSubject(s string) bool {
-	return q.onlyAbout(s) && len(lang.TermSet(s)) == len(q.terms)
+	return q.onlyAbout(s) && len(stemsIn(q.lang, s)) >= len(q.terms)
 }
 
 // onlyAbout reports whether all content words of s are in the question.
 func (q *question) onlyAbout(s string) bool {
-	found := lang.TermSet(s)
-	for t := range found {
+	found := stemsIn(q.lang, s)
+	for _, t := range found {
 		if _, ok := q.index[t]; !ok {
 			return false
 		}

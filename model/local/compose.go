@@ -1,0 +1,308 @@
+package local
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-rag/sluice/lang"
+)
+
+const (
+	maxItems     = 14   // of a list in an answer
+	maxListBytes = 1500 // of such a list
+	maxRows      = 8    // of a table in an answer
+)
+
+// compose completes the sentences of an answer: a list with all of its items, a row with the names of its columns, an item with what leads to it, and a
+// sentence with the heading that says what it is about.
+// Only the best sentence brings its list.
+func (q *question) compose(chosen []*sentence, best *sentence, readings []*passageView) []*sentence {
+	var out []*sentence
+	groups := map[[2]int]bool{}
+	for _, c := range chosen {
+		cs := readings[c.passage].cs
+		if list := q.wantsList(c, cs); list > 0 && (c == best || q.broad || q.open) {
+			if key := [2]int{c.passage, list}; !groups[key] {
+				groups[key] = true
+				out = append(out, q.list(cs, list)...)
+			}
+			continue
+		}
+		if c.row {
+			if key := [2]int{c.passage, -c.group}; !groups[key] {
+				groups[key] = true
+				out = append(out, q.rows(c, cs)...)
+			}
+			continue
+		}
+		out = append(out, q.withLead(c))
+	}
+	return out
+}
+
+// wantsList returns the group of the list that answers the question, if it asks for a list or for steps, and 0 otherwise.
+func (q *question) wantsList(c *sentence, cs []*sentence) int {
+	leads := strings.HasSuffix(c.text, ":") && c.at+1 < len(cs) && cs[c.at+1].listed
+	switch {
+	case leads:
+		return cs[c.at+1].group
+	case !c.listed || c.group == 0:
+		return 0
+	case q.kind == listKind || q.kind == instructionKind || q.listed || q.way || q.broad || q.open:
+		return c.group
+	case c.evid[near] >= 2*c.evid[own] && !q.hasType(): // what leads to the list is what the question is about
+		return c.group
+	}
+	return 0
+}
+
+// list returns the items of a list, with what leads to it.
+func (q *question) list(cs []*sentence, group int) []*sentence {
+	var items []*sentence
+	size := 0
+	for _, c := range cs {
+		if c.group == group && !c.row && len(items) < maxItems && size+len(c.text) < maxListBytes {
+			items = append(items, c)
+			size += len(c.text)
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	one := *items[0]
+	var parts []string
+	closed := true
+	for _, c := range items {
+		closed = closed && c.closed
+		if c.code {
+			return items // steps with code stay apart
+		}
+	}
+	for _, c := range items {
+		switch {
+		case !c.listed && len(parts) > 0: // a further sentence of an item
+			parts[len(parts)-1] = strings.TrimRight(parts[len(parts)-1], ";, ") + " " + c.text
+		case closed:
+			parts = append(parts, c.text)
+		default:
+			parts = append(parts, strings.TrimRight(c.text, ".; "))
+		}
+	}
+	one.text = strings.Join(parts, "; ") + "."
+	if closed {
+		one.text = strings.Join(parts, " ")
+	}
+	one.whole = true
+	one.text = q.prefix(&one) + one.text
+	return []*sentence{&one}
+}
+
+// rows returns a row of a table, and the other rows of the table that match the question as well.
+func (q *question) rows(best *sentence, cs []*sentence) []*sentence {
+	most := 3
+	if q.kind == listKind || q.listed {
+		most = maxRows
+	}
+	only := q.columnsOf(best)
+	if c := q.extreme(best, cs); c != nil {
+		best, most = c, 1
+	}
+	var out []*sentence
+	for _, c := range cs {
+		if !c.row || c.group != best.group || c != best && !sameCover(c.exact, best.exact) {
+			continue
+		}
+		if c != best && (best.evid[rowKey] == 0 || len(out) >= most) {
+			continue
+		}
+		one := *c
+		if text, ok := rowText(c.columns, c.cells, only); ok {
+			one.text = text
+		}
+		if len(out) == 0 {
+			one.text = q.prefix(&one) + one.text
+		}
+		out = append(out, &one)
+	}
+	return out
+}
+
+// sameCover reports whether two sentences cover the same terms.
+func sameCover(a, b []float64) bool {
+	for i := range a {
+		if (a[i] == 1) != (b[i] == 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// columnsOf returns the columns of a row that answer the question: those whose names or cells have terms of it. It returns nil for all columns, if no name
+// of a column has one.
+func (q *question) columnsOf(c *sentence) []int {
+	var only []int
+	named := false
+	for i := 1; i < len(c.cells); i++ {
+		covers := make([]float64, len(q.terms))
+		if i < len(c.columns) {
+			q.mark(covers, c.columns[i])
+		}
+		if q.share(covers) > 0 {
+			named = true
+			only = append(only, i)
+			continue
+		}
+		if q.mark(covers, c.cells[i]); q.share(covers) > 0 {
+			only = append(only, i)
+		}
+	}
+	if !named {
+		return nil
+	}
+	return only
+}
+
+// withLead returns a sentence with what leads to it, or with its heading, if the question is about that.
+func (q *question) withLead(c *sentence) *sentence {
+	if c.code {
+		return c
+	}
+	one := *c
+	one.text = q.prefix(&one) + one.text
+	return &one
+}
+
+// The shares of the question's terms that a heading must add to a whole sentence, and to an item, a row or a labelled line.
+const minPrefixSentence, minPrefix = 0.4, 0.12
+
+// prefix returns what is said before a sentence: what leads to it, or the heading over it, if that has terms of the question that the sentence does not
+// have, or the thing that the question asks for.
+func (q *question) prefix(c *sentence) string {
+	if q.broad || q.open {
+		return ""
+	}
+	lead := strings.TrimSpace(strings.TrimSuffix(c.lead, "."))
+	if lead != "" && strings.HasSuffix(lead, ":") {
+		return lead + " "
+	}
+	heading := strings.TrimRight(c.heading, ".: ")
+	if heading == "" || strings.Contains(c.text, heading) {
+		return ""
+	}
+	covers := make([]float64, len(q.terms))
+	q.mark(covers, heading)
+	gain := q.share(c.covers, covers) - q.share(c.covers)
+	enough := minPrefix
+	if !c.listed && !c.row && !c.label {
+		enough = minPrefixSentence
+	}
+	if gain >= enough || c.evid[fitNear] > 0 && q.typeFit(c, heading) > 0 {
+		return heading + ": "
+	}
+	return ""
+}
+
+// extreme returns the row with the greatest or the smallest value, if the question asks for it: the last boat, the cheapest room. The value is in the
+// column that the question names, or in the only column of numbers. Rows count that cover the same terms as the best one. It returns nil otherwise.
+func (q *question) extreme(best *sentence, cs []*sentence) *sentence {
+	sign := q.wantsExtreme()
+	if sign == 0 {
+		return nil
+	}
+	var rows []*sentence
+	for _, c := range cs {
+		if c.row && c.group == best.group && c.evid[rowKey] >= best.evid[rowKey]-0.05 {
+			rows = append(rows, c)
+		}
+	}
+	column := q.valueColumn(best, rows)
+	if column < 0 || len(rows) < 2 {
+		return nil
+	}
+	var top *sentence
+	most := 0.0
+	for _, c := range rows {
+		if column >= len(c.cells) {
+			continue
+		}
+		if v, ok := number(c.cells[column]); ok && (top == nil || sign*v > most) {
+			top, most = c, sign*v
+		}
+	}
+	return top
+}
+
+// wantsExtreme returns 1 if the question asks for the greatest of several, -1 for the smallest, and 0 otherwise.
+func (q *question) wantsExtreme() float64 {
+	for _, w := range q.words {
+		switch {
+		case q.lang.Has(lang.Least, w.Text):
+			return -1
+		case q.lang.Has(lang.Most, w.Text):
+			return 1
+		}
+	}
+	return 0
+}
+
+// valueColumn returns the column of numbers that the question names, or the only one; -1 if there is none or there are several.
+func (q *question) valueColumn(best *sentence, rows []*sentence) int {
+	found, named, most := -1, -1, 0.0
+	several := false
+	for i := range best.cells {
+		n := 0
+		for _, c := range rows {
+			if i < len(c.cells) {
+				if _, ok := number(c.cells[i]); ok {
+					n++
+				}
+			}
+		}
+		if 2*n <= len(rows) {
+			continue
+		}
+		several = several || found >= 0
+		if i > 0 || found < 0 {
+			found = i
+		}
+		covers := make([]float64, len(q.terms))
+		if i < len(best.columns) {
+			q.mark(covers, best.columns[i])
+		}
+		if x := q.share(covers); x > most {
+			named, most = i, x
+		}
+	}
+	if named >= 0 || several {
+		return named
+	}
+	return found
+}
+
+// numberIn matches the first number or time of day of a cell.
+var numberIn = regexp.MustCompile(`^[^0-9]{0,12}([0-9][0-9.,:h\x{00a0} ]*)`)
+
+// number returns the value of a cell that begins with a number, after a currency at most. A time of day is in minutes.
+func number(cell string) (float64, bool) {
+	m := numberIn.FindStringSubmatch(cell)
+	if m == nil {
+		return 0, false
+	}
+	s := strings.TrimRight(strings.NewReplacer("\u00a0", "", " ", "").Replace(m[1]), ".,:h")
+	if hours, minutes, ok := strings.Cut(strings.ReplaceAll(s, "h", ":"), ":"); ok {
+		h, err := strconv.Atoi(hours)
+		min, err2 := strconv.Atoi(minutes)
+		return float64(60*h + min), err == nil && err2 == nil
+	}
+	if i := strings.LastIndexAny(s, ".,"); i >= 0 { // one or two digits after the last mark are decimals
+		whole := strings.NewReplacer(".", "", ",", "").Replace(s[:i])
+		if digits := s[i+1:]; len(digits) <= 2 {
+			s = whole + "." + digits
+		} else {
+			s = whole + digits
+		}
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil
+}

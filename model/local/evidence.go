@@ -1,0 +1,518 @@
+package local
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/lang"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// The features of a sentence as an answer. Shares are of the question's terms by weight, 0..1.
+const (
+	own          = iota // share in the sentence; a related word counts in part
+	exactly             // share in the sentence, without related words
+	exactFar            // the same with the headings, what leads to it, the names of columns and the title
+	near                // share in it, the innermost heading, what leads to it, and the names of columns
+	far                 // the same with the title and the other headings
+	around              // the same with the sentences before and after
+	wide                // share in the whole passage with its headings
+	rarest              // weight of the rarest term that is in none of sentence, headings and title
+	elsewhere           // weight of the terms that are elsewhere in the passage, and not near the sentence
+	absent              // weight of the rarest term that is nowhere in the passage
+	pairs               // share of adjacent terms that are near each other in the sentence
+	phrase              // share of the question's word pairs, stop words included
+	copied              // word pairs in the longest run that both share
+	similar             // cosine of the vectors
+	related             // mean cosine of the nearest words, for terms that are missing
+	fit                 // whether it holds the requested type of thing
+	fitNear             // whether only the heading, or what leads to it, holds that
+	defines             // how well it defines the subject of the question
+	unfit               // a type can be recognized, and neither holds it
+	passage             // the grade of the passage
+	rank                // that over the best passage's grade
+	names               // number of names and numbers of the question that are not in sentence, headings and title
+	unknownNames        // number of those that are in no passage
+	numbers             // number of numbers of the question that are not in the sentence
+	headed              // the heading over it is about nothing but the question's terms
+	first               // it is the first after a heading
+	isRow               // a row
+	figure              // a row, for a question for a number or a time
+	rowKey              // of a row: share of the terms in its cells
+	rowColumn           // of a row: share of the terms in the names of its columns
+	isItem              // an item of a list
+	isListed            // an item, for a question for a list or for steps
+	isCode              // code that was not requested
+	isRequested         // code that was requested
+	isLabel             // a line with a label
+	labelled            // share of the terms in its label
+	short               // fewer than five words
+	long                // more than forty words, by the number of words
+	asks                // it is a question
+	hangs               // it begins with a pronoun or a connective
+	repeats             // it says nothing that the question does not say
+	opposed             // number of missing terms with an antonym in the sentence
+	flipped             // a word that flips the meaning, such as first or only, is in the question and not in the sentence
+	negated             // the question is negated and the sentence is not
+	terms               // number of terms of the question
+	foreign             // the question is not in English
+	nFeatures    = iota
+)
+
+// evidence are the features of a sentence.
+type evidence [nFeatures]float64
+
+// score returns the weighted sum of the features.
+func (e *evidence) score() float64 {
+	sum := 0.0
+	for i, x := range e {
+		sum += rankWeights[i] * x
+	}
+	return sum
+}
+
+// answerability returns the probability that the best sentence answers the question. Trick questions are mostly asked about English prose.
+func (e *evidence) answerability() float64 {
+	t := &trustOther
+	if e.isProse() {
+		t = &trustProse
+	}
+	sum := t.bias
+	for i, x := range e {
+		sum += t.weights[i] * x
+	}
+	return logistic(sum)
+}
+
+// trust is a logistic regression.
+type trust struct {
+	bias    float64
+	weights evidence
+}
+
+// isProse reports whether a sentence is English prose.
+func (e *evidence) isProse() bool {
+	return e[foreign]+e[isRow]+e[isItem]+e[isLabel]+e[isCode]+e[isRequested] == 0
+}
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// nearCosine is the cosine from which two words count as related.
+const nearCosine = 0.55
+
+// match returns the term of the question that a stem matches, and how well, 0..1; 0 if none.
+func (q *question) match(stem string) (int, float64) {
+	if i, ok := q.index[stem]; ok {
+		return i, 1
+	}
+	if m, ok := q.matched[stem]; ok {
+		return m.term, m.value
+	}
+	best := partial{}
+	if q.lang != lang.English && len(stem) >= minPart {
+		for i, t := range q.terms {
+			if x := part(q.lang, stem, t.Stem); x > best.value {
+				best = partial{i, x}
+			}
+		}
+	}
+	if len(q.matched) < maxMatched {
+		q.matched[stem] = best
+	}
+	return best.term, best.value
+}
+
+// partial is a match of a part of a word.
+type partial struct {
+	term  int
+	value float64
+}
+
+const (
+	minPart    = 5 // letters of a part of a compound
+	maxMatched = 20_000
+)
+
+// part returns how well two stems match: one is a part of the other, in a language of compounds, or both begin alike.
+func part(l *lang.Language, a, b string) float64 {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	if len(b) < minPart {
+		return 0
+	}
+	if l.Compounds && (strings.HasSuffix(a, b) || strings.HasPrefix(a, b)) {
+		return 0.8
+	}
+	n := 0
+	for n < len(b) && a[n] == b[n] {
+		n++
+	}
+	if n >= minPart && 3*n >= 2*len(a) {
+		return 0.6
+	}
+	return 0
+}
+
+// termCoverage returns for each question term how well the sentence covers it, 0..1, and how near the nearest word is for those
+// that are missing.
+func (m *Model) termCoverage(q *question, c *sentence) (exact, covers, nearest []float64) {
+	covers, nearest = make([]float64, len(q.terms)), make([]float64, len(q.terms))
+	for _, s := range c.stems {
+		if s == "" {
+			continue
+		}
+		if i, x := q.match(s); x > 0 && x > covers[i] {
+			covers[i], nearest[i] = x, x
+		}
+	}
+	exact = slices.Clone(covers)
+	for k, s := range c.stems {
+		if s == "" {
+			continue
+		}
+		row, ok := m.table.row(c.words[k].Text)
+		if !ok {
+			continue
+		}
+		for i, v := range q.vector {
+			if v != nil && covers[i] != 1 {
+				nearest[i] = max(nearest[i], m.table.dot(v, row))
+			}
+		}
+	}
+	for i, x := range nearest {
+		if covers[i] < 1 && x > nearCosine {
+			covers[i] = max(covers[i], 0.8*x)
+		}
+	}
+	return exact, covers, nearest
+}
+
+// passageView is a passage analyzed for a question.
+type passageView struct {
+	cs      []*sentence
+	written string    // the title
+	named   bool      // the question contains the title
+	title   []string  // its stems
+	over    []float64 // coverage of each term by the title and the headings
+	wide    []float64 // coverage of each term by the passage with title and headings
+}
+
+// mark raises dst for the terms of the question that s contains.
+func (q *question) mark(dst []float64, s string) {
+	for _, t := range stemsIn(q.lang, s) {
+		if i, x := q.match(t); x > 0 {
+			dst[i] = max(dst[i], x)
+		}
+	}
+}
+
+// markRelated is mark, and counts related words in part.
+func (m *Model) markRelated(q *question, dst []float64, s string) {
+	q.mark(dst, s)
+	for _, w := range lang.Words(s) {
+		row, ok := m.table.row(w.Text)
+		if !ok || q.lang.IsStopWord(w.Text) {
+			continue
+		}
+		for i, v := range q.vector {
+			if v != nil && dst[i] < 1 {
+				if x := m.table.dot(v, row); x > nearCosine {
+					dst[i] = max(dst[i], 0.8*x)
+				}
+			}
+		}
+	}
+}
+
+// read finds the question's terms in a passage.
+func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView {
+	title, _, _ := strings.Cut(lang.Truncate(p.Chunk.Title, 400), " (")
+	title = strings.TrimSpace(title)
+	n := len(q.terms)
+	r := &passageView{cs: cs, title: stemsIn(q.lang, title), named: titleIn(q.text, title), written: title, over: make([]float64, n), wide: make([]float64, n)}
+	q.mark(r.over, strings.NewReplacer("-", " ", "_", " ").Replace(p.Chunk.Title))
+	for _, h := range p.Chunk.Headings {
+		q.mark(r.over, h)
+	}
+	copy(r.wide, r.over)
+	var last *sentence
+	for _, c := range cs {
+		if last != nil && c.heading == last.heading && c.lead == last.lead && slices.Equal(c.columns, last.columns) {
+			c.near, c.over = last.near, last.over
+		} else {
+			c.near = make([]float64, n)
+			m.markRelated(q, c.near, c.heading)
+			m.markRelated(q, c.near, c.lead)
+			for _, column := range c.columns {
+				m.markRelated(q, c.near, column)
+			}
+			c.over = slices.Clone(r.over)
+			raise(c.over, c.near)
+			raise(r.wide, c.near)
+		}
+		last = c
+		c.exact, c.covers, c.nearest = m.termCoverage(q, c)
+		raise(r.wide, c.covers)
+	}
+	return r
+}
+
+// raise sets each value of dst to the greater one.
+func raise(dst, src []float64) {
+	for i, x := range src {
+		dst[i] = max(dst[i], x)
+	}
+}
+
+// share returns the weighted share of the question's terms that are covered by the best of several sources.
+func (q *question) share(covers ...[]float64) float64 {
+	if q.plainTotal == 0 {
+		return 0
+	}
+	sum := 0.0
+	for i, w := range q.plain {
+		most := 0.0
+		for _, c := range covers {
+			most = max(most, c[i])
+		}
+		sum += w * most
+	}
+	return sum / q.plainTotal
+}
+
+// coverage returns the weighted share of the question's terms that are fully covered.
+func (q *question) coverage(covers ...[]float64) float64 {
+	var sum float64
+	for i, w := range q.plain {
+		for _, c := range covers {
+			if c[i] == 1 {
+				sum += w
+				break
+			}
+		}
+	}
+	return sum / max(q.plainTotal, 1e-9)
+}
+
+// rarestOf returns the weight of the rarest term that no source covers. Related words do not count: trick questions have them.
+func (q *question) rarestOf(covers ...[]float64) float64 {
+	most := 0.0
+	for i, w := range q.plain {
+		held := 0.0
+		for _, c := range covers {
+			if c[i] == 1 || q.lang != lang.English {
+				held = max(held, c[i])
+			}
+		}
+		most = max(most, w*(1-held))
+	}
+	return most
+}
+
+// weigh computes the features of a passage's sentences. unknown are the terms that no passage has.
+func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView, unknown []bool) {
+	for k, c := range r.cs {
+		e := &c.evid
+		before, after := r.cs[max(0, k-1)].covers, r.cs[min(len(r.cs)-1, k+1)].covers
+		e[own] = q.share(c.covers)
+		e[exactly], e[exactFar] = q.share(c.exact), q.share(c.exact, c.over)
+		e[near] = q.share(c.covers, c.near)
+		e[far] = q.share(c.covers, c.over)
+		e[around] = q.share(c.covers, c.over, before, after)
+		e[wide] = q.share(r.wide)
+		e[rarest] = q.rarestOf(c.covers, c.over)
+		for i, w := range q.plain {
+			if r.wide[i] == 1 && max(c.exact[i], c.over[i], before[i], after[i]) < 1 {
+				e[elsewhere] += w
+			}
+		}
+		e[absent] = q.rarestOf(r.wide)
+		e[pairs] = q.pairs(c)
+		var longest int
+		e[phrase], longest = q.phrases(c)
+		e[copied] = float64(longest)
+		e[similar] = max(0, dot(q.sum, m.embed(c.text)))
+		for i := range q.terms {
+			if c.covers[i] < 1 && c.over[i] < 1 {
+				e[related] += q.plain[i] * c.nearest[i] / max(q.plainTotal, 1e-9)
+			}
+		}
+		e[passage] = p.Score
+		if best > 0 {
+			e[rank] = max(0, p.Score/best)
+		}
+		for _, i := range q.named {
+			if c.exact[i] < 0.6 && c.over[i] < 1 {
+				e[names]++
+				e[unknownNames] += value(unknown[i])
+			}
+		}
+		for _, i := range q.numbers {
+			e[numbers] += value(c.exact[i] < 1 && c.near[i] < 1)
+		}
+		e[headed] = value(c.heading != "" && q.onlyAbout(c.heading))
+		e[first] = value(c.under == 0)
+		m.weighForm(q, c)
+		e[terms], e[foreign] = float64(len(q.terms)), value(q.lang != lang.English)
+	}
+}
+
+// weighForm computes the features of what kind of text a sentence is.
+func (m *Model) weighForm(q *question, c *sentence) {
+	e := &c.evid
+	figures := q.kind == numberKind || q.kind == timeKind
+	if q.kind == definitionKind && q.lang == lang.English {
+		e[defines] = q.definitionFit(c)
+	} else {
+		e[fit] = q.typeFit(c, c.own)
+	}
+	if q.hasType() && e[fit] == 0 {
+		e[fitNear] = q.typeFit(c, c.heading+" "+c.lead)
+		e[unfit] = value(e[fitNear] == 0)
+	}
+	if c.row {
+		e[isRow], e[figure], e[rowKey] = 1, value(figures), e[own]
+		columns := make([]float64, len(q.terms))
+		for _, name := range c.columns {
+			q.mark(columns, name)
+		}
+		e[rowColumn] = q.share(columns)
+	}
+	if c.listed {
+		e[isItem], e[isListed] = 1, value(q.kind == listKind || q.kind == instructionKind || q.listed)
+	}
+	if c.code {
+		e[isRequested] = value(q.code || q.way || q.kind == instructionKind)
+		e[isCode] = 1 - e[isRequested]
+	}
+	if c.label {
+		labels := make([]float64, len(q.terms))
+		q.mark(labels, labelOf(c.text))
+		e[isLabel], e[labelled] = 1, q.share(labels)
+	}
+	n := len(c.words)
+	e[short], e[long] = value(n < 5 && !c.row && !c.label), max(0, min(1, float64(n-40)/40))
+	e[asks] = value(strings.HasSuffix(strings.TrimRight(removeMarks(c.text), " "), "?"))
+	e[hangs] = value(c.dangles || c.follows)
+	e[repeats] = value(q.repeatsQuestion(c))
+	if q.lang == lang.English {
+		said := map[string]struct{}{}
+		for _, w := range c.words {
+			said[w.Text] = struct{}{}
+			said[stemIn(q.lang, w.Text)] = struct{}{}
+		}
+		e[opposed], e[flipped] = q.contradictions(said)
+	}
+	e[negated] = value(q.negated && !hasNegation(q.lang, c.words))
+}
+
+func value(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// phrases returns the share of the question's word pairs, stop words included, that are in the sentence, and the number of
+// pairs of the longest run.
+func (q *question) phrases(c *sentence) (share float64, longest int) {
+	if len(q.words) < 2 {
+		return 0, 0
+	}
+	found := make([]bool, len(q.words))
+	for k := 1; k < len(c.words); k++ {
+		at := q.follows[[2]string{c.words[k-1].Text, c.words[k].Text}]
+		if len(at) == 0 || found[at[0]] {
+			continue // the two were seen, maybe thousands of times
+		}
+		for _, i := range at {
+			found[i] = true
+		}
+	}
+	n, run := 0, 0
+	for _, ok := range found {
+		if !ok {
+			run = 0
+			continue
+		}
+		n, run = n+1, run+1
+		longest = max(longest, run)
+	}
+	return float64(n) / float64(len(q.words)-1), longest
+}
+
+// pairs returns the share of adjacent question terms that are within four words of each other in the sentence.
+func (q *question) pairs(c *sentence) float64 {
+	if len(q.terms) < 2 {
+		return 0
+	}
+	last := make([]int, len(q.terms))
+	for i := range last {
+		last[i] = -100
+	}
+	hit := make([]bool, len(q.terms))
+	for k, s := range c.stems {
+		i, ok := q.index[s]
+		if !ok || s == "" {
+			continue
+		}
+		last[i] = k
+		if i > 0 && k-last[i-1] <= 4 {
+			hit[i] = true
+		}
+		if i+1 < len(last) && k-last[i+1] <= 4 {
+			hit[i+1] = true
+		}
+	}
+	n := 0
+	for _, h := range hit {
+		if h {
+			n++
+		}
+	}
+	return float64(n) / float64(len(q.terms)-1)
+}
+
+// repeatsQuestion reports whether a sentence says hardly more than the question.
+func (q *question) repeatsQuestion(c *sentence) bool {
+	if q.open || c.code || c.row || q.subject != nil {
+		return false
+	}
+	news, old := 0, 0
+	for _, s := range c.stems {
+		if s == "" {
+			continue
+		}
+		if _, asked := q.index[s]; asked {
+			old++
+		} else {
+			news++
+		}
+	}
+	return old >= 2 && news == 0
+}
+
+// identifiers returns the number of words that are paths or identifiers of code.
+func identifiers(s string) int {
+	n := 0
+	for w := range strings.FieldsSeq(s) {
+		if i := strings.IndexAny(w, "/_"); i > 0 && i < len(w)-1 && !strings.Contains(w, "://") {
+			n++
+		}
+	}
+	return n
+}
+
+func dot(a, b []float32) float64 {
+	if len(a) != len(b) {
+		return 0
+	}
+	var x float64
+	for i := range a {
+		x += float64(a[i] * b[i])
+	}
+	return x
+}

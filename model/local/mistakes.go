@@ -1,0 +1,123 @@
+package local
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/lang"
+)
+
+// contradictions returns the weight of the question's words whose antonym is said instead, and whether a word that flips the
+// meaning is missing.
+func (q *question) contradictions(said map[string]struct{}) (opposed, turned float64) {
+	asked := map[string]struct{}{}
+	for _, w := range q.words {
+		asked[stemIn(q.lang, w.Text)] = struct{}{}
+	}
+	for _, w := range q.words {
+		if _, ok := said[w.Text]; ok {
+			continue
+		}
+		if flipsMeaning(w.Text) {
+			turned = 1
+		}
+		s := stemIn(q.lang, w.Text)
+		if _, ok := said[s]; ok {
+			continue
+		}
+		for _, o := range opposites[s] {
+			_, there := said[o]
+			if _, also := asked[o]; there && !also {
+				opposed++
+				break
+			}
+		}
+	}
+	return opposed, turned
+}
+
+// hasNegation reports whether one of the words negates.
+func hasNegation(l *lang.Language, words []lang.Token) bool {
+	return slices.ContainsFunc(words, func(w lang.Token) bool {
+		return l.Has(lang.Negations, w.Text) || l == lang.English && strings.HasSuffix(w.Text, "n't")
+	})
+}
+
+// correctTypos replaces an unknown term that no passage has by a word of the passages with a small edit distance.
+func (m *Model) correctTypos(q *question, byPassage [][]*sentence) {
+	held := map[string]struct{}{}
+	for _, cs := range byPassage {
+		hold := func(stems []string) {
+			for _, s := range stems {
+				if len(held) < maxTypoWords {
+					held[s] = struct{}{}
+				}
+			}
+		}
+		heading := ""
+		for i, c := range cs {
+			hold(c.stems)
+			if c.heading != heading {
+				heading = c.heading
+				hold(stemsIn(q.lang, heading))
+			}
+			if c.row && (i == 0 || !cs[i-1].row) {
+				hold(stemsIn(q.lang, strings.Join(c.columns, " ")))
+			}
+		}
+	}
+	for i, t := range q.terms {
+		known := false
+		if q.lang == lang.English {
+			row, ok := m.table.row(t.Word)
+			known = ok && m.table.rank(row) < maxKnown // rarer ones may be mistakes that many make
+		}
+		_, there := held[t.Stem]
+		if known || there || len(t.Stem) < 5 || len(t.Stem) > 24 || strings.ContainsAny(t.Word, "0123456789") {
+			continue
+		}
+		most := 1
+		if len(t.Stem) >= 8 {
+			most = 2
+		}
+		best, found := most, ""
+		for h := range held {
+			if n := editDistance(t.Stem, h, best); n < best || n == best && (found == "" || h < found) {
+				best, found = n, h
+			}
+		}
+		if _, taken := q.index[found]; len(found) >= 4 && !taken {
+			delete(q.index, t.Stem)
+			q.index[found] = i
+			q.terms[i].Stem = found
+		}
+	}
+}
+
+// maxKnown is the rank of the rarest English word that is taken as written.
+const maxKnown = 25_000
+
+// maxTypoWords is the maximum number of words that are compared.
+const maxTypoWords = 20000
+
+// mentionsTitleOf reports whether a passage contains the title of the document of another passage.
+func (r *passageView) mentionsTitleOf(o *passageView) bool {
+	if len(o.title) == 0 || slices.Equal(r.title, o.title) {
+		return false
+	}
+	return slices.ContainsFunc(r.cs, func(c *sentence) bool { return c.names(o) })
+}
+
+// hasStems reports whether the content words from k on have these stems.
+func (c *sentence) hasStems(k int, words []string) bool {
+	for _, w := range words {
+		for k < len(c.stems) && c.stems[k] == "" {
+			k++
+		}
+		if k == len(c.stems) || c.stems[k] != w {
+			return false
+		}
+		k++
+	}
+	return true
+}

@@ -1,0 +1,360 @@
+package local
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/lang"
+	"github.com/sluice-rag/sluice/model"
+)
+
+// reader splits a passage by its lines: headings, paragraphs, lists, tables, labelled lines and code. Each candidate keeps what leads to it.
+type reader struct {
+	passage model.Passage
+	number  int
+	lang    *lang.Language
+	lines   []string
+	heading string   // the last one
+	since   int      // how many candidates stand before it
+	lead    string   // what leads to a list or a table that comes next
+	groups  int      // the number of lists and tables
+	inList  bool     // the last block was an item
+	parents []parent // the items over a nested one
+	code    bool     // what was read last is code
+	out     []*sentence
+}
+
+// parent is an item that others may be nested in.
+type parent struct {
+	indent int
+	text   string
+}
+
+func (r *reader) readAll(s string) {
+	r.lines = strings.Split(s, "\n")
+	for i := 0; i < len(r.lines); {
+		i = r.block(i)
+	}
+}
+
+// block reads the block that begins at a line, and returns the line after it.
+func (r *reader) block(i int) int {
+	line := r.lines[i]
+	bare := strings.TrimSpace(line)
+	wasCode := r.code
+	switch {
+	case bare == "":
+		return i + 1
+	case strings.HasPrefix(bare, "```"):
+		return r.fence(i, wasCode)
+	case strings.HasPrefix(bare, "#"):
+		r.setHeading(strings.Trim(bare, "# \t"))
+		return i + 1
+	case lang.IsTableRow(bare):
+		return r.table(i)
+	case ruleRE.MatchString(bare):
+		return i + 1
+	case markerRE.MatchString(bare) && !r.isHeading(i) && !strings.HasPrefix(bare, ">"):
+		return r.item(i)
+	}
+	return r.paragraph(i)
+}
+
+func (r *reader) setHeading(s string) {
+	r.heading, r.since, r.lead, r.inList, r.parents, r.code = plain(s), len(r.out), "", false, nil, false
+}
+
+func (r *reader) add(c *sentence) {
+	if c.text == "" {
+		return
+	}
+	if c.own == "" {
+		c.own = c.text
+	}
+	c.passage, c.at, c.heading, c.under = r.number, len(r.out), r.heading, len(r.out)-r.since
+	r.code = c.code
+	r.out = append(r.out, c)
+}
+
+// fence reads fenced code.
+func (r *reader) fence(i int, wasCode bool) int {
+	end := i + 1
+	for end < len(r.lines) && !strings.HasPrefix(strings.TrimSpace(r.lines[end]), "```") {
+		end++
+	}
+	c := &sentence{code: true, text: strings.Trim(strings.Join(r.lines[i+1:min(end, len(r.lines))], "\n"), "\n"), lead: r.lead}
+	c.whole = !wasCode && c.text != "" && len(c.text) <= maxCode // what follows code is mostly what it prints
+	if r.inList {                                                // the code of a step
+		c.group = r.groups
+	}
+	r.add(c)
+	return end + 1
+}
+
+// maxRow is the maximum number of words of a quoted table row.
+const maxRow = 60
+
+// maxCode is the maximum length of quoted code in bytes.
+const maxCode = 600
+
+// table reads the rows of a table.
+func (r *reader) table(i int) int {
+	from := i
+	var rows [][]string
+	for ; i < len(r.lines) && lang.IsTableRow(strings.TrimSpace(r.lines[i])); i++ {
+		bare := strings.TrimSpace(r.lines[i])
+		if ruleRE.MatchString(bare) {
+			continue
+		}
+		cells := lang.TableCells(bare)
+		for k, cell := range cells {
+			cells[k] = strings.TrimRight(plain(cell), ".;:, ")
+		}
+		rows = append(rows, cells)
+	}
+	r.groups++
+	var columns []string
+	if len(rows) > 1 && (from > 0 || r.passage.Chunk.Start == 0 || looksLikeHead(rows[0])) {
+		columns, rows = rows[0], rows[1:]
+	}
+	for _, cells := range rows {
+		c := &sentence{row: true, group: r.groups, columns: columns, cells: cells, lead: r.lead}
+		c.text, c.whole = rowText(columns, cells, nil)
+		c.own = strings.Join(cells, "; ")
+		r.add(c)
+	}
+	r.inList, r.lead = false, ""
+	return i
+}
+
+// looksLikeHead reports whether a first row has short names and no numbers, as a table header.
+func looksLikeHead(cells []string) bool {
+	for _, cell := range cells {
+		if strings.ContainsAny(cell, "0123456789") || len(strings.Fields(cell)) > 3 {
+			return false
+		}
+	}
+	return true
+}
+
+// rowText returns a row as text: its first cell, and the others with the names of their columns. Without names, the other cells follow. Only the
+// given columns are said, or all. It returns false if they say too little or too much.
+func rowText(columns, cells []string, only []int) (said string, ok bool) {
+	var b strings.Builder
+	n := 0
+	for i, cell := range cells {
+		if cell == "" || only != nil && i > 0 && !contains(only, i) {
+			continue
+		}
+		switch n++; n {
+		case 1:
+			b.WriteString(cell)
+			continue
+		case 2:
+			b.WriteString(": ")
+		default:
+			b.WriteString("; ")
+		}
+		if i < len(columns) && columns[i] != "" {
+			b.WriteString(columns[i] + " ")
+		}
+		b.WriteString(cell)
+	}
+	if n == 0 {
+		return "", false
+	}
+	return b.String() + ".", n > 1 && len(strings.Fields(b.String())) <= maxRow
+}
+
+func contains(list []int, x int) bool {
+	for _, y := range list {
+		if x == y {
+			return true
+		}
+	}
+	return false
+}
+
+// item reads an item of a list, with the lines that continue it.
+func (r *reader) item(i int) int {
+	line := r.lines[i]
+	indent := len(line) - len(strings.TrimLeft(line, " \t"))
+	bare := strings.TrimSpace(line)
+	mark := markerRE.FindString(bare)
+	text := bare[len(mark):]
+	i++
+	for ; i < len(r.lines); i++ {
+		next := strings.TrimSpace(r.lines[i])
+		if next == "" || markerRE.MatchString(next) || strings.HasPrefix(next, "#") || strings.HasPrefix(next, "```") || lang.IsTableRow(next) {
+			break
+		}
+		deeper := len(r.lines[i]) - len(strings.TrimLeft(r.lines[i], " \t"))
+		if deeper <= indent && indent > 0 || deeper == 0 && labelOf(next) != "" {
+			break
+		}
+		text += " " + next
+	}
+	for len(r.parents) > 0 && r.parents[len(r.parents)-1].indent >= indent {
+		r.parents = r.parents[:len(r.parents)-1]
+	}
+	if !r.inList {
+		r.groups++
+		r.inList = true
+	}
+	lead := r.lead
+	if n := len(r.parents); n > 0 {
+		lead = r.parents[n-1].text
+	}
+	text = plain(text)
+	r.parents = append(r.parents, parent{indent, text})
+	ordered := strings.IndexFunc(mark, unicode.IsDigit) >= 0
+	spans := lang.Sentences(text)
+	for k, sp := range spans {
+		c := &sentence{listed: k == 0, ordered: ordered, group: r.groups, lead: lead, text: text[sp.Start:sp.End]}
+		c.label = k == 0 && labelOf(c.text) != ""
+		if k > 0 {
+			c.lead = text[spans[0].Start:spans[0].End]
+		}
+		c.checkComplete(r.lang, true, false)
+		if c.listed && lead != "" && !strings.HasSuffix(c.text, ":") {
+			c.whole = true // it is said with what leads to it
+		}
+		r.add(c)
+	}
+	return i
+}
+
+// labelRE matches the label of a line, up to its colon.
+var labelRE = regexp.MustCompile(`^["*_]*([\pL\pN][^:.!?;|]{0,48}?)["*_]*(?::|：)["*_]*[ \t]*\S`)
+
+// labelOf returns the label of a line such as Place: clubroom; empty if it has none.
+func labelOf(line string) string {
+	m := labelRE.FindStringSubmatch(line)
+	if m == nil || strings.Contains(line, "://") && strings.HasPrefix(line[strings.Index(line, ":"):], "://") || len(strings.Fields(m[1])) > 6 {
+		return ""
+	}
+	if last := m[1][len(m[1])-1]; last >= '0' && last <= '9' && len(line) > len(m[1])+1 && line[len(m[1])+1] >= '0' && line[len(m[1])+1] <= '9' {
+		return "" // a time
+	}
+	return plain(m[1])
+}
+
+// paragraph reads lines up to a blank line, a list, a table or code. Lines that were not wrapped stay apart.
+func (r *reader) paragraph(i int) int {
+	var lines []string
+	widest := 0
+	from := i
+	for ; i < len(r.lines); i++ {
+		bare := strings.TrimSpace(r.lines[i])
+		for strings.HasPrefix(bare, ">") { // a quotation in a mail
+			bare = strings.TrimSpace(bare[1:])
+		}
+		if bare == "" || i > from && (strings.HasPrefix(bare, "```") || strings.HasPrefix(bare, "#") || lang.IsTableRow(bare) || markerRE.MatchString(bare)) {
+			break
+		}
+		lines = append(lines, bare)
+		widest = max(widest, utf8.RuneCountInString(bare))
+	}
+	if len(lines) == 0 {
+		return i + 1
+	}
+	if len(lines) == 1 && r.isHeading(from) {
+		r.setHeading(lines[0])
+		return i
+	}
+	for len(lines) > 1 && r.opens(lines[0], lines[1], widest) {
+		r.setHeading(lines[0])
+		lines = lines[1:]
+	}
+	if len(lines) == 1 && i < len(r.lines) && strings.TrimSpace(r.lines[i]) != "" && r.opens(lines[0], strings.TrimSpace(r.lines[i]), len(lines[0])*3) && !lang.IsTableRow(strings.TrimSpace(r.lines[i])) {
+		r.setHeading(lines[0])
+		return i
+	}
+	r.inList, r.parents = false, nil
+	var part []string
+	for k, line := range lines {
+		part = append(part, line)
+		if k+1 == len(lines) || separate(line, lines[k+1], widest) {
+			r.prose(strings.Join(part, " "), len(part) == 1, from == 0 && k+1 == len(part))
+			part = nil
+		}
+	}
+	return i
+}
+
+// maxHeading is the maximum number of words of a line that is a heading because it is short.
+const maxHeading = 8
+
+// opens reports whether the first line of a paragraph is a heading of the next one: it is in capitals, or short and without a full stop.
+func (r *reader) opens(line, next string, widest int) bool {
+	if labelOf(line) != "" || strings.ContainsAny(line[len(line)-1:], ".!?:;,-)\"") || len(strings.Fields(line)) > maxHeading {
+		return false
+	}
+	if strings.ToUpper(line) == line && strings.ToLower(line) != line && len(line) > 3 {
+		return true
+	}
+	first, _ := utf8.DecodeRuneInString(line)
+	after, _ := utf8.DecodeRuneInString(next)
+	return utf8.RuneCountInString(line) < widest/2 && (unicode.IsUpper(first) || unicode.IsDigit(first) || first == '§') &&
+		(unicode.IsUpper(after) || unicode.IsDigit(after) || after == '(' || markerRE.MatchString(next)) && !strings.ContainsAny(line, "@|")
+}
+
+// separate reports whether two lines of a paragraph belong to different sentences: the first is too short to be wrapped, or the second has a label.
+func separate(line, next string, widest int) bool {
+	if strings.HasSuffix(line, ":") || labelOf(next) != "" && !strings.HasSuffix(line, ",") {
+		return true
+	}
+	first, _ := utf8.DecodeRuneInString(next)
+	short := utf8.RuneCountInString(line) < widest*7/10
+	return short && (unicode.IsUpper(first) || unicode.IsDigit(first) || unicode.IsPunct(first) || strings.ContainsAny(line[len(line)-1:], ".!?"))
+}
+
+// prose adds the sentences of a text. The last one leads to a list or table if it ends with a colon, or is alone before a table.
+func (r *reader) prose(text string, oneLine, first bool) {
+	text = plain(text)
+	label := labelOf(text)
+	spans := lang.Sentences(text)
+	mayContinue := first && r.passage.Chunk.Start > 0 || r.code
+	for k, sp := range spans {
+		c := &sentence{text: text[sp.Start:sp.End]}
+		switch {
+		case label != "" && k == 0:
+			c.label = true
+		case label != "":
+			c.lead = label
+		}
+		r.lead = c.text
+		c.checkComplete(r.lang, oneLine && len(spans) == 1, mayContinue && k == 0)
+		r.add(c)
+	}
+}
+
+// isHeading reports whether a line is the heading of the passage, or a short line without a full stop or a verb between blank lines.
+func (r *reader) isHeading(i int) bool {
+	line := strings.Join(strings.Fields(r.lines[i]), " ")
+	for _, h := range append([]string{r.passage.Chunk.Title}, r.passage.Chunk.Headings...) {
+		if line != "" && line == strings.Join(strings.Fields(h), " ") {
+			return true
+		}
+	}
+	blank := func(k int) bool { return strings.TrimSpace(r.lines[k]) == "" }
+	alone := (i == 0 && r.passage.Chunk.Start == 0 || i > 0 && blank(i-1)) && i+2 < len(r.lines) && blank(i+1)
+	if !alone || len(line) > 90 || strings.ContainsAny(line[len(line)-1:], ".!?:;,\"')") || labelOf(line) != "" {
+		return false
+	}
+	if markerRE.MatchString(line) && markerRE.MatchString(strings.TrimSpace(r.lines[i+2])) {
+		return false // an item of a list with blank lines
+	}
+	words := lang.Words(line)
+	for _, w := range words {
+		if _, verb := verbs[w.Text]; verb && r.lang == lang.English {
+			return false
+		}
+	}
+	return len(words) <= 10
+}
+
+// verbs are frequent verbs. An English line with one of them is not a heading.
+var verbs = wordSet("is are was were be has have had can could will would must may should does do did")
