@@ -20,9 +20,13 @@ const (
 func (q *question) compose(chosen []*sentence, best *sentence, readings []*passageView) []*sentence {
 	var out []*sentence
 	groups := map[[2]int]bool{}
+	whole := q.wantsList(best, readings[best.passage].cs)
 	for _, c := range chosen {
 		cs := readings[c.passage].cs
-		if list := q.wantsList(c, cs); list > 0 && (c == best || q.broad || q.open) {
+		if whole > 0 && c != best && c.passage == best.passage && c.group == whole {
+			continue // the list has it
+		}
+		if list := q.wantsList(c, cs); list > 0 && (c == best || !c.listed || q.broad || q.open) {
 			if key := [2]int{c.passage, list}; !groups[key] {
 				groups[key] = true
 				out = append(out, q.list(cs, list)...)
@@ -51,7 +55,7 @@ func (q *question) wantsList(c *sentence, cs []*sentence) int {
 		return 0
 	case q.kind == listKind || q.kind == instructionKind || q.listed || q.way || q.broad || q.open:
 		return c.group
-	case c.evid[near] >= 2*c.evid[own] && !q.hasType(): // what leads to the list is what the question is about
+	case c.evid[near] >= 1.5*c.evid[own] && !q.hasType(): // what leads to the list is what the question is about
 		return c.group
 	}
 	return 0
@@ -173,13 +177,13 @@ func (q *question) withLead(c *sentence) *sentence {
 	return &one
 }
 
-// The shares of the question's terms that a heading must add to a whole sentence, and to an item, a row or a labelled line.
-const minPrefixSentence, minPrefix = 0.4, 0.12
+// minPrefix is the share of the question's terms that a heading must add to an item, a row or a labelled line.
+const minPrefix = 0.12
 
-// prefix returns what is said before a sentence: what leads to it, or the heading over it, if that has terms of the question that the sentence does not
-// have, or the thing that the question asks for.
+// prefix returns what is said before a sentence: what leads to it, or the heading over it. A heading is said if it has the thing that the question
+// asks for, or, before an item, a row or a labelled line, terms of the question that these do not have.
 func (q *question) prefix(c *sentence) string {
-	if q.broad || q.open {
+	if q.broad || q.open || c.dangles {
 		return ""
 	}
 	lead := strings.TrimSpace(strings.TrimSuffix(c.lead, "."))
@@ -193,11 +197,7 @@ func (q *question) prefix(c *sentence) string {
 	covers := make([]float64, len(q.terms))
 	q.mark(covers, heading)
 	gain := q.share(c.covers, covers) - q.share(c.covers)
-	enough := minPrefix
-	if !c.listed && !c.row && !c.label {
-		enough = minPrefixSentence
-	}
-	if gain >= enough || c.evid[fitNear] > 0 && q.typeFit(c, heading) > 0 {
+	if gain >= minPrefix && (c.listed || c.row || c.label) || c.evid[fitNear] > 0 && q.typeFit(c, heading) > 0 {
 		return heading + ": "
 	}
 	return ""

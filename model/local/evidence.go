@@ -316,6 +316,11 @@ func (q *question) rarestOf(covers ...[]float64) float64 {
 func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView, unknown []bool) {
 	for k, c := range r.cs {
 		e := &c.evid
+		if c.dangles && k > 0 { // it is about what the sentence before says
+			c.near, c.over = slices.Clone(c.near), slices.Clone(c.over)
+			raise(c.near, r.cs[k-1].exact)
+			raise(c.over, c.near)
+		}
 		before, after := r.cs[max(0, k-1)].covers, r.cs[min(len(r.cs)-1, k+1)].covers
 		e[own] = q.share(c.covers)
 		e[exactly], e[exactFar] = q.share(c.exact), q.share(c.exact, c.over)
@@ -374,7 +379,10 @@ func (m *Model) weighForm(q *question, c *sentence) {
 		e[unfit] = value(e[fitNear] == 0)
 	}
 	if c.row {
-		e[isRow], e[figure], e[rowKey] = 1, value(figures), e[own]
+		e[isRow], e[figure] = 1, value(figures)
+		if q.kind != definitionKind || q.isSubject(c.cells[0]) {
+			e[rowKey] = e[own]
+		}
 		columns := make([]float64, len(q.terms))
 		for _, name := range c.columns {
 			q.mark(columns, name)

@@ -227,6 +227,7 @@ func fitTrust(ts []*trial, rank *evidence, weight func(*trial) float64) (out evi
 	sd := spread(xs)
 	n := float64(len(xs))
 	w := descend(nFeatures+1, 600, func(w, g []float64) {
+		w[unknownNames] = min(w[unknownNames], -1.5*sd[unknownNames]) // few questions have one, and none of these is answered
 		for i, x := range xs {
 			z := w[nFeatures]
 			for k := range x {

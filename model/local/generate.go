@@ -130,7 +130,7 @@ func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence,
 	}
 	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust()*m.opts.Patience
 	var chosen []*sentence
-	if top := all[0]; !top.row && !top.label && !top.listed && !top.code {
+	if top := all[0]; !top.row && !top.code {
 		chosen = q.multiDocument(top, trusted, readings)
 	}
 	switch {
@@ -268,6 +268,9 @@ func (q *question) pick(ranked []*sentence, readings []*passageView, sentences i
 		for _, c := range pool {
 			if used[c] || c.score < floor || c != pool[0] && (len(chosen) == 0 || q.hasType() && limit <= 4 && c.evid[fit] < typed) {
 				continue
+			}
+			if limit <= 4 && c != pool[0] && c.evid[own] < pool[0].evid[own]/2 {
+				continue // it is about something else
 			}
 			twin := maxOverlap(c, chosen)
 			if twin > 0.6 || limit <= 4 && len(chosen) > 0 && q.redundant(c, pool[0]) {

@@ -45,7 +45,7 @@ func TestGenerate(t *testing.T) {
 		{"Why does gold settle behind the riffles?", passages(sluices),
 			"Gold is heavier than gravel, so it settles behind the riffles.", []int{1}},
 		{"How long is a sluice box?", passages("Bread is baked in an oven.", sluices),
-			"A box is usually 3.5 metres long.", []int{2}},
+			"Sluice boxes: A box is usually 3.5 metres long.", []int{2}},
 		{"Where was the sluice box used by miners?", passages(sluices),
 			"A sluice box is a long trough with riffles on its bottom.[3] It was used by miners in California.", []int{1, 1}},
 		{"What is a sluice box?", passages("Miners carried the sluice box to the river.", sluices),
@@ -92,7 +92,7 @@ func TestGenerateFromPages(t *testing.T) {
 		want     string
 	}{
 		"a row is one unit": {"Which port does the server listen on by default?", []model.Passage{manual("HTTP server", ports)},
-			"--addr: SLUICE_ADDR; 127.0.0.1:8000; Address to listen on; port 0 picks one. It is printed."},
+			"HTTP server: --addr: default 127.0.0.1:8000; meaning Address to listen on; port 0 picks one. It is printed."},
 		"prose before a row": {"What does the largest request body mean?", []model.Passage{manual("HTTP server", ports),
 			manual("Limits", "Limits\n\nThe largest request body is what a client may send at once.")},
 			"The largest request body is what a client may send at once."},

@@ -97,7 +97,7 @@ func (s *pathSearch) search(named bool) (best reasoningPath) {
 	for _, c := range s.cs {
 		if !named || s.readings[c.passage].named {
 			x := s.extend(s.q.emptyPath(), c, titleLink)
-			x.worth = x.cover + 0.012*c.score
+			x.worth = x.cover + 0.004*c.score
 			beam = append(beam, x)
 		}
 	}

@@ -56,7 +56,7 @@ func TestReasoningPaths(t *testing.T) {
 		says  string
 	}{
 		"When was the clock built in the city where Ada Vale died?":                      {[]int{1, 2}, "1410"},
-		"Karl Holm was the chairman of a company of millers headquartered in what city?": {[]int{4, 5, 5}, "Tarnby"},
+		"Karl Holm was the chairman of a company of millers headquartered in what city?": {[]int{4, 5}, "Tarnby"},
 	} {
 		got, cites := answer(t, m, model.Task{Question: question, Passages: []model.Passage{builder, clock, other, owner, mills}})
 		if d := cmp.Diff(c.cites, cites); d != "" || !strings.Contains(got, c.says) {

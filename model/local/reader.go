@@ -207,15 +207,17 @@ func (r *reader) item(i int) int {
 	if n := len(r.parents); n > 0 {
 		lead = r.parents[n-1].text
 	}
-	text = plain(text)
-	r.parents = append(r.parents, parent{indent, text})
+	said := r.split(text)
+	if len(said) == 0 {
+		return i
+	}
+	r.parents = append(r.parents, parent{indent, said[0]})
 	ordered := strings.IndexFunc(mark, unicode.IsDigit) >= 0
-	spans := lang.Sentences(text)
-	for k, sp := range spans {
-		c := &sentence{listed: k == 0, ordered: ordered, group: r.groups, lead: lead, text: text[sp.Start:sp.End]}
+	for k, text := range said {
+		c := &sentence{listed: k == 0, ordered: ordered, group: r.groups, lead: lead, text: text}
 		c.label = k == 0 && labelOf(c.text) != ""
 		if k > 0 {
-			c.lead = text[spans[0].Start:spans[0].End]
+			c.lead = said[0]
 		}
 		c.checkComplete(r.lang, true, false)
 		if c.listed && lead != "" && !strings.HasSuffix(c.text, ":") {
@@ -313,12 +315,14 @@ func separate(line, next string, widest int) bool {
 
 // prose adds the sentences of a text. The last one leads to a list or table if it ends with a colon, or is alone before a table.
 func (r *reader) prose(text string, oneLine, first bool) {
-	text = plain(text)
-	label := labelOf(text)
-	spans := lang.Sentences(text)
+	said := r.split(text)
+	if len(said) == 0 {
+		return
+	}
+	label := labelOf(said[0])
 	mayContinue := first && r.passage.Chunk.Start > 0 || r.code
-	for k, sp := range spans {
-		c := &sentence{text: text[sp.Start:sp.End]}
+	for k, text := range said {
+		c := &sentence{text: text}
 		switch {
 		case label != "" && k == 0:
 			c.label = true
@@ -326,9 +330,19 @@ func (r *reader) prose(text string, oneLine, first bool) {
 			c.lead = label
 		}
 		r.lead = c.text
-		c.checkComplete(r.lang, oneLine && len(spans) == 1, mayContinue && k == 0)
+		c.checkComplete(r.lang, oneLine && len(said) == 1, mayContinue && k == 0)
 		r.add(c)
 	}
+}
+
+// split returns the sentences of a text without markup.
+func (r *reader) split(text string) (out []string) {
+	for _, sp := range lang.Sentences(text) {
+		if s := plain(text[sp.Start:sp.End]); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // isHeading reports whether a line is the heading of the passage, or a short line without a full stop or a verb between blank lines.

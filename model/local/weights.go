@@ -1,10 +1,10 @@
 package local
 
 // minAnswerability is the answerability that an answer needs.
-const minAnswerability = 0.25
+const minAnswerability = 0.27
 
-var rankWeights = evidence{exactFar: 2.58, far: 2.35, around: 1.58, wide: 2.87, elsewhere: -0.39, pairs: 0.17, phrase: 3.03, copied: -0.15, similar: 1.33, fit: 2.06, defines: 3.19, passage: 1.35, rank: 1.46, numbers: -0.26, headed: 1.42, first: 0.03, isRow: -0.79, figure: -0.97, rowKey: 5.51, rowColumn: 7.11, isItem: 0.72, isListed: 1.21, isRequested: 5.15, isLabel: 0.33, labelled: 3.55, short: -0.15, long: -0.36, asks: -2.96, repeats: -0.01, opposed: -0.44, flipped: -2.67, negated: -0.92}
+var rankWeights = evidence{exactly: 0.03, exactFar: 2.51, far: 2.36, around: 1.47, wide: 2.78, elsewhere: -0.36, pairs: 0.54, phrase: 3.04, copied: -0.14, similar: 1.68, related: 0.13, fit: 2.07, defines: 2.86, passage: 1.29, rank: 1.47, numbers: -0.23, headed: 1.54, first: 0.08, isRow: -0.71, figure: -0.99, rowKey: 5.30, rowColumn: 7.11, isItem: 0.67, isListed: 1.26, isRequested: 5.09, isLabel: 0.35, labelled: 3.25, short: -0.05, long: -0.35, asks: -2.94, hangs: -0.43, repeats: -0.19, opposed: -0.36, flipped: -2.96, negated: -0.97}
 
-var trustProse = trust{bias: -3.60, weights: evidence{near: 2.84, rarest: -0.41, elsewhere: -1.01, phrase: 1.73, copied: -0.29, fit: 0.32, fitNear: 0.85, unfit: -0.50, passage: 0.01, rank: 0.21, names: -0.11, unknownNames: -0.59, numbers: -0.21, headed: 1.55, first: -0.44, short: -1.17, long: -0.64, hangs: -0.19, opposed: -1.30, flipped: -4.04, negated: -3.28, terms: 0.26}}
+var trustProse = trust{bias: -3.62, weights: evidence{near: 2.19, rarest: -0.63, elsewhere: -1.17, phrase: 2.03, copied: -0.29, related: 0.32, fit: 0.35, fitNear: 0.81, unfit: -0.64, passage: 0.26, rank: 0.70, names: -0.03, unknownNames: -1.37, headed: 1.10, first: -0.43, short: -1.18, long: -0.63, hangs: -0.58, opposed: -1.46, flipped: -3.86, negated: -3.29, terms: 0.25}}
 
-var trustOther = trust{bias: -4.25, weights: evidence{exactFar: 1.28, near: 0.55, far: 1.85, rarest: -0.09, elsewhere: -0.15, similar: 0.75, fit: 0.08, defines: 2.10, unfit: -0.09, rank: 1.09, names: -0.32, numbers: -0.03, headed: 0.98, first: -0.09, isRow: -0.24, figure: -0.10, rowColumn: 1.26, isItem: -0.30, isListed: 1.16, isRequested: 5.20, isLabel: -0.11, short: 0.17, long: 0.27, hangs: -0.31, repeats: -2.76, opposed: -5.00, negated: -1.65, terms: 0.12, foreign: 0.49}}
+var trustOther = trust{bias: -4.38, weights: evidence{exactFar: 1.21, near: 0.30, far: 1.97, rarest: -0.15, elsewhere: -0.19, copied: 0.03, similar: 0.82, fit: 0.22, defines: 2.71, unfit: -0.04, rank: 1.18, names: -0.05, unknownNames: -1.33, headed: 1.05, first: -0.04, isRow: -0.19, figure: -0.17, rowColumn: 1.31, isItem: -0.32, isListed: 1.25, isRequested: 4.98, isLabel: -0.10, short: -0.10, long: 0.21, hangs: -0.43, repeats: -2.55, opposed: -5.07, negated: -1.62, terms: 0.12, foreign: 0.49}}
