@@ -34,6 +34,7 @@ type evalCmd struct {
 	Plot        string   `type:"path" placeholder:"FILE" help:"Write a plot of the measures of answers with their intervals to an SVG file."`
 	Reliability string   `type:"path" placeholder:"FILE" help:"Write diagrams of right answers by confidence and of wrong answers by coverage, over all sets, to an SVG file."`
 	Save        string   `type:"existingdir" placeholder:"DATA" help:"Also keep the results of answers in the data folder of a server, whose page shows them to administrators."`
+	Tasks       string   `type:"path" placeholder:"FILE" help:"Write what the built-in generator was given for each question to a file, as JSON lines."`
 	JSON        bool     `name:"json" help:"Print JSON with the scores of each question."`
 }
 
@@ -111,6 +112,8 @@ func (c *evalCmd) Validate() error {
 		return errors.New("--top-k: must be 1 to 50")
 	case !c.wants(partAnswers) && len(c.Mode) > 0:
 		return errors.New("--mode: requires --what answers")
+	case !c.wants(partAnswers) && c.Tasks != "":
+		return errors.New("--tasks: requires --what answers")
 	case !c.wants(partAnswers) && c.Plot+c.Against+c.Reliability+c.Save != "":
 		return errors.New("--plot, --reliability, --save and --against require --mode")
 	}
@@ -169,7 +172,7 @@ func (c *evalCmd) Run(e *env) error {
 			}
 		}
 		if c.wants(partAnswers) {
-			if err := all.answers(e, set, c.modes(), c.TopK, earlier); err != nil {
+			if err := all.answers(e, set, c, earlier); err != nil {
 				return err
 			}
 		}

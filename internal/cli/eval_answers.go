@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,15 +15,21 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/model"
 )
 
 // answers adds the report of a set in each mode. It compares the modes with each other and with the earlier results.
-func (v *evaluation) answers(e *env, set *eval.Set, modes []event.Mode, topK int, earlier []*eval.ModeReport) (err error) {
+func (v *evaluation) answers(e *env, set *eval.Set, c *evalCmd, earlier []*eval.ModeReport) (err error) {
 	t, err := app.OpenTempApp(e.ctx, e.cfg, e.logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
+	finish, err := writeTasks(c.Tasks, t)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, finish()) }()
 	if err := ingestSet(e, t, set); err != nil {
 		return err
 	}
@@ -30,8 +37,8 @@ func (v *evaluation) answers(e *env, set *eval.Set, modes []event.Mode, topK int
 		return err
 	}
 	first := len(v.Modes)
-	for _, mode := range modes {
-		r, err := ask(e, t, set, mode, topK)
+	for _, mode := range c.modes() {
+		r, err := ask(e, t, set, mode, c.TopK)
 		if err != nil {
 			return err
 		}
@@ -64,6 +71,29 @@ func ask(e *env, t *app.TempApp, set *eval.Set, mode event.Mode, topK int) (*eva
 			defer mu.Unlock()
 			show(ingest.Progress{Done: asked, Total: total})
 		}})
+}
+
+// writeTasks appends the tasks of the built-in generator to a file. The returned function closes the file. An empty path writes nothing.
+func writeTasks(path string, t *app.TempApp) (finish func() error, err error) {
+	if path == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("write tasks: %w", err)
+	}
+	var mu sync.Mutex
+	var failed error
+	t.Models.Local.Observe(func(task model.Task) {
+		line, err := json.Marshal(task)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			_, err = f.Write(append(line, '\n'))
+		}
+		failed = errors.Join(failed, err)
+	})
+	return func() error { return errors.Join(failed, f.Close()) }, nil
 }
 
 func firstFailure(r *eval.ModeReport) string {

@@ -50,7 +50,10 @@ func right(q *eval.Question, text string) (all, some bool) {
 // load reads tasks and the questions that they are for.
 func load(t *testing.T, tasks, questions string) (out []*trial) {
 	qs := map[string][]*eval.Question{}
-	files, _ := filepath.Glob(questions)
+	files, err := filepath.Glob(questions)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, f := range files {
 		set, err := eval.Load(filepath.Dir(f))
 		if err != nil {
@@ -249,10 +252,19 @@ func fitTrust(ts []*trial, rank *evidence, weight func(*trial) float64) (out evi
 	return out, w[nFeatures]
 }
 
+// TestFit fits the weights of weights.go, and logs how often the best sentence is right. SLUICE_FIT lists files of tasks, each with = and a pattern of the
+// files of its questions, separated by commas:
+//
+//	sluice eval eval/testdata/everyday --what answers --mode direct --part tuning --tasks everyday.jsonl
+//	sluice eval $SLUICE_DATA/squad --what answers --mode direct --half a --tasks squad.jsonl
+//	SLUICE_FIT="$PWD/everyday.jsonl=$PWD/eval/testdata/everyday/*/queries.jsonl,$PWD/squad.jsonl=$SLUICE_DATA/squad/queries.jsonl" \
+//	  SLUICE_FIT_OUT=weights.go go test ./model/local -run TestFit -v
+//
+// The weights were fitted to everyday (tuning) and to halves a of squad, hotpotqa and xquad-de, -es and -zh.
 func TestFit(t *testing.T) {
 	spec := os.Getenv("SLUICE_FIT")
 	if spec == "" {
-		t.Skip("SLUICE_FIT is not set")
+		t.Skip("SLUICE_FIT is not set: it lists the tasks to fit to")
 	}
 	m := New(Options{Patience: -1})
 	var ts []*trial
@@ -266,16 +278,16 @@ func TestFit(t *testing.T) {
 		}
 	}
 	weight := func(x *trial) float64 {
-		if x.set == "dump_squad" && !x.has {
+		if x.set == "squad" && !x.has {
 			return 0.9
 		}
-		if x.set == "dump_squad" {
+		if x.set == "squad" {
 			return 1
 		}
 		if !x.has {
 			return 6
 		}
-		if x.set == "dump" {
+		if x.set == "everyday" {
 			return 2
 		}
 		return min(1, 300/counts[x.set])
@@ -296,7 +308,7 @@ func TestFit(t *testing.T) {
 	report(t, ts, &rank)
 	if path := os.Getenv("SLUICE_FIT_OUT"); path != "" {
 		var b strings.Builder
-		b.WriteString("package local\n\n// minAnswerability is the answerability that an answer needs.\nconst minAnswerability = 0.3\n\n")
+		b.WriteString("package local\n\n// minAnswerability is the answerability that an answer needs.\nconst minAnswerability = 0.27\n\n")
 		show := func(w evidence) {
 			b.WriteString("evidence{")
 			for k, x := range w {
@@ -314,7 +326,9 @@ func TestFit(t *testing.T) {
 			b.WriteString("}")
 		}
 		b.WriteString("\n")
-		os.WriteFile(path, []byte(b.String()), 0o600)
+		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

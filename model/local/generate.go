@@ -20,6 +20,7 @@ const NoAnswer = "The documents do not seem to hold an answer to this question."
 // word, and without control characters. Code is streamed by line between fences. The time is linear in the passages; ctx is
 // checked between sentences.
 func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delta, error] {
+	m.observe(t)
 	return func(yield func(model.Delta, error) bool) {
 		chosen, answerability, err := m.selectAll(ctx, t)
 		if err != nil {

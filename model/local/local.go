@@ -2,6 +2,8 @@
 // of the passages. Vectors are averages of static word vectors, which are embedded in the binary.
 package local
 
+import "github.com/sluice-rag/sluice/model"
+
 // Options configure a [Model]. The zero value works.
 type Options struct {
 	// Sentences is the maximum number of sentences for a simple question; a broad one may have four times as many. 0: 2.
@@ -14,7 +16,12 @@ type Options struct {
 type Model struct {
 	opts  Options
 	table *table // nil if the embedded table is damaged, which a test excludes
+
+	observe func(model.Task)
 }
+
+// Observe calls a function with each task before it is answered. It must be called before the model is used.
+func (m *Model) Observe(f func(model.Task)) { m.observe = f }
 
 // New returns the model.
 func New(opts Options) *Model {
@@ -25,7 +32,7 @@ func New(opts Options) *Model {
 		opts.Patience = 1
 	}
 	t, _ := embedded()
-	return &Model{opts: opts, table: t}
+	return &Model{opts: opts, table: t, observe: func(model.Task) {}}
 }
 
 // Name returns the display name.

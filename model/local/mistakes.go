@@ -100,14 +100,6 @@ const maxKnown = 25_000
 // maxTypoWords is the maximum number of words that are compared.
 const maxTypoWords = 20000
 
-// mentionsTitleOf reports whether a passage contains the title of the document of another passage.
-func (r *passageView) mentionsTitleOf(o *passageView) bool {
-	if len(o.title) == 0 || slices.Equal(r.title, o.title) {
-		return false
-	}
-	return slices.ContainsFunc(r.cs, func(c *sentence) bool { return c.names(o) })
-}
-
 // hasStems reports whether the content words from k on have these stems.
 func (c *sentence) hasStems(k int, words []string) bool {
 	for _, w := range words {
