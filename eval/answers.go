@@ -99,7 +99,9 @@ func f1(said, want []string) float64 {
 }
 
 // isIdeograph reports whether a character belongs to a script that is written without spaces between words.
-func isIdeograph(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) }
+func isIdeograph(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+}
 
 // ContainsGold returns 1 if the answer contains an expected one, word by word after the normalization of [ExactMatch], and 0
 // otherwise. It suits answers in whole sentences. Scripts without spaces between words are compared by characters.

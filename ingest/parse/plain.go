@@ -86,7 +86,7 @@ func textBlocks(s string, limit int) []Block {
 }
 
 var (
-	clause   = regexp.MustCompile(`^(?:§+|(?i:article|art\.|artikel|artículo|articolo|artigo|artikkel|clause|section|madde|статья|раздел))\s*[0-9]|^第.{1,4}[条章条節]`)
+	clause        = regexp.MustCompile(`^(?:§+|(?i:article|art\.|artikel|artículo|articolo|artigo|artikkel|clause|section|madde|статья|раздел))\s*[0-9]|^第.{1,4}[条章条節]`)
 	sectionNumber = regexp.MustCompile(`^[0-9]{1,2}(?:\.[0-9]{1,2}){0,2}\s+\p{Lu}`)
 )
 
