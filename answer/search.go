@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
@@ -72,6 +73,10 @@ func (s *search) finished(took event.Millis) event.RetrievalFinished {
 		f := event.Found{Chunk: h.Chunk.ID, Level: h.Chunk.Level, Document: h.Chunk.Document, Score: s.scores.Scores[i],
 			Name: cmp.Or(s.names[h.Chunk.Document], lang.Truncate(h.Chunk.Title, maxName)), Fused: h.Score, Lexical: h.Lexical, Cosine: h.Cosine}
 		result.Found, result.Space = append(result.Found, f), h.Space
+		if h.Corrected != nil && result.Corrected == nil {
+			result.Corrected = map[string][]string{}
+		}
+		maps.Copy(result.Corrected, h.Corrected) // searches of several collections may have corrected different words
 	}
 	return result
 }

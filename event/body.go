@@ -168,6 +168,8 @@ type RetrievalFinished struct {
 	Duration Millis  `json:"duration_ms"`
 	Error    string  `json:"error,omitempty"`
 	Space    string  `json:"space,omitempty"` // the vector space of the cosines
+	// Corrected holds the words of the query that the index does not have, each with the terms that were searched for in its place.
+	Corrected map[string][]string `json:"corrected,omitempty"`
 }
 
 // Class is the class of a chunk in CRAG (Yan et al. 2024, arXiv:2401.15884).

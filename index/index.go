@@ -43,6 +43,9 @@ type Hit struct {
 	Lexical float64 // BM25 as the back end computes it; 0: not found by lexical search
 	Cosine  float64 // -1..1; 0 without a vector
 	Space   string  // the space of Cosine; empty: not known
+	// Corrected are the words of the query that the index does not have, with the terms that lexical search used in their place. They are the same
+	// for all hits of a search in one collection.
+	Corrected map[string][]string
 }
 
 // TermStats holds the statistics of a collection that term weights are computed from.

@@ -355,5 +355,8 @@ func (l *Language) Asks(question string) Section {
 	return best
 }
 
+// Elides reports whether articles and prepositions are joined to the word after them by an apostrophe: l'ascenseur.
+func (l *Language) Elides() bool { return l.elides }
+
 // HasAny reports whether the language has words in a section.
 func (l *Language) HasAny(s Section) bool { return len(l.sections[s]) > 0 }

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -137,6 +138,12 @@ func (m *Matcher) match(word string) []Match {
 		}
 	}
 	return out
+}
+
+// SameWord reports whether two words are forms or spellings of one word.
+func (l *Language) SameWord(a, b string) bool {
+	of := append(l.spellings(a), l.Stem(a))
+	return slices.ContainsFunc(append(l.spellings(b), l.Stem(b)), func(s string) bool { return slices.Contains(of, s) })
 }
 
 // IsPart reports whether a stem of at least five letters begins or ends a compound.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	bleve "github.com/blevesearch/bleve_index_api"
@@ -43,9 +44,11 @@ const (
 
 // term is a term of a question.
 type term struct {
-	text  string
-	times float64 // occurrences in the question
-	idf   float64
+	text   string
+	asked  string    // the term of the question, which text may replace
+	others []variant // that count as occurrences of the term too
+	times  float64   // occurrences in the question
+	idf    float64
 }
 
 // weightedQuery holds the terms of a question with their weights in one view, and the pairs of neighbouring terms.
@@ -53,6 +56,27 @@ type weightedQuery struct {
 	terms  []term
 	pairs  [][2]int
 	shared bool // the weights are those of several collections
+}
+
+// queryWords returns the words of a text of limited size with their terms, including repetitions. Stop words of the language are left out, unless
+// they are written in capitals as a code is, or there are no other words; nil: the language is not known.
+func queryWords(s string, l *lang.Language) (out []lang.Term) {
+	var stops []lang.Term
+	s = s[:min(len(s), maxQueryBytes)]
+	for _, w := range lang.Words(s) {
+		t, written := lang.Term{Word: w.Text, Stem: lang.Stem(w.Text)}, s[w.Start:w.End]
+		switch {
+		case lang.IsStopWord(w.Text):
+		case l != nil && l.IsStopWord(w.Text) && (len(written) < 2 || strings.ToUpper(written) != written):
+			stops = append(stops, t)
+		default:
+			out = append(out, t)
+		}
+	}
+	if len(out) == 0 {
+		return stops
+	}
+	return out
 }
 
 // queryTerms returns the terms of a text of limited size, including repetitions.
@@ -90,11 +114,13 @@ func shared(stats *index.TermStats) map[string]int {
 }
 
 // weigh computes the weights of terms, and keeps the rarest that occur in the view. stats replaces the statistics of the view; nil: it does not.
-func (v *view) weigh(ctx context.Context, terms []string, stats *index.TermStats) (*weightedQuery, error) {
+// more finds other terms that count as one of them; nil: there are none.
+func (v *view) weigh(ctx context.Context, terms []lang.Term, stats *index.TermStats, more *expander) (*weightedQuery, error) {
 	q := &weightedQuery{shared: stats != nil}
 	all := shared(stats)
 	place := map[string]int{}
-	for _, t := range terms {
+	for _, word := range terms {
+		t := word.Stem
 		if i, ok := place[t]; ok {
 			if i >= 0 {
 				q.terms[i].times++
@@ -108,13 +134,25 @@ func (v *view) weigh(ctx context.Context, terms []string, stats *index.TermStats
 		if err != nil {
 			return nil, err
 		}
-		if place[t] = -1; df > 0 {
+		others, err := more.expand(word, df > 0)
+		if err != nil {
+			return nil, err
+		}
+		times := 1.0
+		if df == 0 && len(others) > 0 {
+			first := others[0]
+			t, times, others = first.text, first.weight, others[1:]
+			if df, err = v.df(ctx, fieldText, t); err != nil {
+				return nil, err
+			}
+		}
+		if place[word.Stem] = -1; df > 0 {
 			n := float64(v.chunks)
 			if wider, ok := all[t]; ok {
 				n, df = float64(stats.Chunks), max(df, uint64(wider))
 			}
-			place[t] = len(q.terms)
-			q.terms = append(q.terms, term{t, 1, idf(n, float64(df))})
+			place[word.Stem] = len(q.terms)
+			q.terms = append(q.terms, term{t, word.Stem, others, times, idf(n, float64(df))})
 		}
 	}
 	if len(q.terms) > maxQueryTerms {
@@ -123,12 +161,12 @@ func (v *view) weigh(ctx context.Context, terms []string, stats *index.TermStats
 	}
 	clear(place)
 	for i, t := range q.terms {
-		place[t.text] = i
+		place[t.asked] = i
 	}
 	seen := map[[2]int]bool{}
 	for i := 0; i+1 < len(terms) && len(q.pairs) < maxQueryTerms; i++ {
-		a, okA := place[terms[i]]
-		b, okB := place[terms[i+1]]
+		a, okA := place[terms[i].Stem]
+		b, okB := place[terms[i+1].Stem]
 		if p := [2]int{a, b}; okA && okB && a != b && !seen[p] {
 			seen[p] = true
 			q.pairs = append(q.pairs, p)
@@ -246,14 +284,38 @@ func (s *scorer) score(ctx context.Context, v *view, q *weightedQuery, with Scor
 	}
 	average := float64(max(v.tokens, 1)) / float64(v.chunks)
 	k0, k := float32(with.K1*(1-with.B)), float32(with.K1*with.B/average)
-	for _, t := range q.terms {
+	visit := func(n uint64, d *bleve.TermFieldDoc) *tally {
+		a := s.at(n)
+		if a.length == 0 {
+			s.touched = append(s.touched, uint32(n))
+			a.length = length(d.Norm)
+		}
+		return a
+	}
+	for i := range q.terms {
+		t := &q.terms[i]
+		if len(t.others) > 0 {
+			found := map[uint64]occurrences{}
+			for _, o := range append([]variant{{t.text, 1}}, t.others...) {
+				err := texts(o.text, func(_, n uint64, d *bleve.TermFieldDoc) {
+					visit(n, d)
+					f := found[n]
+					found[n] = occurrences{f.tf + float32(d.Freq), max(f.weight, float32(o.weight))}
+				})
+				if err != nil {
+					return nil, err
+				}
+			}
+			t.idf = min(t.idf, idf(float64(v.chunks), float64(len(found))))
+			for n, f := range found {
+				a := s.at(n)
+				a.score += float32(t.times*t.idf) * f.weight * f.tf / (f.tf + k0 + k*a.length)
+			}
+			continue
+		}
 		w := float32(t.times * t.idf)
 		err := texts(t.text, func(_, n uint64, d *bleve.TermFieldDoc) {
-			a := s.at(n)
-			if a.length == 0 {
-				s.touched = append(s.touched, uint32(n))
-				a.length = length(d.Norm)
-			}
+			a := visit(n, d)
 			tf := float32(d.Freq)
 			a.score += w * tf / (tf + k0 + k*a.length)
 		})
@@ -275,6 +337,9 @@ func (s *scorer) score(ctx context.Context, v *view, q *weightedQuery, with Scor
 	}
 	return best[:min(n, len(best))], nil
 }
+
+// occurrences are those of a term and its variants in a chunk.
+type occurrences struct{ tf, weight float32 }
 
 func (s *scorer) compare(a, b uint32) int {
 	if c := cmp.Compare(s.tallies[b].score, s.tallies[a].score); c != 0 {
@@ -307,17 +372,19 @@ func (s *scorer) titles(ctx context.Context, v *view, q *weightedQuery, with Sco
 		return err
 	}
 	for _, t := range q.terms {
-		err := titles(t.text, func(df, n uint64, d *bleve.TermFieldDoc) {
-			a := s.at(n)
-			w := t.idf
-			if !q.shared {
-				w = idf(float64(v.chunks), float64(df))
+		for _, o := range append([]variant{{t.text, 1}}, t.others...) {
+			err := titles(o.text, func(df, n uint64, d *bleve.TermFieldDoc) {
+				a := s.at(n)
+				w := t.idf
+				if !q.shared && len(t.others) == 0 {
+					w = idf(float64(v.chunks), float64(df))
+				}
+				a.title += float32(w * o.weight)
+				a.share += float32(d.Freq) / length(d.Norm)
+			})
+			if err != nil {
+				return err
 			}
-			a.title += float32(w)
-			a.share += float32(d.Freq) / length(d.Norm)
-		})
-		if err != nil {
-			return err
 		}
 	}
 	for _, n := range s.touched { // terms of the title are also in fieldText

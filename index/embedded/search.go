@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // Minimum numbers of chunks that lexical and vector search contribute to fusion. Vector search contributes fewer, because the lexical
@@ -76,7 +77,8 @@ func (x *Index) Search(ctx context.Context, q index.Query) ([]index.Hit, error) 
 }
 
 func (x *Index) searchSnapshot(ctx context.Context, c *collection, s *snapshot, only *filter, q index.Query, wanted [levels]bool) ([]index.Hit, error) {
-	terms := queryTerms(q.Text)
+	language := lang.Detect(lang.Truncate(q.Text, maxQueryBytes))
+	terms := queryWords(q.Text, language)
 	for i := range levels {
 		if dim := s.levels[i].spaces[q.Space].dim(); q.Vector != nil && dim > 0 && dim != len(q.Vector) {
 			return nil, errDimension(len(q.Vector), dim)
@@ -89,7 +91,7 @@ func (x *Index) searchSnapshot(ctx context.Context, c *collection, s *snapshot, 
 		}
 		var some []found
 		err := x.guardLexical(c, func() (err error) {
-			some, err = x.searchView(ctx, s.levels[i].scoped(only), terms, q)
+			some, err = x.searchView(ctx, s.levels[i].scoped(only), terms, language, q)
 			return err
 		})
 		if err != nil {
@@ -140,7 +142,7 @@ func (x *Index) hydrate(all []found) ([]index.Hit, error) {
 
 // searchView runs lexical and vector search on one level, and fuses the results. Candidates of one search also get their score of the
 // other.
-func (x *Index) searchView(ctx context.Context, v *view, terms []string, q index.Query) ([]found, error) {
+func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, language *lang.Language, q index.Query) ([]found, error) {
 	vectors := v.spaces[q.Space]
 	n := max(candidates, q.Limit)
 	if q.Vector == nil || vectors == nil {
@@ -151,7 +153,8 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []string, q index
 	sc := scorers.Get().(*scorer)
 	defer sc.free()
 	if len(terms) > 0 {
-		asked, err := v.weigh(ctx, terms, q.Terms)
+		more := newExpander(v, language)
+		asked, err := v.weigh(ctx, terms, q.Terms, more)
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +168,7 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []string, q index
 				return nil, err
 			}
 			place[row] = len(all)
-			all = append(all, found{row, index.Hit{Lexical: float64(sc.tallies[d].score)}})
+			all = append(all, found{row, index.Hit{Lexical: float64(sc.tallies[d].score), Corrected: more.corrections()}})
 		}
 	}
 	if q.Vector == nil || vectors == nil {

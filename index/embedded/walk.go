@@ -124,11 +124,11 @@ func (g *graph) walk(ctx context.Context, q index.WalkQuery, scoring Scoring) ([
 // weighQuestion computes the affinity of passages to the question.
 func (w *walk) weighQuestion(ctx context.Context, question string, sc *scorer, scoring Scoring) error {
 	w.affinity = func(uint32) float64 { return 0 }
-	terms := queryTerms(question)
+	terms := queryWords(question, nil)
 	if len(terms) == 0 {
 		return nil
 	}
-	asked, err := w.v.weigh(ctx, terms, nil)
+	asked, err := w.v.weigh(ctx, terms, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,8 @@ type (
 		Levels      map[string]int `json:"levels"` // number of passages by level: L1, L2, L3
 		DurationMS  event.Millis   `json:"duration_ms"`
 		Chunks      []ChunkScore   `json:"chunks"`
+		// Corrected holds words that the index does not have, each with the terms that were searched for in its place.
+		Corrected map[string][]string `json:"corrected,omitempty"`
 	}
 	// ChunkScore is a passage that was found.
 	ChunkScore struct {

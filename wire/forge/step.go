@@ -109,7 +109,7 @@ func shownSources(s *event.State) []event.Source {
 
 func (p *projection) retrievalResult(b event.RetrievalFinished) RetrievalResult {
 	r := RetrievalResult{Type: "retrieval_result", CallID: b.Call, Tool: b.Tool, ChunksFound: len(b.Found), DurationMS: b.Duration,
-		Levels: map[string]int{"L1": 0, "L2": 0, "L3": 0}, Chunks: []ChunkScore{}}
+		Levels: map[string]int{"L1": 0, "L2": 0, "L3": 0}, Chunks: []ChunkScore{}, Corrected: b.Corrected}
 	for _, s := range p.state.Searches {
 		if s.Call == b.Call {
 			r.Query, r.Iteration = s.Query, s.Iteration

@@ -1,0 +1,195 @@
+package embedded
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	bleve "github.com/blevesearch/bleve_index_api"
+
+	"github.com/sluice-rag/sluice/lang"
+)
+
+// Weights of the terms that are searched for together with a term of the question, or in its place.
+const (
+	formWeight    = 0.9 // another form of the word, or another spelling of its accents
+	similarWeight = 0.5 // a word that differs by typing errors
+	partWeight    = 0.5 // a part of a compound, or a compound that contains the word
+)
+
+const (
+	maxScanned  = 2000 // terms of the dictionary that are compared with a word
+	maxVariants = 8    // for one word
+	maxEnding   = 8    // characters after the stem in a form of a word
+	maxPartRest = 12   // characters of a compound beside the word that it contains
+)
+
+// variant is a term of the index that is searched for besides a term of the question.
+type variant struct {
+	text   string
+	weight float64
+}
+
+// expander finds terms in the dictionary of a view that stand for words of a question. The index stems all words as English ones, so forms in other
+// languages are different terms. Words that the index does not have are replaced by similar ones.
+type expander struct {
+	terms     *scorch.IndexSnapshot
+	language  *lang.Language      // of the question; nil: unknown
+	corrected map[string][]string // terms that replace words of the question
+}
+
+// newExpander returns nil if the view has no dictionary.
+func newExpander(v *view, l *lang.Language) *expander {
+	s, ok := v.reader.(*scorch.IndexSnapshot)
+	if !ok {
+		return nil
+	}
+	return &expander{terms: s, language: l}
+}
+
+// corrections returns the words that were replaced so far.
+func (x *expander) corrections() map[string][]string {
+	if x == nil {
+		return nil
+	}
+	return x.corrected
+}
+
+// expand returns the terms that stand for a word of the question. known means that the index has the word itself.
+func (x *expander) expand(t lang.Term, known bool) ([]variant, error) {
+	if x == nil || utf8.RuneCountInString(t.Word) < 3 || t.Word[0] >= '0' && t.Word[0] <= '9' || len(t.Word) > 40 {
+		return nil, nil
+	}
+	foreign := x.language != nil && x.language != lang.English
+	if known && !foreign || foreign && x.language.IsStopWord(t.Word) {
+		return nil, nil
+	}
+	l := cmp.Or(x.language, lang.English)
+	out, err := x.matching(formPattern(l, t.Word), formWeight, func(term string) bool { return term != t.Stem && l.SameWord(t.Word, term) })
+	if err != nil || known || len(out) > 0 {
+		return out, err
+	}
+	for edits := 1; edits <= lang.Edits(t.Word) && len(out) == 0; edits++ {
+		if out, err = x.similar(t.Stem, edits); err != nil {
+			return nil, err
+		}
+	}
+	if len(out) == 0 && l.Compounds {
+		if out, err = x.compounds(l.Stem(t.Word)); err != nil {
+			return nil, err
+		}
+	}
+	if len(out) > 0 {
+		if x.corrected == nil {
+			x.corrected = map[string][]string{}
+		}
+		for _, v := range out {
+			x.corrected[t.Word] = append(x.corrected[t.Word], v.text)
+		}
+	}
+	return out, nil
+}
+
+// similar returns the most frequent terms within a number of edits.
+func (x *expander) similar(term string, edits int) ([]variant, error) {
+	d, err := x.terms.FieldDictFuzzy(fieldText, term, edits, "")
+	if err != nil {
+		return nil, err
+	}
+	return read(d, similarWeight, func(found string) bool { return utf8.RuneCountInString(found) > 3 })
+}
+
+// compounds returns the terms that begin or end a word, and those that it begins or ends.
+func (x *expander) compounds(stem string) ([]variant, error) {
+	if utf8.RuneCountInString(stem) < 5 {
+		return nil, nil
+	}
+	at := foldedPattern(stem)
+	rest := ".{3," + strconv.Itoa(maxPartRest) + "}"
+	out, err := x.matching(at+rest+"|"+rest+at, partWeight, func(string) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	// Forms of a part may have an ending or a linking letter: Gitarre in Gitarrenlehrer.
+	runes := []rune(stem)
+	for n := len(runes) - 3; n >= 5; n-- {
+		for _, part := range []string{string(runes[:n]), string(runes[len(runes)-n:])} {
+			found, err := x.matching(foldedPattern(part)+".{0,2}", partWeight, func(term string) bool {
+				f := lang.FoldAccents(term)
+				return lang.IsPart(part, stem) && utf8.RuneCountInString(f) <= n+1
+			})
+			if err != nil {
+				return nil, err
+			}
+			for _, v := range found {
+				if !slices.Contains(out, v) {
+					out = append(out, v)
+				}
+			}
+		}
+		if len(out) >= maxVariants {
+			break
+		}
+	}
+	return out[:min(len(out), maxVariants)], nil
+}
+
+// matching returns the most frequent terms that match a pattern and are accepted.
+func (x *expander) matching(pattern string, weight float64, accept func(string) bool) ([]variant, error) {
+	d, err := x.terms.FieldDictRegexp(fieldText, pattern)
+	if err != nil {
+		return nil, err
+	}
+	return read(d, weight, accept)
+}
+
+func read(d bleve.FieldDict, weight float64, accept func(string) bool) (out []variant, err error) {
+	defer d.Close()
+	counts := map[string]uint64{}
+	for range maxScanned {
+		e, err := d.Next()
+		if err != nil {
+			return nil, err
+		}
+		if e == nil {
+			break
+		}
+		if accept(e.Term) {
+			out = append(out, variant{e.Term, weight})
+			counts[e.Term] = e.Count
+		}
+	}
+	slices.SortStableFunc(out, func(a, b variant) int { return cmp.Compare(counts[b.text], counts[a.text]) })
+	return out[:min(len(out), maxVariants)], nil
+}
+
+// formPattern matches the forms of a word: its stem with any accents, an ending, and before it an article that is joined to it.
+func formPattern(l *lang.Language, word string) string {
+	p := foldedPattern(l.Stem(word)) + ".{0," + strconv.Itoa(maxEnding) + "}"
+	if l.Elides() {
+		p = "([a-z]{1,2}')?" + p
+	}
+	return p
+}
+
+// foldedPattern matches a word without accents as it is written with them.
+func foldedPattern(word string) string {
+	var b strings.Builder
+	for n, part := range strings.Split(word, "ss") {
+		if n > 0 {
+			b.WriteString("(ss|ß)")
+		}
+		for _, r := range part {
+			b.WriteString(cmp.Or(accents[r], regexp.QuoteMeta(string(r))))
+		}
+	}
+	return b.String()
+}
+
+// accents are patterns for the letters that may have an accent, and umlauts as they are written without one.
+var accents = map[rune]string{'a': "[aàáâãäå]e?", 'o': "[oòóôõöø]e?", 'u': "[uùúûü]e?", 'e': "[eèéêë]", 'i': "[iìíîïı]", 'c': "[cçć]", 'n': "[nñń]",
+	's': "[sśşš]", 'y': "[yýÿ]", 'z': "[zźżž]", 'g': "[gğ]"}

@@ -1,0 +1,52 @@
+package embedded_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/index"
+)
+
+// TestForms checks which passages are found by other forms of a word and by misspelled words, and what the hits say about corrections.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	x := open(t, t.TempDir())
+	for id, text := range map[string]string{
+		"de1": "Die Beiträge steigen im Mai.", "de2": "Der Gitarre fehlt eine Saite.", "de3": "Die Straße ist gesperrt.",
+		"fr1": "L'ascenseur est en panne.", "fr2": "Deux réparations sont prévues.", "es1": "La matrícula cuesta poco.", "en1": "The shift ends at six.",
+	} {
+		if err := put(t.Context(), x, id, text, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		question, want string
+		corrected      map[string][]string
+	}{
+		{"Wie hoch ist der Beitrag?", "de1", nil},
+		{"wo ist die strasse gesperrt", "de3", nil},
+		{"Wer ist der Gitarrenlehrer?", "de2", map[string][]string{"gitarrenlehrer": {"gitarr"}}},
+		{"Quels sont les ascenseurs ?", "fr1", nil},
+		{"Où est la reparation ?", "fr2", nil},
+		{"cuanto cuesta la matricula", "es1", nil},
+		{"when does the shfit end", "en1", map[string][]string{"shfit": {"shift"}}},
+		{"xylophon", "", nil},
+	} {
+		hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: c.question})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := func(h index.Hit) bool { return string(h.Chunk.Document) == c.want }
+		if c.want == "" && len(hits) > 0 || c.want != "" && !slices.ContainsFunc(hits[:min(1, len(hits))], found) {
+			t.Errorf("%s: %d hits", c.question, len(hits))
+			continue
+		}
+		if len(hits) > 0 {
+			if d := cmp.Diff(c.corrected, hits[0].Corrected); d != "" {
+				t.Errorf("%s (-want +got)\n%s", c.question, d)
+			}
+		}
+	}
+}
