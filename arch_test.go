@@ -75,7 +75,7 @@ var allowedImports = map[string]string{
 	"answer/history":         "answer/analyze answer/condense prompt event lang model",
 	"answer/agent/*":         "answer/agent prompt corpus event lang model",
 	"answer/grade/calibrate": "answer/grade internal/logistic",
-	"answer/confidence":      "event internal/logistic lang",
+	"answer/confidence":      "event internal/logistic lang model",
 	"internal/logistic":      "",
 	"prompt":                 "corpus lang model",
 	"eval/followup":          "lang",

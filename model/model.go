@@ -45,6 +45,9 @@ type Delta struct {
 	Answerability float64
 }
 
+// Extractive is the name of the built-in generator, which quotes the passages.
+const Extractive = "sluice-extractive"
+
 // Generator writes answers.
 type Generator interface {
 	// Name returns the model's display name. A chain of models returns the name of the one that is asked first.

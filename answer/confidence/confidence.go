@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/logistic"
 	"github.com/sluice-rag/sluice/lang"
+	"github.com/sluice-rag/sluice/model"
 )
 
 // The features of an answer, each 0..1.
@@ -63,9 +64,7 @@ func Read(s *event.State) (Features, bool) {
 	}
 	f[Lead] = f[Grade] - other
 	f[Listed] = bit(s.Check.By == event.ByTitles)
-	for _, u := range s.Usage {
-		f[Written] = max(f[Written], bit(u.Step == event.StepGenerate && u.Output > 0))
-	}
+	f[Written] = bit(s.Generation != nil && s.Generation.Model != "" && s.Generation.Model != model.Extractive && f[Listed] == 0)
 	f[Answerability] = s.Answerability
 	if s.Answerability == 0 {
 		f[Answerability] = typical

@@ -39,7 +39,7 @@ func TestRead(t *testing.T) {
 		"plain":       {func(*event.State) {}, base},
 		"no estimate": {func(s *event.State) { s.Answerability = 0 }, with(func(f *confidence.Features) { f[confidence.Answerability], f[confidence.Unestimated] = 0.5, 1 })},
 		"model": {func(s *event.State) {
-			s.Answerability, s.Usage = 0, []event.ModelUsed{{Step: event.StepGenerate, Output: 9}}
+			s.Answerability, s.Generation = 0, &event.GenerationStarted{Model: "gpt-oss"}
 		}, with(func(f *confidence.Features) { f[confidence.Answerability], f[confidence.Written] = 0.5, 1 })},
 		"list": {func(s *event.State) { s.Answerability, s.Check.By = 0, event.ByTitles }, with(func(f *confidence.Features) { f[confidence.Answerability], f[confidence.Listed] = 0.5, 1 })},
 		"several claims, one unsupported": {func(s *event.State) {

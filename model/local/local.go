@@ -36,4 +36,4 @@ func New(opts Options) *Model {
 }
 
 // Name returns the display name.
-func (m *Model) Name() string { return "sluice-extractive" }
+func (m *Model) Name() string { return model.Extractive }
