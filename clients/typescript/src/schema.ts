@@ -6304,6 +6304,9 @@ export interface components {
             call_id: number;
             chunks: components["schemas"]["ForgeChunkScore"][];
             chunks_found: number;
+            corrected?: {
+                [key: string]: string[];
+            };
             duration_ms: components["schemas"]["EventMillis"];
             iteration: number;
             levels: {
