@@ -356,7 +356,11 @@ func TestPlannerReadsDocuments(t *testing.T) {
 	if len(s.Calls) != 3 || len(s.Searches) != 0 || len(s.Warnings) != 0 {
 		t.Fatalf("%+v, %d searches, %v", s.Calls, len(s.Searches), s.Warnings)
 	}
-	if got := pagesOf(s); !slices.Contains(got, 17) || !slices.Contains(got, 18) {
+	var got []int
+	for _, c := range chunksRead(t, p, s) {
+		got = append(got, c.Pages...)
+	}
+	if !slices.Contains(got, 17) || !slices.Contains(got, 18) {
 		t.Errorf("reads pages %v", got)
 	}
 	for i, want := range []string{`"title":"Rye bread"`, `"pages":[17,18]`, "no such document"} {

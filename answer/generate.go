@@ -56,7 +56,11 @@ func (j *job) generate(ctx context.Context) error {
 	if model.SupportsParameters(j.Generator) {
 		task.Prefix, shown = withMarkers(shown), nil
 	}
-	return j.stream(ctx, j.Generator.Generate(ctx, task), shown)
+	deltas := j.Generator.Generate(ctx, task)
+	if task.Prefix == "" {
+		deltas = j.orAbstain(ctx, deltas)
+	}
+	return j.stream(ctx, deltas, shown)
 }
 
 // setGenerationStart prepares the event that starts the generation.
@@ -88,6 +92,7 @@ func (j *job) stream(ctx context.Context, deltas iter.Seq2[model.Delta, error], 
 	j.claims = text.claims()
 	switch g := j.resumed.Generation; {
 	case j.resumed.Stop != "":
+		j.setClaims(text, j.resumed.Stop)
 		return nil
 	case g == nil || len(j.read) == g.Chunks:
 	case len(j.resumed.Text) == 0:
@@ -153,7 +158,7 @@ func (j *job) stream(ctx context.Context, deltas iter.Seq2[model.Delta, error], 
 	if len(shown) > 0 {
 		stop = model.StopIncomplete // the new output is shorter than the emitted text
 	}
-	j.claims = text.claims()
+	j.setClaims(text, string(stop))
 	if err := j.emitGenerationStart(ctx); err != nil {
 		return err
 	}
@@ -210,10 +215,16 @@ func (j *job) verify(ctx context.Context) error {
 	for _, d := range check.Verdicts {
 		v.Claims = append(v.Claims, event.Claim{Text: d.Claim, Verdict: d.Verdict, Chunks: d.Chunks})
 	}
+	if j.MinConfidence > 0 {
+		state := j.rec.State()
+		state.Check, state.Sources = &v, j.sourcesRead(j.order)
+		j.confidence = confidence.Estimate(&state)
+		v.Flagged = v.Flagged || j.confidence > 0 && j.confidence < j.MinConfidence
+	}
 	return j.rec.Emit(ctx, v)
 }
 
-// attribute lists the passages that the generator read, with the share of the answer that each of them supports.
+// attribute lists the passages that the generator read, or those that an abstention names, with the share of the answer that each of them supports.
 func (j *job) attribute(ctx context.Context) error {
 	cited := len(j.order)
 	for _, place := range j.read {
@@ -230,9 +241,11 @@ func (j *job) attribute(ctx context.Context) error {
 		s.Weight, s.Cited = weights[i], i < cited
 		a.Sources = append(a.Sources, s)
 	}
-	state := j.rec.State()
-	state.Sources = a.Sources
-	a.Confidence = confidence.Estimate(&state)
+	if a.Confidence = j.confidence; a.Confidence == 0 {
+		state := j.rec.State()
+		state.Sources = a.Sources
+		a.Confidence = confidence.Estimate(&state)
+	}
 	if err := j.rec.Emit(ctx, a); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/analyze"
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/hyde"
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
@@ -32,6 +33,16 @@ func (p parted) Analyze(ctx context.Context, _ string) (analyze.Analysis, error)
 		p.tell(ctx)
 	}
 	return analyze.Analysis{Complexity: event.Complex, Parts: p.parts, By: "parted"}, nil
+}
+
+// chunksRead returns the chunks that the generator of a run read.
+func chunksRead(t *testing.T, p *answer.Pipeline, s event.State) []corpus.Chunk {
+	t.Helper()
+	chunks, err := p.Index.Chunks(t.Context(), s.Collection, s.Generation.Passages)
+	if err != nil || len(chunks) != len(s.Generation.Passages) {
+		t.Fatalf("%d chunks of %d, %v", len(chunks), len(s.Generation.Passages), err)
+	}
+	return chunks
 }
 
 // TestSubQuestionsAreSearched checks that a passage that answers a part is read although it does not match the question as a whole.
@@ -57,8 +68,8 @@ func TestSubQuestionsAreSearched(t *testing.T) {
 		t.Errorf("searched (-want +got)\n%s", d)
 	}
 	var read []string
-	for _, source := range s.Sources {
-		read = append(read, source.Title)
+	for _, c := range chunksRead(t, p, s) {
+		read = append(read, c.Title)
 	}
 	if !slices.Contains(read, "Lighthouses") || !slices.Contains(read, "Bread") {
 		t.Errorf("the generator read %v", read)

@@ -46,6 +46,9 @@ type Pipeline struct {
 	Attributes func(ctx context.Context, docs []corpus.Document) ([]filter.Attributes, error)
 	Drafter    hyde.Writer // nil: by relevance feedback
 	Generator  model.Generator
+	// MinConfidence is the confidence, 0..1, below which an answer of a generator without a language model becomes an abstention, and one of a model, whose text
+	// is streamed, is flagged. 0: none.
+	MinConfidence float64
 	// Generators returns the generator that prefers the model of a name, or nil if the name is empty or unknown. Without it, the
 	// Generator answers. Calls may be concurrent.
 	Generators func(name string) model.Generator
@@ -101,6 +104,7 @@ type job struct {
 	order       []int       // indexes in context of the sources, by number
 	quotes      []quote     // of the cited sources, by number
 	claims      []verify.Claim
+	confidence  float64                    // in the answer, if it was computed for the verification
 	finished    bool                       // the sources are in the log
 	files       map[corpus.DocumentID]file // of the documents whose passages are shown
 

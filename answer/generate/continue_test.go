@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/answer/generate"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/failover"
 	"github.com/sluice-rag/sluice/model/local"
@@ -28,7 +29,7 @@ func TestContinuesAnAnswer(t *testing.T) {
 		"the model is down":           {"Gold is heavy.", failing(model.Rejected), false, []string{"a"}, "<incomplete>"},
 		"a model that cannot go on":   {"Gold is heavy.", says(text("Gold is heavy."), end), true, []string{"a"}, "<incomplete>"},
 		"no answer, half":             {"The documents do not", says(), false, nil, " seem to hold an answer to this question."},
-		"no answer":                   {generate.NoAnswer, says(), false, nil, ""},
+		"no answer":                   {lang.NoAnswer, says(), false, nil, ""},
 		"the passages are gone":       {"Gold is heavy.", says(), false, nil, "<incomplete>"},
 	} {
 		t.Run(name, func(t *testing.T) {

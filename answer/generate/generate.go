@@ -11,12 +11,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/prompt"
 )
-
-// NoAnswer is the answer if there are no passages. The generator without a model uses the same text.
-const NoAnswer = "The documents do not seem to hold an answer to this question."
 
 // temperature keeps a model close to what it reads. At 0 small models fall into loops.
 const temperature = 0.2
@@ -76,7 +74,7 @@ func (m *Model) SupportsParameters() bool { return true }
 func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		if len(t.Passages) == 0 || t.Prefix != "" && !continues(m.chat) {
-			if rest, ok := strings.CutPrefix(NoAnswer, t.Prefix); !ok || len(t.Passages) > 0 {
+			if rest, ok := strings.CutPrefix(lang.NoAnswer, t.Prefix); !ok || len(t.Passages) > 0 {
 				yield(model.Delta{Stop: model.StopIncomplete}, nil)
 			} else if rest != "" {
 				yield(model.Delta{Text: rest}, nil)

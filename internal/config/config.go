@@ -87,6 +87,7 @@ type Runs struct {
 	AgentIterations int           `name:"agent-iterations" default:"6" min:"1" max:"50" help:"Maximum number of iterations of the agent for one question."`
 	AgentTokens     int           `name:"agent-tokens" default:"20000" min:"1" max:"100000000" help:"Maximum number of tokens a model can use to choose tools for one question. After that, rules choose."`
 	HistoryTokens   int           `name:"history-tokens" default:"2000" min:"200" max:"16000" help:"Budget of the history of a question (tokens, estimated). If a conversation is longer, a summary of at most a quarter of the budget replaces its older messages."`
+	MinConfidence   float64       `name:"min-confidence" default:"0" min:"0" max:"1" help:"Minimum confidence in an answer (0 to 1). Without a language model, an answer below it becomes an abstention. The answer of a model, whose text is streamed, is flagged. 0 is none."`
 	Grace           time.Duration `name:"grace" default:"30s" min:"0s" max:"24h" never:"-1" help:"How long a run continues after its last reader has left (duration). 0 cancels it at once, -1 never."`
 }
 

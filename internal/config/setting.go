@@ -85,6 +85,12 @@ func (s setting) parse(text string) (any, error) {
 			return nil, fmt.Errorf("must be a whole number, not %q", text)
 		}
 		return n, nil
+	case float64:
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, fmt.Errorf("must be a number such as 0.5, not %q", text)
+		}
+		return x, nil
 	case time.Duration:
 		if never := s.tag.Get("never"); never != "" && text == never {
 			return Never, nil
@@ -125,8 +131,27 @@ func (s setting) check() error {
 		return s.checkRange(int64(v), v.String())
 	case int:
 		return s.checkRange(int64(v), strconv.Itoa(v))
+	case float64:
+		return s.checkFraction(v)
 	}
 	return nil
+}
+
+// checkFraction checks a number that must be in the range of the tags min and max.
+func (s setting) checkFraction(v float64) error {
+	least, most := s.tag.Get("min"), s.tag.Get("max")
+	if v >= mustFloat(least) && v <= mustFloat(most) { // false for NaN
+		return nil
+	}
+	return fmt.Errorf("must be from %s to %s, not %v", least, most, v)
+}
+
+func mustFloat(text string) float64 {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic("config: " + err.Error())
+	}
+	return x
 }
 
 func (s setting) checkText(v string) error {

@@ -13,7 +13,7 @@ import (
 )
 
 // NoAnswer is the answer if the passages hold none.
-const NoAnswer = "The documents do not seem to hold an answer to this question."
+const NoAnswer = lang.NoAnswer
 
 // Generate streams the sentences of the passages that answer the question: one or two for a simple question, more for a broad
 // one, in the order of the passages, each followed by its citation. The text is streamed by word, with the space before the

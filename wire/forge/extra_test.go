@@ -82,8 +82,8 @@ func TestParallelCallsPair(t *testing.T) {
 	}
 }
 
-// TestSourcesOfAbstention: an abstention has no sources, whether cached or not; a run that was stopped shows the passages
-// it found.
+// TestSourcesOfAbstention checks that the sources of an abstention are those of the log, which are the passages that it names. A run that was stopped shows
+// the passages that it found.
 func TestSourcesOfAbstention(t *testing.T) {
 	t.Parallel()
 	read := event.Attributed{Sources: []event.Source{{N: 1, Chunk: "c"}}}
@@ -92,9 +92,10 @@ func TestSourcesOfAbstention(t *testing.T) {
 		then  []event.Body
 		shown int
 	}{
-		"abstained":         {[]event.Body{event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "No."}, event.GenerationFinished{Reason: "stop"}, event.Verified{}, read, event.RunFinished{}}, 0},
+		"abstained":         {[]event.Body{event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "No."}, event.GenerationFinished{Reason: "stop"}, event.Verified{}, event.Attributed{}, event.RunFinished{}}, 0},
+		"abstained, near":   {[]event.Body{event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "No."}, event.GenerationFinished{Reason: "stop"}, event.Verified{}, read, event.RunFinished{}}, 1},
 		"answered":          {[]event.Body{event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "Yes."}, event.Cited{N: 1}, event.GenerationFinished{Reason: "stop"}, event.Verified{}, read, event.RunFinished{}}, 1},
-		"cached abstention": {[]event.Body{event.CacheChecked{Hit: true}, event.Token{Text: "No."}, read, event.RunFinished{}}, 0},
+		"cached abstention": {[]event.Body{event.CacheChecked{Hit: true}, event.Token{Text: "No."}, read, event.RunFinished{}}, 1},
 		"cached answer":     {[]event.Body{event.CacheChecked{Hit: true}, event.Token{Text: "Yes."}, event.Cited{N: 1}, read, event.RunFinished{}}, 1},
 		"timeout":           {[]event.Body{event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "Maybe"}, event.GenerationFinished{Reason: "timeout"}, read, event.RunFailed{Code: "TIMEOUT"}}, 1},
 		"cut off":           {[]event.Body{event.CacheChecked{}, event.GenerationStarted{}, event.Token{Text: "Maybe"}, event.GenerationFinished{Reason: "length"}, event.Verified{}, read, event.RunFinished{}}, 1},

@@ -94,7 +94,7 @@ func AnswerOf(log []event.Event) Answer {
 	s := event.Fold(log)
 	done := doneOf(&s)
 	a := Answer{RunID: string(s.Run), Query: s.Query, Mode: done.Mode, Cached: done.Cached, Confidence: done.Confidence,
-		Sources: sources(shownSources(&s), maxSourceText), ToolsUsed: done.ToolsUsed, Iterations: done.Iterations, TokensGenerated: done.TokensGenerated,
+		Sources: sources(s.Sources, maxSourceText), ToolsUsed: done.ToolsUsed, Iterations: done.Iterations, TokensGenerated: done.TokensGenerated,
 		TotalTimeMS: done.TotalTimeMS, Incomplete: done.Incomplete, Usage: done.Usage}
 	if s.Check != nil {
 		v := verification(*s.Check, maxSourceText)

@@ -55,7 +55,7 @@ func (p *projection) payload(body event.Body) (string, any) {
 	case event.Verified:
 		return "verification", fitting(func(limit int) any { return verification(b, limit) })
 	case event.Attributed:
-		return "sources", fitting(func(limit int) any { return Sources{"sources", sources(shownSources(&p.state), limit)} })
+		return "sources", fitting(func(limit int) any { return Sources{"sources", sources(p.state.Sources, limit)} })
 	case event.Warned:
 		return "error", Error{Type: "error", Message: b.Message, Code: string(b.Code), Recoverable: true}
 	case event.RunFailed:
@@ -97,14 +97,6 @@ func (p *projection) toolResult(b event.ToolReturned) ToolResult {
 		}
 	}
 	return r
-}
-
-// shownSources returns the sources of a run. The answer of a run that abstained is based on none.
-func shownSources(s *event.State) []event.Source {
-	if s.Abstained() {
-		return nil
-	}
-	return s.Sources
 }
 
 func (p *projection) retrievalResult(b event.RetrievalFinished) RetrievalResult {
@@ -194,7 +186,7 @@ func doneOf(s *event.State) Done {
 	if s.Analysis != nil {
 		mode = s.Analysis.Mode
 	}
-	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(shownSources(s)), wire.Round(s.Confidence), mode, s.Cached(),
+	return Done{"done", event.MillisOf(s.Elapsed()), s.Tokens, s.Iterations, tools, len(s.Sources), wire.Round(s.Confidence), mode, s.Cached(),
 		s.Incomplete(), wire.UsageOf(s), s.Abstained()}
 }
 

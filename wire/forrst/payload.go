@@ -64,7 +64,7 @@ type (
 type Answer struct {
 	Content      string        `json:"content"` // the whole text
 	Citations    []Citation    `json:"citations"`
-	Sources      []Source      `json:"sources"`       // the cited ones in the order of their first citation, then the others; none if the run abstained
+	Sources      []Source      `json:"sources"`       // the cited ones in the order of their first citation, then the others; if the run abstained, only those that the text names
 	Confidence   float64       `json:"confidence"`    // estimated probability that the answer is right, 0..1; 0 for an abstention
 	ClaimSupport float64       `json:"claim_support"` // share of the claims in the answer that the sources support, 0..1
 	Verification *Verification `json:"verification,omitempty"`
@@ -150,10 +150,8 @@ func answerOf(s *event.State) Answer {
 	if paid := s.Settlement; paid != nil && paid.Fee > 0 {
 		a.Cost = &Cost{credits(paid.Fee), credits(paid.After), paid.Transaction}
 	}
-	if !a.Abstained {
-		for i := range s.Sources {
-			a.Sources = append(a.Sources, sourceOf(&s.Sources[i]))
-		}
+	for i := range s.Sources {
+		a.Sources = append(a.Sources, sourceOf(&s.Sources[i]))
 	}
 	return a
 }
