@@ -131,12 +131,13 @@ const handlers: Handler = {
     end(s, writing);
   },
   verified(s, { seq, body }) {
+    s.confidence = 0; // that of an abstention; the event attributed has that of an answer
     s.flagged = body.flagged ?? false;
     add(s, seq, { kind: "check", claims: body.claims ?? [], confidence: body.confidence, by: body.by, flagged: s.flagged });
   },
   attributed(s, { body }) {
     s.sources = body.sources ?? [];
-    s.confidence = body.confidence;
+    s.confidence = body.confidence ?? s.confidence;
   },
   settled(s, { body }) {
     s.settled = body;
