@@ -260,7 +260,8 @@ func fitTrust(ts []*trial, rank *evidence, weight func(*trial) float64) (out evi
 //	SLUICE_FIT="$PWD/everyday.jsonl=$PWD/eval/testdata/everyday/*/queries.jsonl,$PWD/squad.jsonl=$SLUICE_DATA/squad/queries.jsonl" \
 //	  SLUICE_FIT_OUT=weights.go go test ./model/local -run TestFit -v
 //
-// The weights were fitted to everyday (tuning) and to halves a of squad, hotpotqa and xquad-de, -es and -zh; trustProse to everyday (tuning) and all of squad.
+// The weights were fitted to everyday (tuning) and to halves a of squad, hotpotqa and xquad-de, -es and -zh. trustProse is the mean of that and of a fit to
+// everyday (tuning) and all of squad, with short raised to -0.5, since squad has few short sentences.
 func TestFit(t *testing.T) {
 	spec := os.Getenv("SLUICE_FIT")
 	if spec == "" {
@@ -308,7 +309,7 @@ func TestFit(t *testing.T) {
 	report(t, ts, &rank)
 	if path := os.Getenv("SLUICE_FIT_OUT"); path != "" {
 		var b strings.Builder
-		b.WriteString("package local\n\n// minAnswerability is the answerability that an answer needs.\nconst minAnswerability = 0.25\n\n")
+		b.WriteString("package local\n\n// minAnswerability is the answerability that an answer needs.\nconst minAnswerability = 0.27\n\n")
 		show := func(w evidence) {
 			b.WriteString("evidence{")
 			for k, x := range w {
