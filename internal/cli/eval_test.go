@@ -300,3 +300,37 @@ func TestEvalRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestFloorEveryday measures answers without a model to the held-out questions about everyday documents. The floors are the figures of docs/benchmarks.md
+// less 0.03 for all answerable questions and less 0.05 for groups.
+func TestFloorEveryday(t *testing.T) {
+	race.Measure(t)
+	m := evaluate(t, "eval", "../../eval/testdata/everyday", "--what", "answers", "--mode", "direct", "--top-k", "5", "--part", "held-out", "--json")
+	all := m.Modes[len(m.Modes)-1]
+	row := func(group string) map[string]eval.Estimate {
+		i := slices.IndexFunc(all.Rows, func(r eval.Row) bool { return r.Group == group })
+		if i < 0 {
+			t.Fatalf("no group %q", group)
+		}
+		return all.Rows[i].Measures
+	}
+	answerable := row(eval.Answerable)
+	if x := answerable["right"].Mean; x < 0.47 {
+		t.Errorf("%.3f of the answers are right", x)
+	}
+	if x := answerable["wrong"].Mean; x > 0.33 {
+		t.Errorf("%.3f of the answers are wrong", x)
+	}
+	if x := answerable["false_abstention"].Mean; x > 0.23 {
+		t.Errorf("%.3f of the questions are not answered", x)
+	}
+	if x := row("followup")["right"].Mean; x < 0.54 {
+		t.Errorf("%.3f of the answers to follow-up questions are right", x)
+	}
+	if x := row("unanswerable")["abstention_recall"].Mean; x < 0.16 {
+		t.Errorf("abstained on %.3f of the unanswerable questions", x)
+	}
+	if len(all.Results) > 0 {
+		t.Error("the answers to held-out questions are shown")
+	}
+}
