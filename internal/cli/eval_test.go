@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -305,7 +306,7 @@ func TestEvalRefuses(t *testing.T) {
 // less 0.03 for all answerable questions and less 0.05 for groups.
 func TestFloorEveryday(t *testing.T) {
 	race.Measure(t)
-	m := evaluate(t, "eval", "../../eval/testdata/everyday", "--what", "answers", "--mode", "direct", "--top-k", "5", "--part", "held-out", "--json")
+	m := evaluate(t, "../../eval/testdata/everyday", "--what", "answers", "--mode", "direct", "--top-k", "5", "--part", "held-out")
 	all := m.Modes[len(m.Modes)-1]
 	row := func(group string) map[string]eval.Estimate {
 		i := slices.IndexFunc(all.Rows, func(r eval.Row) bool { return r.Group == group })
