@@ -139,3 +139,12 @@ func FuzzSteps(f *testing.F) {
 		}
 	})
 }
+
+// TestAgents asks by the verb for the person whose name is made of it.
+func TestAgents(t *testing.T) {
+	text := "The keeper of the lighthouse is Marta Quill. She has kept the lighthouse since 1987.\n"
+	got, _ := answer(t, local.New(local.Options{}), model.Task{Question: "Who keeps the lighthouse?", Passages: []model.Passage{titled(1, "notes.md", text)}})
+	if !strings.Contains(got, "Marta Quill") {
+		t.Error(got)
+	}
+}

@@ -110,7 +110,14 @@ func (q *question) match(stem string) (int, float64) {
 		return m.term, m.value
 	}
 	best := partial{}
-	if q.lang != lang.English && len(stem) >= minPart {
+	if q.lang == lang.English { // the name of an agent: who keeps it is the keeper
+		verb, agent := strings.CutSuffix(stem, "er")
+		if i, ok := q.index[verb]; ok && agent {
+			best = partial{i, 0.9}
+		} else if i, ok := q.index[stem+"er"]; ok {
+			best = partial{i, 0.9}
+		}
+	} else if len(stem) >= minPart {
 		for i, t := range q.terms {
 			if x := part(q.lang, stem, t.Stem); x > best.value {
 				best = partial{i, x}
