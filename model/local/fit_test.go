@@ -261,7 +261,7 @@ func fitTrust(ts []*trial, rank *evidence, weight func(*trial) float64) (out evi
 //	  SLUICE_FIT_OUT=weights.go go test ./model/local -run TestFit -v
 //
 // The weights were fitted to everyday (tuning) and to halves a of squad, hotpotqa and xquad-de, -es and -zh. trustProse is the mean of that and of a fit to
-// everyday (tuning) and all of squad, with short raised to -0.5, since squad has few short sentences.
+// everyday (tuning) and all of squad, without short, since squad has few short sentences.
 func TestFit(t *testing.T) {
 	spec := os.Getenv("SLUICE_FIT")
 	if spec == "" {
