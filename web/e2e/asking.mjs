@@ -145,18 +145,18 @@ export default {
     assert.ok(p.y >= b.y + b.height || p.y + p.height <= b.y, "the panel does not cover its button");
     await panel.getByLabel("From date").fill("2021-01-01");
     await panel.getByLabel("File type").selectOption("markdown");
-    await panel.getByLabel("Language").selectOption("en");
+    await panel.getByLabel("Document language").selectOption("en");
     await author.focus();
     await page.keyboard.press("Enter");
     await author.waitFor({ state: "hidden" });
     assert.equal(await page.locator("article").count(), 0, "Enter in the filter asks nothing");
     assert.ok(await button.evaluate((e) => e === document.activeElement), "the focus returns to the button");
     const chips = page.getByRole("list", { name: "Only documents with" }).getByRole("listitem");
-    assert.deepEqual(await chips.allInnerTexts(), ["Author: vale", "From date: Jan 1, 2021", "File type: Markdown", "Language: English"]);
+    assert.deepEqual(await chips.allInnerTexts(), ["Author: vale", "From date: Jan 1, 2021", "File type: Markdown", "Document language: English"]);
     await page.reload();
     assert.equal(await chips.count(), 4, "the filter is kept");
 
-    await page.getByRole("button", { name: "Remove the filter: Language: English" }).focus();
+    await page.getByRole("button", { name: "Remove the filter: Document language: English" }).focus();
     await page.keyboard.press("Enter");
     assert.equal(await chips.count(), 3);
     assert.ok(await page.getByLabel("Question", { exact: true }).evaluate((e) => e === document.activeElement), "the focus goes to the question");

@@ -50,11 +50,11 @@ export default {
 
   "the language is chosen and kept": async (t) => {
     const page = await t.page(env.main);
-    await page.getByLabel("Language").selectOption("de");
+    await page.getByLabel("Language", { exact: true }).selectOption("de");
     await page.getByRole("heading", { name: "Was möchten Sie wissen?" }).waitFor();
     await page.reload();
     await page.getByRole("heading", { name: "Was möchten Sie wissen?" }).waitFor();
-    await page.getByLabel("Sprache").selectOption("en");
+    await page.getByLabel("Sprache", { exact: true }).selectOption("en");
     await page.getByRole("heading", { name: "What would you like to know?" }).waitFor();
     await page.getByLabel("Question", { exact: true }).fill("What does a ship pay in English?");
     await page.keyboard.press("Enter");

@@ -75,7 +75,7 @@ export const de: Record<Key, string> = {
   filter_from: "Ab Datum",
   filter_to: "Bis Datum",
   filter_type: "Dateiart",
-  filter_language: "Sprache",
+  filter_language: "Dokumentsprache",
   filter_text: "Reiner Text",
   filter_table: "Tabelle",
   every_language: "Jede Sprache",

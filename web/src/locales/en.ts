@@ -73,7 +73,7 @@ export const en = {
   filter_from: "From date",
   filter_to: "To date",
   filter_type: "File type",
-  filter_language: "Language",
+  filter_language: "Document language",
   filter_text: "Plain text",
   filter_table: "Table",
   every_language: "Every language",

@@ -75,7 +75,7 @@ export const es: Record<Key, string> = {
   filter_from: "Desde la fecha",
   filter_to: "Hasta la fecha",
   filter_type: "Tipo de archivo",
-  filter_language: "Idioma",
+  filter_language: "Idioma del documento",
   filter_text: "Texto sin formato",
   filter_table: "Tabla",
   every_language: "Todos los idiomas",

@@ -75,7 +75,7 @@ export const fr: Record<Key, string> = {
   filter_from: "À partir du",
   filter_to: "Jusqu’au",
   filter_type: "Type de fichier",
-  filter_language: "Langue",
+  filter_language: "Langue du document",
   filter_text: "Texte brut",
   filter_table: "Tableau",
   every_language: "Toutes les langues",
