@@ -71,6 +71,29 @@ const (
 	AsksBroadly    Section = "broad" // for a summary or an explanation
 )
 
+// The sections that show what kind of amount a question or the name of a column is about, and the units of these amounts.
+const (
+	Synonyms         Section = "synonyms" // words that can replace each other in a question, with the numbers of their groups
+	Money            Section = "money"    // words for a price, a fee or a salary
+	Weight           Section = "weight"
+	Length           Section = "length" // words for a length, a size or a distance
+	Temperature      Section = "temperature"
+	TimeUnits        Section = "unit-time"
+	MoneyUnits       Section = "unit-money"
+	WeightUnits      Section = "unit-weight"
+	LengthUnits      Section = "unit-length"
+	TemperatureUnits Section = "unit-temperature"
+)
+
+// The sections of phrases about amounts. They tell questions apart that [Language.Asks] gives one section, so asking does not have them.
+const (
+	AsksDuration Section = "duration"         // how long something takes
+	AsksClock    Section = "clock"            // for a time of the day
+	AsksDay      Section = "weekday-question" // for a day or a date
+	Above        Section = "above"            // phrases that make a range with a number: at least, or more
+	Below        Section = "below"            // up to, or less
+)
+
 // The sections for follow-up questions. Those of phrases are separated by semicolons.
 const (
 	Articles      Section = "article"
