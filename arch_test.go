@@ -20,7 +20,7 @@ var allowedImports = map[string]string{
 	"internal/cli":     "corpus/filter eval/summary disk/atomicfile fault server/access auth engine answer/confidence answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server session wire wire/forge wire/sse ledger",
 
 	// The only package that imports every back end: it turns a Config into a running program.
-	"internal/app": "corpus/filter eval/summary auth auth/oidc auth/sqlite engine answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve disk/sqlitedb forrst/sqlstore lang model/... prompt server/... store/... web wire/... disk/cachedb ledger/... session/...",
+	"internal/app": "corpus/filter eval/summary auth auth/oidc auth/sqlstore engine answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve disk/sqlitedb forrst/sqlstore lang model/... prompt server/... store/... web wire/... disk/cachedb ledger/... session/...",
 
 	// Types and functions that all layers use.
 	"fault":           "",
@@ -29,7 +29,7 @@ var allowedImports = map[string]string{
 	"event":           "corpus corpus/filter fault",
 	"lang":            "",
 	"auth":            "corpus fault",
-	"auth/sqlite":     "auth disk/atomicfile disk/sqlitedb",
+	"auth/sqlstore":     "auth disk/atomicfile disk/sqlitedb",
 	"auth/oidc":       "auth corpus",
 	"internal/config": "auth fault lang ledger",
 	"disk/atomicfile": "",
@@ -64,10 +64,10 @@ var allowedImports = map[string]string{
 	"index/scope":            "corpus index lang model",
 	"store":                  "",
 	"session":                "engine event eventlog fault lang wire",
-	"session/sqlite":         "disk/sqlitedb event lang session",
+	"session/sqlstore":         "disk/sqlitedb event lang session",
 	"session/sessiontest":    "event fault internal/tools/race lang session",
 	"ledger":                 "auth corpus event fault",
-	"ledger/sqlite":          "corpus disk/sqlitedb event ledger",
+	"ledger/sqlstore":          "corpus disk/sqlitedb event ledger",
 	"store/*":                "corpus event fault store disk/atomicfile disk/sqlitedb",
 	// The recorder writes through the interface of eventlog; the steps in the sub-packages must not import it.
 	"answer":                 "answer/agent answer/analyze answer/attribute answer/catalog answer/condense answer/confidence answer/grade answer/history answer/hyde answer/rerank answer/selfquery answer/verify cache corpus corpus/filter event eventlog fault index lang model",
@@ -121,7 +121,7 @@ var allowedImports = map[string]string{
 // backEnds are the packages that only internal/app may import. Other packages use the interface that a back end implements.
 var backEnds = []string{
 	"eventlog/filelog", "index/embedded", "model/local", "model/openai",
-	"model/anthropic", "store/sqlite", "auth/sqlite", "ledger/sqlite", "session/sqlite",
+	"model/anthropic", "store/sqlstore", "auth/sqlstore", "ledger/sqlstore", "session/sqlstore",
 }
 
 // impureImports would let a protocol depend on anything other than the events it is given.

@@ -31,7 +31,7 @@ import (
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/server"
 	service "github.com/sluice-rag/sluice/server/knowledge"
-	"github.com/sluice-rag/sluice/store/sqlite"
+	"github.com/sluice-rag/sluice/store/sqlstore"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
@@ -64,7 +64,7 @@ func newSite(t *testing.T, settings ...func(*sitting)) *site {
 	}
 	ix, err := embedded.Open(t.Context(), filepath.Join(dir, "index"), embedded.Options{})
 	check(err)
-	kept, err := sqlite.Open(ctx, filepath.Join(dir, "knowledge.db"))
+	kept, err := sqlstore.Open(ctx, filepath.Join(dir, "knowledge.db"))
 	check(err)
 	reader := scope.New(ix, files.Collection, scope.Options{Vectors: answer.OneEmbedder(extractive)})
 	o := sitting{answerer: &answer.Pipeline{Index: reader, Vectors: reader, Generator: extractive, Grader: grade.Coverage{}, Reranker: rerank.New(extractive), Verifier: verify.Overlap{}}}

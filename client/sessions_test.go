@@ -25,7 +25,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/session"
-	sessiondb "github.com/sluice-rag/sluice/session/sqlite"
+	sessiondb "github.com/sluice-rag/sluice/session/sqlstore"
 	"github.com/sluice-rag/sluice/wire/turns"
 )
 

@@ -20,14 +20,14 @@ import (
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/store"
-	"github.com/sluice-rag/sluice/store/sqlite"
+	"github.com/sluice-rag/sluice/store/sqlstore"
 )
 
 // place is a service with its store and index in a temporary folder. The end of the test closes them.
 type place struct {
 	testing.TB
 	dir   string
-	store *sqlite.Store
+	store *sqlstore.Store
 	index *embedded.Index
 	*files.Service
 }
@@ -48,7 +48,7 @@ func newPlace(t testing.TB, change func(p *place, o *options)) *place {
 	}
 	p.dir = o.dir
 	var err error
-	if p.store, err = sqlite.Open(t.Context(), filepath.Join(p.dir, "sluice.db")); err != nil {
+	if p.store, err = sqlstore.Open(t.Context(), filepath.Join(p.dir, "sluice.db")); err != nil {
 		t.Fatal(err)
 	}
 	if p.index, err = embedded.Open(t.Context(), filepath.Join(p.dir, "index"), embedded.Options{}); err != nil {

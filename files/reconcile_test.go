@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/store"
-	"github.com/sluice-rag/sluice/store/sqlite"
+	"github.com/sluice-rag/sluice/store/sqlstore"
 )
 
 const moss = "# Moss\n\nMoss drinks rain through its leaves.\n"
@@ -54,7 +54,7 @@ func (f *interrupted) DocumentsByID(ctx context.Context, c string, ids []corpus.
 // reconcile runs Reconcile on a closed folder. It fails after some steps of the index, if kill is not negative.
 func reconcile(t *testing.T, dir string, dry bool, kill int) (files.Report, error) {
 	t.Helper()
-	kept, err := sqlite.Open(t.Context(), filepath.Join(dir, "sluice.db"))
+	kept, err := sqlstore.Open(t.Context(), filepath.Join(dir, "sluice.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

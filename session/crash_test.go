@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/session"
-	"github.com/sluice-rag/sluice/session/sqlite"
+	"github.com/sluice-rag/sluice/session/sqlstore"
 	"github.com/sluice-rag/sluice/wire"
 )
 
@@ -75,7 +75,7 @@ func (m *moments) End(ctx context.Context, e session.End) error {
 
 // observed is a store whose turns are counted.
 type observed struct {
-	*sqlite.Store
+	*sqlstore.Store
 	m *moments
 }
 
@@ -109,7 +109,7 @@ func child(dir string, at int64) error {
 	if err != nil {
 		return err
 	}
-	store, err := sqlite.Open(ctx, filepath.Join(dir, "sessions.db"))
+	store, err := sqlstore.Open(ctx, filepath.Join(dir, "sessions.db"))
 	if err != nil {
 		return err
 	}

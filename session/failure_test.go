@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/session"
-	"github.com/sluice-rag/sluice/session/sqlite"
+	"github.com/sluice-rag/sluice/session/sqlstore"
 	"github.com/sluice-rag/sluice/wire"
 )
 
@@ -26,7 +26,7 @@ var errLocked = errors.New("the database is locked")
 
 // failing is a store whose writes fail while locked is set, and whose attempts to start are counted.
 type failing struct {
-	*sqlite.Store
+	*sqlstore.Store
 	locked atomic.Bool
 	starts atomic.Int64
 }
@@ -71,7 +71,7 @@ func (d damaged) Load(ctx context.Context, run event.RunID, after event.Seq) ([]
 // openFailing returns a bench over a store that can fail.
 func openFailing(t *testing.T, a answer.Answerer, o session.Options, of engine.Options) (*bench, *failing) {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
+	st, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/session"
-	"github.com/sluice-rag/sluice/session/sqlite"
+	"github.com/sluice-rag/sluice/session/sqlstore"
 	"github.com/sluice-rag/sluice/wire"
 )
 
@@ -53,13 +53,13 @@ type bench struct {
 	t       *testing.T
 	service *session.Service
 	engine  *engine.Engine
-	store   *sqlite.Store
+	store   *sqlstore.Store
 	log     eventlog.Store
 }
 
 func open(t *testing.T, path string, log eventlog.Store, a answer.Answerer, o session.Options) *bench {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), path)
+	st, err := sqlstore.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

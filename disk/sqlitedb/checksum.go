@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/sluice-rag/sluice/disk/atomicfile"
+	"github.com/sluice-rag/sluice/sqldb"
 )
 
 // [CloseVerifiable] writes a file with the checksum of the database, whose name is that of the database with sumSuffix; [Verify] removes it. It
@@ -109,7 +110,7 @@ func (d *DB) Check(ctx context.Context, pragma, table string) error {
 	if table != "" {
 		table = "(" + table + ")"
 	}
-	rows, err := All(ctx, d, Text, "PRAGMA "+pragma+table)
+	rows, err := sqldb.All(ctx, d, sqldb.Text, "PRAGMA "+pragma+table)
 	if err == nil && (len(rows) != 1 || rows[0] != "ok") {
 		err = fmt.Errorf("%w: %s", ErrDamaged, rows[0])
 	}

@@ -15,28 +15,27 @@ import (
 	"time"
 
 	driver "modernc.org/sqlite" // registers "sqlite"
+
+	"github.com/sluice-rag/sluice/sqldb"
 )
 
 // BusyTimeout is how long a statement waits for a lock of another process, such as a backup.
 const BusyTimeout = 10 * time.Second
 
-// DB is a database that caches prepared statements, so that each connection parses a statement once. Its methods may be called at once.
+// DB is a database file. It caches prepared statements, so that each connection parses a statement once. Its methods may be called at once.
 type DB struct {
 	*sql.DB
 	prepared sync.Map // *sql.Stmt by text, bounded by the number of statements in the program
 	pending  sync.Map // texts to prepare before the next transaction: during a transaction, its connection is in use
 }
 
-// Tx is a transaction that uses the prepared statements of its database.
-type Tx struct {
+// transaction is a transaction that uses the prepared statements of its database.
+type transaction struct {
 	*sql.Tx
 	db *DB
 }
 
-// Querier is a [DB] or a [Tx].
-type Querier interface {
-	prepare(ctx context.Context, query string) (*sql.Stmt, error)
-}
+var _ sqldb.DB = (*DB)(nil)
 
 // Writer opens the file path with one connection for transactions that write, and creates the file if it does not exist. Each
 // transaction is synced, so a crash loses none. Deleted content is overwritten.
@@ -94,7 +93,7 @@ func (d *DB) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 }
 
 // begin begins a transaction. Before, it prepares the statements that earlier transactions could not cache.
-func (d *DB) begin(ctx context.Context) (*Tx, error) {
+func (d *DB) begin(ctx context.Context) (*transaction, error) {
 	for query := range d.pending.Range {
 		if _, err := d.prepare(ctx, query.(string)); err != nil { //nolint:sqlclosecheck // Close closes it
 			return nil, err
@@ -102,11 +101,11 @@ func (d *DB) begin(ctx context.Context) (*Tx, error) {
 		d.pending.Delete(query)
 	}
 	tx, err := d.BeginTx(ctx, nil)
-	return &Tx{tx, d}, err
+	return &transaction{tx, d}, err
 }
 
-// Change runs do in a transaction. It commits unless do returns an error, which it returns. Only one runs at a time in a [Writer].
-func (d *DB) Change(ctx context.Context, do func(*Tx) error) error {
+// Change implements [sqldb.DB].
+func (d *DB) Change(ctx context.Context, do func(sqldb.Querier) error) error {
 	tx, err := d.begin(ctx)
 	if err != nil {
 		return err
@@ -128,7 +127,8 @@ func ignoreDone(err error) error {
 // Migrate upgrades the file in one transaction: the element i of migrations upgrades it from version i to i+1. A released migration must
 // not change. A file of a later version is an error.
 func (d *DB) Migrate(ctx context.Context, migrations []string) error {
-	return d.Change(ctx, func(tx *Tx) error {
+	return d.Change(ctx, func(q sqldb.Querier) error {
+		tx := q.(*transaction)
 		var version int
 		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 			return err
@@ -179,7 +179,7 @@ func (d *DB) Close() error {
 	return errors.Join(append(errs, d.DB.Close())...)
 }
 
-func (t *Tx) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+func (t *transaction) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s, ok := t.db.prepared.Load(query); ok {
 		return t.StmtContext(ctx, s.(*sql.Stmt)), nil
 	}
@@ -187,45 +187,52 @@ func (t *Tx) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	return t.PrepareContext(ctx, query) // the end of the transaction closes it
 }
 
-// All returns the rows of a query.
-func All[T any](ctx context.Context, q Querier, scan func(func(...any) error) (T, error), query string, args ...any) (out []T, err error) {
-	stmt, err := q.prepare(ctx, query) //nolint:sqlclosecheck // its database or transaction closes it
-	if err != nil {
-		return nil, err
+// Each implements [sqldb.Querier].
+func (d *DB) Each(ctx context.Context, row func(func(...any) error) error, query string, args ...any) error {
+	stmt, err := d.prepare(ctx, query)
+	return each(ctx, stmt, err, row, args) //nolint:sqlclosecheck // Close closes it
+}
+
+// Each implements [sqldb.Querier].
+func (t *transaction) Each(ctx context.Context, row func(func(...any) error) error, query string, args ...any) error {
+	stmt, err := t.prepare(ctx, query)
+	return each(ctx, stmt, err, row, args) //nolint:sqlclosecheck // the end of the transaction closes it
+}
+
+// each calls row for each row of a statement, unless preparing it has failed.
+func each(ctx context.Context, stmt *sql.Stmt, prepared error, row func(func(...any) error) error, args []any) (err error) {
+	if prepared != nil {
+		return prepared
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		v, err := scan(rows.Scan)
-		if err != nil {
-			return nil, err
+		if err := row(rows.Scan); err != nil {
+			return err
 		}
-		out = append(out, v)
 	}
-	return out, rows.Err()
+	return rows.Err()
 }
 
-// One returns the first row of a query, or [sql.ErrNoRows].
-func One[T any](ctx context.Context, q Querier, scan func(func(...any) error) (T, error), query string, args ...any) (T, error) {
-	rows, err := All(ctx, q, scan, query, args...)
-	if err == nil && len(rows) == 0 {
-		err = sql.ErrNoRows
-	}
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return rows[0], nil
+// Do implements [sqldb.Querier].
+func (d *DB) Do(ctx context.Context, query string, args ...any) (int, error) {
+	stmt, err := d.prepare(ctx, query)
+	return do(ctx, stmt, err, args) //nolint:sqlclosecheck // Close closes it
 }
 
-// Exec runs a statement and returns the number of rows that it changed.
-func Exec(ctx context.Context, q Querier, query string, args ...any) (int, error) {
-	stmt, err := q.prepare(ctx, query) //nolint:sqlclosecheck // its database or transaction closes it
-	if err != nil {
-		return 0, err
+// Do implements [sqldb.Querier].
+func (t *transaction) Do(ctx context.Context, query string, args ...any) (int, error) {
+	stmt, err := t.prepare(ctx, query)
+	return do(ctx, stmt, err, args) //nolint:sqlclosecheck // the end of the transaction closes it
+}
+
+// do runs a statement, unless preparing it has failed.
+func do(ctx context.Context, stmt *sql.Stmt, prepared error, args []any) (int, error) {
+	if prepared != nil {
+		return 0, prepared
 	}
 	r, err := stmt.ExecContext(ctx, args...)
 	if err != nil {
@@ -235,24 +242,8 @@ func Exec(ctx context.Context, q Querier, query string, args ...any) (int, error
 	return int(n), err
 }
 
-// Text scans a row of one text.
-func Text(scan func(...any) error) (s string, err error) {
-	err = scan(&s)
-	return s, err
-}
+// Dialect implements [sqldb.Querier].
+func (*DB) Dialect() sqldb.Dialect { return sqldb.SQLite }
 
-// Micros returns a time in microseconds, as it is stored; the zero time is 0.
-func Micros(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
-}
-
-// FromMicros returns the time of a number of microseconds, in UTC; 0 is the zero time.
-func FromMicros(n int64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(n).UTC()
-}
+// Dialect implements [sqldb.Querier].
+func (*transaction) Dialect() sqldb.Dialect { return sqldb.SQLite }

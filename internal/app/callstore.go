@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/forrst/sqlstore"
+	"github.com/sluice-rag/sluice/sqldb"
 )
 
 // callStore holds the idempotency keys and operations of package forrst in calls.db, and the runs of keys. It implements [rpc.Attempts].
@@ -88,7 +89,7 @@ func attemptHash(attempt string) []byte {
 
 // Run implements [rpc.Attempts].
 func (s *callStore) Run(ctx context.Context, attempt string) (run event.RunID, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT run FROM attempts WHERE key = ? AND expires > ?`, attemptHash(attempt), sqlitedb.Micros(time.Now())).Scan(&run)
+	err = s.db.QueryRowContext(ctx, `SELECT run FROM attempts WHERE key = ? AND expires > ?`, attemptHash(attempt), sqldb.Micros(time.Now())).Scan(&run)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -97,10 +98,10 @@ func (s *callStore) Run(ctx context.Context, attempt string) (run event.RunID, e
 
 // Add implements [rpc.Attempts]. It also deletes expired rows.
 func (s *callStore) Add(ctx context.Context, attempt string, run event.RunID, expires time.Time) error {
-	return s.db.Change(ctx, func(tx *sqlitedb.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM attempts WHERE expires <= ?`, sqlitedb.Micros(time.Now()))
+	return s.db.Change(ctx, func(tx sqldb.Querier) error {
+		_, err := tx.Do(ctx, `DELETE FROM attempts WHERE expires <= ?`, sqldb.Micros(time.Now()))
 		if err == nil {
-			_, err = tx.ExecContext(ctx, `INSERT OR REPLACE INTO attempts (key, run, expires) VALUES (?, ?, ?)`, attemptHash(attempt), string(run), sqlitedb.Micros(expires))
+			_, err = tx.Do(ctx, `INSERT OR REPLACE INTO attempts (key, run, expires) VALUES (?, ?, ?)`, attemptHash(attempt), string(run), sqldb.Micros(expires))
 		}
 		return err
 	})

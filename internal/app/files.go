@@ -21,7 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/server/documents"
 	"github.com/sluice-rag/sluice/server/knowledge"
 	"github.com/sluice-rag/sluice/server/rpc"
-	"github.com/sluice-rag/sluice/store/sqlite"
+	"github.com/sluice-rag/sluice/store/sqlstore"
 )
 
 // uploads holds the database and the service of uploaded files.
@@ -64,13 +64,13 @@ func (a *App) attributes(ctx context.Context, docs []corpus.Document) ([]filter.
 func (a *App) filesFolder() string { return filepath.Join(a.Config.Store.Data, "files") }
 
 // openStore opens the database of files and returns it with the options of the service.
-func (a *App) openStore(ctx context.Context) (kept *sqlite.Store, o files.Options, err error) {
+func (a *App) openStore(ctx context.Context) (kept *sqlstore.Store, o files.Options, err error) {
 	allowed, err := a.Config.Files.Allowed()
 	if err != nil {
 		return nil, o, fmt.Errorf("open files: fetch-allow %w", err)
 	}
 	err = a.reserve.Use(func() (err error) {
-		kept, err = sqlite.Open(ctx, filepath.Join(a.Config.Store.Data, "files.db"))
+		kept, err = sqlstore.Open(ctx, filepath.Join(a.Config.Store.Data, "files.db"))
 		return err
 	})
 	return kept, files.Options{Store: kept, Index: invalidatingIndex{a.Index, a}, Ingest: notifyingIngester{a.Ingester, a},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/auth/oidc"
-	keydb "github.com/sluice-rag/sluice/auth/sqlite"
+	keydb "github.com/sluice-rag/sluice/auth/sqlstore"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/eval/summary"
 	"github.com/sluice-rag/sluice/event"

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/ledger"
-	ledgerdb "github.com/sluice-rag/sluice/ledger/sqlite"
+	ledgerdb "github.com/sluice-rag/sluice/ledger/sqlstore"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/session"
-	sessiondb "github.com/sluice-rag/sluice/session/sqlite"
+	sessiondb "github.com/sluice-rag/sluice/session/sqlstore"
 )
 
 const (

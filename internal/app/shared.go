@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/sluice-rag/sluice/auth"
-	keydb "github.com/sluice-rag/sluice/auth/sqlite"
+	keydb "github.com/sluice-rag/sluice/auth/sqlstore"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/files"

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
-	keydb "github.com/sluice-rag/sluice/auth/sqlite"
+	keydb "github.com/sluice-rag/sluice/auth/sqlstore"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/app"

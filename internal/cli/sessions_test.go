@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/session"
-	"github.com/sluice-rag/sluice/session/sqlite"
+	"github.com/sluice-rag/sluice/session/sqlstore"
 )
 
 // TestSessions lists, prints and deletes a session without a server, and another one with the server that uses the data folder.
@@ -70,7 +70,7 @@ func TestAskAfterCrash(t *testing.T) {
 	if status, _, errs := run(t, "ingest", "--data", data, dir); status != 0 {
 		t.Fatal(errs)
 	}
-	store, err := sqlite.Open(t.Context(), filepath.Join(data, "sessions.db"))
+	store, err := sqlstore.Open(t.Context(), filepath.Join(data, "sessions.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
-	"github.com/sluice-rag/sluice/auth/sqlite"
+	"github.com/sluice-rag/sluice/auth/sqlstore"
 	"github.com/sluice-rag/sluice/server/access"
 )
 
@@ -409,7 +409,7 @@ func TestCheckListen(t *testing.T) {
 
 // BenchmarkHandler measures what authentication adds to a request.
 func BenchmarkHandler(b *testing.B) {
-	keys, err := sqlite.Open(b.Context(), b.TempDir()+"/keys.db")
+	keys, err := sqlstore.Open(b.Context(), b.TempDir()+"/keys.db")
 	if err != nil {
 		b.Fatal(err)
 	}

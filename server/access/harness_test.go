@@ -17,7 +17,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/auth"
-	"github.com/sluice-rag/sluice/auth/sqlite"
+	"github.com/sluice-rag/sluice/auth/sqlstore"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/server"
@@ -33,7 +33,7 @@ type site struct {
 	t      testing.TB
 	url    string
 	path   string // of the key database
-	keys   *sqlite.Store
+	keys   *sqlstore.Store
 	access *access.Access
 	logs   *safeBuffer
 	seen   *safeBuffer // all replies
@@ -95,7 +95,7 @@ func serve(t testing.TB, o access.Options) *site {
 	t.Helper()
 	s := &site{t: t, logs: &safeBuffer{}, seen: &safeBuffer{}, clock: &clock{at: time.Now()}, open: make(chan struct{})}
 	s.path = filepath.Join(t.TempDir(), "keys.db")
-	keys, err := sqlite.Open(t.Context(), s.path)
+	keys, err := sqlstore.Open(t.Context(), s.path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/ledger"
-	"github.com/sluice-rag/sluice/ledger/sqlite"
+	"github.com/sluice-rag/sluice/ledger/sqlstore"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/accounts"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -28,13 +28,13 @@ var now = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 type site struct {
 	t       *testing.T
 	handler http.Handler
-	store   *sqlite.Store
+	store   *sqlstore.Store
 }
 
 func newSite(t *testing.T) *site {
 	t.Helper()
 	ctx := t.Context()
-	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "ledger.db"))
+	store, err := sqlstore.Open(ctx, filepath.Join(t.TempDir(), "ledger.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

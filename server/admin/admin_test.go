@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/auth"
-	keydb "github.com/sluice-rag/sluice/auth/sqlite"
+	keydb "github.com/sluice-rag/sluice/auth/sqlstore"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/eval/summary"
 	"github.com/sluice-rag/sluice/ledger"
-	ledgerdb "github.com/sluice-rag/sluice/ledger/sqlite"
+	ledgerdb "github.com/sluice-rag/sluice/ledger/sqlstore"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/admin"
 	"github.com/sluice-rag/sluice/wire/forge"

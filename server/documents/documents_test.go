@@ -24,7 +24,7 @@ import (
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/documents"
-	"github.com/sluice-rag/sluice/store/sqlite"
+	"github.com/sluice-rag/sluice/store/sqlstore"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
@@ -45,7 +45,7 @@ func newSite(t *testing.T) *site {
 	dir, ctx := t.TempDir(), t.Context()
 	ix, err := embedded.Open(ctx, filepath.Join(dir, "index"), embedded.Options{})
 	check(t, err)
-	kept, err := sqlite.Open(ctx, filepath.Join(dir, "files.db"))
+	kept, err := sqlstore.Open(ctx, filepath.Join(dir, "files.db"))
 	check(t, err)
 	s := &site{t: t, ingester: ingest.New(ix, words, ingest.Options{}), index: ix}
 	s.files, err = files.Open(ctx, filepath.Join(dir, "files"), files.Options{Store: kept, Index: ix, Ingest: s.ingester})

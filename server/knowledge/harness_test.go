@@ -29,7 +29,7 @@ import (
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/knowledge"
-	"github.com/sluice-rag/sluice/store/sqlite"
+	"github.com/sluice-rag/sluice/store/sqlstore"
 	protocol "github.com/sluice-rag/sluice/wire/knowledge"
 )
 
@@ -67,7 +67,7 @@ func openSite(t testing.TB, dir string, settings ...setting) *site {
 	ctx := context.Background()
 	ix, err := embedded.Open(t.Context(), filepath.Join(dir, "index"), embedded.Options{})
 	check(t, err)
-	kept, err := sqlite.Open(ctx, filepath.Join(dir, "knowledge.db"))
+	kept, err := sqlstore.Open(ctx, filepath.Join(dir, "knowledge.db"))
 	check(t, err)
 	vectors := answer.OneEmbedder(words)
 	reader := scope.New(ix, files.Collection, scope.Options{Vectors: vectors})

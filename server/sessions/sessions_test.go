@@ -22,7 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/session"
-	"github.com/sluice-rag/sluice/session/sqlite"
+	"github.com/sluice-rag/sluice/session/sqlstore"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/turns"
@@ -58,7 +58,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
+	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

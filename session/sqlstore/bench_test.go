@@ -1,0 +1,181 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/session"
+	"github.com/sluice-rag/sluice/session/sqlstore"
+)
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// turn returns a turn of the n-th run that asks a question after an answer.
+func turn(n int, parent, text string) session.Begin {
+	run := event.RunID(fmt.Sprintf("run%08d", n))
+	at := start.Add(time.Duration(n) * time.Second)
+	return session.Begin{Run: run, New: true, At: at, Until: at.Add(time.Hour), Asked: event.Question{Query: text},
+		Question: session.Message{ID: run.QuestionID(), Parent: parent, Text: text}}
+}
+
+func end(run event.RunID, text string) session.End {
+	return session.End{Run: run, Text: text, Answer: session.Answer{Status: session.Completed, EndedAt: start}}
+}
+
+// add creates a session.
+func add(tb testing.TB, s *sqlstore.Store, id string) session.Key {
+	tb.Helper()
+	created, err := s.Create(tb.Context(), session.Session{ID: id, CreatedAt: start})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return created.Key
+}
+
+// ask adds a turn with its answer, and returns the id of the answer.
+func ask(tb testing.TB, s *sqlstore.Store, key session.Key, b session.Begin, answer string) string {
+	tb.Helper()
+	m, err := s.Begin(tb.Context(), key, b)
+	if err == nil {
+		err = s.End(tb.Context(), end(b.Run, answer))
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m.ID
+}
+
+// texts returns a source of texts of so many words. The frequency of a word falls with its rank, and each text has the word common.
+func texts() func(words int) string {
+	rnd := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // reproducible
+	zipf := rand.NewZipf(rnd, 1.1, 5, 30_000)
+	return func(words int) string {
+		out := make([]string, words)
+		for i := range out {
+			out[i] = fmt.Sprint("w", zipf.Uint64())
+		}
+		out[rnd.IntN(words)] = "common"
+		return strings.Join(out, " ")
+	}
+}
+
+// fill adds n sessions of one turn each in one transaction, which is faster than the methods of the store. The last 200 belong to an account of their
+// own and do not have the common word.
+func fill(b *testing.B, path string, n int) {
+	b.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(off)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.BeginTx(b.Context(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	exec := func(query string) func(args ...any) {
+		statement, err := tx.PrepareContext(b.Context(), query)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return func(args ...any) {
+			if _, err := statement.ExecContext(b.Context(), args...); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	addSession := exec("INSERT INTO sessions VALUES (?, ?, ?, ?, 'rules', 0, ?, 1, ?, ?, 0)")
+	addMessage := exec("INSERT INTO messages (seq, id, parent, depth, role, status, at, text) VALUES (?, ?, ?, ?, ?, 'completed', 0, ?)")
+	addWords := exec("INSERT INTO words (rowid, text) VALUES (?, ?)")
+	text := texts()
+	for key := int64(1); key <= int64(n); key++ {
+		title, question, answer := text(6), text(12), text(120)
+		if key%(int64(n)/5) == 1 {
+			answer += " rare"
+		}
+		account := "ann"
+		if key > int64(n)-200 {
+			account = "bob"
+			for _, text := range []*string{&title, &question, &answer} {
+				*text = strings.ReplaceAll(*text, "common", "seldom")
+			}
+		}
+		addSession(key, account, fmt.Sprint(key), title, fmt.Sprint("msg_", key), key, key*7919%1_000_003)
+		addMessage(key<<24+1, fmt.Sprint("ask_", key), key<<24, 0, "user", question)
+		addMessage(key<<24+2, fmt.Sprint("msg_", key), key<<24+1, 1, "assistant", answer)
+		addWords(key<<24, title)
+		addWords(key<<24+1, question)
+		addWords(key<<24+2, answer)
+	}
+	if err := tx.Commit(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkList lists 20 of many sessions of an account.
+func BenchmarkList(b *testing.B) {
+	for _, n := range []int{1_000, 100_000} {
+		path := filepath.Join(b.TempDir(), "sessions.db")
+		s := open(b, path)
+		fill(b, path, n)
+		middle := session.Cursor{UsedAt: time.UnixMicro(500_000)}
+		for _, c := range []struct {
+			name  string
+			words string
+			after session.Cursor
+		}{{"first page", "", session.Cursor{}}, {"middle page", "", middle}, {"rare word", "rare", session.Cursor{}}, {"common word", "common", session.Cursor{}},
+			{"two words", "w40 w30", session.Cursor{}}, {"short prefix", "w400 w1", session.Cursor{}}, {"long prefix", "w400 w123", session.Cursor{}}, {"no match", "common absent", session.Cursor{}}, {"small account", "common", session.Cursor{}}} {
+			b.Run(fmt.Sprintf("sessions=%d/%s", n, c.name), func(b *testing.B) {
+				f := session.Filter{Account: new("ann"), Archived: new(false), Words: strings.Fields(c.words)}
+				if c.name == "small account" {
+					f.Account = new("bob")
+				}
+				for b.Loop() {
+					if _, err := s.List(b.Context(), f, c.after, 20); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkTurn measures the last messages of a session, and further turns, in sessions of 2 and of 2,000 turns in one file.
+func BenchmarkTurn(b *testing.B) {
+	s, text := open(b, filepath.Join(b.TempDir(), "sessions.db")), texts()
+	n := 0
+	next := func(key session.Key, last string) string {
+		n++
+		return ask(b, s, key, turn(n, last, text(12)), text(120))
+	}
+	keys, last := map[int]session.Key{}, map[int]string{}
+	for _, turns := range []int{2_000, 2} {
+		keys[turns] = add(b, s, fmt.Sprint(turns))
+		for range turns {
+			last[turns] = next(keys[turns], last[turns])
+		}
+	}
+	for _, turns := range []int{2, 2_000} {
+		for _, limit := range []int{4, 20} {
+			b.Run(fmt.Sprintf("branch of %d/turns=%d", limit, turns), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := s.Branch(b.Context(), keys[turns], last[turns], limit); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+	for _, turns := range []int{2, 2_000, 2, 2_000} {
+		b.Run(fmt.Sprintf("turn/turns=%d", turns), func(b *testing.B) {
+			for b.Loop() {
+				last[turns] = next(keys[turns], last[turns])
+			}
+		})
+	}
+}
