@@ -148,7 +148,7 @@ func (s *Store) Rate(ctx context.Context, key session.Key, message string, f *se
 func (s *Store) Rated(ctx context.Context, account *string, after event.RunID, limit int) (rated []session.Rated, err error) {
 	err = s.reading(ctx, "list rated answers", func(tx sqldb.Querier) error {
 		answers, err := sqldb.All(ctx, tx, scanStored, "SELECT "+messageColumns(tx)+` FROM messages m WHERE m.good IS NOT NULL AND m.id > ?1
-			AND EXISTS (SELECT 1 FROM sessions WHERE key = m.seq >> 24 AND hidden = 0 AND (?2 IS NULL OR account = ?2)) ORDER BY m.id LIMIT ?3`,
+			AND EXISTS (SELECT 1 FROM sessions WHERE key = m.seq >> 24 AND hidden = 0 AND account = coalesce(?2, account)) ORDER BY m.id LIMIT ?3`,
 			after.AnswerID(), account, max(limit, 0))
 		if err != nil {
 			return err

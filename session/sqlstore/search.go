@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"strings"
 
@@ -82,35 +81,37 @@ func search(ctx context.Context, tx sqldb.Querier, f session.Filter, words []str
 		}
 	}
 	usedAt, key := position(after)
-	rest, err := sqldb.All(ctx, tx, scanSession, "SELECT "+sessionColumns+` FROM (SELECT DISTINCT rowid >> 24 AS found FROM words WHERE words MATCH ?)
-		CROSS JOIN sessions ON key = found WHERE hidden = 0 AND (?2 IS NULL OR account = ?2) AND (?3 IS NULL OR archived = ?3) AND (used_at, key) < (?4, ?5)
-		ORDER BY used_at DESC, key DESC LIMIT ?6`, match(words), f.Account, f.Archived, usedAt, key, limit-len(found))
+	matches := tx.Dialect().Pick("words MATCH ?1", "vector(text) @@ CAST(CAST(?1 AS TEXT) AS tsquery)")
+	rest, err := sqldb.All(ctx, tx, scanSession, "SELECT "+sessionColumns+" FROM (SELECT DISTINCT rowid >> 24 AS found FROM words WHERE "+matches+`) AS matching
+		`+ordered(tx)+` sessions ON key = found WHERE hidden = 0 AND account = coalesce(?2, account) AND archived = coalesce(?3, archived) AND (used_at, key) < (?4, ?5)
+		ORDER BY used_at DESC, key DESC LIMIT ?6`, match(tx.Dialect(), words), f.Account, f.Archived, usedAt, key, limit-len(found))
 	return append(found, rest...), err
 }
 
 // compareWords returns which of the sessions have the words, and how many rows it read. It reads one more than recentRows, and then not all.
 func compareWords(ctx context.Context, tx sqldb.Querier, sessions []session.Session, words []string) (have map[session.Key]bool, read int, err error) {
 	have = map[session.Key]bool{}
-	keys := make([]session.Key, len(sessions))
+	keys := make([]int64, len(sessions))
 	for i, s := range sessions {
-		keys[i] = s.Key
+		keys[i] = int64(s.Key)
 	}
 	list, err := json.Marshal(keys)
 	if err != nil {
 		return nil, 0, err
 	}
-	_, err = sqldb.All(ctx, tx, func(scan func(...any) error) (none struct{}, err error) {
+	each := tx.Dialect().Pick("json_each(?)", "(SELECT CAST(json_array_elements_text(CAST(CAST(? AS TEXT) AS json)) AS BIGINT) AS value) AS keys")
+	err = tx.Each(ctx, func(scan func(...any) error) error {
 		var row int64
-		var text sql.RawBytes
+		var text string
 		if err := scan(&row, &text); err != nil {
-			return none, err
+			return err
 		}
-		if key := keyOf(row); !have[key] && containsAll(string(text), words) {
+		if key := keyOf(row); !have[key] && containsAll(text, words) {
 			have[key] = true
 		}
 		read++
-		return none, nil
-	}, "SELECT words.rowid, text FROM json_each(?) CROSS JOIN words ON words.rowid BETWEEN value << 24 AND (value << 24) + 0xffffff LIMIT ?", string(list), recentRows+1)
+		return nil
+	}, "SELECT words.rowid, text FROM "+each+" "+ordered(tx)+" words ON words.rowid BETWEEN value << 24 AND (value << 24) + 16777215 LIMIT ?", string(list), recentRows+1)
 	return have, read, err
 }
 
@@ -128,10 +129,32 @@ func containsAll(row string, words []string) bool {
 	return true
 }
 
-// match returns the query of FTS5 for words (https://sqlite.org/fts5.html#full_text_query_syntax).
-func match(words []string) string {
+// maxLexeme is how many characters of a word PostgreSQL indexes: see the function vector of its schema.
+const maxLexeme = 500
+
+// match returns the query for words, whose last one may be the beginning of a word: of FTS5 (https://sqlite.org/fts5.html#full_text_query_syntax), or as
+// a tsquery (https://www.postgresql.org/docs/current/datatype-textsearch.html).
+func match(d sqldb.Dialect, words []string) string {
+	if d == sqldb.PostgreSQL {
+		escape := strings.NewReplacer("'", "''", `\`, `\\`)
+		for i, w := range words {
+			words[i] = "'" + escape.Replace(firstRunes(w, maxLexeme)) + "'"
+		}
+		return strings.Join(words, " & ") + ":*"
+	}
 	for i, w := range words {
 		words[i] = `"` + strings.ReplaceAll(w, `"`, `""`) + `"`
 	}
 	return strings.Join(words, " AND ") + "*"
+}
+
+// firstRunes returns at most n characters of a text.
+func firstRunes(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
 }

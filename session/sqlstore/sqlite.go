@@ -1,4 +1,4 @@
-// Package sqlite stores sessions in an SQLite file.
+// Package sqlstore stores sessions in an SQLite file or a PostgreSQL database.
 package sqlstore
 
 import (
@@ -16,10 +16,16 @@ import (
 // readers is the number of connections for reads. They do not wait for the one connection for writes.
 const readers = 4
 
-// Store is a store of sessions in a file. Call [Store.Close] after use.
+// Store is a store of sessions in a file or a database. Call [Store.Close] after use.
 type Store struct {
+	read, write sqldb.DB
+	file        *file // nil: PostgreSQL
+}
+
+// file is an SQLite file.
+type file struct {
 	path        string
-	write, read *sqlitedb.DB
+	read, write *sqlitedb.DB
 }
 
 var _ session.Store = (*Store)(nil)
@@ -28,30 +34,32 @@ var _ session.Store = (*Store)(nil)
 // Files of a later version and damaged files are errors. To find damage, Open compares the file with the checksum of the last Close. If the
 // file was not closed, Open checks its structure, which takes seconds for 100,000 sessions. Each transaction is synced.
 func Open(ctx context.Context, path string) (_ *Store, err error) {
-	s := &Store{path: path}
+	f := &file{}
+	s := &Store{file: f}
 	defer func() {
 		if err != nil {
-			err = s.wrap("open "+filepath.Base(s.path), errors.Join(err, s.Close()))
+			err = s.wrap("open "+filepath.Base(path), errors.Join(err, s.Close()))
 		}
 	}()
-	if s.path, err = filepath.Abs(path); err != nil {
+	if f.path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	verified, err := sqlitedb.Verify(s.path)
+	verified, err := sqlitedb.Verify(f.path)
 	if err != nil {
 		return nil, err
 	}
-	if s.write, err = sqlitedb.Writer(path); err != nil {
+	if f.write, err = sqlitedb.Writer(path); err != nil {
 		return nil, err
 	}
-	if err = s.write.Migrate(ctx, migrations); err != nil {
+	if err = f.write.Migrate(ctx, migrations); err != nil {
 		return nil, err
 	}
-	if s.read, err = sqlitedb.Reader(path, readers); err != nil {
+	if f.read, err = sqlitedb.Reader(path, readers); err != nil {
 		return nil, err
 	}
+	s.read, s.write = f.read, f.write
 	if !verified {
-		if err = s.check(ctx); err != nil {
+		if err = f.check(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -64,9 +72,9 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 
 // check verifies the structure of the tables. It checks the tables of the index of words one by one, because a check of the whole file would also
 // compare the index with all words, which takes three times as long.
-func (s *Store) check(ctx context.Context) error {
+func (f *file) check(ctx context.Context) error {
 	for _, table := range []string{"sessions", "messages", "words_content", "words_data", "words_idx", "words_config"} {
-		if err := s.read.Check(ctx, "quick_check", table); err != nil {
+		if err := f.read.Check(ctx, "quick_check", table); err != nil {
 			return err
 		}
 	}
@@ -75,8 +83,11 @@ func (s *Store) check(ctx context.Context) error {
 
 // Close waits for running transactions and closes the file.
 func (s *Store) Close() error {
-	err := sqlitedb.CloseVerifiable(s.path, s.write, s.read)
-	s.write, s.read = nil, nil
+	if s.file == nil {
+		return nil
+	}
+	err := sqlitedb.CloseVerifiable(s.file.path, s.file.write, s.file.read)
+	s.file.write, s.file.read = nil, nil
 	return err
 }
 
@@ -85,7 +96,10 @@ func (s *Store) wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", what, sqlitedb.Explain(s.path, err))
+	if s.file != nil {
+		err = sqlitedb.Explain(s.file.path, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // one returns the first row of a query; without one, the error is none.

@@ -11,8 +11,6 @@ import (
 	"github.com/sluice-rag/sluice/store/storetest"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
-
 // connect opens a store with connections of its own, as another server has.
 func connect(t *testing.T, url string) *sqlstore.Store {
 	t.Helper()

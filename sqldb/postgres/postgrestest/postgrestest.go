@@ -33,30 +33,35 @@ type Server struct {
 	database atomic.Int64
 }
 
-// shared is the server of all tests of a process. [Main] stops it.
-var (
-	shared = sync.OnceValues(start)
-	used   atomic.Bool
-)
-
-// Main runs the tests of a package and stops the server that they share. TestMain calls it.
-func Main(m *testing.M) {
-	code := m.Run()
-	if used.Load() {
-		if s, _ := shared(); s != nil {
-			s.remove()
-		}
-	}
-	os.Exit(code)
+// shared is the server of the tests of a process that run at the same time. The last one of them stops it.
+var shared struct {
+	sync.Mutex
+	server *Server
+	users  int
 }
 
 // URL returns the URL of a new database on a server that the tests of the process share. Without PostgreSQL, it skips the test, except in CI.
 func URL(t testing.TB) string {
 	t.Helper()
-	used.Store(true)
-	s, err := shared()
-	check(t, err)
-	return s.URL(t)
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.users == 0 {
+		s, err := start()
+		if err != nil && s != nil {
+			s.remove()
+		}
+		check(t, err)
+		shared.server = s
+	}
+	shared.users++
+	t.Cleanup(func() {
+		shared.Lock()
+		defer shared.Unlock()
+		if shared.users--; shared.users == 0 {
+			shared.server.remove()
+		}
+	})
+	return shared.server.URL(t)
 }
 
 // New starts a server for one test.
