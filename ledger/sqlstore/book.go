@@ -112,19 +112,18 @@ func (s *Store) Transfer(ctx context.Context, t ledger.Transfer) error {
 	}))
 }
 
-// usageColumns are the columns by which usage is grouped.
-var usageColumns = map[ledger.Group]string{ledger.ByDay: "date(c.at / 1000000, 'unixepoch')", ledger.ByModel: "c.model", ledger.ByCollection: "c.collection"}
-
 // Usage implements [ledger.Book].
 func (s *Store) Usage(ctx context.Context, q ledger.UsageQuery) ([]ledger.Usage, error) {
+	by := map[ledger.Group]string{ledger.ByModel: "c.model", ledger.ByCollection: "c.collection",
+		ledger.ByDay: s.read.Dialect().Pick("date(c.at / 1000000, 'unixepoch')", "to_char(to_timestamp(c.at / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')")}
 	columns, groups := []string{"''", "''", "''"}, []string{}
-	for i, by := range []ledger.Group{ledger.ByDay, ledger.ByModel, ledger.ByCollection} {
-		if slices.Contains(q.By, by) {
-			columns[i] = usageColumns[by]
+	for i, group := range []ledger.Group{ledger.ByDay, ledger.ByModel, ledger.ByCollection} {
+		if slices.Contains(q.By, group) {
+			columns[i] = by[group]
 			groups = append(groups, fmt.Sprint(i+1))
 		}
 	}
-	query := "SELECT " + strings.Join(columns, ", ") + `, count(*), coalesce(sum(c.cached), 0), coalesce(sum(c.input), 0), coalesce(sum(c.output), 0),
+	query := "SELECT " + strings.Join(columns, ", ") + `, count(*), count(*) FILTER (WHERE c.cached), coalesce(sum(c.input), 0), coalesce(sum(c.output), 0),
 		coalesce(sum(c.duration), 0), coalesce(sum(c.fee), 0), coalesce(sum(c.distributed), 0) FROM charges c
 		WHERE c.at >= ? AND c.at < ? AND NOT EXISTS (SELECT 1 FROM transfers t WHERE t.id = 'refund_' || c.run AND t.kind = 'refund' AND t.run = c.run)`
 	from, to := sqldb.Micros(q.From), sqldb.Micros(q.To)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -309,12 +308,13 @@ func (c *crashing) Refund(ctx context.Context, run event.RunID, at time.Time) er
 
 // TestSchedules runs concurrent askers, failures, cancellations and transfers through several connections, with crashes between them. Afterwards no
 // credit is made or lost: the accounts are what the log and the accepted transfers say.
-func TestSchedules(t *testing.T) {
-	t.Parallel()
+func TestSchedules(t *testing.T) { each(t, testSchedules) }
+
+func testSchedules(t *testing.T, place func(testing.TB) string) {
 	for seed := range seeds(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			s := &schedule{path: filepath.Join(t.TempDir(), "ledger.db"), log: eventlog.NewMemory(), want: map[string]ledger.Credits{}}
+			s := &schedule{path: place(t), log: eventlog.NewMemory(), want: map[string]ledger.Credits{}}
 			rnd := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // reproducible
 			for range 4 {
 				s.process(t, rnd)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -121,13 +120,14 @@ func (m *model) transfer(from, to string, amount ledger.Credits) error {
 }
 
 // TestModel compares random operations with the model. From time to time the file is opened again, or written through another connection.
-func TestModel(t *testing.T) {
-	t.Parallel()
+func TestModel(t *testing.T) { each(t, testModel) }
+
+func testModel(t *testing.T, place func(testing.TB) string) {
 	for seed := range seeds(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // reproducible
-			path := filepath.Join(t.TempDir(), "ledger.db")
+			path := place(t)
 			stores := []*sqlstore.Store{open(t, path), open(t, path)}
 			m := newModel()
 			askers := []string{"ann", "bob", "cid"}

@@ -1,4 +1,4 @@
-// Package sqlite keeps a ledger in an SQLite file. Its schema enforces the rules of the ledger: see schema.go.
+// Package sqlstore keeps a ledger in an SQLite file or a PostgreSQL database. Its schema enforces the rules of the ledger: see schema.go.
 package sqlstore
 
 import (
@@ -20,8 +20,8 @@ import (
 // readers is the number of connections for reads.
 const readers = 2
 
-// Store is a ledger in a file. Call [Store.Close] after use.
-type Store struct{ write, read *sqlitedb.DB }
+// Store is a ledger in a file or a database. Call [Store.Close] after use.
+type Store struct{ write, read sqldb.DB }
 
 var (
 	_ ledger.Runs = (*Store)(nil)
@@ -37,20 +37,26 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 			err = wrap("open "+filepath.Base(path), errors.Join(err, s.Close()))
 		}
 	}()
-	if s.write, err = sqlitedb.Writer(path); err != nil {
+	write, err := sqlitedb.Writer(path)
+	if err != nil {
 		return nil, err
 	}
-	if err = s.write.Migrate(ctx, migrations); err != nil {
+	s.write = write
+	if err = write.Migrate(ctx, migrations); err != nil {
 		return nil, err
 	}
-	s.read, err = sqlitedb.Reader(path, readers)
-	return s, err
+	read, err := sqlitedb.Reader(path, readers)
+	if err != nil {
+		return nil, err
+	}
+	s.read = read
+	return s, nil
 }
 
 // Close waits for running transactions and closes the file.
 func (s *Store) Close() error {
 	var errs []error
-	for _, db := range []*sqlitedb.DB{s.read, s.write} {
+	for _, db := range []sqldb.DB{s.read, s.write} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}

@@ -17,9 +17,31 @@ import (
 
 var now = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
-func open(t testing.TB, path string) *sqlstore.Store {
+// An engine keeps ledgers. Its function returns the place of a new one: the path of a file, or a URL.
+var engines = map[string]func(testing.TB) string{"sqlite": func(t testing.TB) string { return filepath.Join(t.TempDir(), "ledger.db") }}
+
+// connect opens the ledger of a URL, with connections of its own.
+var connect func(t testing.TB, url string) (*sqlstore.Store, error)
+
+// each runs a test with each engine.
+func each(t *testing.T, test func(t *testing.T, place func(testing.TB) string)) {
+	t.Parallel()
+	for name, place := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, place)
+		})
+	}
+}
+
+// open opens the ledger of a place.
+func open(t testing.TB, place string) *sqlstore.Store {
 	t.Helper()
-	s, err := sqlstore.Open(t.Context(), path)
+	opened := func(t testing.TB, path string) (*sqlstore.Store, error) { return sqlstore.Open(t.Context(), path) }
+	if strings.HasPrefix(place, "postgres://") {
+		opened = connect
+	}
+	s, err := opened(t, place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +91,12 @@ func charge(run event.RunID, account string, fee event.Credits, sources ...event
 }
 
 // TestRefundOfSpentShares checks that the payer gets everything back, whatever contributors and the platform have spent.
-func TestRefundOfSpentShares(t *testing.T) {
-	t.Parallel()
+func TestRefundOfSpentShares(t *testing.T) { each(t, testRefundOfSpentShares) }
+
+func testRefundOfSpentShares(t *testing.T, place func(testing.TB) string) {
 	// What bob has spent of his 30, and the platform of its 20; what it has besides; what it has and what is in circulation after the refund.
 	for _, c := range []struct{ bob, platform, besides, left, circulating ledger.Credits }{{0, 0, 0, 0, 100}, {12, 0, 7, 0, 112}, {12, 0, 40, 28, 140}, {30, 20, 0, 0, 150}} {
-		s := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+		s := open(t, place(t))
 		credit(t, s, "1", "ann", 100)
 		if c.besides > 0 {
 			credit(t, s, "2", ledger.Platform, c.besides)
@@ -103,10 +126,11 @@ func TestRefundOfSpentShares(t *testing.T) {
 	}
 }
 
-func TestTwoPhases(t *testing.T) {
-	t.Parallel()
+func TestTwoPhases(t *testing.T) { each(t, testTwoPhases) }
+
+func testTwoPhases(t *testing.T, place func(testing.TB) string) {
 	ctx := t.Context()
-	s := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	s := open(t, place(t))
 	credit(t, s, "1", "ann", 100)
 	if err := s.Hold(ctx, "r1", "ann", 60, now); err != nil {
 		t.Fatal(err)
@@ -164,9 +188,10 @@ func TestTwoPhases(t *testing.T) {
 	}
 }
 
-func TestFeeAboveHold(t *testing.T) {
-	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+func TestFeeAboveHold(t *testing.T) { each(t, testFeeAboveHold) }
+
+func testFeeAboveHold(t *testing.T, place func(testing.TB) string) {
+	s := open(t, place(t))
 	credit(t, s, "1", "ann", 100)
 	if err := s.Hold(t.Context(), "r", "ann", 10, now); err != nil {
 		t.Fatal(err)
@@ -182,10 +207,11 @@ func TestFeeAboveHold(t *testing.T) {
 	check(t, s, ledger.Account{ID: "ann", Balance: 100, Held: 10}, ledger.Account{ID: "issuer", Balance: -100})
 }
 
-func TestTransfer(t *testing.T) {
-	t.Parallel()
+func TestTransfer(t *testing.T) { each(t, testTransfer) }
+
+func testTransfer(t *testing.T, place func(testing.TB) string) {
 	ctx := t.Context()
-	s := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	s := open(t, place(t))
 	credit(t, s, "1", "ann", 100)
 	credit(t, s, "1", "ann", 100)
 	for _, bad := range []ledger.Transfer{
@@ -204,10 +230,11 @@ func TestTransfer(t *testing.T) {
 	check(t, s, ledger.Account{ID: "ann", Balance: 100}, ledger.Account{ID: "issuer", Balance: -100})
 }
 
-func TestStatementAndUsage(t *testing.T) {
-	t.Parallel()
+func TestStatementAndUsage(t *testing.T) { each(t, testStatementAndUsage) }
+
+func testStatementAndUsage(t *testing.T, place func(testing.TB) string) {
 	ctx := t.Context()
-	s := open(t, filepath.Join(t.TempDir(), "ledger.db"))
+	s := open(t, place(t))
 	credit(t, s, "1", "ann", 1000)
 	for i, run := range []event.RunID{"a", "b", "c"} {
 		c := charge(run, "ann", 10)
@@ -253,11 +280,9 @@ func TestStatementAndUsage(t *testing.T) {
 	}
 }
 
-// TestSchema checks that the schema itself enforces the rules: each statement comes from a program that does not use this package.
-func TestSchema(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "ledger.db")
-	s := open(t, path)
+// withCharge adds a credit, a charge and a hold.
+func withCharge(t *testing.T, s *sqlstore.Store) {
+	t.Helper()
 	credit(t, s, "1", "ann", 100)
 	if err := s.Hold(t.Context(), "r1", "ann", 60, now); err != nil {
 		t.Fatal(err)
@@ -268,19 +293,17 @@ func TestSchema(t *testing.T) {
 	if err := s.Hold(t.Context(), "r2", "ann", 20, now); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=foreign_keys(1)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	db.SetMaxOpenConns(1)
-	defer db.Close()
+}
+
+// forbidden are statements that the schema refuses, by the error.
+var forbidden = func() map[string]string {
 	entry := func(account, amount, held, balance string) string {
 		return "INSERT INTO entries SELECT max(seq) + 1, '" + account + "', " + amount + ", " + held + ", " + balance + " FROM transfers;"
 	}
 	transfer := func(id, kind, run string) string {
 		return "INSERT INTO transfers SELECT max(seq) + 1, '" + id + "', '" + kind + "', '" + run + "', 0, '' FROM transfers;"
 	}
-	for want, statements := range map[string]string{
+	return map[string]string{
 		"transfers are only appended":                  "UPDATE transfers SET note = 'x'",
 		"transfers are only appended (delete)":         "DELETE FROM transfers",
 		"transfers are only appended (replace)":        "REPLACE INTO transfers SELECT * FROM transfers",
@@ -329,7 +352,22 @@ func TestSchema(t *testing.T) {
 		"a void moves nothing":                        entry("ann", "-1", "-20", "49") + entry("bob", "1", "0", "1") + transfer("void_r2", "void", "r2"),
 		"a refund reverses a charge":                  entry("ann", "1", "0", "51") + entry("platform", "-1", "0", "49") + transfer("refund_r1", "refund", "r1"),
 		"transfers are only appended (id)":            entry("ann", "0", "0", "50") + transfer("1", "credit", ""),
-	} {
+	}
+}()
+
+// TestSchema checks that the schema itself enforces the rules: each statement comes from a program that does not use this package.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	s := open(t, path)
+	withCharge(t, s)
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=foreign_keys(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	defer db.Close()
+	for want, statements := range forbidden {
 		tx, err := db.BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)

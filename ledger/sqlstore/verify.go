@@ -22,11 +22,11 @@ import (
 var startChecks = []string{
 	`SELECT 'account ' || coalesce(id, account) || ': the balance or the held amount is not the sum of its entries' FROM
 		(SELECT account, sum(amount) AS amount, sum(held) AS held FROM entries GROUP BY account) e FULL JOIN accounts a ON a.id = e.account
-		WHERE a.balance IS NOT e.amount OR a.held IS NOT e.held`,
+		WHERE a.balance IS DISTINCT FROM e.amount OR a.held IS DISTINCT FROM e.held`,
 	`SELECT 'account ' || id || ': the balance is not that of the newest entry' FROM accounts
-		WHERE balance IS NOT (SELECT balance FROM entries WHERE account = id ORDER BY transfer DESC LIMIT 1)`,
+		WHERE balance IS DISTINCT FROM (SELECT balance FROM entries WHERE account = id ORDER BY transfer DESC LIMIT 1)`,
 	`SELECT 'account ' || id || ': the held amount is not the sum of its holds' FROM accounts
-		LEFT JOIN (SELECT account, sum(amount) AS amount FROM holds GROUP BY account) ON account = id WHERE held <> coalesce(amount, 0)`,
+		LEFT JOIN (SELECT account, sum(amount) AS amount FROM holds GROUP BY account) AS h ON account = id WHERE held <> coalesce(amount, 0)`,
 	`SELECT 'the balances of all accounts sum to ' || sum(balance) FROM accounts HAVING sum(balance) <> 0`,
 	`SELECT 'account ' || id || ': below zero' FROM accounts WHERE id <> 'issuer' AND balance < held`,
 	`SELECT 'entry of ' || account || ': there is no transfer ' || transfer FROM entries WHERE transfer > (SELECT coalesce(max(seq), 0) FROM transfers)`,
@@ -35,16 +35,16 @@ var startChecks = []string{
 // fullChecks find entries, transfers and holds that do not agree with each other.
 var fullChecks = []string{
 	`SELECT 'transfer ' || seq || ': ' || (seq - before - 1) || ' transfers before it are missing' FROM
-		(SELECT seq, lag(seq, 1, 0) OVER (ORDER BY seq) AS before FROM transfers) WHERE seq <> before + 1`,
+		(SELECT seq, lag(seq, 1, 0) OVER (ORDER BY seq) AS before FROM transfers) AS t WHERE seq <> before + 1`,
 	`SELECT 'transfer ' || transfer || ': its entries sum to ' || sum(amount) FROM entries GROUP BY transfer HAVING sum(amount) <> 0`,
 	`SELECT 'entry of ' || account || ': there is no transfer ' || transfer FROM entries WHERE transfer NOT IN (SELECT seq FROM transfers)`,
 	`SELECT 'entry of ' || account || ' in transfer ' || transfer || ': the balance after it is wrong' FROM
-		(SELECT account, transfer, balance, sum(amount) OVER (PARTITION BY account ORDER BY transfer) AS sum FROM entries) WHERE balance <> sum`,
+		(SELECT account, transfer, balance, sum(amount) OVER (PARTITION BY account ORDER BY transfer) AS total FROM entries) AS e WHERE balance <> total`,
 	`SELECT 'entry of ' || account || ' in transfer ' || transfer || ': below zero' FROM
-		(SELECT account, transfer, sum(amount) OVER w AS balance, sum(held) OVER w AS held FROM entries WINDOW w AS (PARTITION BY account ORDER BY transfer))
+		(SELECT account, transfer, sum(amount) OVER w AS balance, sum(held) OVER w AS held FROM entries WINDOW w AS (PARTITION BY account ORDER BY transfer)) AS e
 		WHERE held < 0 OR account <> 'issuer' AND balance < held`,
-	`SELECT 'transfer ' || seq || ': its entries are not those of a ' || kind FROM transfers t LEFT JOIN (SELECT transfer, count(*) AS n, sum(amount <> 0) AS moved,
-		sum(held <> 0) AS holding, sum(held) AS held, max(account) AS account, sum(account = 'issuer' AND amount < 0) AS issued FROM entries GROUP BY transfer)
+	`SELECT 'transfer ' || seq || ': its entries are not those of a ' || kind FROM transfers t LEFT JOIN (SELECT transfer, count(*) AS n, count(*) FILTER (WHERE amount <> 0) AS moved,
+		count(*) FILTER (WHERE held <> 0) AS holding, sum(held) AS held, max(account) AS account, count(*) FILTER (WHERE account = 'issuer' AND amount < 0) AS issued FROM entries GROUP BY transfer) AS sums
 		ON transfer = seq WHERE CASE kind
 		WHEN 'credit' THEN n = 2 AND moved = 2 AND holding = 0 AND issued = 1
 		WHEN 'transfer' THEN n = 2 AND moved = 2 AND holding = 0 AND issued = 0
@@ -53,20 +53,20 @@ var fullChecks = []string{
 			WHERE h.id = 'hold_' || t.run AND h.kind = 'hold' AND h.seq < t.seq AND e.account = account)
 		WHEN 'refund' THEN coalesce(holding, 0) = 0 AND EXISTS (SELECT 1 FROM charges c WHERE c.run = t.run AND c.transfer < t.seq) AND NOT EXISTS
 			(SELECT 1 FROM (SELECT account, sum(amount) AS returned, sum(charged) AS charged FROM (SELECT account, amount, 0 AS charged FROM entries WHERE transfer = t.seq
-				UNION ALL SELECT account, 0, amount FROM entries WHERE transfer = (SELECT transfer FROM charges WHERE run = t.run)) GROUP BY account)
+				UNION ALL SELECT account, 0, amount FROM entries WHERE transfer = (SELECT transfer FROM charges WHERE run = t.run)) AS sides GROUP BY account) AS sums
 			WHERE CASE WHEN account = (SELECT account FROM charges WHERE run = t.run) THEN returned + charged <> 0
 				WHEN account IN ('platform', 'issuer') THEN returned > 0
 				ELSE returned > 0 OR returned + charged < 0 END)
-		ELSE kind = 'charge' END IS NOT 1`,
+		ELSE kind = 'charge' END IS NOT TRUE`,
 	`SELECT 'run ' || run || ': ' || count(*) || ' settlements' FROM transfers WHERE kind IN ('charge', 'void') GROUP BY run HAVING count(*) > 1`,
-	`SELECT 'run ' || run || ': the hold is not that of its transfer' FROM holds h WHERE amount IS NOT (SELECT e.held FROM transfers t
+	`SELECT 'run ' || run || ': the hold is not that of its transfer' FROM holds h WHERE amount IS DISTINCT FROM (SELECT e.held FROM transfers t
 		JOIN entries e ON e.transfer = t.seq WHERE t.id = 'hold_' || h.run AND t.kind = 'hold' AND e.account = h.account)`,
 	`SELECT 'run ' || run || ': the hold is missing' FROM transfers t WHERE kind = 'hold' AND run NOT IN (SELECT run FROM holds)
 		AND NOT EXISTS (SELECT 1 FROM transfers WHERE run = t.run AND kind IN ('charge', 'void'))`,
 	`SELECT 'run ' || run || ': the hold was released and is still there' FROM holds WHERE run IN (SELECT run FROM transfers WHERE kind IN ('charge', 'void'))`,
 	`SELECT 'run ' || run || ': the charge has no record' FROM transfers WHERE kind = 'charge' AND seq NOT IN (SELECT transfer FROM charges)`,
 	`SELECT 'run ' || c.run || ': the record is not that of its transfer' FROM charges c LEFT JOIN transfers t ON t.seq = c.transfer
-		WHERE t.kind IS NOT 'charge' OR t.run IS NOT c.run OR t.at IS NOT c.at OR t.id IS NOT 'charge_' || c.run`,
+		WHERE t.kind IS DISTINCT FROM 'charge' OR t.run IS DISTINCT FROM c.run OR t.at IS DISTINCT FROM c.at OR t.id IS DISTINCT FROM 'charge_' || c.run`,
 }
 
 // maxProblems limits the problems that one check reports.
@@ -94,18 +94,23 @@ func (s *Store) Check(ctx context.Context) error {
 func (s *Store) Verify(ctx context.Context) (r ledger.Report, err error) {
 	// A transaction reads one state of the file, while a server goes on.
 	err = s.read.Change(ctx, func(tx sqldb.Querier) error {
+		r = ledger.Report{}
+		ended := false
 		// A check that fails is a problem too: pages of the file may be damaged, or a table gone.
 		add := func(found []string, err error) {
 			r.Problems = append(r.Problems, found...)
-			if err != nil && ctx.Err() == nil {
+			if err != nil && ctx.Err() == nil && !ended {
 				r.Problems = append(r.Problems, "a check failed: "+err.Error())
 			}
+			ended = ended || err != nil && tx.Dialect() == sqldb.PostgreSQL // it refuses further statements of the transaction
 		}
-		rows, err := sqldb.All(ctx, tx, sqldb.Text, "PRAGMA integrity_check(10)")
-		if len(rows) == 1 && rows[0] == "ok" {
-			rows = nil
+		if tx.Dialect() == sqldb.SQLite {
+			rows, err := sqldb.All(ctx, tx, sqldb.Text, "PRAGMA integrity_check(10)")
+			if len(rows) == 1 && rows[0] == "ok" {
+				rows = nil
+			}
+			add(rows, err)
 		}
-		add(rows, err)
 		add(schemaProblems(ctx, tx))
 		for _, check := range slices.Concat(startChecks, fullChecks) {
 			add(sqlProblems(ctx, tx, check))
@@ -145,11 +150,14 @@ var newSchema = sync.OnceValues(func() (_ []string, err error) {
 
 // schemaProblems compares the schema with that of a new file.
 func schemaProblems(ctx context.Context, q sqldb.Querier) (problems []string, err error) {
-	want, err := newSchema()
-	if err != nil {
-		return nil, err
+	want, query := postgresObjects(), postgresQuery
+	if q.Dialect() == sqldb.SQLite {
+		query = schemaQuery
+		if want, err = newSchema(); err != nil {
+			return nil, err
+		}
 	}
-	got, err := sqldb.All(ctx, q, sqldb.Text, schemaQuery)
+	got, err := sqldb.All(ctx, q, sqldb.Text, query)
 	if err != nil {
 		return nil, err
 	}
@@ -193,22 +201,24 @@ func scanPosted(scan func(...any) error) (p posted, err error) {
 // chargeProblems computes the entries of each charge again from its settlement.
 func chargeProblems(ctx context.Context, q sqldb.Querier) (problems []string, err error) {
 	const page = 1000
+	list := q.Dialect().Pick("json_group_array(json_object('Account', account, 'Amount', amount, 'Held', held))",
+		"coalesce(json_agg(json_build_object('Account', account, 'Amount', amount, 'Held', held)), '[]')::text")
 	for last := int64(0); len(problems) < maxProblems; {
-		list, err := sqldb.All(ctx, q, scanPosted, `SELECT transfer, run, account, settlement, fee, distributed, duration,
+		charges, err := sqldb.All(ctx, q, scanPosted, `SELECT transfer, run, account, settlement, fee, distributed, duration,
 			coalesce((SELECT e.held FROM transfers t JOIN entries e ON e.transfer = t.seq WHERE t.id = 'hold_' || c.run AND t.kind = 'hold' AND e.account = c.account), 0),
 			coalesce((SELECT balance FROM entries e WHERE e.account = c.account AND e.transfer <= c.transfer ORDER BY e.transfer DESC LIMIT 1), 0),
-			(SELECT json_group_array(json_object('Account', account, 'Amount', amount, 'Held', held)) FROM entries e WHERE e.transfer = c.transfer)
+			(SELECT `+list+` FROM entries e WHERE e.transfer = c.transfer)
 			FROM charges c WHERE transfer > ? ORDER BY transfer LIMIT ?`, last, page)
 		if err != nil {
 			return problems, err
 		}
-		for _, p := range list {
+		for _, p := range charges {
 			last = p.transfer
 			for _, problem := range p.problems() {
 				problems = append(problems, fmt.Sprintf("run %s: %s", p.run, problem))
 			}
 		}
-		if len(list) < page {
+		if len(charges) < page {
 			break
 		}
 	}
