@@ -1,5 +1,5 @@
-// Package sqlite implements the interfaces of package auth with an SQLite file. Several processes may have the file open, so that a command
-// can change keys while the server runs.
+// Package sqlstore implements the interfaces of package auth with an SQLite file or a PostgreSQL database. Several processes may have either open, so
+// that a command can change keys while the server runs.
 package sqlstore
 
 import (
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,11 +63,11 @@ ALTER TABLE sessions ADD COLUMN scopes TEXT NOT NULL DEFAULT '[]';
 // readConns is the number of connections for reads.
 const readConns = 4
 
-// Store is a store of keys in a file. Call [Store.Close] after use.
+// Store is a store of keys in a file or a database. Call [Store.Close] after use.
 type Store struct {
-	read, write *sqlitedb.DB
-	path        string
-	opened      fs.FileInfo
+	read, write sqldb.DB
+	path        string      // beside it is the marker
+	opened      fs.FileInfo // nil: PostgreSQL
 }
 
 var (
@@ -83,22 +84,32 @@ func Open(ctx context.Context, path string) (_ *Store, err error) {
 			err = wrap("open "+filepath.Base(path), errors.Join(err, s.Close()))
 		}
 	}()
-	if s.write, err = sqlitedb.Writer(path); err != nil {
+	write, err := sqlitedb.Writer(path)
+	if err != nil {
 		return nil, err
 	}
-	if err = s.write.Migrate(ctx, migrations); err != nil {
+	s.write = write
+	if err = write.Migrate(ctx, migrations); err != nil {
 		return nil, err
 	}
-	if s.read, err = sqlitedb.Reader(path, readConns); err != nil {
+	read, err := sqlitedb.Reader(path, readConns)
+	if err != nil {
 		return nil, err
 	}
+	s.read = read
 	if s.opened, err = os.Stat(path); err != nil {
 		return nil, err
 	}
-	if exist, err := s.rows(ctx); err != nil || !exist { // also if a backup has only the database
-		return s, err
+	return s, s.markRows(ctx)
+}
+
+// markRows makes the marker if there are keys: a backup may have only the database, and another server may have added the keys.
+func (s *Store) markRows(ctx context.Context) error {
+	exist, err := s.rows(ctx)
+	if err != nil || !exist {
+		return err
 	}
-	return s, s.mark()
+	return s.mark()
 }
 
 // marker returns the path of the file that shows that keys were added, beside the file path of a store. So a store that was lost is not taken
@@ -135,9 +146,11 @@ func (s *Store) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(s.path)
-	if err != nil || !os.SameFile(info, s.opened) {
-		return errors.Join(errors.New("check keys: the file was replaced; restart the server"), err)
+	if s.opened != nil {
+		info, err := os.Stat(s.path)
+		if err != nil || !os.SameFile(info, s.opened) {
+			return errors.Join(errors.New("check keys: the file was replaced; restart the server"), err)
+		}
 	}
 	marked, err := Marked(s.path)
 	if err == nil && marked && !exist {
@@ -149,7 +162,7 @@ func (s *Store) Check(ctx context.Context) error {
 // Close closes the file.
 func (s *Store) Close() error {
 	var errs []error
-	for _, db := range []*sqlitedb.DB{s.read, s.write} {
+	for _, db := range []sqldb.DB{s.read, s.write} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
@@ -196,8 +209,8 @@ func (s *Store) Any(ctx context.Context) (bool, error) {
 
 // rows reports whether the file has a key.
 func (s *Store) rows(ctx context.Context) (bool, error) {
-	n, err := sqldb.One(ctx, s.read, sqldb.Text, "SELECT EXISTS (SELECT 1 FROM keys)")
-	return n == "1", wrap("count keys", err)
+	exist, err := sqldb.One(ctx, s.read, sqldb.Bool, "SELECT EXISTS (SELECT 1 FROM keys)")
+	return exist, wrap("count keys", err)
 }
 
 // Key implements [auth.Store].
@@ -208,9 +221,9 @@ func (s *Store) Key(ctx context.Context, id string) (auth.Credential, error) {
 
 // AllowsOrigin implements [auth.Store].
 func (s *Store) AllowsOrigin(ctx context.Context, origin string, at time.Time) (bool, error) {
-	n, err := sqldb.One(ctx, s.read, sqldb.Text, `SELECT EXISTS (SELECT 1 FROM keys k, json_each(k.origins) o
-		WHERE k.origins <> '[]' AND o.value = ? AND k.revoked_at = 0 AND (k.expires_at = 0 OR k.expires_at > ?))`, origin, sqldb.Micros(at))
-	return n == "1", wrap("find origin", err)
+	allowed, err := sqldb.One(ctx, s.read, sqldb.Bool, "SELECT EXISTS (SELECT 1 FROM keys k, "+s.read.Dialect().Pick("json_each(k.origins) o", "json_array_elements_text(k.origins::json) o (value)")+
+		` WHERE k.origins <> '[]' AND o.value = ? AND k.revoked_at = 0 AND (k.expires_at = 0 OR k.expires_at > ?))`, origin, sqldb.Micros(at))
+	return allowed, wrap("find origin", err)
 }
 
 // Use implements [auth.Store]. One statement compares and counts, so that concurrent questions do not exceed the quota.
@@ -218,7 +231,7 @@ func (s *Store) Use(ctx context.Context, id string, at time.Time, questions int)
 	day, _ := auth.Limit{Unit: "day"}.Window(at)
 	month, _ := auth.Limit{Unit: "month"}.Window(at)
 	n, err := s.write.Do(ctx, `UPDATE keys SET used_at = ?1, quota_window = w.name,
-			questions = max(CASE quota_window WHEN w.name THEN questions ELSE 0 END + ?2, 0)
+			questions = CASE WHEN CASE quota_window WHEN w.name THEN questions ELSE 0 END + ?2 < 0 THEN 0 ELSE CASE quota_window WHEN w.name THEN questions ELSE 0 END + ?2 END
 		FROM (SELECT CASE quota_unit WHEN 'month' THEN ?4 ELSE ?3 END AS name FROM keys WHERE id = ?5) AS w
 		WHERE id = ?5 AND (?2 <= 0 OR quota = 0 OR CASE quota_window WHEN w.name THEN questions ELSE 0 END + ?2 <= quota)`,
 		sqldb.Micros(at), questions, day, month, id)
@@ -265,21 +278,21 @@ func (s *Store) PutSession(ctx context.Context, v auth.Session, at time.Time) er
 			return err
 		}
 		_, err := tx.Do(ctx, `DELETE FROM sessions WHERE hash IN (SELECT o.hash FROM sessions o JOIN sessions n USING (key, tenant, account)
-			WHERE n.hash = ?1 AND o.hash <> ?1 ORDER BY o.created_at DESC LIMIT -1 OFFSET ?2)`, v.Hash, auth.MaxSessions-1)
+			WHERE n.hash = ?1 AND o.hash <> ?1 ORDER BY o.created_at DESC LIMIT ?2 OFFSET ?3)`, v.Hash, math.MaxInt64, auth.MaxSessions-1)
 		return err
 	}))
 }
 
-// addWithKey adds the session of a login with a key. One statement compares the secret and adds the session, so that no session with an old secret is
+// addWithKey adds the session of a login with a key. The transaction compares the secret and adds the session, so that no session with an old secret is
 // added after a rotation.
 func addWithKey(ctx context.Context, tx sqldb.Querier, v auth.Session, now int64) error {
-	n, err := tx.Do(ctx, `INSERT INTO sessions (hash, key, expires_at, created_at)
-		SELECT ?1, id, CASE WHEN hash = ?3 THEN ?4 ELSE min(?4, old_until) END, ?5 FROM keys
-		WHERE id = ?2 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?5) AND (hash = ?3 OR old_hash = ?3 AND old_until > ?5)`,
-		v.Hash, v.Key, v.Secret, sqldb.Micros(v.Expires), now)
-	if err == nil && n == 0 {
-		err = auth.ErrNotFound
+	until, err := sqldb.One(ctx, tx, sqldb.Integer, `SELECT CASE hash WHEN ?2 THEN CAST(?3 AS BIGINT) ELSE old_until END FROM keys
+		WHERE id = ?1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?4) AND (hash = ?2 OR old_hash = ?2 AND old_until > ?4)`,
+		v.Key, v.Secret, int64(math.MaxInt64), now)
+	if err != nil {
+		return err
 	}
+	_, err = tx.Do(ctx, "INSERT INTO sessions (hash, key, expires_at, created_at) VALUES (?, ?, ?, ?)", v.Hash, v.Key, min(until, sqldb.Micros(v.Expires)), now)
 	return err
 }
 
@@ -316,9 +329,9 @@ func (s *Store) Add(ctx context.Context, c auth.Credential) error {
 		return err
 	}
 	_, err = s.write.Do(ctx, `INSERT INTO keys (id, tenant, account, name, scopes, origins, rate, rate_unit, quota, quota_unit,
-		created_at, expires_at, revoked_at, used_at, hash, old_hash, old_until, collections) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, x'', 0, ?)`,
+		created_at, expires_at, revoked_at, used_at, hash, old_hash, old_until, collections) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, 0, ?)`,
 		c.ID, c.Tenant, c.Account, c.Name, string(scopes), string(origins), c.Rate.N, c.Rate.Unit, c.Quota.N, c.Quota.Unit,
-		sqldb.Micros(c.Created), sqldb.Micros(c.Expires), c.Hash, string(collections))
+		sqldb.Micros(c.Created), sqldb.Micros(c.Expires), c.Hash, []byte{}, string(collections))
 	return wrap("add key", err)
 }
 
@@ -370,7 +383,7 @@ func (s *Store) Rotate(ctx context.Context, id string, hash []byte, at, until ti
 		if err != nil {
 			return err
 		}
-		_, err = tx.Do(ctx, "UPDATE sessions SET expires_at = min(expires_at, ?) WHERE key = ?", sqldb.Micros(until), id)
+		_, err = tx.Do(ctx, "UPDATE sessions SET expires_at = ?1 WHERE key = ?2 AND expires_at > ?1", sqldb.Micros(until), id)
 		return err
 	}))
 }

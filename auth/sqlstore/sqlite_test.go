@@ -23,6 +23,22 @@ import (
 
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
+// opener opens a store twice, as a server and a command do. The marker is beside the path.
+type opener func(t *testing.T) (server, command *sqlstore.Store, path string)
+
+var engines = map[string]opener{"sqlite": open}
+
+// each runs a test with each engine.
+func each(t *testing.T, test func(*testing.T, opener)) {
+	t.Parallel()
+	for name, open := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, open)
+		})
+	}
+}
+
 // open opens a store twice, as a server and a command do.
 func open(t *testing.T) (server, command *sqlstore.Store, path string) {
 	t.Helper()
@@ -151,8 +167,9 @@ func TestLostKeys(t *testing.T) {
 }
 
 // TestRefusedKeys: unknown ids and wrong secrets have the same reason. What a command changes counts at once in the server.
-func TestRefusedKeys(t *testing.T) {
-	t.Parallel()
+func TestRefusedKeys(t *testing.T) { each(t, testRefusedKeys) }
+
+func testRefusedKeys(t *testing.T, open opener) {
 	const invalid = "the key is not valid"
 	server, command, _ := open(t)
 	text, k := create(t, command, auth.Key{})
@@ -187,8 +204,9 @@ func TestRefusedKeys(t *testing.T) {
 	}
 }
 
-func TestRotate(t *testing.T) {
-	t.Parallel()
+func TestRotate(t *testing.T) { each(t, testRotate) }
+
+func testRotate(t *testing.T, open opener) {
 	server, command, _ := open(t)
 	first, k := create(t, command, auth.Key{})
 	if err := server.PutSession(t.Context(), auth.Session{Hash: []byte("s"), Key: k.ID, Secret: secretOf(t, first), Expires: now.Add(12 * time.Hour)}, now); err != nil {
@@ -222,8 +240,9 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-func TestSessions(t *testing.T) {
-	t.Parallel()
+func TestSessions(t *testing.T) { each(t, testSessions) }
+
+func testSessions(t *testing.T, open opener) {
 	server, command, _ := open(t)
 	text, k := create(t, command, auth.Key{})
 	begin := func(hash string) {
@@ -254,8 +273,9 @@ func TestSessions(t *testing.T) {
 }
 
 // TestSessionsOfOldSecrets: a login that began before a rotation gets no session after it, or one that ends with its secret.
-func TestSessionsOfOldSecrets(t *testing.T) {
-	t.Parallel()
+func TestSessionsOfOldSecrets(t *testing.T) { each(t, testSessionsOfOldSecrets) }
+
+func testSessionsOfOldSecrets(t *testing.T, open opener) {
 	server, command, _ := open(t)
 	text, k := create(t, command, auth.Key{})
 	login := func(hash, text string, at time.Time) error {
@@ -298,8 +318,9 @@ func TestSessionsOfOldSecrets(t *testing.T) {
 }
 
 // TestMaxSessions: each login above the limit ends the oldest session of the same key.
-func TestMaxSessions(t *testing.T) {
-	t.Parallel()
+func TestMaxSessions(t *testing.T) { each(t, testMaxSessions) }
+
+func testMaxSessions(t *testing.T, open opener) {
 	server, command, _ := open(t)
 	text, k := create(t, command, auth.Key{})
 	other, l := create(t, command, auth.Key{})
@@ -326,8 +347,9 @@ func TestMaxSessions(t *testing.T) {
 }
 
 // TestPeople have sessions without a key: with the rights of their login, for as long as it lasts, and at most [auth.MaxSessions] per account.
-func TestPeople(t *testing.T) {
-	t.Parallel()
+func TestPeople(t *testing.T) { each(t, testPeople) }
+
+func testPeople(t *testing.T, open opener) {
 	server, _, _ := open(t)
 	ada := auth.Identity{Tenant: "acme", Account: "ada@example.org", Key: "oidc-1", Scopes: []auth.Scope{auth.Ask, auth.Write}}
 	bob := auth.Identity{Tenant: "acme", Account: "bob", Key: "oidc-1", Scopes: []auth.Scope{auth.Ask}}
@@ -372,8 +394,9 @@ func TestPeople(t *testing.T) {
 }
 
 // TestEndTenant: the keys and the logins of a tenant end, and those of others go on.
-func TestEndTenant(t *testing.T) {
-	t.Parallel()
+func TestEndTenant(t *testing.T) { each(t, testEndTenant) }
+
+func testEndTenant(t *testing.T, open opener) {
 	server, command, _ := open(t)
 	var keys []auth.Key
 	for _, tenant := range []string{"acme", "acme", "beta"} {
@@ -449,8 +472,9 @@ func secretOf(t *testing.T, text string) []byte {
 }
 
 // TestQuota: concurrent questions through two processes never exceed a quota, and the next window begins with all of it.
-func TestQuota(t *testing.T) {
-	t.Parallel()
+func TestQuota(t *testing.T) { each(t, testQuota) }
+
+func testQuota(t *testing.T, open opener) {
 	server, command, _ := open(t)
 	_, k := create(t, command, auth.Key{Tenant: "default", Account: "a", Scopes: []auth.Scope{auth.Ask}, Quota: auth.Limit{N: 20, Unit: "day"}})
 	for _, at := range []time.Time{now, now.AddDate(0, 0, 1)} {
@@ -488,8 +512,9 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-func TestAllowsOrigin(t *testing.T) {
-	t.Parallel()
+func TestAllowsOrigin(t *testing.T) { each(t, testAllowsOrigin) }
+
+func testAllowsOrigin(t *testing.T, open opener) {
 	server, command, _ := open(t)
 	_, k := create(t, command, auth.Key{Tenant: "default", Account: "a", Scopes: []auth.Scope{auth.Ask}, Origins: []string{"https://a.example", "https://b.example"}, Expires: now.Add(time.Hour)})
 	check := func(origin string, at time.Time, want bool) {
