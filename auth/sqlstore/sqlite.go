@@ -152,8 +152,11 @@ func (s *Store) Check(ctx context.Context) error {
 			return errors.Join(errors.New("check keys: the file was replaced; restart the server"), err)
 		}
 	}
+	if exist {
+		return s.mark() // another server may have added the first key
+	}
 	marked, err := Marked(s.path)
-	if err == nil && marked && !exist {
+	if err == nil && marked {
 		err = auth.ErrLost
 	}
 	return err

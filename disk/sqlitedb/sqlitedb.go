@@ -190,13 +190,13 @@ func (t *transaction) prepare(ctx context.Context, query string) (*sql.Stmt, err
 // Each implements [sqldb.Querier].
 func (d *DB) Each(ctx context.Context, row func(func(...any) error) error, query string, args ...any) error {
 	stmt, err := d.prepare(ctx, query)
-	return each(ctx, stmt, err, row, args) //nolint:sqlclosecheck // Close closes it
+	return each(ctx, stmt, err, row, args)
 }
 
 // Each implements [sqldb.Querier].
 func (t *transaction) Each(ctx context.Context, row func(func(...any) error) error, query string, args ...any) error {
 	stmt, err := t.prepare(ctx, query)
-	return each(ctx, stmt, err, row, args) //nolint:sqlclosecheck // the end of the transaction closes it
+	return each(ctx, stmt, err, row, args)
 }
 
 // each calls row for each row of a statement, unless preparing it has failed.
@@ -220,13 +220,13 @@ func each(ctx context.Context, stmt *sql.Stmt, prepared error, row func(func(...
 // Do implements [sqldb.Querier].
 func (d *DB) Do(ctx context.Context, query string, args ...any) (int, error) {
 	stmt, err := d.prepare(ctx, query)
-	return do(ctx, stmt, err, args) //nolint:sqlclosecheck // Close closes it
+	return do(ctx, stmt, err, args)
 }
 
 // Do implements [sqldb.Querier].
 func (t *transaction) Do(ctx context.Context, query string, args ...any) (int, error) {
 	stmt, err := t.prepare(ctx, query)
-	return do(ctx, stmt, err, args) //nolint:sqlclosecheck // the end of the transaction closes it
+	return do(ctx, stmt, err, args)
 }
 
 // do runs a statement, unless preparing it has failed.

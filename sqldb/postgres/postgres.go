@@ -39,10 +39,10 @@ type Database struct {
 // Open connects to the database of a URL such as postgres://user:password@host:5432/name?sslmode=verify-full. Errors do not contain the password.
 func Open(ctx context.Context, url string) (*Database, error) {
 	cfg, err := pgxpool.ParseConfig(url)
-	if err != nil { // its text may contain parts of the password
-		if file, ok := errors.AsType[*fs.PathError](err); ok {
-			return nil, fmt.Errorf("store: %w", file)
-		}
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, fmt.Errorf("store: %w", file)
+	}
+	if err != nil || strings.Contains(cfg.ConnConfig.Database, "@") { // the text of the error may contain parts of the password
 		return nil, errors.New("store: want a URL such as postgres://user:password@host:5432/name; special characters of the password are percent-encoded")
 	}
 	if !strings.Contains(url, "pool_max_conns") {
