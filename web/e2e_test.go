@@ -82,7 +82,7 @@ func startBrowser(t *testing.T) *browser {
 	t.Cleanup(func() { _ = os.Remove(shots) }) // stays if a failure has left a screenshot there
 	cmd := exec.Command(node, "e2e/run.mjs")
 	env, err := json.Marshal(map[string]string{
-		"chromium": chromium, "main": stage.main.url, "empty": stage.empty.url, "fresh": stage.fresh.url, "library": stage.library.url, "keyed": stage.keyed.url, "key": stage.key, "operator": stage.operator, "fragile": stage.fragile.url,
+		"chromium": chromium, "main": stage.main.url, "empty": stage.empty.url, "fresh": stage.fresh.url, "library": stage.library.url, "keyed": stage.keyed.url, "key": stage.key, "operator": stage.operator, "fragile": stage.fragile.url, "federated": stage.federated.url, "provider": stage.provider,
 		"synthetic": stage.synthetic, "site": stage.site, "stranger": stage.stranger, "control": stage.control, "screenshots": shots, "images": *screenshots,
 	})
 	if err != nil {

@@ -15,12 +15,16 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/zitadel/oidc/v3/example/server/storage"
 )
 
-// stage is everything that the scenarios use: six servers, a scripted model, and a proxy that serves made-up runs.
+// stage is everything that the scenarios use: seven servers, an OpenID provider, a scripted model, and a proxy that serves made-up runs.
 type stage struct {
 	main, empty, keyed, fragile *program
 	fresh, library              *program // without documents at first; scenarios upload some
+	federated                   *program // people log in at the provider
+	provider                    string   // address
 	key, operator               string   // for keyed; the second has the scopes admin and tenants
 	synthetic, control          string   // addresses
 	site, stranger              string   // pages of other origins with the chat; the public key allows the first one
@@ -77,12 +81,16 @@ func newStage(t *testing.T) *stage {
 	}
 	s.keyed = &program{binary: binary, args: append([]string{"--data=" + keys, "--docs=" + docs}, withModel...)}
 	s.fragile = &program{binary: binary, args: append([]string{"--data=" + t.TempDir(), "--docs=" + docs}, withModel...)}
-	for _, p := range []*program{s.main, s.empty, s.fresh, s.library, s.keyed, s.fragile} {
+	provider, address := newProvider(t)
+	s.provider = address
+	s.federated = &program{binary: binary, args: []string{"--data=" + t.TempDir(), "--docs=" + docs, "--oidc-issuer=" + address, "--oidc-client-id=page", "--oidc-name=Example", "--oidc-default-role=ask,read"}}
+	for _, p := range []*program{s.main, s.empty, s.fresh, s.library, s.keyed, s.fragile, s.federated} {
 		if err := p.start(); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(p.kill)
 	}
+	provider.clients["page"] = storage.NativeClient("page", s.federated.url+"/auth/oidc/callback")
 	s.serve(t)
 	s.openSites(t, keys)
 	return s

@@ -1,5 +1,5 @@
 // Package oidc lets people log in at an OpenID provider, by the authorization code flow with PKCE: https://openid.net/specs/openid-connect-core-1_0.html
-// and RFC 7636. Tokens of the provider are only used during a login; none is kept.
+// and RFC 7636. It also lets them log out there: https://openid.net/specs/openid-connect-rpinitiated-1_0.html. The package keeps no token of the provider.
 package oidc
 
 import (
@@ -59,7 +59,8 @@ type provider struct {
 	*oidc.Provider
 	config   oauth2.Config // without a redirect URL
 	verifier *oidc.IDTokenVerifier
-	namesIss bool // the provider adds its issuer to the parameters of the callback: RFC 9207
+	namesIss bool   // the provider adds its issuer to the parameters of the callback: RFC 9207
+	logout   string // URL at which browsers log out; empty: none
 }
 
 // Limits of requests to the provider, and of a login.
@@ -159,18 +160,24 @@ func (c *Client) Begin(ctx context.Context, redirect string) (Attempt, string, e
 	return a, config.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
 }
 
+// Login is a login that has succeeded.
+type Login struct {
+	Person  auth.Identity
+	IDToken string // in its serialized form, for [Client.LogoutURL]
+}
+
 // Finish returns who has logged in. The query is that of the callback. Errors are of the type [Error].
-func (c *Client) Finish(ctx context.Context, a Attempt, query url.Values) (auth.Identity, error) {
+func (c *Client) Finish(ctx context.Context, a Attempt, query url.Values) (Login, error) {
 	code, err := c.checkCallback(a, query)
 	if err != nil {
-		return auth.Identity{}, err
+		return Login{}, err
 	}
 	p, err := c.discover(ctx)
 	if err != nil {
-		return auth.Identity{}, err
+		return Login{}, err
 	}
 	if iss, sent := query["iss"]; (sent || p.namesIss) && !slices.Equal(iss, []string{c.o.Issuer}) {
-		return auth.Identity{}, refuse(Token, "the callback is of another provider")
+		return Login{}, refuse(Token, "the callback is of another provider")
 	}
 	ctx = oidc.ClientContext(ctx, c.http)
 	config := p.config
@@ -180,16 +187,42 @@ func (c *Client) Finish(ctx context.Context, a Attempt, query url.Values) (auth.
 		if r, ok := errors.AsType[*oauth2.RetrieveError](err); ok { // its text has the whole reply
 			err = fmt.Errorf("status %d, error %.40q", r.Response.StatusCode, r.ErrorCode)
 		}
-		return auth.Identity{}, refuse(Provider, "exchange the code: %w", err)
+		return Login{}, refuse(Provider, "exchange the code: %w", err)
 	}
 	claims, err := c.verify(ctx, p, token, a.Nonce)
 	if err == nil {
 		err = c.addUserInfo(ctx, p, token, claims)
 	}
 	if err != nil {
-		return auth.Identity{}, err
+		return Login{}, err
 	}
-	return c.identify(claims)
+	who, err := c.identify(claims)
+	if err != nil {
+		return Login{}, err
+	}
+	return Login{Person: who, IDToken: idToken(token)}, nil
+}
+
+// LogoutURL returns the URL of the provider at which the browser of a person logs out, or an empty text if the provider has none. The provider sends
+// the browser back to the URL redirect, with the state. An empty idToken means that it is not known: the provider may then ask the person.
+func (c *Client) LogoutURL(ctx context.Context, idToken, redirect, state string) (string, error) {
+	p, err := c.discover(ctx)
+	if err != nil || p.logout == "" {
+		return "", err
+	}
+	u, err := url.Parse(p.logout)
+	if err != nil {
+		return "", refuse(Provider, "parse the end_session_endpoint: %w", err)
+	}
+	q := u.Query()
+	q.Set("client_id", c.o.ClientID)
+	q.Set("post_logout_redirect_uri", redirect)
+	q.Set("state", state)
+	if idToken != "" {
+		q.Set("id_token_hint", idToken)
+	}
+	u.RawQuery = q.Encode()
+	return u.String(), nil
 }
 
 // checkCallback returns the code of a callback that belongs to an attempt.
@@ -251,15 +284,17 @@ func (c *Client) fetch(ctx context.Context) (*provider, error) {
 		JWKS     string   `json:"jwks_uri"`
 		Methods  []string `json:"token_endpoint_auth_methods_supported"`
 		NamesIss bool     `json:"authorization_response_iss_parameter_supported"`
+		Logout   string   `json:"end_session_endpoint"`
 	}
 	if err := p.Claims(&more); err != nil {
 		return nil, err
 	}
 	e := p.Endpoint()
-	for name, address := range map[string]string{"authorization_endpoint": e.AuthURL, "token_endpoint": e.TokenURL, "jwks_uri": more.JWKS, "userinfo_endpoint": p.UserInfoEndpoint()} {
+	for name, address := range map[string]string{"authorization_endpoint": e.AuthURL, "token_endpoint": e.TokenURL, "jwks_uri": more.JWKS, "userinfo_endpoint": p.UserInfoEndpoint(),
+		"end_session_endpoint": more.Logout} {
 		u, err := url.Parse(address)
 		switch {
-		case name == "userinfo_endpoint" && address == "":
+		case address == "" && (name == "userinfo_endpoint" || name == "end_session_endpoint"):
 		case err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || strings.HasPrefix(c.o.Issuer, "https:")):
 			return nil, fmt.Errorf("%s is not an https address", name)
 		}
@@ -269,14 +304,19 @@ func (c *Client) fetch(ctx context.Context) (*provider, error) {
 	if c.o.ClientSecret == "" || len(more.Methods) > 0 && !slices.Contains(more.Methods, "client_secret_basic") {
 		e.AuthStyle = oauth2.AuthStyleInParams
 	}
-	return &provider{Provider: p, namesIss: more.NamesIss,
+	return &provider{Provider: p, namesIss: more.NamesIss, logout: more.Logout,
 		config:   oauth2.Config{ClientID: c.o.ClientID, ClientSecret: c.o.ClientSecret, Endpoint: e, Scopes: c.o.Scopes},
 		verifier: p.Verifier(&oidc.Config{ClientID: c.o.ClientID, Now: func() time.Time { return c.o.Now().Add(-skew) }})}, nil
 }
 
+func idToken(token *oauth2.Token) string {
+	raw, _ := token.Extra("id_token").(string)
+	return raw
+}
+
 // verify checks the ID token of a reply and returns its claims: https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation
 func (c *Client) verify(ctx context.Context, p *provider, token *oauth2.Token, nonce string) (map[string]any, error) {
-	raw, _ := token.Extra("id_token").(string)
+	raw := idToken(token)
 	if raw == "" {
 		return nil, refuse(Provider, "the reply has no ID token")
 	}

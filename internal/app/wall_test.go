@@ -115,6 +115,7 @@ var attacks = []attack{
 	{route: "GET /auth/methods"},
 	{route: "GET /auth/oidc/start"},
 	{route: "GET /auth/oidc/callback"},
+	{route: "GET /auth/oidc/logout"},
 
 	{route: "POST /v1/files", kind: "file", body: uploadForm, headers: []string{"Content-Type", "multipart/form-data; boundary=b"}, varies: true, found: true},
 	{route: "POST /v1/files", kind: "md5", body: strings.Replace(uploadForm, "name=\"id\"", "name=\"md5\"", 1), headers: []string{"Content-Type", "multipart/form-data; boundary=b"}},

@@ -170,7 +170,7 @@ func (a *Access) admit(r *http.Request) (context.Context, error) {
 // open reports whether a request needs no key.
 func open(r *http.Request) bool {
 	switch r.URL.Path {
-	case "/healthz", "/readyz", methodsPath, startPath, callbackPath:
+	case "/healthz", "/readyz", methodsPath, startPath, callbackPath, logoutPath:
 		return r.Method == http.MethodGet || r.Method == http.MethodHead
 	case loginPath:
 		return r.Method == http.MethodPost

@@ -19,6 +19,7 @@ const (
 	methodsPath  = "/auth/methods"
 	startPath    = "/auth/oidc/start"
 	callbackPath = "/auth/oidc/callback"
+	logoutPath   = "/auth/oidc/logout"
 )
 
 // Login is the body of a login.
@@ -52,6 +53,8 @@ func (a *Access) Routes() []server.Route {
 			Request: []any{Start{}}, Faults: []int{400, 404}},
 		{Method: "GET", Path: callbackPath, Scope: server.Open, Serve: a.callback, Summary: "Come back from the OpenID provider, and get a session cookie",
 			Status: http.StatusSeeOther, Faults: []int{404}},
+		{Method: "GET", Path: logoutPath, Scope: server.Open, Serve: a.providerLogout, Summary: "Go to the OpenID provider to log out there, and come back",
+			Status: http.StatusSeeOther, Request: []any{LoggedOut{}}, Faults: []int{404}},
 	}
 }
 

@@ -73,10 +73,7 @@ func (a *Access) start(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	base := a.o.PublicURL
-	if base == "" {
-		base = localURL(r)
-	}
+	base := a.baseURL(r)
 	if base == "" {
 		a.o.Logger.Error("a login failed: set --public-url, which is the address to which the OpenID provider sends browsers back")
 		return a.failLogin(w, r, addressUnknown)
@@ -89,7 +86,8 @@ func (a *Access) start(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	http.SetCookie(w, loginCookie(r, base64.RawURLEncoding.EncodeToString(value), int(loginTime/time.Second)))
+	a.forgetAttempts(w, r)
+	http.SetCookie(w, loginCookie(r, begun.State, base64.RawURLEncoding.EncodeToString(value), int(loginTime/time.Second)))
 	redirect(w, address)
 	return nil
 }
@@ -99,24 +97,27 @@ func (a *Access) callback(w http.ResponseWriter, r *http.Request) error {
 		return errNoProvider
 	}
 	var begun attempt
-	if c, err := r.Cookie(hostName(r, loginName)); err == nil {
+	state := r.URL.Query().Get("state")
+	if c, err := r.Cookie(loginName(r, state)); err == nil {
 		raw, _ := base64.RawURLEncoding.DecodeString(c.Value)
 		if json.Unmarshal(raw, &begun) != nil {
 			begun = attempt{}
 		}
-		http.SetCookie(w, loginCookie(r, "", -1)) // each attempt counts once
+		http.SetCookie(w, loginCookie(r, state, "", -1)) // each attempt counts once
 	}
-	who, err := a.o.OIDC.Finish(r.Context(), begun.Attempt, r.URL.Query())
+	login, err := a.o.OIDC.Finish(r.Context(), begun.Attempt, r.URL.Query())
 	if err != nil {
 		return a.explain(w, r, err)
 	}
 	now := a.o.Now()
 	id, expires := auth.NewSecret(), now.Add(a.o.Session)
-	if err := a.store.PutSession(r.Context(), auth.Session{Hash: auth.Hash(id), Person: who, Expires: expires}, now); err != nil {
+	if err := a.store.PutSession(r.Context(), auth.Session{Hash: auth.Hash(id), Person: login.Person, Expires: expires}, now); err != nil {
 		_ = a.unavailable(r.Context(), err) // logs it
 		return a.failLogin(w, r, internal)
 	}
-	http.SetCookie(w, cookie(r, id, max(int(a.o.Session/time.Second), 1)))
+	age := max(int(a.o.Session/time.Second), 1)
+	http.SetCookie(w, cookie(r, id, age))
+	http.SetCookie(w, hintCookie(r, login.IDToken, age))
 	to, err := localPath(url.Values{"to": {begun.To}}) // the cookie may have been set by another program on this machine
 	if err != nil {
 		to = "/"
@@ -164,6 +165,14 @@ func localPath(query url.Values) (string, error) {
 	return to, nil
 }
 
+// baseURL returns the origin at which the browser of a request reaches this server, or nothing if it is not known.
+func (a *Access) baseURL(r *http.Request) string {
+	if a.o.PublicURL != "" {
+		return a.o.PublicURL
+	}
+	return localURL(r)
+}
+
 // localURL returns the address of this server for a browser on the same machine, or nothing for others: the host of their requests is not to be
 // trusted.
 func localURL(r *http.Request) string {
@@ -178,9 +187,31 @@ func localURL(r *http.Request) string {
 	return base
 }
 
-const loginName = "sluice_login"
+// loginPrefix begins the names of the cookies of logins that have begun. The rest is the state of the login, so that several tabs can log in at the
+// same time.
+const loginPrefix = "sluice_login_"
+
+// maxAttempts is how many logins of one browser can have begun. They are in each of its requests, and proxies limit the size of headers.
+const maxAttempts = 5
+
+func loginName(r *http.Request, state string) string { return hostName(r, loginPrefix+state) }
 
 // loginCookie returns the cookie of a login that has begun. Its site is Lax, since the provider sends the browser back from another one.
-func loginCookie(r *http.Request, value string, age int) *http.Cookie {
-	return &http.Cookie{Name: hostName(r, loginName), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: !plain(r)}
+func loginCookie(r *http.Request, state, value string, age int) *http.Cookie {
+	return &http.Cookie{Name: loginName(r, state), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: !plain(r)}
+}
+
+// forgetAttempts removes the cookies of the logins that the browser has begun if there are too many for another one.
+func (a *Access) forgetAttempts(w http.ResponseWriter, r *http.Request) {
+	var states []string
+	for _, c := range r.Cookies() {
+		if state, ok := strings.CutPrefix(c.Name, loginName(r, "")); ok {
+			states = append(states, state)
+		}
+	}
+	if len(states) >= maxAttempts {
+		for _, state := range states {
+			http.SetCookie(w, loginCookie(r, state, "", -1))
+		}
+	}
 }

@@ -34,7 +34,7 @@ func TestOpenIDLogin(t *testing.T) {
 	var begun *http.Cookie
 	visited, last := j.browse(cookies, "/auth/oidc/start?to=/documents%3Fq%3D1", func(at *url.URL) bool {
 		if at.Path == "/authorize" {
-			begun = cookies["sluice_login"]
+			begun = cookies.begun()
 		}
 		return false
 	})
@@ -52,7 +52,7 @@ func TestOpenIDLogin(t *testing.T) {
 		t.Errorf("the callback: %v", last.Header)
 	}
 	c := cookies["sluice_session"]
-	if len(cookies) != 1 || c == nil || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.MaxAge != 12*3600 || c.Path != "/" {
+	if len(cookies) != 2 || c == nil || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.MaxAge != 12*3600 || c.Path != "/" {
 		t.Fatalf("cookies: %v", cookies)
 	}
 	r := j.expect(200, "GET", "/auth/session", "", cookies.header()...)
@@ -156,7 +156,7 @@ func TestRefusedTokens(t *testing.T) {
 		if want != "/" {
 			want = "/?login_error=" + want
 		}
-		if page != want || (len(cookies) == 1) != (c.want == "/") {
+		if page != want || (cookies["sluice_session"] != nil) != (c.want == "/") {
 			t.Errorf("%s: %s %v", name, page, cookies)
 		}
 		if name == "foreign address" {
@@ -239,7 +239,7 @@ func TestCallbacks(t *testing.T) {
 		"no state":              {func(_ jar, q url.Values) { q.Del("state") }, "expired"},
 		"other state":           {func(_ jar, q url.Values) { q.Set("state", "x") }, "expired"},
 		"two states":            {func(_ jar, q url.Values) { q.Add("state", "x") }, "expired"},
-		"broken cookie":         {func(c jar, _ url.Values) { c["sluice_login"].Value = "e30" }, "expired"},
+		"broken cookie":         {func(c jar, _ url.Values) { c.begun().Value = "e30" }, "expired"},
 		"no code":               {func(_ jar, q url.Values) { q.Del("code") }, "provider"},
 		"other code":            {func(_ jar, q url.Values) { q.Set("code", "x") }, "provider"},
 		"another provider":      {func(_ jar, q url.Values) { q.Set("iss", "https://evil.example") }, "token"},
@@ -247,7 +247,7 @@ func TestCallbacks(t *testing.T) {
 		"denied":                {func(_ jar, q url.Values) { q.Set("error", "access_denied") }, "denied"},
 		"script":                {func(_ jar, q url.Values) { q.Set("error", "<script>"); q.Set("error_description", "<script>") }, "provider"},
 		"denied with a lie":     {func(c jar, q url.Values) { clear(c); q.Set("error", "access_denied") }, "expired"},
-		"cookie of a subdomain": {func(c jar, _ url.Values) { c["sluice_login"].Name = "__Host-sluice_login" }, "expired"},
+		"cookie of a subdomain": {func(c jar, _ url.Values) { c.begun().Name = "__Host-" + c.begun().Name }, "expired"},
 	} {
 		cookies, q := begin()
 		c.change(cookies, q)
@@ -261,7 +261,7 @@ func TestCallbacks(t *testing.T) {
 	}
 	// A callback counts once: without the cookie it is of no login, and with it the provider refuses its code.
 	cookies, q := begin()
-	old := jar{"sluice_login": cookies["sluice_login"]}
+	old := jar{cookies.begun().Name: cookies.begun()}
 	if page := back(cookies, q); page != "/" {
 		t.Fatal(page)
 	}
@@ -409,7 +409,7 @@ func TestPublicURL(t *testing.T) {
 	if at.Query().Get("redirect_uri") != "https://sluice.example/auth/oidc/callback" {
 		t.Error(at)
 	}
-	if c := res.Cookies(); len(c) != 1 || c[0].Name != "__Host-sluice_login" || !c[0].Secure || c[0].Domain != "" {
+	if c := res.Cookies(); len(c) != 1 || !strings.HasPrefix(c[0].Name, "__Host-sluice_login_") || !c[0].Secure || c[0].Domain != "" {
 		t.Errorf("%v", c)
 	}
 }
@@ -420,6 +420,7 @@ func TestWithoutProvider(t *testing.T) {
 	s := serve(t, access.Options{})
 	s.expect(404, "GET", "/auth/oidc/start", "")
 	s.expect(404, "GET", "/auth/oidc/callback?code=x&state=y", "")
+	s.expect(404, "GET", "/auth/oidc/logout", "")
 	if r := s.expect(200, "GET", "/auth/methods", ""); strings.TrimSpace(r.body) != `{"key":false}` {
 		t.Error(r.body)
 	}

@@ -44,6 +44,7 @@ type provider struct {
 	kid    string
 	user   storage.User
 	claims map[string]any // further ones of the user info
+	ended  []string       // subjects and clients of logouts
 }
 
 func newProvider(t testing.TB) *provider {
@@ -152,6 +153,33 @@ func (p *provider) SetUserinfoFromToken(ctx context.Context, info *zitadel.UserI
 		info.AppendClaims(name, value)
 	}
 	return err
+}
+
+// client is a client of the provider, with the addresses to which it sends browsers after a logout.
+type client struct{ *storage.Client }
+
+// PostLogoutRedirectURIs implements [op.Client].
+func (c client) PostLogoutRedirectURIs() (out []string) {
+	for _, uri := range c.RedirectURIs() {
+		out = append(out, strings.Replace(uri, "/callback", "/logout", 1))
+	}
+	return out
+}
+
+// GetClientByClientID implements [op.Storage].
+func (p *provider) GetClientByClientID(ctx context.Context, id string) (op.Client, error) {
+	if c, ok := p.clients[id]; ok {
+		return client{c}, nil
+	}
+	return p.Storage.GetClientByClientID(ctx, id)
+}
+
+// TerminateSession implements [op.Storage].
+func (p *provider) TerminateSession(_ context.Context, user, client string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = append(p.ended, user+" "+client)
+	return nil
 }
 
 // wire is the connection of the server to the provider, on which replies and requests can be changed.
@@ -342,6 +370,16 @@ func (j *join) logIn() (page string, cookies jar) {
 	cookies = jar{}
 	visited, _ := j.browse(cookies, "/auth/oidc/start", nil)
 	return visited[len(visited)-1].RequestURI(), cookies
+}
+
+// begun returns the cookie of the only login that has begun, or nil.
+func (c jar) begun() (out *http.Cookie) {
+	for name, cookie := range c {
+		if strings.HasPrefix(name, "sluice_login_") {
+			out = cookie
+		}
+	}
+	return out
 }
 
 // header returns the header of a request with cookies.

@@ -26,6 +26,29 @@ export default {
     await page.getByLabel("API key").waitFor();
   },
 
+  "login and logout at a provider, in two tabs": async (t) => {
+    const context = await t.context();
+    const page = await t.page(env.federated, { context });
+    const other = await t.page(env.federated, { context });
+    await page.getByRole("link", { name: "Sign in with Example" }).click();
+    await page.getByText("Signed in as test-user2@").waitFor();
+    await other.getByRole("link", { name: "Sign in with Example" }).click();
+    await other.getByText("Signed in as test-user2@").waitFor();
+    const hint = (await context.cookies(`${env.federated}/auth/oidc/logout`)).find((c) => c.name === "sluice_id_token");
+    assert.ok(hint.httpOnly && hint.path === "/auth/oidc/logout");
+    const stored = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
+    assert.ok(!stored.includes(hint.value), "scripts can read the ID token");
+    const provider = page.waitForRequest((r) => r.url().startsWith(`${env.provider}/end_session`));
+    await page.getByRole("button", { name: "Sign out" }).click();
+    assert.equal(new URL((await provider).url()).searchParams.get("id_token_hint"), hint.value);
+    await page.getByText("You are signed out, here and at Example.").waitFor();
+    await page.getByRole("link", { name: "Sign in with Example" }).waitFor();
+    await other.getByRole("button", { name: "Sign out" }).click(); // its session has ended meanwhile
+    await other.getByRole("link", { name: "Sign in with Example" }).waitFor();
+    assert.equal(await other.getByRole("alert").count(), 0);
+    assert.deepEqual(await context.cookies(env.federated), []);
+  },
+
   "the login ends in the middle": async (t) => {
     const context = await t.context();
     const page = await t.page(env.keyed, { context });

@@ -43,6 +43,7 @@ export const de: Record<Key, string> = {
 
   // Login at an OpenID provider
   sign_in_with: "Anmelden mit {name}",
+  signed_out_at: "Sie sind abgemeldet, hier und bei {name}.",
   or_with_a_key: "oder mit einem Schlüssel",
   login_denied: "Die Anmeldung wurde abgebrochen oder abgelehnt.",
   login_expired: "Die Anmeldung hat zu lange gedauert oder in einem anderen Fenster begonnen. Bitte versuchen Sie es noch einmal.",

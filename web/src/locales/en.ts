@@ -41,6 +41,7 @@ export const en = {
 
   // Login at an OpenID provider
   sign_in_with: "Sign in with {name}",
+  signed_out_at: "You are signed out, here and at {name}.",
   or_with_a_key: "or with a key",
   login_denied: "The sign-in was cancelled or refused.",
   login_expired: "The sign-in took too long, or began in another window. Please try again.",

@@ -43,6 +43,7 @@ export const es: Record<Key, string> = {
 
   // Login at an OpenID provider
   sign_in_with: "Iniciar sesión con {name}",
+  signed_out_at: "Ha cerrado la sesión, aquí y en {name}.",
   or_with_a_key: "o con una clave",
   login_denied: "El inicio de sesión se canceló o se rechazó.",
   login_expired: "El inicio de sesión tardó demasiado o empezó en otra ventana. Inténtelo de nuevo.",

@@ -43,6 +43,7 @@ export const fr: Record<Key, string> = {
 
   // Login at an OpenID provider
   sign_in_with: "Se connecter avec {name}",
+  signed_out_at: "Vous êtes déconnecté, ici et chez {name}.",
   or_with_a_key: "ou avec une clé",
   login_denied: "La connexion a été annulée ou refusée.",
   login_expired: "La connexion a pris trop de temps ou a commencé dans une autre fenêtre. Veuillez réessayer.",
