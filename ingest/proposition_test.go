@@ -45,9 +45,9 @@ func TestPropositions(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	const said, means = "It washes gravel for miners.", "The Riffle Box washes gravel for miners."
+	const said, means = "It washes gravel for miners.", "Riffle Box — It washes gravel for miners."
 	sources := []ingest.Source{
-		{URI: "a.md", Data: []byte("# Mining\n\nThe Riffle Box is a long box of pine. " + said)},
+		{URI: "a.md", Data: []byte("# Riffle Box\n\nThis long box is of pine. " + said)},
 		{URI: "a.py", Data: []byte("# Riffle Box\nx = 1\n\n# It is a box.\ny = 2\n")},
 	}
 	for _, c := range []struct {
@@ -66,10 +66,6 @@ func TestPropositions(t *testing.T) {
 		hits, err := ix.Search(t.Context(), index.Query{Collection: corpus.DefaultCollection, Text: "gravel miners", Levels: []corpus.Level{corpus.Sentence}})
 		if err != nil || len(hits) == 0 || hits[0].Chunk.Text != said || hits[0].Chunk.SearchText() != c.want {
 			t.Fatalf("%+v, %v", hits, err)
-		}
-		named, err := ix.Search(t.Context(), index.Query{Collection: corpus.DefaultCollection, Text: "riffle", Levels: []corpus.Level{corpus.Sentence}})
-		if found := slices.ContainsFunc(named, func(h index.Hit) bool { return h.Chunk.Text == said }); err != nil || found != (c.want == means) {
-			t.Errorf("by the name that only the proposition holds: %t, %v", found, err)
 		}
 		bare, _, err := ix.MissingVectors(t.Context(), corpus.DefaultCollection, "another", "", 0)
 		if err != nil || !slices.ContainsFunc(bare, func(b index.UnembeddedChunk) bool { return b.Text == c.want }) {

@@ -1,6 +1,11 @@
 package proposition
 
 import (
+	"cmp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -20,15 +25,17 @@ func stem(w string) string {
 	return lang.Stem(w)
 }
 
-// negations are words that negate a sentence.
-var negations = set(`not no never none neither nor without cannot nobody nothing hardly isn't aren't wasn't weren't don't doesn't didn't
-	won't wouldn't can't couldn't shouldn't mustn't hasn't haven't hadn't`)
+// negates reports whether a word negates a sentence of a language.
+func negates(l *lang.Language, w string) bool {
+	return l.Has(lang.Negations, w) || strings.HasSuffix(w, "n't")
+}
 
 // mustKeep is the share of a sentence's words that its statement must contain. mayAdd is the share of the statement's words that may be
 // missing in the text around the sentence, such as other forms of verbs.
 const (
-	mustKeep = 0.7
-	mayAdd   = 0.15
+	mustKeep   = 0.7
+	mayAdd     = 0.15
+	maxChecked = 600 // bytes of a statement or a sentence that can be checked
 )
 
 // check reports whether a statement may replace a sentence. It must not be much longer, must contain the sentence's numbers and negations
@@ -37,24 +44,24 @@ func check(statement, sentence string, known map[string]struct{}) bool {
 	if len(statement) > len(sentence)+MaxGrowth {
 		return false
 	}
-	said, own := read(statement), read(sentence)
-	if len(statement) > readBytes || len(sentence) > readBytes { // the rest was not read
+	if len(statement) > maxChecked || len(sentence) > maxChecked {
 		return false
 	}
+	l := cmp.Or(lang.Detect(sentence), lang.English)
 	holds := map[string]struct{}{}
 	content, added, negated := 0, 0, 0
-	for i, t := range said.words {
+	for i, t := range lang.Words(statement) {
 		st := stem(t.Text)
 		holds[st] = struct{}{}
-		if has(negations, t.Text) {
+		if negates(l, t.Text) {
 			negated++
 		}
-		if lang.IsStopWord(t.Text) {
+		if l.IsStopWord(t.Text) {
 			continue
 		}
 		content++
 		if _, ok := known[st]; !ok {
-			if numeric(t.Text) || said.capital(i) && i > 0 {
+			if numeric(t.Text) || i > 0 && capital(statement[t.Start:]) {
 				return false
 			}
 			added++
@@ -64,11 +71,11 @@ func check(statement, sentence string, known map[string]struct{}) bool {
 		return false
 	}
 	kept, total := 0, 0
-	for _, t := range own.words {
-		if has(negations, t.Text) {
+	for _, t := range lang.Words(sentence) {
+		if negates(l, t.Text) {
 			negated--
 		}
-		if lang.IsStopWord(t.Text) {
+		if l.IsStopWord(t.Text) {
 			continue
 		}
 		total++
@@ -79,6 +86,11 @@ func check(statement, sentence string, known map[string]struct{}) bool {
 		}
 	}
 	return negated == 0 && float64(kept) >= mustKeep*float64(total)
+}
+
+func capital(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(r)
 }
 
 func numeric(w string) bool { return w[0] >= '0' && w[0] <= '9' }

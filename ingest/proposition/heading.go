@@ -10,24 +10,23 @@ import (
 
 // Sizes in bytes.
 const (
-	maxName  = 80  // of a name that replaces a pronoun
 	maxLabel = 90  // of a heading that is put before a sentence
 	maxField = 60  // of the key before a colon
 	maxLine  = 160 // of a line that may be a fragment or a field
 )
 
 // withHeadings returns a sentence after the title and the innermost heading, unless it contains them. It returns "" if neither is left.
-func (w *walker) withHeadings(c *corpus.Chunk, s string) string {
-	if l := w.label(c, s); l != "" {
+func withHeadings(c *corpus.Chunk, s string) string {
+	if l := label(c, s); l != "" {
 		return l + " — " + s
 	}
 	return ""
 }
 
-func (w *walker) label(c *corpus.Chunk, s string) string {
-	title, heading := w.title, ""
+func label(c *corpus.Chunk, s string) string {
+	title, heading := inLine(c.Title), ""
 	if n := len(c.Headings); n > 0 {
-		heading = strings.TrimRight(strings.Join(strings.Fields(lang.Truncate(c.Headings[n-1], 4*maxLabel)), " "), ":—–- ")
+		heading = strings.TrimRight(inLine(c.Headings[n-1]), ":—–- ")
 	}
 	if isFileName(title) {
 		title = ""
@@ -50,6 +49,9 @@ func (w *walker) label(c *corpus.Chunk, s string) string {
 	}
 	return title + " › " + heading
 }
+
+// inLine returns the beginning of a title or heading in one line.
+func inLine(s string) string { return strings.Join(strings.Fields(lang.Truncate(s, 4*maxLabel)), " ") }
 
 // isFileName reports whether a title is a generic file name.
 func isFileName(title string) bool {
@@ -116,7 +118,7 @@ func isCode(s string) bool {
 	if strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~") {
 		return true
 	}
-	s = lang.Truncate(s, readBytes)
+	s = lang.Truncate(s, maxChecked)
 	lines, code := 0, 0
 	for line := range strings.Lines(s) {
 		lines++
@@ -131,21 +133,6 @@ func isCode(s string) bool {
 	return lines > 1 && 2*code >= lines
 }
 
-// english reports whether a text is English, by frequent words.
-func english(s string) bool {
-	words := lang.Words(lang.Truncate(s, 2*readBytes))
-	sure, fitting := 0, 0
-	for _, t := range words {
-		switch {
-		case has(englishWords, t.Text):
-			sure++
-		case has(alsoEnglish, t.Text):
-			fitting++
-		}
-	}
-	return sure > 0 && (10*sure >= len(words) || 5*(sure+fitting) >= len(words))
-}
-
 // row returns a table row with the names of the columns, if the first row is a header, after the headings.
 func (w *walker) row(c *corpus.Chunk, s string) string {
 	cells := lang.TableCells(s)
@@ -154,10 +141,10 @@ func (w *walker) row(c *corpus.Chunk, s string) string {
 		if !isHeader(cells) {
 			w.header = []string{}
 		}
-		return bounded(w.withHeadings(c, s), c)
+		return bounded(withHeadings(c, s), c)
 	}
 	if len(w.header) != len(cells) {
-		return bounded(w.withHeadings(c, s), c)
+		return bounded(withHeadings(c, s), c)
 	}
 	var b strings.Builder
 	for i, cell := range cells {
@@ -172,7 +159,7 @@ func (w *walker) row(c *corpus.Chunk, s string) string {
 		}
 		b.WriteString(cell)
 	}
-	if l := w.label(c, s); l != "" {
+	if l := label(c, s); l != "" {
 		if out := bounded(l+" — "+b.String(), c); out != "" {
 			return out
 		}
@@ -180,7 +167,7 @@ func (w *walker) row(c *corpus.Chunk, s string) string {
 	if b.Len() <= len(c.Text)+MaxGrowth {
 		return b.String()
 	}
-	return bounded(w.withHeadings(c, s), c)
+	return bounded(withHeadings(c, s), c)
 }
 
 func bounded(s string, c *corpus.Chunk) string {

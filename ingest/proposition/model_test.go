@@ -120,7 +120,7 @@ func TestModelCooldown(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if asked.Load() != 1 || len(*reported) != 1 || !strings.HasSuffix((*reported)[0], "| qwen > rules-1") {
+		if asked.Load() != 1 || len(*reported) != 1 || !strings.HasSuffix((*reported)[0], "| qwen > rules-2") {
 			t.Error(asked.Load(), *reported)
 		}
 		time.Sleep(2 * time.Minute)
@@ -153,7 +153,7 @@ func TestModelInvalidReplies(t *testing.T) {
 	for _, said := range []string{"no", `{"statements": []}`, says("a"), `{"statements": [{"id": 9, "text": ""}]}`, says("", "", "", "", "", "")} {
 		got := statements(t, proposition.NewModel(modeltest.ReplyFunc(func(context.Context, model.Request) (string, error) { return said, nil }),
 			nil, proposition.Rules{}, prompt.PassageOptions{}), box+"It was patented in 1871.")
-		if got[1] != "The Riffle Box was patented in 1871." {
+		if got[1] != "Riffle Box — It was patented in 1871." {
 			t.Errorf("%s: %q", said, got)
 		}
 	}
