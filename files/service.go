@@ -44,8 +44,9 @@ type Store interface {
 	store.Eraser
 }
 
-// Ingester indexes one file, as [ingest.Ingester] does.
+// Ingester indexes files and opens those of folders, as [ingest.Ingester] does.
 type Ingester interface {
+	Original(d corpus.Document) (*os.File, error)
 	IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error)
 }
 

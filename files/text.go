@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/parse"
 	"github.com/sluice-rag/sluice/store"
 )
@@ -19,6 +20,11 @@ const (
 	maxPages     = 200     // in one call
 	maxPageBytes = 2 << 20 // bytes of pages in one call, approximately
 )
+
+// HasOriginal reports whether [Service.Open] can open the bytes of the document, unless they were changed or deleted.
+func (d Document) HasOriginal() bool {
+	return d.File.SHA256 != "" || d.Document.Collection != Collection && ingest.HasOriginal(d.Document)
+}
 
 // folderDocument returns the document with an id in the collections of folders, or a zero Document.
 func (s *Service) folderDocument(ctx context.Context, id string) (corpus.Document, error) {

@@ -36,11 +36,16 @@ func verifyBlob(path, sum string) error {
 }
 
 // Open opens the bytes of a file as they were uploaded. The reader compares their hash and returns an error instead of the last bytes if they are
-// damaged. The first seek to another position than the start or the end reads the whole file to verify it. The caller closes the reader.
+// damaged. The first seek to another position than the start or the end reads the whole file to verify it. A file of a folder is opened where it was
+// indexed, and is verified first. The caller closes the reader.
 func (s *Service) Open(ctx context.Context, id string) (io.ReadSeekCloser, store.File, error) {
-	f, err := s.File(ctx, id)
+	f, doc, err := s.find(ctx, id)
 	if err != nil {
 		return nil, f, err
+	}
+	if doc.ID != "" && doc.Collection != Collection {
+		body, err := s.opts.Ingest.Original(doc)
+		return body, f, err
 	}
 	if f.SHA256 == "" {
 		return nil, f, fault.New(fault.NotFound, "the file is not fetched yet")

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"log/slog"
 	"runtime"
 	"slices"
@@ -212,8 +213,14 @@ func (g *Ingester) newRun(collection string, progress func(Progress)) *run {
 // hash returns the hash of everything that a document's chunks depend on: its bytes, name and title, and the versions of the ingestion
 // steps. The embedder is not included, because vectors can be recomputed without the document.
 func (g *Ingester) hash(j job, data []byte) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00%s\x00%s\x00", len(data), cutVersion, g.opts.Propositions.Name(), g.opts.Entities.Name(), j.name, j.title)
+	h := g.newHash(j, len(data))
 	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// newHash returns the hash of a document before its bytes are added.
+func (g *Ingester) newHash(j job, size int) hash.Hash {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00%s\x00%s\x00", size, cutVersion, g.opts.Propositions.Name(), g.opts.Entities.Name(), j.name, j.title)
+	return h
 }

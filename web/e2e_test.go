@@ -82,7 +82,7 @@ func startBrowser(t *testing.T) *browser {
 	t.Cleanup(func() { _ = os.Remove(shots) }) // stays if a failure has left a screenshot there
 	cmd := exec.Command(node, "e2e/run.mjs")
 	env, err := json.Marshal(map[string]string{
-		"chromium": chromium, "main": stage.main.url, "empty": stage.empty.url, "fresh": stage.fresh.url, "library": stage.library.url, "keyed": stage.keyed.url, "key": stage.key, "operator": stage.operator, "fragile": stage.fragile.url, "federated": stage.federated.url, "provider": stage.provider,
+		"chromium": chromium, "main": stage.main.url, "empty": stage.empty.url, "fresh": stage.fresh.url, "library": stage.library.url, "folder": stage.folder, "keyed": stage.keyed.url, "key": stage.key, "operator": stage.operator, "fragile": stage.fragile.url, "federated": stage.federated.url, "provider": stage.provider,
 		"synthetic": stage.synthetic, "site": stage.site, "stranger": stage.stranger, "control": stage.control, "screenshots": shots, "images": *screenshots,
 	})
 	if err != nil {
@@ -244,6 +244,23 @@ var documents = map[string]string{
 	"harbour.md": "# Harbour fees\n\nA ship pays 12 euros for each metre of its length. Fishing boats from the town pay half of that.\n\n" +
 		"## Winter\n\nFrom November to March the harbour is free of charge for sailing boats. The crane is closed in winter.\n",
 	"library.md": "---\nauthor: Una Vale\ndate: 2021-05\n---\n# Library\n\nThe library lends a book for four weeks. A late book costs 20 cents a day.\n\n## Opening hours\n\nThe library opens at nine and closes at six.\n",
+}
+
+// pdfOf returns a PDF with one page, which has one line.
+func pdfOf(line string) string {
+	content := "BT /F1 18 Tf 72 700 Td (" + line + ") Tj ET"
+	out, at := "%PDF-1.4\n", []int{}
+	for i, object := range []string{"<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents 5 0 R >>",
+		fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(content), content)} {
+		at = append(at, len(out))
+		out += fmt.Sprintf("%d 0 obj\n%s\nendobj\n", i+1, object)
+	}
+	table := fmt.Sprintf("xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
+	for _, offset := range at {
+		table += fmt.Sprintf("%010d 00000 n \n", offset)
+	}
+	return out + table + fmt.Sprintf("trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF", len(at)+1, len(out))
 }
 
 func writeAll(t *testing.T, files map[string]string) string {

@@ -22,7 +22,8 @@ import (
 // stage is everything that the scenarios use: seven servers, an OpenID provider, a scripted model, and a proxy that serves made-up runs.
 type stage struct {
 	main, empty, keyed, fragile *program
-	fresh, library              *program // without documents at first; scenarios upload some
+	fresh, library              *program // scenarios upload documents; the first has none before
+	folder                      string   // whose documents the library has; a scenario changes them
 	federated                   *program // people log in at the provider
 	provider                    string   // address
 	key, operator               string   // for keyed; the second has the scopes admin and tenants
@@ -79,6 +80,8 @@ func newStage(t *testing.T) *stage {
 	for _, p := range []**program{&s.empty, &s.fresh, &s.library} {
 		*p = &program{binary: binary, args: []string{"--data=" + t.TempDir()}}
 	}
+	s.folder = writeAll(t, map[string]string{"tides.pdf": pdfOf("High water is at noon on the quay."), "moorings.md": "# Moorings\n\nThe old mooring holds two tons.\n"})
+	s.library.args = append(s.library.args, "--docs="+s.folder)
 	s.keyed = &program{binary: binary, args: append([]string{"--data=" + keys, "--docs=" + docs}, withModel...)}
 	s.fragile = &program{binary: binary, args: append([]string{"--data=" + t.TempDir(), "--docs=" + docs}, withModel...)}
 	provider, address := newProvider(t)

@@ -84,7 +84,7 @@ func Routes(o Options) []server.Route {
 		{Method: "GET", Path: "/api/documents/{id}/passages", Scope: auth.Read, Serve: s.passages, Request: []any{passageParams{}}, Reply: DocumentText{},
 			Faults: []int{400, 404}, Summary: "Show the text of a document as it is indexed"},
 		{Method: "GET", Path: "/api/documents/{id}/original", Scope: auth.Read, Serve: s.original, Timeout: originalTime, Request: id, Text: "application/octet-stream",
-			Faults: []int{404, 500}, Summary: "Download an uploaded file"},
+			Faults: []int{404, 409, 500}, Summary: "Download the file of a document"},
 		{Method: "POST", Path: "/api/documents/{id}/retry", Scope: auth.Write, Serve: s.retry, Request: id, Reply: ListedDocument{}, Faults: []int{404, 409, 507},
 			Summary: "Read a file that failed again"},
 	}

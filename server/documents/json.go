@@ -53,7 +53,7 @@ type DocumentView struct {
 	DublinCore  *wire.DublinCore  `json:"dublin_core,omitempty" description:"What users set and, where that is empty, what the file states."`
 	Given       *wire.DublinCore  `json:"given,omitempty" description:"The part of it that users set."`
 	Outline     []DocumentSection `json:"outline" description:"The headings in their order; at most 2,000."`
-	Original    bool              `json:"original" description:"The bytes of the file can be downloaded."`
+	Original    bool              `json:"original" description:"The bytes of the file can be downloaded, unless they have changed in its folder."`
 }
 
 // DocumentSection is a heading of a document.

@@ -35,7 +35,7 @@ func (s *routes) show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := DocumentView{ListedDocument: entryOf(e), Collections: append([]string{}, d.Stores...), Outline: []DocumentSection{}, Original: e.Folder == "" && d.File.SHA256 != ""}
+	out := DocumentView{ListedDocument: entryOf(e), Collections: append([]string{}, d.Stores...), Outline: []DocumentSection{}, Original: d.HasOriginal()}
 	if d.Document.ID != "" {
 		meta := d.Document.Metadata()
 		out.DublinCore = wire.DublinCoreOf(&meta, corpus.MaxElement)
@@ -172,7 +172,9 @@ func (s *routes) original(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("ETag", `"`+f.SHA256+`"`)
+	if f.SHA256 != "" { // it was uploaded
+		h.Set("ETag", `"`+f.SHA256+`"`)
+	}
 	http.ServeContent(w, r, "", f.UpdatedAt, body)
 	return nil
 }

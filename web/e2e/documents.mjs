@@ -1,4 +1,5 @@
 // The documents: suggested questions, the list with its dialogs, and the viewer with the cited sentence and the pages of a PDF.
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import assert from "node:assert/strict";
 import { answered, ask, env } from "./stage.mjs";
 
@@ -79,6 +80,26 @@ export default {
     await page.getByRole("combobox", { name: "Collection", exact: true }).selectOption({ label: "Harbour (1)" });
     await page.getByText("1 to 1 of 1").waitFor();
     assert.equal(await page.getByRole("link", { name: "Pier" }).count(), 1);
+  },
+
+  "original of a folder, which changes": async (t) => {
+    const page = await t.page(`${env.library}/documents`);
+    await page.getByRole("searchbox", { name: "Search by name or title" }).fill("tides");
+    await page.locator("td").getByRole("link").first().click();
+    await page.getByRole("button", { name: "Pages", exact: true }).click();
+    await page.locator("[data-page='1'] .textLayer").getByText("High water is at noon").waitFor();
+    const link = page.getByRole("link", { name: "Download the file" });
+    const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
+    assert.equal(download.suggestedFilename(), "tides.pdf");
+    assert.deepEqual(readFileSync(await download.path()), readFileSync(`${env.folder}/tides.pdf`));
+    writeFileSync(`${env.folder}/tides.pdf`, readFileSync(`${env.folder}/tides.pdf`, "latin1").replace("noon", "five"));
+    await link.click();
+    await page.getByRole("alert").getByText("The file has changed in its folder").waitFor();
+    await page.reload(); // with the pages
+    await page.getByRole("alert").getByText("The file has changed in its folder").waitFor();
+    rmSync(`${env.folder}/tides.pdf`);
+    await page.reload();
+    await page.getByRole("alert").getByText("The file is not in its folder any more.").waitFor();
   },
 
   "cited sentence in its document": async (t) => {

@@ -1129,7 +1129,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Download an uploaded file
+         * Download the file of a document
          * @description Needs the scope read.
          */
         get: {
@@ -1172,6 +1172,15 @@ export interface paths {
                 };
                 /** @description Not Found */
                 404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -6145,7 +6154,7 @@ export interface components {
             id: string;
             /** @description Name of the file. */
             name: string;
-            /** @description The bytes of the file can be downloaded. */
+            /** @description The bytes of the file can be downloaded, unless they have changed in its folder. */
             original: boolean;
             /** @description The headings in their order; at most 2,000. */
             outline: components["schemas"]["DocumentsDocumentSection"][];

@@ -1,4 +1,6 @@
-import { request } from "../lib/api.js";
+import { refusal } from "../../../clients/typescript/src/errors.js";
+import { messageOf, request } from "../lib/api.js";
+import { t } from "../lib/i18n.svelte.js";
 
 export type DocumentStatus = "waiting" | "reading" | "ready" | "failed";
 
@@ -77,3 +79,16 @@ export const showDocument = (id: string): Promise<DocumentView> => request("GET"
 export const passagesOf = (id: string, q: { from?: number; limit?: number; chunk?: string }): Promise<DocumentText> => request("GET", `${at(id)}/passages?${query(q)}`);
 export const retryDocument = (id: string): Promise<ListedDocument> => request("POST", `${at(id)}/retry`);
 export const originalOf = (id: string): string => `${at(id)}/original`;
+
+/** Returns why the bytes of a document cannot be had, or undefined if they can. */
+export async function faultOfOriginal(url: string): Promise<string | undefined> {
+  try {
+    const res = await fetch(url, { headers: { Range: "bytes=0-0" } });
+    if (res.ok) return undefined;
+    if (res.status === 409) return t("original_changed");
+    if (res.status === 404) return t("original_gone");
+    throw await refusal(res);
+  } catch (err) {
+    return messageOf(err);
+  }
+}

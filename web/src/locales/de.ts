@@ -383,6 +383,8 @@ export const de: Record<Key, string> = {
   download: "Datei herunterladen",
   not_indexed: "Dieses Dokument hat noch keinen Text.",
   passage_gone: "Die zitierte Stelle steht nicht mehr in diesem Dokument: Es wurde nach der Antwort geändert.",
+  original_changed: "Die Datei wurde in ihrem Ordner geändert, seit sie indexiert wurde. Sie kann gezeigt und heruntergeladen werden, sobald ihr Ordner neu indexiert ist.",
+  original_gone: "Die Datei ist nicht mehr in ihrem Ordner.",
   page_unreadable: "Die Seiten dieser Datei können nicht gezeigt werden.",
   documents_ready_one: "{n} Dokument ist bereit",
   documents_ready_other: "{n} Dokumente sind bereit",

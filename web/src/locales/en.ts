@@ -380,6 +380,8 @@ export const en = {
   download: "Download the file",
   not_indexed: "This document has no text yet.",
   passage_gone: "The cited passage is no longer in this document: it was changed after the answer.",
+  original_changed: "The file has changed in its folder since it was indexed. It can be shown and downloaded after its folder is indexed again.",
+  original_gone: "The file is not in its folder any more.",
   page_unreadable: "The pages of this file cannot be shown.",
   documents_ready_one: "{n} document is ready",
   documents_ready_other: "{n} documents are ready",

@@ -383,6 +383,8 @@ export const es: Record<Key, string> = {
   download: "Descargar el archivo",
   not_indexed: "Este documento aún no tiene texto.",
   passage_gone: "El pasaje citado ya no está en este documento: se modificó después de la respuesta.",
+  original_changed: "El archivo ha cambiado en su carpeta desde que se indexó. Se podrá ver y descargar cuando su carpeta se indexe de nuevo.",
+  original_gone: "El archivo ya no está en su carpeta.",
   page_unreadable: "No se pueden mostrar las páginas de este archivo.",
   documents_ready_one: "{n} documento está listo",
   documents_ready_other: "{n} documentos están listos",

@@ -383,6 +383,8 @@ export const fr: Record<Key, string> = {
   download: "Télécharger le fichier",
   not_indexed: "Ce document n’a pas encore de texte.",
   passage_gone: "Le passage cité n’est plus dans ce document : il a été modifié après la réponse.",
+  original_changed: "Le fichier a changé dans son dossier depuis son indexation. Il pourra être affiché et téléchargé après une nouvelle indexation du dossier.",
+  original_gone: "Le fichier n’est plus dans son dossier.",
   page_unreadable: "Les pages de ce fichier ne peuvent pas être affichées.",
   documents_ready_one: "{n} document est prêt",
   documents_ready_other: "{n} documents sont prêts",
