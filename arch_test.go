@@ -123,7 +123,7 @@ var allowedImports = map[string]string{
 
 // backEnds are the packages that only internal/app may import. Other packages use the interface that a back end implements.
 var backEnds = []string{
-	"eventlog/filelog", "index/embedded", "model/local", "model/openai",
+	"eventlog/filelog", "eventlog/natslog", "index/embedded", "model/local", "model/openai",
 	"model/anthropic", "store/sqlstore", "auth/sqlstore", "ledger/sqlstore", "session/sqlstore",
 }
 

@@ -62,6 +62,13 @@ type Syncer interface {
 	Sync(ctx context.Context, run event.RunID) error
 }
 
+// Sharer is a Store that several servers share, each of which recovers its own runs only.
+type Sharer interface {
+	// Unfinished lists the runs that this server has begun, in this process or an earlier one, and that have not ended or are ephemeral. It may
+	// include runs that have just ended.
+	Unfinished(ctx context.Context) ([]Summary, error)
+}
+
 // Brief returns the first event of a run without its long fields, for lists of runs.
 func Brief(s event.RunStarted) event.RunStarted {
 	s.Summary, s.History, s.Instructions, s.Request = "", nil, "", nil

@@ -1,0 +1,253 @@
+package natslog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
+	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/fault"
+)
+
+var ctx = context.Background()
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
+
+func started(run event.RunID) event.Event {
+	return event.Event{Seq: 1, At: epoch, Body: event.RunStarted{Run: run, Question: event.Question{Query: "why?", Mode: event.Direct}}}
+}
+
+func text(seq event.Seq, text string) event.Event {
+	return event.Event{Seq: seq, At: epoch, Body: event.Token{Text: text}}
+}
+
+func token(seq event.Seq) event.Event { return text(seq, fmt.Sprint(" t", seq)) }
+
+func finished(seq event.Seq) event.Event {
+	return event.Event{Seq: seq, At: epoch, Body: event.RunFinished{}}
+}
+
+// log returns the log of an ended run with n events.
+func log(run event.RunID, n event.Seq) []event.Event {
+	es := []event.Event{started(run)}
+	for seq := event.Seq(2); seq < n; seq++ {
+		es = append(es, token(seq))
+	}
+	return append(es, finished(n))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantErr(t testing.TB, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: got error %v, want %v", what, err, want)
+	}
+}
+
+func TestSecondWriter(t *testing.T) {
+	n := single(t)
+	one, two := open(t, n.url(), natslog.Options{}), open(t, n.url(), natslog.Options{})
+	must(t, one.Append(ctx, "a", started("a")))
+	wantErr(t, "create again", two.Append(ctx, "a", started("a")), eventlog.ErrConflict)
+	must(t, one.Append(ctx, "a", token(2)))
+	must(t, one.Sync(ctx, "a"))
+	wantErr(t, "an old number", two.Append(ctx, "a", token(2)), eventlog.ErrConflict)
+	must(t, two.Append(ctx, "a", text(3, "of two"))) // it takes the run over
+	wantErr(t, "the first writer's end", one.Append(ctx, "a", finished(3)), eventlog.ErrConflict)
+	must(t, two.Append(ctx, "a", finished(4)))
+	wantErr(t, "after the end", one.Append(ctx, "a", token(5)), eventlog.ErrConflict)
+	want := []event.Event{started("a"), token(2), text(3, "of two"), finished(4)}
+	eventlogtest.WantLog(t, one, "a", 0, want)
+	eventlogtest.WantLog(t, two, "a", 0, want)
+}
+
+// TestWritersOnTwoStores lets two stores create and write the same runs. One of them creates each run, and the other one gets a conflict.
+func TestWritersOnTwoStores(t *testing.T) {
+	n := single(t)
+	stores := []*natslog.Log{open(t, n.url(), natslog.Options{}), open(t, n.url(), natslog.Options{})}
+	for i := range 50 {
+		id := event.RunID(fmt.Sprintf("run-%d", i))
+		var wg sync.WaitGroup
+		won := make([]bool, len(stores))
+		for s, l := range stores {
+			wg.Go(func() {
+				es := []event.Event{started(id), text(2, fmt.Sprint(s)), finished(3)}
+				err := l.Append(ctx, id, es[0])
+				if err == nil {
+					err = l.Append(ctx, id, es[1])
+				}
+				if err == nil {
+					err = l.Append(ctx, id, es[2])
+				}
+				if won[s] = err == nil; err != nil && !errors.Is(err, eventlog.ErrConflict) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if won[0] == won[1] {
+			t.Fatalf("run %s: winners %v", id, won)
+		}
+		eventlogtest.WantLog(t, stores[0], id, 0, []event.Event{started(id), text(2, fmt.Sprint(slices.Index(won, true))), finished(3)})
+	}
+}
+
+// TestLostAcknowledgement swallows the acknowledgements of messages that NATS has written.
+func TestLostAcknowledgement(t *testing.T) {
+	n := single(t)
+	p := newProxy(t, n)
+	l, other := open(t, p.url(), natslog.Options{}), open(t, n.url(), natslog.Options{})
+	es := log("a", 4)
+	for _, batch := range [][]event.Event{es[:1], es[1:2], es[2:]} {
+		p.swallow("PUB sluice.runs.")
+		done := make(chan error, 1)
+		go func() { done <- l.Append(ctx, "a", batch...) }()
+		for { // until NATS has written it
+			err := other.Wait(ctx, "a", batch[0].Seq-1)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, eventlog.ErrNotFound) {
+				t.Fatal(err)
+			}
+		}
+		p.cut()
+		must(t, <-done)
+		must(t, l.Sync(ctx, "a")) // before replies are swallowed again
+	}
+	eventlogtest.WantLog(t, l, "a", 0, es)
+	eventlogtest.WantLog(t, other, "a", 0, es)
+}
+
+// follow reads a run to its end in the background.
+func follow(t testing.TB, l *natslog.Log, run event.RunID, want []event.Event) (wait func()) {
+	t.Helper()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var got []event.Event
+		for es, err := range eventlog.Tail(ctx, l, run, 0) {
+			if err != nil {
+				t.Errorf("tail after %d events: %v", len(got), err)
+				return
+			}
+			got = append(got, es...)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("tail of %s (-want +got):\n%s", run, diff)
+		}
+	})
+	return wg.Wait
+}
+
+// interrupted appends a run while another process reads it, and calls the function in the middle.
+func interrupted(t *testing.T, writer, reader *natslog.Log, between func()) {
+	t.Helper()
+	const n = 400
+	es := log("a", n)
+	must(t, writer.Append(ctx, "a", es[0]))
+	waits := []func(){follow(t, writer, "a", es), follow(t, reader, "a", es)}
+	for i, e := range es[1:] {
+		if i == n/2 {
+			must(t, reader.Wait(ctx, "a", 1)) // it follows the run
+			between()
+		}
+		must(t, writer.Append(ctx, "a", e))
+		if i%8 == 0 && i < n/2 {
+			must(t, writer.Sync(ctx, "a"))
+		}
+	}
+	for _, wait := range waits {
+		wait()
+	}
+	eventlogtest.WantLog(t, reader, "a", 0, es)
+	sum, err := reader.Summary(ctx, "a")
+	must(t, err)
+	if sum.Last != n || !sum.Ended {
+		t.Errorf("summary: %+v", sum)
+	}
+}
+
+func TestRestart(t *testing.T) {
+	n := single(t)
+	writer, reader := open(t, n.url(), natslog.Options{}), open(t, n.url(), natslog.Options{})
+	started := make(chan error, 1)
+	interrupted(t, writer, reader, func() {
+		n.stop()
+		go func() { started <- n.run() }()
+	})
+	must(t, <-started)
+}
+
+func TestConnectionLoss(t *testing.T) {
+	n := single(t)
+	p := newProxy(t, n)
+	writer, reader := open(t, n.url(), natslog.Options{}), open(t, p.url(), natslog.Options{})
+	interrupted(t, writer, reader, p.cut)
+}
+
+func TestNodeLoss(t *testing.T) {
+	for _, c := range []string{"the leader", "the server of the reader"} {
+		t.Run(c, func(t *testing.T) {
+			nodes := cluster(t)
+			writer := open(t, nodes.url(), natslog.Options{})
+			leader := nodes.leader(t, "SLUICE-default-RUNS")
+			urls := nodes.url()
+			if c == "the server of the reader" {
+				urls = leader.url() + "," + urls
+			}
+			reader := open(t, urls, natslog.Options{})
+			interrupted(t, writer, reader, leader.stop)
+		})
+	}
+}
+
+func TestUnavailable(t *testing.T) {
+	n := single(t)
+	l := open(t, n.url(), natslog.Options{Timeout: 300 * time.Millisecond, PendingBytes: 100})
+	must(t, l.Append(ctx, "live", started("live")))
+	must(t, l.Err())
+	n.stop()
+	if err := l.Err(); err == nil {
+		t.Error("NATS is away, but the log is well")
+	}
+	code := func(what string, err error) {
+		t.Helper()
+		if got := fault.Public(err); got == nil || got.Code != fault.Unavailable {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	code("create", l.Append(ctx, "a", started("a")))
+	_, err := l.Load(ctx, "x", 0)
+	code("load", err)
+	code("wait", l.Wait(ctx, "x", 0))
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	wantErr(t, "create with a cancelled context", l.Append(cancelled, "b", started("b")), context.Canceled)
+	long := strings.Repeat("x", 200)
+	must(t, l.Append(ctx, "live", text(2, long))) // accepted
+	code("too much is unwritten", l.Append(ctx, "live", text(3, long)))
+	code("the end", l.Append(ctx, "live", finished(3))) // but it is written later
+	n.start(t)
+	eventlogtest.WantLog(t, l, "live", 0, []event.Event{started("live"), text(2, long), finished(3)})
+	must(t, l.Err())
+	for _, id := range []event.RunID{"a", "b"} {
+		_, err := l.Load(ctx, id, 0)
+		wantErr(t, "load a run that was not created", err, eventlog.ErrNotFound)
+	}
+}
