@@ -1,13 +1,16 @@
 package verify
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // conflict is the result of the contradiction check, which overlap cannot outweigh.
 type conflict uint8
 
 const (
 	none      conflict = iota
-	unproven           // the claim says more than the passages: a name, or certainty
+	unproven           // the claim has a name that the passages do not contain
 	unfounded          // a number or a date that the passages do not contain
 	refuted            // the passages contradict the claim
 )
@@ -18,22 +21,12 @@ func (s *statement) checkConflicts(cited []*passage, proof []window) conflict {
 	if len(proof) == 0 {
 		return out
 	}
-	contradictions, weaker := 0, 0
 	for _, w := range proof {
-		if s.contradicted(w) {
-			contradictions++
-		}
-		if s.sure && containsAny(w.lead, hedgeWords) || s.strict && !containsAny(w.lead, absoluteWords) && containsAny(w.lead, partialWords) {
-			weaker++
+		if !s.contradicted(w) {
+			return out
 		}
 	}
-	switch {
-	case contradictions == len(proof):
-		return refuted
-	case weaker == len(proof):
-		return max(out, unproven)
-	}
-	return out
+	return refuted
 }
 
 // minShare is the share of a claim that a sentence must cover to contradict it. equalShare is the fraction of the best
@@ -69,7 +62,7 @@ func (s *statement) checkValues(cited []*passage, proof []window) conflict {
 		for _, p := range cited {
 			held = held || p.hasValue(v)
 		}
-		if held || v.kind == spellOut && v.x <= 10 && s.isListCount(v, cited) {
+		if held {
 			continue
 		}
 		out = max(out, unfounded)
@@ -82,22 +75,6 @@ func (s *statement) checkValues(cited []*passage, proof []window) conflict {
 		}
 	}
 	return out
-}
-
-// isListCount reports whether a small number in letters may be a count of list items in the passages.
-func (s *statement) isListCount(v value, cited []*passage) bool {
-	for _, p := range cited {
-		n := 0
-		for _, x := range p.sentences {
-			if x.item {
-				n++
-			}
-		}
-		if n == int(v.x) {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *statement) hasValue(v value) bool {
@@ -115,11 +92,7 @@ func (s *statement) checkNames(cited []*passage, proof []window) conflict {
 	out := none
 	for _, i := range s.names {
 		name := s.words[i]
-		held := abbreviates(name, s.words)
-		for _, p := range cited {
-			held = held || p.names(name)
-		}
-		if held {
+		if slices.ContainsFunc(cited, func(p *passage) bool { return p.names(name) }) {
 			continue
 		}
 		if !name.allCaps && !strings.ContainsAny(name.text, "0123456789") { // the passages may not use the claim's short form
@@ -134,43 +107,9 @@ func (s *statement) checkNames(cited []*passage, proof []window) conflict {
 	return out
 }
 
-// names reports whether a passage contains a name, a form of it (German, Germany), or the words that it abbreviates.
+// names reports whether a passage contains a name or a form of it (German, Germany).
 func (p *passage) names(w word) bool {
-	if _, ok := p.at[w.stem]; ok {
-		return true
-	}
-	for _, stem := range p.stems {
-		if related(w.stem, stem) {
-			return true
-		}
-	}
-	if !w.allCaps {
-		return false
-	}
-	for i := range p.sentences {
-		if abbreviates(w, p.sentences[i].words) {
-			return true
-		}
-	}
-	return abbreviates(w, p.headings.words)
-}
-
-// abbreviates reports whether a name consists of the initials of consecutive words, as CKD of chronic kidney disease.
-func abbreviates(name word, ws []word) bool {
-	letters := strings.TrimSuffix(name.text, "s")
-	if !name.allCaps || len(letters) < 2 || len(letters) > 8 {
-		return false
-	}
-	for i := 0; i+len(letters) <= len(ws); i++ {
-		k := 0
-		for k < len(letters) && ws[i+k].text[0] == letters[k] && len(ws[i+k].text) > 1 {
-			k++
-		}
-		if k == len(letters) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.stems, func(stem string) bool { return stem == w.stem || related(w.stem, stem) })
 }
 
 // rivalName reports whether the words contain a name that is not in the claim in the place of the word at i: the word before

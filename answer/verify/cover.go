@@ -57,7 +57,7 @@ func (s *statement) credits(p *passage, like []model.TokenVector) [][]credit {
 		own, isEnd := s.pole(t.Stem)
 		for k, stem := range p.stems {
 			switch other, end := s.pole(stem); {
-			case isEnd && end && own.axis == other.axis, s.prefixAntonyms(t.Stem, stem):
+			case isEnd && end && own.axis == other.axis:
 				out[k] = append(out[k], credit{i, antonymCredit}) // the polarity is checked elsewhere
 			case !s.plain[i] || end || s.language.IsStopWord(p.words[k]):
 			case related(t.Stem, stem):

@@ -105,7 +105,6 @@ var pairs = []struct{ want, claim, source string }{
 	{"C", "Scientists agree about the cause of the pause.", climate},
 	{"C", "Emissions in 2019 were higher than in 2018.", climate},
 	{"C", "Sea levels fell by nearly 20 centimetres.", climate},
-	{"C", "The result was reversible.", "The result was irreversible."},
 
 	// Names.
 	{"C", "Most employees work in Hamburg.", results},
@@ -117,16 +116,11 @@ var pairs = []struct{ want, claim, source string }{
 	{"N", "Norwich Castle was restored by Anthony Salvin.", castle},
 
 	// More than the source says.
-	{"N", "The Harlow Bridge was opened in 1932 by Mayor Edith Crane after a long strike.", bridge},
 	{"N", "Costs did not change and pensions exploded wildly everywhere.", results},
-	{"N", "Revenue rose in 2021 because of strong sales in Asia.", results},
-	{"N", "Backups are made every night and copied to another continent.", handy},
 	{"N", "The bridge was painted red.", bridge},
-	{"N", "All employees work in Berlin.", results},
 	{"N", "The firm sponsors a football team.", results},
 	{"N", "The vaccine was developed in a university laboratory.", trial},
 	{"N", "The museum sells postcards and guidebooks.", castle},
-	{"N", "The suspect stole the painting.", "The suspect allegedly stole the painting."},
 	{"N", "Emissions doubled in 1990.", climate},
 	{"N", "Bread is baked in an oven.", handy},
 }

@@ -29,13 +29,10 @@ type sentence struct {
 	values  []value
 	item    bool  // it is a list item
 	frame   []int // earlier sentences that belong to it: the heading above, the names of the columns, or what leads to the list
-	asserts bool  // it is neither a question nor a statement of a research question
+	asserts bool  // it is no question
 }
 
 var itemRE = regexp.MustCompile(`^(?:[-*+•◦▪‣·–—]|[0-9]{1,3}[.)])[ \t]`)
-
-// inquiries are words of sentences that state a question and not a fact.
-var inquiries = lang.WordSet("whether objective aim aims aimed hypothesis hypothesized hypothesised investigate")
 
 // passages tokenizes each chunk once, even if several claims cite it. It is not safe for concurrent use.
 type passages map[source]*passage
@@ -122,7 +119,7 @@ func endsWide(s string) bool {
 
 func (p *passage) sentence(s string) sentence {
 	out := sentence{words: wordsOf(p.language, s), item: itemRE.MatchString(s)}
-	out.asserts = !strings.HasSuffix(s, "?") && !containsAny(out.words, inquiries)
+	out.asserts = !strings.HasSuffix(s, "?")
 	out.values = valuesIn(p.language, s, out.words)
 	for _, w := range out.words {
 		k, ok := p.at[w.stem]

@@ -126,28 +126,12 @@ func affects(ws []word, i int, about func(string) bool) bool {
 	return false
 }
 
-// prefixes negate a word. After the longer ones, and after those that also mean "within", the word must be longer.
-var prefixes = map[string]int{"un": 4, "non": 4, "de": 5, "in": 5, "im": 5, "ir": 5, "il": 5, "dis": 5, "mis": 5}
-
-// prefixAntonyms reports whether one stem is the other with a negating prefix.
-func (s *statement) prefixAntonyms(a, b string) bool {
-	if s.language != lang.English {
-		return false
-	}
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	front, ok := strings.CutSuffix(b, a)
-	least := prefixes[front]
-	return ok && least > 0 && len(a) >= least
-}
-
 // polesOf returns the poles of each axis that occur among the words: 1, -1, or 0 if both poles occur.
 func (s *statement) polesOf(ws []word) map[int8]int8 {
 	var m map[int8]int8
-	for i, w := range ws {
+	for _, w := range ws {
 		p, ok := s.pole(w.stem)
-		if !ok || isQuantity(ws[i:]) {
+		if !ok {
 			continue
 		}
 		if m == nil {
@@ -162,13 +146,7 @@ func (s *statement) polesOf(ws []word) map[int8]int8 {
 	return m
 }
 
-// isQuantity reports whether the words start like "more than 300", which is a number and not a direction.
-func isQuantity(ws []word) bool {
-	return len(ws) > 2 && ws[1].text == "than" && in(quantifiers, ws[0].text) && numeral(ws[2])
-}
-
-var quantifiers = lang.WordSet("more less fewer")
-
+// numeral reports whether a word is a number of more than two.
 func numeral(w word) bool {
 	x, letters := lang.English.Number(lang.Counts, w.text)
 	return letters && x > 2 && x < 100 || w.text[0] >= '0' && w.text[0] <= '9'
@@ -198,11 +176,6 @@ func (s *statement) stance(ws []word) stance {
 		otherSign, ok := other[axis]
 		shared = shared || ok
 		if ok && sign != 0 && otherSign == -sign {
-			n++
-		}
-	}
-	for _, t := range s.terms {
-		if s.negatedByPrefix(t.Stem, ws) {
 			n++
 		}
 	}
@@ -270,24 +243,6 @@ func (s *statement) mentions(stem string) bool {
 		return ok
 	}
 	return false
-}
-
-// negatedByPrefix reports whether the words contain a prefix antonym of a term of the claim and not the term.
-func (s *statement) negatedByPrefix(stem string, ws []word) bool {
-	found := false
-	for _, w := range ws {
-		if w.stem == stem {
-			return false
-		}
-		found = found || s.prefixAntonyms(stem, w.stem) && !in(negations, w.text) && !s.negationTerm(stem)
-	}
-	return found
-}
-
-// negationTerm reports whether a stem is that of a negation in the claim, which is counted separately.
-func (s *statement) negationTerm(stem string) bool {
-	i, ok := s.at[stem]
-	return ok && in(negations, s.terms[i].Word)
 }
 
 // swapsSides reports whether both are comparisons with than, and the first side of the claim is the second side of the

@@ -24,8 +24,6 @@ type statement struct {
 	than      int    // position of the word "than"; -1: none
 	left      []bool // of each term: it precedes "than"
 	both      []bool // of each term: it occurs on both sides
-	strict    bool   // it says "all" or "always"
-	sure      bool   // it has no hedge word
 }
 
 // maxClaim is how many bytes of a claim are read.
@@ -51,7 +49,6 @@ func readClaim(c Claim) *statement {
 	s.poles = s.polesOf(s.words)
 	s.negations = s.countNegations(s.words)
 	s.than = than(s.words)
-	s.strict, s.sure = containsAny(s.words, absoluteWords), !containsAny(s.words, hedgeWords)
 	s.locateTerms()
 	return s
 }
@@ -108,68 +105,11 @@ func (s *statement) locateTerms() {
 	}
 }
 
-// absoluteWords say that a statement holds in all cases, partialWords in some; hedgeWords make it uncertain.
-var (
-	absoluteWords = lang.WordSet("all every always entirely everyone everybody only solely exclusively completely")
-	partialWords  = lang.WordSet("some few several many most often sometimes partly mostly largely usually")
-	hedgeWords    = lang.WordSet("might perhaps possibly allegedly reportedly supposedly rumoured rumored planned proposed unconfirmed")
-)
-
-func containsAny(ws []word, set map[string]struct{}) bool {
-	for _, w := range ws {
-		if in(set, w.text) {
-			return true
-		}
-	}
-	return false
-}
-
 // score is the covered share less the missing share divided by the number of terms, because a missing word matters more in
 // a short claim.
 func (s *statement) score(covered []float64) float64 {
 	share := min(1, s.share(covered))
 	return max(0, share-(1-share)/float64(max(1, len(s.terms))))
-}
-
-// phraseStarts are words that start a phrase. A phrase also starts with a clause.
-var phraseStarts = lang.WordSet("and or by because of in at for with to after before during from through via since due on into as when while which who that " +
-	"whose where if under over between among against without within upon near so until")
-
-// lightWords add no meaning by themselves.
-var lightWords = lang.WordSet("lead leads led make makes made use uses used involve involves involved show shows shown become becomes became include includes " +
-	"included occur occurs result results associated related influence influences affect affects like such known called based located")
-
-// verbatim is the score of the rest of a claim from which a missing phrase is an addition. Below it, the claim may be a
-// paraphrase.
-const verbatim = 0.95
-
-// addsPhrase reports whether a phrase of the claim is missing completely while the others are present.
-func (s *statement) addsPhrase(covered []float64) bool {
-	var restWeight, restCovered, phraseWeight, phraseCovered float64
-	missing := false
-	end := func() {
-		if phraseWeight > 0 && phraseCovered == 0 {
-			missing = true
-		} else {
-			restWeight, restCovered = restWeight+phraseWeight, restCovered+phraseCovered
-		}
-		phraseWeight, phraseCovered = 0, 0
-	}
-	seen := make([]bool, len(s.terms))
-	for _, w := range s.words {
-		if w.startsClause || in(phraseStarts, w.text) {
-			end()
-		}
-		if k, ok := s.at[w.stem]; ok && !seen[k] && !in(lightWords, w.text) && !abbreviates(w, s.words) {
-			seen[k] = true
-			phraseWeight += s.weights[k]
-			if covered[k] > otherSentenceCredit {
-				phraseCovered += s.weights[k] * covered[k]
-			}
-		}
-	}
-	end()
-	return missing && restCovered >= verbatim*restWeight
 }
 
 // share returns how much of the claim's weight is covered.

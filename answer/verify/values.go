@@ -80,13 +80,6 @@ func valuesIn(l *lang.Language, s string, ws []word) []value {
 			d, _ := strconv.Atoi(ws[i].text[8:])
 			out = append(out, value{kind: month, x: float64(m), at: i, n: 1}, value{kind: day, x: float64(d), at: i, n: 1})
 		}
-		if v.kind == count && n == 1 && i+2 < len(ws) && ws[i+1].text == "in" { // as in "1 in 5"
-			if of, m, ok := valueAt(l, s, ws[i+2:]); ok && of.kind == count && of.x > v.x {
-				out = append(out, value{kind: percent, x: 100 * v.x / of.x, figures: 2, rounded: v.rounded, at: i, n: 1}, v, of)
-				i += 1 + m
-				continue
-			}
-		}
 		out = append(out, v)
 		i += n - 1
 	}

@@ -91,9 +91,7 @@ func IsClaim(s string) bool {
 // form of it occurs in the window or the headings, and partially if it occurs elsewhere in the passage or if a word of
 // similar meaning does. Independent of the score, a claim is unsupported if it has a number or a date that the passages do
 // not contain, and contradicted if they contain another one in its place, another name in the place of one, or the
-// reverse: a negation or an antonym (rose, fell) on one side only, or exchanged sides of a comparison. It is at most
-// partially supported if it has a name that the passages do not contain, adds a phrase to them, or is more certain than
-// they are (is for may be, all for most).
+// reverse: a negation or an antonym (rose, fell) on one side only, or exchanged sides of a comparison. It is at most partially supported if it has a name that the passages do not contain.
 //
 // A paraphrase shares about half of its words with the passage, and so does a claim that says more or something else; no
 // overlap can distinguish all of them. The thresholds make both kinds of error equally frequent on claims of experts about
@@ -147,9 +145,6 @@ func (o Overlap) judge(ctx context.Context, c Claim, ps passages) Verdict {
 	}
 	v.Score = said.score(covered)
 	conflict := said.checkConflicts(cited, proof)
-	if conflict == none && said.addsPhrase(covered) {
-		conflict = unproven
-	}
 	switch conflict {
 	case refuted:
 		v.Contradicted = len(proof) > 0
