@@ -25,8 +25,8 @@ const maxRanked = 60
 // titleBonus is added, in agentic mode, to the score of a passage about something that the question names.
 const titleBonus = 0.2
 
-// rerank orders the pool and keeps as many passages as the question asks for. Passages that are graded incorrect are not read unless
-// there are no others.
+// rerank orders the pool and keeps as many passages as the question asks for. Of those that are graded incorrect, only
+// the first are read.
 func (j *job) rerank(ctx context.Context) error {
 	if j.resumed.Seq > 0 && j.resumed.Rerank == nil && j.resumed.Generation == nil {
 		if err := j.closeCalls(ctx); err != nil {
@@ -81,11 +81,16 @@ func (j *job) rerank(ctx context.Context) error {
 	return j.rec.Emit(ctx, r)
 }
 
-// withoutIncorrect returns the candidates that are not graded incorrect, or all if there are no others.
+// minRead is the number of passages that are read, however they are graded.
+const minRead = 3
+
+// withoutIncorrect returns the candidates that are not graded incorrect, and the first ones, since a grade judges words and not meaning.
 func withoutIncorrect(kept []candidate) []candidate {
-	out := slices.DeleteFunc(slices.Clone(kept), func(c candidate) bool { return c.grade < grade.AmbiguousFrom && !c.pinned })
-	if len(out) == 0 {
-		return kept
+	var out []candidate
+	for i, c := range kept {
+		if i < minRead || c.grade >= grade.AmbiguousFrom || c.pinned {
+			out = append(out, c)
+		}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package local
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,8 +42,32 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			continue
 		}
 		out = append(out, q.withLead(c))
+		if next := q.continuation(c, cs); next != nil && c == best && !slices.Contains(chosen, next) {
+			out = append(out, next)
+		}
 	}
 	return out
+}
+
+// continuation returns what follows a sentence that says what was asked about, but not the answer: the code of an instruction, or the next sentence, if
+// that has the requested type of thing. A reason often has no word for it.
+func (q *question) continuation(c *sentence, cs []*sentence) *sentence {
+	instruct := q.way || q.code || q.kind == instructionKind
+	for _, next := range cs[min(len(cs), c.at+1):min(len(cs), c.at+3)] {
+		switch {
+		case next.heading != c.heading || next.row || next.listed:
+			return nil
+		case next.code:
+			if instruct && next.whole {
+				return next
+			}
+			return nil
+		case instruct || !next.whole || c.evid[fit] > 0.5:
+		case q.kind == reasonKind || q.hasType() && q.typeFit(next, next.own) == 1:
+			return next
+		}
+	}
+	return nil
 }
 
 // wantsList returns the group of the list that answers the question, if it asks for a list or for steps, and 0 otherwise.
@@ -112,12 +137,13 @@ func (q *question) rows(best *sentence, cs []*sentence) []*sentence {
 	if c := q.extreme(best, cs); c != nil {
 		best, most = c, 1
 	}
+	named := q.cellPrecision(best)
 	var out []*sentence
 	for _, c := range cs {
 		if !c.row || c.group != best.group || c != best && !sameCover(c.exact, best.exact) {
 			continue
 		}
-		if c != best && (best.evid[rowKey] == 0 || len(out) >= most) {
+		if c != best && (best.evid[rowKey] == 0 || len(out) >= most || q.cellPrecision(c) < named) {
 			continue
 		}
 		one := *c
@@ -142,30 +168,65 @@ func sameCover(a, b []float64) bool {
 	return true
 }
 
-// columnsOf returns the columns of a row that answer the question: those whose names or cells have terms of it. It returns nil for all columns, if no name
-// of a column has one.
+// cellPrecision returns how exactly a cell names what the question is about, 0..1: the greatest share of the terms of a cell that the question has. For a
+// question about adults, it is 1 for the cell Adult and 0.5 for Young adult.
+func (q *question) cellPrecision(c *sentence) float64 {
+	most := 0.0
+	for _, cell := range c.cells {
+		terms, found := 0, 0
+		for _, t := range stemsIn(q.lang, cell) {
+			terms++
+			if _, ok := q.index[t]; ok {
+				found++
+			}
+		}
+		if terms > 0 {
+			most = max(most, float64(found)/float64(terms))
+		}
+	}
+	return most
+}
+
+// columnsOf returns the columns of a row that answer the question, and those with terms of it. These are the columns whose names have a term, or the
+// thing that is asked for, but whose cells have none. It returns nil for all columns, if there is no such column.
 func (q *question) columnsOf(c *sentence) []int {
 	var only []int
-	named := false
+	answers := false
 	for i := 1; i < len(c.cells); i++ {
-		covers := make([]float64, len(q.terms))
+		name, cell := make([]float64, len(q.terms)), make([]float64, len(q.terms))
 		if i < len(c.columns) {
-			q.mark(covers, c.columns[i])
+			q.mark(name, c.columns[i])
 		}
-		if q.share(covers) > 0 {
-			named = true
+		q.mark(cell, c.cells[i])
+		switch {
+		case q.share(cell) > 0:
 			only = append(only, i)
-			continue
-		}
-		if q.mark(covers, c.cells[i]); q.share(covers) > 0 {
+		case q.share(name) > 0 && c.cells[i] != "":
+			answers = true
 			only = append(only, i)
 		}
 	}
-	if !named {
+	if !answers {
 		return nil
+	}
+	if i := nameColumn(c.cells); i > 0 && !slices.Contains(only, i) {
+		only = append(only, i)
 	}
 	return only
 }
+
+// nameColumn returns the column of a row that names it, if the first cell is only a code such as M5 or 10-2318: the first one with a word.
+func nameColumn(cells []string) int {
+	for i, cell := range cells {
+		if wordRE.MatchString(cell) {
+			return i
+		}
+	}
+	return 0
+}
+
+// wordRE matches a word that is not an abbreviation.
+var wordRE = regexp.MustCompile(`\p{Ll}{2}|\p{Lo}`)
 
 // withLead returns a sentence with what leads to it, or with its heading, if the question is about that.
 func (q *question) withLead(c *sentence) *sentence {
@@ -190,15 +251,17 @@ func (q *question) prefix(c *sentence) string {
 	if lead != "" && strings.HasSuffix(lead, ":") {
 		return lead + " "
 	}
-	heading := strings.TrimRight(c.heading, ".: ")
-	if heading == "" || strings.Contains(c.text, heading) {
-		return ""
-	}
-	covers := make([]float64, len(q.terms))
-	q.mark(covers, heading)
-	gain := q.share(c.covers, covers) - q.share(c.covers)
-	if gain >= minPrefix && (c.listed || c.row || c.label) || c.evid[fitNear] > 0 && q.typeFit(c, heading) > 0 {
-		return heading + ": "
+	for _, heading := range append([]string{c.heading}, c.outer...) {
+		heading = strings.TrimRight(heading, ".: ")
+		if heading == "" || strings.Contains(c.text, heading) {
+			continue
+		}
+		covers := make([]float64, len(q.terms))
+		q.mark(covers, heading)
+		gain := q.share(c.covers, covers) - q.share(c.covers)
+		if gain >= minPrefix && (c.listed || c.row || c.label) || q.hasType() && c.evid[fit] == 0 && q.typeFit(c, heading) > 0 {
+			return heading + ": "
+		}
 	}
 	return ""
 }

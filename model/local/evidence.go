@@ -240,7 +240,7 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 	title = strings.TrimSpace(title)
 	n := len(q.terms)
 	r := &passageView{cs: cs, title: stemsIn(q.lang, title), named: titleIn(q.text, title), written: title, over: make([]float64, n), wide: make([]float64, n)}
-	q.mark(r.over, strings.NewReplacer("-", " ", "_", " ").Replace(p.Chunk.Title))
+	q.mark(r.over, fileName.Replace(p.Chunk.Title))
 	for _, h := range p.Chunk.Headings {
 		q.mark(r.over, h)
 	}
@@ -266,6 +266,9 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 	}
 	return r
 }
+
+// fileName separates the words of the name of a file.
+var fileName = strings.NewReplacer("-", " ", "_", " ", ".csv", "", ".tsv", "", ".md", "", ".txt", "", ".html", "", ".pdf", "", ".docx", "", ".xlsx", "")
 
 // raise sets each value of dst to the greater one.
 func raise(dst, src []float64) {
@@ -363,7 +366,7 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 			}
 		}
 		for _, i := range q.numbers {
-			e[numbers] += value(c.exact[i] < 1 && c.near[i] < 1)
+			e[numbers] += value(c.exact[i] < 1 && c.over[i] < 1)
 		}
 		e[headed] = value(c.heading != "" && q.onlyAbout(c.heading))
 		e[first] = value(c.under == 0)

@@ -291,6 +291,7 @@ func (q *question) typeFit(c *sentence, text string) float64 {
 			return 0.5
 		}
 	}
+	text = numberingRE.ReplaceAllString(text, "")
 	for _, at := range re.FindAllStringIndex(text, 24) {
 		if q.kind == reasonKind || q.kind == placeKind {
 			return 1
@@ -307,6 +308,9 @@ func (q *question) typeFit(c *sentence, text string) float64 {
 	}
 	return 0
 }
+
+// numberingRE matches the number of a section.
+var numberingRE = regexp.MustCompile(`^(?:\(?[0-9]{1,2}\)|[0-9]{1,2}(?:\.[0-9]{1,2})+\.?|[0-9]{1,2}\.) `)
 
 // clockRE matches dates and times of day in figures.
 var clockRE = regexp.MustCompile(`\b[0-9]{1,2}[ ]?(?:[:.hH][ ]?[0-9]{2}\b|[hH]\b|Uhr|uur|heures?)|\b(?:1[0-9]{3}|20[0-9]{2})\b|\b[0-9]{1,2}[./][0-9]{1,2}\b|[0-9]+[ ]?[年月日号點点時时]`)

@@ -17,6 +17,7 @@ type reader struct {
 	lang    *lang.Language
 	lines   []string
 	heading string   // the last one
+	outer   []string // the headings over the passage, the innermost first, without the title
 	since   int      // how many candidates stand before it
 	lead    string   // what leads to a list or a table that comes next
 	groups  int      // the number of lists and tables
@@ -73,7 +74,7 @@ func (r *reader) add(c *sentence) {
 	if c.own == "" {
 		c.own = c.text
 	}
-	c.passage, c.at, c.heading, c.under = r.number, len(r.out), r.heading, len(r.out)-r.since
+	c.passage, c.at, c.heading, c.outer, c.under = r.number, len(r.out), r.heading, r.outer, len(r.out)-r.since
 	r.code = c.code
 	r.out = append(r.out, c)
 }
@@ -309,9 +310,15 @@ func separate(line, next string, widest int) bool {
 		return true
 	}
 	first, _ := utf8.DecodeRuneInString(next)
+	if parallelRE.MatchString(line) && parallelRE.MatchString(next) {
+		return true
+	}
 	short := utf8.RuneCountInString(line) < widest*7/10
 	return short && (unicode.IsUpper(first) || unicode.IsDigit(first) || unicode.IsPunct(first) || strings.ContainsAny(line[len(line)-1:], ".!?"))
 }
+
+// parallelRE matches a line that says something of a name or a time before a dash: Room 3 – Lamps.
+var parallelRE = regexp.MustCompile(`^[\pL\pN][^.!?;–—]{0,40} [–—-] \S`)
 
 // prose adds the sentences of a text. The last one leads to a list or table if it ends with a colon, or is alone before a table.
 func (r *reader) prose(text string, oneLine, first bool) {

@@ -2,6 +2,7 @@ package local
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,6 +18,7 @@ type sentence struct {
 	text    string   // as quoted: no markup, one line, with a full stop
 	own     string   // what it says itself: for a row, the cells without the names of the columns
 	heading string   // the innermost heading over it
+	outer   []string // the headings over that, the innermost first, without the title
 	lead    string   // the sentence that leads to the list or the table, or the label of the line
 	group   int      // the list or table that it belongs to, from 1; 0: none
 	under   int      // number of sentences after the heading or the beginning of the passage
@@ -54,6 +56,11 @@ func sentences(p model.Passage, number int, l *lang.Language) []*sentence {
 	r := &reader{passage: p, number: number, lang: l}
 	if n := len(p.Chunk.Headings); n > 0 {
 		r.heading = p.Chunk.Headings[n-1]
+		for _, h := range slices.Backward(p.Chunk.Headings[:n-1]) {
+			if h != p.Chunk.Title {
+				r.outer = append(r.outer, h)
+			}
+		}
 	}
 	r.readAll(dropFences(lang.Clean(s)))
 	for _, c := range r.out {
