@@ -59,6 +59,12 @@ func votes(s string) map[*Language]float64 {
 		case unicode.Is(unicode.Cyrillic, r):
 			out[known["ru"]] += 0.5
 		}
+		for _, r := range w.Text {
+			if code, ok := letters[r]; ok {
+				out[known[code]] += 0.5
+				break
+			}
+		}
 		in := stopLanguages()[w.Text]
 		for _, l := range in {
 			out[l] += 1 / float64(len(in))
@@ -70,6 +76,9 @@ func votes(s string) map[*Language]float64 {
 	}
 	return out
 }
+
+// letters are Latin letters that only one of the languages has.
+var letters = map[rune]string{'ı': "tr", 'ğ': "tr", 'ş': "tr", 'ß': "de", 'ñ': "es", 'ã': "pt", 'õ': "pt", 'œ': "fr"}
 
 // stopLanguages returns the languages that have a stop word.
 var stopLanguages = sync.OnceValue(func() map[string][]*Language {

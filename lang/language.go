@@ -37,6 +37,10 @@ type Language struct {
 	umlauts      bool // ä, ö and ü can be written as ae, oe and ue
 	stem         func(*snowballstem.Env) bool
 	script       *unicode.RangeTable // nil: Latin
+
+	readSynonyms sync.Once
+	meanings     map[string]float64   // numbers of groups of synonyms by stem
+	ofMeaning    map[float64][]string // words by the number of their group
 }
 
 // Section is a group of words of a language, as a file in data has it.
@@ -69,6 +73,7 @@ const (
 	AsksList       Section = "list"
 	AsksDefinition Section = "definition"
 	AsksBroadly    Section = "broad" // for a summary or an explanation
+	AsksName       Section = "name"  // what something is called: wie heißt
 )
 
 // The sections that show what kind of amount a question or the name of a column is about, and the units of these amounts.
@@ -139,7 +144,7 @@ func (l *Language) Reply(to Section) string {
 	return ""
 }
 
-var asking = []Section{AsksBroadly, AsksTime, AsksPerson, AsksNumber, AsksPlace, AsksReason, AsksManner, AsksDefinition, AsksList}
+var asking = []Section{AsksBroadly, AsksTime, AsksPerson, AsksNumber, AsksPlace, AsksReason, AsksManner, AsksDefinition, AsksList, AsksName}
 
 type wordList map[string]float64 // the number of each word, or 0
 
@@ -254,6 +259,23 @@ func (l *Language) Stem(word string) string {
 		word = s
 	}
 	return FoldAccents(word)
+}
+
+// SameMeaning returns words that mean the same as a lower-cased word in questions about everyday documents, as the section of synonyms lists them, with
+// the word itself; nil if none are known.
+func (l *Language) SameMeaning(word string) []string {
+	l.readSynonyms.Do(func() {
+		l.meanings, l.ofMeaning = map[string]float64{}, map[float64][]string{}
+		for w, number := range l.sections[Synonyms] {
+			l.meanings[l.Stem(w)] = number
+			l.ofMeaning[number] = append(l.ofMeaning[number], w)
+		}
+	})
+	number, ok := l.meanings[l.Stem(word)]
+	if !ok {
+		return nil
+	}
+	return l.ofMeaning[number]
 }
 
 // withoutElision removes an article or preposition that is joined to a word by an apostrophe.

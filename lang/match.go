@@ -14,6 +14,7 @@ type Matcher struct {
 	Held  []int  // number of passages that have a form of each term
 
 	stems   map[string]int // index of the term, by stem; of one spelled without accents too
+	similar map[string]int // index of the term, by the stem of a word of the same meaning
 	unknown []int          // indexes of the terms that may be misspelled
 	known   map[string][]Match
 }
@@ -24,7 +25,7 @@ type Match struct {
 	Credit float64 // 1 for a form of the term, less for a compound or a similar word
 }
 
-// similarCredit is the credit of a compound that contains a term, of a part of it, and of a word that is similar to a misspelled one.
+// similarCredit is the credit of a word of the same meaning, of a compound that contains a term, of a part of it, and of a word that is similar to a misspelled one.
 const similarCredit = 0.8
 
 // minPart is the length of the shortest part of a compound that is recognized, and of the shortest word that may be misspelled, in characters.
@@ -46,6 +47,12 @@ func NewMatcher(question string, passages []string, df map[string]int) *Matcher 
 			if _, ok := m.stems[s]; !ok {
 				m.stems[s] = i
 			}
+		}
+	}
+	m.similar = map[string]int{}
+	for i, t := range m.Terms {
+		for _, w := range l.SameMeaning(t.Word) {
+			m.similar[l.Stem(w)] = i
 		}
 	}
 	m.count(passages)
@@ -123,6 +130,9 @@ func (m *Matcher) match(word string) []Match {
 		if i, ok := m.stems[s]; ok {
 			return []Match{{i, 1}}
 		}
+	}
+	if i, ok := m.similar[stem]; ok {
+		return []Match{{i, similarCredit}}
 	}
 	var out []Match
 	if m.Compounds {

@@ -19,6 +19,7 @@ const (
 	formWeight    = 0.9 // another form of the word, or another spelling of its accents
 	similarWeight = 0.5 // a word that differs by typing errors
 	partWeight    = 0.5 // a part of a compound, or a compound that contains the word
+	synonymWeight = 0.4 // a word of the same meaning
 )
 
 const (
@@ -65,10 +66,37 @@ func (x *expander) expand(t lang.Term, known bool) ([]variant, error) {
 		return nil, nil
 	}
 	foreign := x.language != nil && x.language != lang.English
-	if known && !foreign || foreign && x.language.IsStopWord(t.Word) {
+	l := cmp.Or(x.language, lang.English)
+	if l.IsStopWord(t.Word) {
 		return nil, nil
 	}
-	l := cmp.Or(x.language, lang.English)
+	same, err := x.synonyms(l, t)
+	if err != nil || known && !foreign {
+		return same, err
+	}
+	forms, err := x.forms(l, t, known)
+	return append(forms, same...), err
+}
+
+// synonyms returns the terms of the same meaning as a word of the question.
+func (x *expander) synonyms(l *lang.Language, t lang.Term) ([]variant, error) {
+	var stems []string
+	for _, w := range l.SameMeaning(t.Word) {
+		if s := lang.Stem(w); s != t.Stem && !slices.Contains(stems, s) {
+			stems = append(stems, s)
+		}
+	}
+	if len(stems) == 0 {
+		return nil, nil
+	}
+	for i, s := range stems {
+		stems[i] = regexp.QuoteMeta(s)
+	}
+	return x.matching(strings.Join(stems, "|"), synonymWeight, func(string) bool { return true })
+}
+
+// forms returns the other forms of a word, or the words for which it may be a typing error.
+func (x *expander) forms(l *lang.Language, t lang.Term, known bool) ([]variant, error) {
 	out, err := x.matching(formPattern(l, t.Word), formWeight, func(term string) bool { return term != t.Stem && l.SameWord(t.Word, term) })
 	if err != nil || known || len(out) > 0 {
 		return out, err

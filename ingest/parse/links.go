@@ -110,9 +110,9 @@ func (t *linkedText) tag(raw string) {
 	}
 }
 
-// all returns the links, wiki links included, in the order of the text.
-func (t *linkedText) all() []Link {
-	s := t.String()
+// all returns the text, and its links in the order of the text, wiki links included.
+func (t *linkedText) all() (string, []Link) {
+	s := wrapLines(t.String())
 	spans := t.links
 	words := func(l linkSpan) string { return s[l.start:l.end] }
 	if strings.Contains(s, "[[") {
@@ -128,7 +128,7 @@ func (t *linkedText) all() []Link {
 	for _, l := range spans {
 		out = appendLink(out, words(l), l.target)
 	}
-	return out
+	return strings.TrimSpace(s), out
 }
 
 // wikiLinks returns the first [[Target]], [[Target#Part]], [[#Part]] and [[Target|text]] links.

@@ -293,7 +293,7 @@ func (w *markdownWalk) inlineWithout(n ast.Node, kind ast.NodeKind) (string, []L
 			if n.HardLineBreak() {
 				t.WriteByte('\n')
 			} else if n.SoftLineBreak() {
-				t.WriteByte(' ')
+				t.WriteByte(softBreak)
 			}
 		case *ast.String:
 			t.Write(n.Value)
@@ -323,7 +323,7 @@ func (w *markdownWalk) inlineWithout(n ast.Node, kind ast.NodeKind) (string, []L
 		return ast.WalkContinue, nil
 	})
 	t.end()
-	return strings.TrimSpace(t.String()), t.all()
+	return t.all()
 }
 
 // leave records the end of a link, an image or code.

@@ -165,21 +165,76 @@ func level(k Kind) int {
 	return 0
 }
 
+// joinLines returns lines as text. Lines that stay apart keep their indentation.
 func joinLines(lines []string) string {
-	if len(lines) == 0 {
-		return ""
+	var b strings.Builder
+	widest := width(lines)
+	for i, l := range lines {
+		switch {
+		case i == 0:
+		case staysApart(lines[i-1], l, widest):
+			b.WriteByte('\n')
+		default:
+			b.WriteByte(' ')
+			l = strings.TrimSpace(l)
+		}
+		b.WriteString(strings.TrimRight(l, " \t"))
 	}
-	filled := true
-	for _, l := range lines[:len(lines)-1] {
-		filled = filled && utf8.RuneCountInString(l) >= 50
+	return strings.Trim(b.String(), "\n ")
+}
+
+// softBreak stands for the end of a line until [wrapLines] decides whether it is a line break or a space.
+const softBreak = '\v'
+
+// wrapLines replaces each soft break, by a space if the lines were wrapped to fit a width. The result is as long as s.
+func wrapLines(s string) string {
+	if !strings.ContainsRune(s, softBreak) {
+		return s
 	}
-	if !filled {
-		return strings.Trim(strings.Join(lines, "\n"), "\n")
+	lines := strings.Split(s, string(softBreak))
+	widest := width(lines)
+	var b strings.Builder
+	for i, l := range lines {
+		switch {
+		case i == 0:
+		case staysApart(lines[i-1], l, widest):
+			b.WriteByte('\n')
+		default:
+			b.WriteByte(' ')
+		}
+		b.WriteString(l)
 	}
-	for i := range lines {
-		lines[i] = strings.TrimSpace(lines[i])
+	return b.String()
+}
+
+// width returns the number of characters of the longest line.
+func width(lines []string) int {
+	most := 0
+	for _, l := range lines {
+		most = max(most, utf8.RuneCountInString(strings.TrimSpace(l)))
 	}
-	return strings.TrimSpace(strings.Join(lines, " "))
+	return most
+}
+
+const (
+	minWrapped = 50  // width in characters from which lines of prose are wrapped
+	fullLine   = 0.6 // share of the widest line that a wrapped line fills at least
+)
+
+// labelled matches a line with a label: Due date: 5 September. parted matches one with a dash after its first words: Room 3 – Lamps.
+var (
+	labelled = regexp.MustCompile(`^[\pL\pN][^:.!?;]{0,40}[:：]\s`)
+	parted   = regexp.MustCompile(`^[\pL\pN][^.!?;–—]{0,40} [–—-] \S`)
+)
+
+// staysApart reports whether the break between two lines means something, as in an address, in a poem, or between lines with labels.
+func staysApart(line, next string, widest int) bool {
+	line, next = strings.TrimSpace(line), strings.TrimSpace(next)
+	if labelled.MatchString(next) && !strings.HasSuffix(line, ",") || parted.MatchString(line) && parted.MatchString(next) {
+		return true
+	}
+	first, _ := utf8.DecodeRuneInString(next)
+	return !unicode.IsLower(first) && (widest < minWrapped || float64(utf8.RuneCountInString(line)) < fullLine*float64(widest))
 }
 
 // parseTable parses CSV and TSV: each record is a block.

@@ -62,8 +62,10 @@ func (q *question) continuation(c *sentence, cs []*sentence) *sentence {
 				return next
 			}
 			return nil
-		case instruct || !next.whole || c.evid[fit] > 0.5:
-		case q.kind == reasonKind || q.hasType() && q.typeFit(next, next.own) == 1:
+		case instruct || !next.whole:
+		case q.measure != nil && c.evid[measured] == 0 && q.isMeasured(next):
+			return next
+		case c.evid[fit] <= 0.5 && (q.kind == reasonKind || q.hasType() && q.measure == nil && q.typeFit(next, next.own) == 1):
 			return next
 		}
 	}
@@ -143,7 +145,7 @@ func (q *question) rows(best *sentence, cs []*sentence) []*sentence {
 		if !c.row || c.group != best.group || c != best && !sameCover(c.exact, best.exact) {
 			continue
 		}
-		if c != best && (best.evid[rowKey] == 0 || len(out) >= most || q.cellPrecision(c) < named) {
+		if c != best && (best.evid[rowKey] == 0 || best.evid[inRange] > 0 || len(out) >= most || q.cellPrecision(c) < named) {
 			continue
 		}
 		one := *c
@@ -201,7 +203,7 @@ func (q *question) columnsOf(c *sentence) []int {
 		switch {
 		case q.share(cell) > 0:
 			only = append(only, i)
-		case q.share(name) > 0 && c.cells[i] != "":
+		case (q.share(name) > 0 || q.measuredColumn(c, i)) && c.cells[i] != "":
 			answers = true
 			only = append(only, i)
 		}
@@ -251,19 +253,34 @@ func (q *question) prefix(c *sentence) string {
 	if lead != "" && strings.HasSuffix(lead, ":") {
 		return lead + " "
 	}
-	for _, heading := range append([]string{c.heading}, c.outer...) {
-		heading = strings.TrimRight(heading, ".: ")
-		if heading == "" || strings.Contains(c.text, heading) {
-			continue
+	headings := append([]string{c.heading}, c.outer...)
+	if q.hasType() && c.evid[fit] == 0 {
+		for _, h := range headings {
+			if q.typeFit(c, h) > 0 {
+				return headingPrefix(h, c)
+			}
 		}
+	}
+	if !c.listed && !c.row && !c.label {
+		return ""
+	}
+	for _, h := range headings {
 		covers := make([]float64, len(q.terms))
-		q.mark(covers, heading)
-		gain := q.share(c.covers, covers) - q.share(c.covers)
-		if gain >= minPrefix && (c.listed || c.row || c.label) || q.hasType() && c.evid[fit] == 0 && q.typeFit(c, heading) > 0 {
-			return heading + ": "
+		q.mark(covers, h)
+		if q.share(c.covers, covers)-q.share(c.covers) >= minPrefix {
+			return headingPrefix(h, c)
 		}
 	}
 	return ""
+}
+
+// headingPrefix returns a heading with a colon, unless the sentence has it already.
+func headingPrefix(heading string, c *sentence) string {
+	heading = strings.TrimRight(heading, ".: ")
+	if heading == "" || strings.Contains(c.text, heading) {
+		return ""
+	}
+	return heading + ": "
 }
 
 // extreme returns the row with the greatest or the smallest value, if the question asks for it: the last boat, the cheapest room. The value is in the
@@ -333,7 +350,11 @@ func (q *question) valueColumn(best *sentence, rows []*sentence) int {
 		if i < len(best.columns) {
 			q.mark(covers, best.columns[i])
 		}
-		if x := q.share(covers); x > most {
+		x := q.share(covers)
+		if q.measuredColumn(best, i) {
+			x = max(x, 0.5)
+		}
+		if x > most {
 			named, most = i, x
 		}
 	}

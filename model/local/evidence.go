@@ -57,6 +57,11 @@ const (
 	negated             // the question is negated and the sentence is not
 	terms               // number of terms of the question
 	foreign             // the question is not in English
+	measured            // it holds the quantity that is asked for
+	unmeasured          // neither it nor what leads to it holds that
+	inRange             // a number of the question is in a range of the row or the item: 5 to 10 years
+	outOfRange          // it is in none of these
+	rowExact            // of a row: how exactly a cell names what the question is about
 	nFeatures    = iota
 )
 
@@ -101,6 +106,9 @@ func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 // nearCosine is the cosine from which two words count as related.
 const nearCosine = 0.55
 
+// synonymCredit is how well a word of the same meaning matches.
+const synonymCredit = 0.9
+
 // match returns the term of the question that a stem matches, and how well, 0..1; 0 if none.
 func (q *question) match(stem string) (int, float64) {
 	if i, ok := q.index[stem]; ok {
@@ -110,6 +118,9 @@ func (q *question) match(stem string) (int, float64) {
 		return m.term, m.value
 	}
 	best := partial{}
+	if i, ok := q.synonyms[stem]; ok {
+		best = partial{i, synonymCredit}
+	}
 	if q.lang == lang.English { // the name of an agent: who keeps it is the keeper
 		verb, agent := strings.CutSuffix(stem, "er")
 		if i, ok := q.index[verb]; ok && agent {
@@ -391,13 +402,21 @@ func (m *Model) weighForm(q *question, c *sentence) {
 	if c.row {
 		e[isRow], e[figure] = 1, value(figures)
 		if q.kind != definitionKind || q.isSubject(c.cells[0]) {
-			e[rowKey] = e[own]
+			e[rowKey], e[rowExact] = e[own], q.cellPrecision(c)
 		}
 		columns := make([]float64, len(q.terms))
 		for _, name := range c.columns {
 			q.mark(columns, name)
 		}
 		e[rowColumn] = q.share(columns)
+	}
+	e[measured] = value(q.isMeasured(c))
+	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !q.measure.in(q.lang, c.heading+" "+c.lead))
+	switch q.rangeFit(c) {
+	case 1:
+		e[inRange] = 1
+	case -1:
+		e[outOfRange] = 1
 	}
 	if c.listed {
 		e[isItem], e[isListed] = 1, value(q.kind == listKind || q.kind == instructionKind || q.listed)

@@ -293,7 +293,7 @@ func (q *question) pick(ranked []*sentence, readings []*passageView, sentences i
 			continue
 		}
 		take(best)
-		if next := best.at + 1; q.repeatsQuestion(best) && len(chosen) < limit && next < len(readings[best.passage].cs) {
+		if next := best.at + 1; !best.listed && q.repeatsQuestion(best) && len(chosen) < limit && next < len(readings[best.passage].cs) {
 			if c := readings[best.passage].cs[next]; c.whole && !c.row && !c.code && !used[c] {
 				take(c) // what was asked is said before what answers it
 			}

@@ -27,24 +27,27 @@ const (
 
 // question is the analysis of a question.
 type question struct {
-	text    string
-	lang    *lang.Language
-	matched map[string]partial // by stem, for other stems than those of the terms
-	terms   []lang.Term
-	vector  [][]float32
-	sum     []float32 // vector of the question
-	index   map[string]int
-	plain   []float64 // weight over the greatest weight, reduced for words that name a type of thing
-	words   []lang.Token
-	named   []int // terms that are names or numbers
-	numbers []int
-	negated bool // the question is negated
-	kind    kind
-	broad   bool // asks for an explanation, not for a fact
-	listed  bool // asks for a list
-	way     bool // asks how to do something, which code may answer
-	open    bool // has no subject: summarize this
-	code    bool // asks for a command or code
+	text     string
+	lang     *lang.Language
+	matched  map[string]partial // by stem, for other stems than those of the terms
+	terms    []lang.Term
+	vector   [][]float32
+	sum      []float32 // vector of the question
+	index    map[string]int
+	plain    []float64 // weight over the greatest weight, reduced for words that name a type of thing
+	words    []lang.Token
+	named    []int // terms that are names or numbers
+	numbers  []int
+	synonyms map[string]int // indexes in terms by the stems of words of the same meaning
+	measure  *measure       // the quantity that is asked for; nil: none
+	amounts  []float64      // numbers with units
+	negated  bool           // the question is negated
+	kind     kind
+	broad    bool // asks for an explanation, not for a fact
+	listed   bool // asks for a list
+	way      bool // asks how to do something, which code may answer
+	open     bool // has no subject: summarize this
+	code     bool // asks for a command or code
 
 	plainTotal float64             // of plain
 	follows    map[[2]string][]int // indexes in words of the second word of each pair
@@ -152,6 +155,15 @@ func (m *Model) ask(t model.Task) *question {
 		q.kind = definitionKind
 	} else if english && (q.kind == anyKind || q.kind == personKind) && len(q.terms) <= 3 && meanRE.MatchString(s) {
 		q.kind = definitionKind
+	}
+	q.measure, q.amounts = q.measureOf(), q.amountsIn()
+	q.synonyms = map[string]int{}
+	for i, t := range q.terms {
+		for _, w := range q.lang.SameMeaning(t.Word) {
+			if s := stemIn(q.lang, w); s != t.Stem {
+				q.synonyms[s] = i
+			}
+		}
 	}
 	q.negated = hasNegation(q.lang, q.words)
 	q.follows = map[[2]string][]int{}

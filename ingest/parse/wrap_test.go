@@ -1,0 +1,40 @@
+package parse_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/ingest/parse"
+)
+
+// TestWrappedLines checks which line breaks of paragraphs are kept, in Markdown and in plain text.
+func TestWrappedLines(t *testing.T) {
+	const full = "The harbour office is open on every day of the week but Sunday, and the"
+	for name, c := range map[string]struct{ in, want string }{
+		"prose":            {full + "\noffice of the pilots\nis closed in winter.", full + " office of the pilots is closed in winter."},
+		"labels":           {"Rehearsal: Thursday, 3 July, 16:00 to 18:30, at the parish hall of St Vitus\nConcert: Saturday, 5 July", "Rehearsal: Thursday, 3 July, 16:00 to 18:30, at the parish hall of St Vitus\nConcert: Saturday, 5 July"},
+		"dashes":           {"Room 1 – Bottles and flasks of pharmacies from the 18th century\nRoom 2 – Lamps", "Room 1 – Bottles and flasks of pharmacies from the 18th century\nRoom 2 – Lamps"},
+		"an address":       {"Harbour office\nQuay Street 3\nPort Ellery", "Harbour office\nQuay Street 3\nPort Ellery"},
+		"a short line":     {full + "\nNo dogs.\nOpening hours are shown at the door of the office beside the main gate.", full + " No dogs.\nOpening hours are shown at the door of the office beside the main gate."},
+		"narrow prose":     {"The harbour office is\nopen in winter.", "The harbour office is open in winter."},
+		"a label in prose": {"We thank all helpers of the party in the clubhouse, and especially these,\nwho stayed: Anna, Bert and Carla.", "We thank all helpers of the party in the clubhouse, and especially these, who stayed: Anna, Bert and Carla."},
+	} {
+		for _, file := range []string{"a.md", "a.txt"} {
+			t.Run(name+" "+file, func(t *testing.T) {
+				p, err := parse.Parse(t.Context(), file, []byte(c.in), parse.Limits{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var texts []string
+				for _, b := range p.Blocks {
+					texts = append(texts, b.Text)
+				}
+				if d := cmp.Diff(c.want, strings.Join(texts, "|")); d != "" {
+					t.Error(d)
+				}
+			})
+		}
+	}
+}

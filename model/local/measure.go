@@ -1,0 +1,215 @@
+package local
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-rag/sluice/lang"
+)
+
+// measure is a quantity that a question asks for, and that an answer shows by its unit.
+type measure struct {
+	phrases lang.Section   // phrases of questions; empty: a single word is enough
+	words   lang.Section   // words of questions and of names of columns
+	units   lang.Section   // words for units
+	symbols *regexp.Regexp // units that all languages have
+}
+
+// measures are the known quantities. The first one that a question has counts: "how long is the notice" asks for a duration.
+var measures = []*measure{
+	{phrases: lang.AsksDuration, units: lang.TimeUnits, symbols: regexp.MustCompile(`[0-9] ?(?:h|min|ms|s|d)\b`)},
+	{phrases: lang.AsksClock, symbols: regexp.MustCompile(`\b[0-9]{1,2}[:.hH][0-9]{2}\b|\b[0-9]{1,2} ?(?:[ap]\.?m\b|h\b|Uhr|uur)|[0-9][点點时時]`)},
+	{phrases: lang.AsksDay, units: lang.Days, symbols: regexp.MustCompile(`\b[0-9]{1,2}[./-][0-9]{1,2}\b|[0-9][日号]`)},
+	{words: lang.Money, units: lang.MoneyUnits, symbols: regexp.MustCompile(`[€$£¥₺₽元円]|\b(?:EUR|USD|GBP|CHF|TL)\b`)},
+	{words: lang.Weight, units: lang.WeightUnits, symbols: regexp.MustCompile(`\b(?:kg|g|mg|t|lbs?|oz)\b`)},
+	{words: lang.Length, units: lang.LengthUnits, symbols: regexp.MustCompile(`\b(?:mm|cm|m|km|ft|yd|in)\b|["″]`)},
+	{words: lang.Temperature, units: lang.TemperatureUnits, symbols: regexp.MustCompile(`°`)},
+}
+
+// measureOf returns the quantity that a question asks for; nil if it asks for none.
+func (q *question) measureOf() *measure {
+	if q.kind != anyKind && q.kind != numberKind && q.kind != timeKind {
+		return nil
+	}
+	text := q.text
+	if q.lang.Code != "zh" && q.lang.Code != "ja" {
+		var b strings.Builder
+		for _, w := range q.words {
+			b.WriteString(" " + w.Text)
+		}
+		text = b.String() + " "
+	}
+	for _, m := range measures {
+		if m.phrases != "" {
+			for _, p := range q.lang.List(m.phrases) {
+				if text == q.text && strings.Contains(text, p) || strings.Contains(text, " "+p+" ") {
+					return m
+				}
+			}
+			continue
+		}
+		for _, w := range q.words {
+			if q.lang.Has(m.words, w.Text) {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
+// maxUnitGap is the number of words that may be between a number and its unit: three working days.
+const maxUnitGap = 1
+
+// in reports whether a text has an amount of the quantity.
+func (m *measure) in(l *lang.Language, text string) bool {
+	if m.phrases != lang.AsksDay && !strings.ContainsAny(text, "0123456789") && m.units == "" {
+		return false
+	}
+	if m.symbols.MatchString(text) {
+		return true
+	}
+	if m.units == "" {
+		return false
+	}
+	last := -1 - maxUnitGap // the last number
+	for k, w := range lang.Words(text) {
+		_, count := l.Number(lang.Counts, w.Text)
+		if count || w.Text[0] >= '0' && w.Text[0] <= '9' {
+			last = k
+		}
+		if (m.phrases == lang.AsksDay || k-last <= 1+maxUnitGap) && l.Has(m.units, w.Text) {
+			return true
+		}
+	}
+	return false
+}
+
+// names reports whether the name of a column says that its numbers are amounts of the quantity.
+func (m *measure) names(l *lang.Language, column string) bool {
+	if m.symbols.MatchString(column) {
+		return true
+	}
+	for _, w := range lang.Words(column) {
+		if m.words != "" && l.Has(m.words, w.Text) || m.units != "" && l.Has(m.units, w.Text) {
+			return true
+		}
+	}
+	return false
+}
+
+// measuredColumn reports whether a column of a row holds the quantity that the question asks for.
+func (q *question) measuredColumn(c *sentence, i int) bool {
+	if q.measure == nil || c.cells[i] == "" {
+		return false
+	}
+	if q.measure.in(q.lang, c.cells[i]) {
+		return true
+	}
+	_, isNumber := number(c.cells[i])
+	return isNumber && i < len(c.columns) && q.measure.names(q.lang, c.columns[i])
+}
+
+// isMeasured reports whether a sentence holds the quantity that the question asks for.
+func (q *question) isMeasured(c *sentence) bool {
+	if q.measure == nil {
+		return false
+	}
+	for i := range c.cells {
+		if q.measuredColumn(c, i) {
+			return true
+		}
+	}
+	return !c.row && q.measure.in(q.lang, numberingRE.ReplaceAllString(c.own, ""))
+}
+
+// amountRE matches a number with the word after it, which may be joined to it: 8-year-old.
+var amountRE = regexp.MustCompile(`\b([0-9]{1,6})[ -]?(\pL+)`)
+
+// amountsIn returns the numbers of a question that have a unit: seven years.
+func (q *question) amountsIn() (out []float64) {
+	for k, w := range q.words[:max(0, len(q.words)-1)] {
+		if x, ok := q.lang.Number(lang.Counts, w.Text); ok && q.isUnit(q.words[k+1].Text) {
+			out = append(out, x)
+		}
+	}
+	for _, m := range amountRE.FindAllStringSubmatch(strings.ToLower(q.text), 4) {
+		if x, err := strconv.ParseFloat(m[1], 64); err == nil && q.isUnit(m[2]) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func (q *question) isUnit(word string) bool {
+	for _, m := range measures {
+		if m.units != "" && m.units != lang.MoneyUnits && m.units != lang.Days && q.lang.Has(m.units, word) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	betweenRE = regexp.MustCompile(`([0-9]+(?:[.,][0-9]+)?) ?(?:[–—-]|to|bis|à|a|al|até|до|tot|ile|至|到|から|~|〜) ?([0-9]+(?:[.,][0-9]+)?)`)
+	boundRE   = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)?`)
+)
+
+// rangeOf returns the range of numbers that a text names, such as 5 to 10 years, over 70 or up to 5 kg. ok is false if it names none.
+func rangeOf(l *lang.Language, text string) (from, to float64, ok bool) {
+	text = strings.ToLower(text)
+	value := func(s string) float64 {
+		x, _ := strconv.ParseFloat(strings.ReplaceAll(s, ",", "."), 64)
+		return x
+	}
+	if m := betweenRE.FindStringSubmatch(text); m != nil {
+		from, to = value(m[1]), value(m[2])
+		return from, to, from < to
+	}
+	at := boundRE.FindString(text)
+	if at == "" || len(text) > 60 {
+		return 0, 0, false
+	}
+	text = " " + text + " "
+	for _, bound := range []lang.Section{lang.Above, lang.Below} {
+		for _, p := range l.List(bound) {
+			if !strings.Contains(text, p) || l.Code != "zh" && l.Code != "ja" && !strings.Contains(text, " "+p+" ") {
+				continue
+			}
+			if bound == lang.Above {
+				return value(at), 1e12, true
+			}
+			return 0, value(at), true
+		}
+	}
+	return 0, 0, false
+}
+
+// rangeFit returns 1 if an amount of the question is in the range that a row or an item names, -1 if it is in none of its ranges, and 0 if it names none.
+func (q *question) rangeFit(c *sentence) float64 {
+	if len(q.amounts) == 0 {
+		return 0
+	}
+	texts := c.cells
+	if !c.row {
+		if !c.listed && !c.label {
+			return 0
+		}
+		text, _, _ := strings.Cut(c.own, ":")
+		texts = []string{text}
+	}
+	fit := 0.0
+	for _, text := range texts {
+		from, to, ok := rangeOf(q.lang, text)
+		if !ok {
+			continue
+		}
+		fit = -1
+		for _, x := range q.amounts {
+			if x >= from && x <= to {
+				return 1
+			}
+		}
+	}
+	return fit
+}

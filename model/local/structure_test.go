@@ -1,0 +1,51 @@
+package local_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/local"
+)
+
+const tariffs = "Code | Name | Ages | Price per month (€) | Places\nT1 | Adult | 25 to 59 | 48.00 | 14\nT2 | Young adult | 18 to 24 | 31.00 | 9\n" +
+	"T3 | Senior | 60 and over | 36.00 | 0\n"
+
+func TestStructure(t *testing.T) {
+	m := local.New(local.Options{})
+	release := chunk("Release notes", []string{"Release notes", "7.4 – 2 May 2031", "Removed"}, "- Import of floppy disks\n- The old calendar\n")
+	for _, c := range []struct {
+		name, question string
+		passage        model.Passage
+		want           string
+	}{
+		{"the row whose cell is exactly what is asked about", "What does an adult pay per month?", chunk("tariffs.csv", nil, tariffs),
+			"T1: Name Adult; Price per month (€) 48.00."},
+		{"the column that holds the requested quantity", "What does the tariff for a senior cost?", chunk("tariffs.csv", nil, tariffs),
+			"T3: Name Senior; Price per month (€) 36.00."},
+		{"the row with the range that holds a number", "Which tariff is for a person who is 21 years old?", chunk("tariffs.csv", nil, tariffs),
+			"T2: Name Young adult; Ages 18 to 24; Price per month (€) 31.00; Places 9."},
+		{"the heading over the heading", "In which version was the import of floppy disks removed?", release,
+			"7.4 – 2 May 2031: Import of floppy disks; The old calendar."},
+		{"the sentence after", "What did the new roof of the barn cost?", chunk("Minutes", nil, "The new roof of the barn is finished. It cost 12,400 €; the town paid 5,000 € of it. Thanks to all helpers!"),
+			"The new roof of the barn is finished. It cost 12,400 €; the town paid 5,000 € of it."},
+		{"the reason in the sentence after", "Why is the lift out of order?", chunk("Notice", nil, "The lift is out of order. A rope has been damaged by rust. The stairs are open."),
+			"The lift is out of order. A rope has been damaged by rust."},
+		{"the code after the sentence", "Wie sichere ich die Datenbank von Hand?", chunk("Handbuch", nil, "Die Datenbank wird nachts gesichert.\n\nDie Datenbank von Hand sichern:\n\n```\nlagerctl dump --all\n```\n"),
+			"Die Datenbank von Hand sichern: ``` lagerctl dump --all ```"},
+		{"lines with a dash", "What is in room 3 of the museum?", chunk("The museum", nil, "Room 1 – Bottles and flasks\nRoom 2 – Glass of the 18th century\nRoom 3 – Lamps and mirrors\nRoom 4 – Windows\n"),
+			"Room 3 – Lamps and mirrors."},
+		{"the number of a section is no amount", "How long does the cleaning of the blade take?", chunk("Manual", nil, "5.1 Clean the blade with oil after each day. The cleaning takes about twenty minutes."),
+			"The cleaning takes about twenty minutes."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := c.passage
+			p.N, p.Score = 1, 0.8
+			got, _ := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{p}})
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
