@@ -35,6 +35,9 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			continue
 		}
 		if c.row {
+			if both := q.versions(c, readings); c == best && both != nil {
+				return both
+			}
 			if key := [2]int{c.passage, -c.group}; !groups[key] {
 				groups[key] = true
 				out = append(out, q.rows(c, cs)...)
@@ -158,6 +161,52 @@ func (q *question) rows(best *sentence, cs []*sentence) []*sentence {
 		out = append(out, &one)
 	}
 	return out
+}
+
+// yearRE matches a year.
+var yearRE = regexp.MustCompile(`\b(?:19|20)[0-9]{2}\b`)
+
+// versions returns the same row of several versions of a table, each with the title of its document, for a question that names the years of two or more:
+// what did the tariff cost in 2024, and what in 2025? It returns nil for other questions.
+func (q *question) versions(best *sentence, readings []*passageView) []*sentence {
+	years := yearRE.FindAllString(q.text, 4)
+	if len(years) < 2 {
+		return nil
+	}
+	var out []*sentence
+	titles := map[string]bool{}
+	for _, year := range years {
+		for _, r := range readings {
+			if titles[r.written] || !strings.Contains(r.written, year) {
+				continue
+			}
+			if c := sameRow(best, r.cs); c != nil {
+				titles[r.written] = true
+				one := *c
+				if text, ok := rowText(c.columns, c.cells, q.columnsOf(c)); ok {
+					one.text = text
+				}
+				one.text = r.written + ": " + one.text
+				out = append(out, &one)
+				break
+			}
+		}
+	}
+	if len(out) < 2 {
+		return nil
+	}
+	return out
+}
+
+// sameRow returns the row with the highest score that has the same first cell as another one, or covers the same terms; nil if there is none.
+func sameRow(row *sentence, cs []*sentence) *sentence {
+	var found *sentence
+	for _, c := range cs {
+		if c.row && (c.cells[0] == row.cells[0] || sameCover(c.exact, row.exact)) && (found == nil || c.score > found.score) {
+			found = c
+		}
+	}
+	return found
 }
 
 // sameCover reports whether two sentences cover the same terms.
