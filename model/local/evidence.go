@@ -381,13 +381,13 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 		}
 		e[headed] = value(c.heading != "" && q.onlyAbout(c.heading))
 		e[first] = value(c.under == 0)
-		m.weighForm(q, c)
+		m.weighForm(q, c, r.cs)
 		e[terms], e[foreign] = float64(len(q.terms)), value(q.lang != lang.English)
 	}
 }
 
 // weighForm computes the features of what kind of text a sentence is.
-func (m *Model) weighForm(q *question, c *sentence) {
+func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	e := &c.evid
 	figures := q.kind == numberKind || q.kind == timeKind
 	if q.kind == definitionKind && q.lang == lang.English {
@@ -396,7 +396,7 @@ func (m *Model) weighForm(q *question, c *sentence) {
 		e[fit] = q.typeFit(c, c.own)
 	}
 	if q.hasType() && e[fit] == 0 {
-		e[fitNear] = q.typeFit(c, c.heading+" "+c.lead)
+		e[fitNear] = q.typeFit(c, c.leadingText())
 		e[unfit] = value(e[fitNear] == 0)
 	}
 	if c.row {
@@ -411,7 +411,10 @@ func (m *Model) weighForm(q *question, c *sentence) {
 		e[rowColumn] = q.share(columns)
 	}
 	e[measured] = value(q.isMeasured(c))
-	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !q.measure.in(q.lang, c.heading+" "+c.lead))
+	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !q.measure.in(q.lang, c.leadingText()))
+	if next := q.continuation(c, cs); next != nil && !next.code {
+		e[fitNear], e[unfit], e[unmeasured] = 1, 0, 0 // it is said too
+	}
 	switch q.rangeFit(c) {
 	case 1:
 		e[inRange] = 1
@@ -434,7 +437,7 @@ func (m *Model) weighForm(q *question, c *sentence) {
 	e[short], e[long] = value(n < 5 && !c.row && !c.label), max(0, min(1, float64(n-40)/40))
 	e[asks] = value(strings.HasSuffix(strings.TrimRight(removeMarks(c.text), " "), "?"))
 	e[hangs] = value(c.dangles || c.follows)
-	e[repeats] = value(q.repeatsQuestion(c))
+	e[repeats] = value(e[fitNear] == 0 && !q.saysMore(c, cs) && q.repeatsQuestion(c))
 	if q.lang == lang.English {
 		said := map[string]struct{}{}
 		for _, w := range c.words {
@@ -444,6 +447,11 @@ func (m *Model) weighForm(q *question, c *sentence) {
 		e[opposed], e[flipped] = q.contradictions(said)
 	}
 	e[negated] = value(q.negated && !hasNegation(q.lang, c.words))
+}
+
+// leadingText returns the headings over a sentence and what leads to it.
+func (c *sentence) leadingText() string {
+	return strings.Join(append(slices.Clone(c.outer), c.heading, c.lead), " ")
 }
 
 func value(b bool) float64 {
@@ -511,6 +519,15 @@ func (q *question) pairs(c *sentence) float64 {
 		}
 	}
 	return float64(n) / float64(len(q.terms)-1)
+}
+
+// saysMore reports whether a sentence that repeats the question is quoted with the one after it.
+func (q *question) saysMore(c *sentence, cs []*sentence) bool {
+	if c.listed || c.at+1 >= len(cs) {
+		return false
+	}
+	next := cs[c.at+1]
+	return next.whole && !next.row && !next.code && next.heading == c.heading
 }
 
 // repeatsQuestion reports whether a sentence says hardly more than the question.

@@ -293,10 +293,8 @@ func (q *question) pick(ranked []*sentence, readings []*passageView, sentences i
 			continue
 		}
 		take(best)
-		if next := best.at + 1; !best.listed && q.repeatsQuestion(best) && len(chosen) < limit && next < len(readings[best.passage].cs) {
-			if c := readings[best.passage].cs[next]; c.whole && !c.row && !c.code && !used[c] {
-				take(c) // what was asked is said before what answers it
-			}
+		if cs := readings[best.passage].cs; len(chosen) < limit && q.repeatsQuestion(best) && q.saysMore(best, cs) && !used[cs[best.at+1]] {
+			take(cs[best.at+1]) // what was asked is said before what answers it
 		}
 	}
 	return chosen

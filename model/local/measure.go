@@ -2,6 +2,7 @@ package local
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,16 +15,19 @@ type measure struct {
 	words   lang.Section   // words of questions and of names of columns
 	units   lang.Section   // words for units
 	symbols *regexp.Regexp // units that all languages have
+	also    *measure       // another quantity that the same question may ask for: "how long" asks for a duration or a length
 }
+
+var length = &measure{words: lang.Length, units: lang.LengthUnits, symbols: regexp.MustCompile(`\b(?:mm|cm|m|km|ft|yd|in)\b|["″]`)}
 
 // measures are the known quantities. The first one that a question has counts: "how long is the notice" asks for a duration.
 var measures = []*measure{
-	{phrases: lang.AsksDuration, units: lang.TimeUnits, symbols: regexp.MustCompile(`[0-9] ?(?:h|min|ms|s|d)\b`)},
+	{phrases: lang.AsksDuration, units: lang.TimeUnits, symbols: regexp.MustCompile(`[0-9] ?(?:h|min|ms|s|d)\b`), also: length},
 	{phrases: lang.AsksClock, symbols: regexp.MustCompile(`\b[0-9]{1,2}[:.hH][0-9]{2}\b|\b[0-9]{1,2} ?(?:[ap]\.?m\b|h\b|Uhr|uur)|[0-9][点點时時]`)},
 	{phrases: lang.AsksDay, units: lang.Days, symbols: regexp.MustCompile(`\b[0-9]{1,2}[./-][0-9]{1,2}\b|[0-9][日号]`)},
 	{words: lang.Money, units: lang.MoneyUnits, symbols: regexp.MustCompile(`[€$£¥₺₽元円]|\b(?:EUR|USD|GBP|CHF|TL)\b`)},
 	{words: lang.Weight, units: lang.WeightUnits, symbols: regexp.MustCompile(`\b(?:kg|g|mg|t|lbs?|oz)\b`)},
-	{words: lang.Length, units: lang.LengthUnits, symbols: regexp.MustCompile(`\b(?:mm|cm|m|km|ft|yd|in)\b|["″]`)},
+	length,
 	{words: lang.Temperature, units: lang.TemperatureUnits, symbols: regexp.MustCompile(`°`)},
 }
 
@@ -49,13 +53,19 @@ func (q *question) measureOf() *measure {
 			}
 			continue
 		}
-		for _, w := range q.words {
-			if q.lang.Has(m.words, w.Text) {
-				return m
-			}
+		if m.hasWord(q.lang, q.text) {
+			return m
 		}
 	}
 	return nil
+}
+
+// hasWord reports whether a text has a word for the quantity. Chinese and Japanese words are not separated.
+func (m *measure) hasWord(l *lang.Language, text string) bool {
+	if l.Code == "zh" || l.Code == "ja" {
+		return slices.ContainsFunc(l.List(m.words), func(w string) bool { return strings.Contains(text, w) })
+	}
+	return slices.ContainsFunc(lang.Words(text), func(w lang.Token) bool { return l.Has(m.words, w.Text) })
 }
 
 // maxUnitGap is the number of words that may be between a number and its unit: three working days.
@@ -66,7 +76,7 @@ func (m *measure) in(l *lang.Language, text string) bool {
 	if m.phrases != lang.AsksDay && !strings.ContainsAny(text, "0123456789") && m.units == "" {
 		return false
 	}
-	if m.symbols.MatchString(text) {
+	if m.symbols.MatchString(text) || m.also != nil && m.also.in(l, text) {
 		return true
 	}
 	if m.units == "" {
@@ -87,15 +97,10 @@ func (m *measure) in(l *lang.Language, text string) bool {
 
 // names reports whether the name of a column says that its numbers are amounts of the quantity.
 func (m *measure) names(l *lang.Language, column string) bool {
-	if m.symbols.MatchString(column) {
+	if m.symbols.MatchString(column) || m.also != nil && m.also.names(l, column) || m.words != "" && m.hasWord(l, strings.ToLower(column)) {
 		return true
 	}
-	for _, w := range lang.Words(column) {
-		if m.words != "" && l.Has(m.words, w.Text) || m.units != "" && l.Has(m.units, w.Text) {
-			return true
-		}
-	}
-	return false
+	return m.units != "" && slices.ContainsFunc(lang.Words(column), func(w lang.Token) bool { return l.Has(m.units, w.Text) })
 }
 
 // measuredColumn reports whether a column of a row holds the quantity that the question asks for.
@@ -195,7 +200,10 @@ func (q *question) rangeFit(c *sentence) float64 {
 		if !c.listed && !c.label {
 			return 0
 		}
-		text, _, _ := strings.Cut(c.own, ":")
+		text := c.own
+		if i := strings.IndexAny(text, ":："); i > 0 {
+			text = text[:i]
+		}
 		texts = []string{text}
 	}
 	fit := 0.0
