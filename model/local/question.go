@@ -156,24 +156,33 @@ func (m *Model) ask(t model.Task) *question {
 	} else if english && (q.kind == anyKind || q.kind == personKind) && len(q.terms) <= 3 && meanRE.MatchString(s) {
 		q.kind = definitionKind
 	}
-	q.measure, q.amounts = q.measureOf(), q.amountsIn()
-	q.synonyms = map[string]int{}
+	q.measure, q.amounts, q.synonyms = q.measureOf(), q.amountsIn(), q.synonymsOfTerms()
+	q.negated = hasNegation(q.lang, q.words)
+	q.follows = followersOf(q.words)
+	return q
+}
+
+// synonymsOfTerms returns the indexes of the terms by the stems of words of the same meaning.
+func (q *question) synonymsOfTerms() map[string]int {
+	out := map[string]int{}
 	for i, t := range q.terms {
 		for _, w := range q.lang.SameMeaning(t.Word) {
 			if s := stemIn(q.lang, w); s != t.Stem {
-				q.synonyms[s] = i
+				out[s] = i
 			}
 		}
 	}
-	q.negated = hasNegation(q.lang, q.words)
-	q.follows = map[[2]string][]int{}
-	for i, w := range q.words {
-		if i > 0 {
-			two := [2]string{q.words[i-1].Text, w.Text}
-			q.follows[two] = append(q.follows[two], i)
-		}
+	return out
+}
+
+// followersOf returns the indexes of the second words of all pairs.
+func followersOf(words []lang.Token) map[[2]string][]int {
+	out := map[[2]string][]int{}
+	for i := 1; i < len(words); i++ {
+		two := [2]string{words[i-1].Text, words[i].Text}
+		out[two] = append(out[two], i)
 	}
-	return q
+	return out
 }
 
 // kinds are the types of things by the phrases of a language.
@@ -253,7 +262,7 @@ var (
 	dateRE     = regexp.MustCompile(`(?i)\b(1[0-9]{3}|20[0-9]{2}|[0-9]{1,4} ?(?:BCE?|AD|CE)|january|february|march|april|may [0-9]|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|century|centuries|[0-9]{2,4}s|[0-9]{1,2}[:.][0-9]{2}|[0-9]{1,2} ?[ap]\.?m|o[’']clock|noon|midnight|weekdays?|weekends?|mornings?|afternoons?|evenings?|daily|hourly|nightly|weekly|monthly|annually|every (?:day|hour|night|week|month|year))\b`)
 	numberRE   = regexp.MustCompile(`(?i)\b([0-9][0-9,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundreds?|thousands?|millions?|billions?|half|dozens?|third|quarter|percent|twice)\b`)
 	placeRE    = regexp.MustCompile(`\b(?:in|at|from|near|to|of|on|around|across|throughout) (?:the )?(?:[a-z]+ )?[A-Z]|(?i:\b(?:located|north|south|east|west|city|country|region|coast|valley|district|between)\b)`)
-	reasonRE   = regexp.MustCompile(`(?i)\b(because|due to|since|as a result|caused?|causes|reasons?|in order to|so that|therefore|thus|led to|leads to|to (?:avoid|prevent|make|allow|reduce|protect|ensure))\b`)
+	reasonRE   = regexp.MustCompile(`(?i), so |\b(because|due to|since|as a result|caused?|causes|reasons?|in order to|so that|therefore|thus|led to|leads to|to (?:avoid|prevent|make|allow|reduce|protect|ensure))\b`)
 	doRE       = regexp.MustCompile(`^(?:To \pL+|(?:Use|Send|Run|Set|Give|Put|Call|Add|Start|Stop|Open|Install|Copy|Write|Make|Delete|Choose|Compare|Serve|Point|Name|Build|Download|Create|Pass|With|By)\b)|\b(?:by|with|via|using) (?:\pL+ing|--)`)
 	manyOfRE   = regexp.MustCompile(`(?:,|:|\bare)[^,:;]+,[^,;]+\b(?:and|or)\b|,[^,;]+, [^,;]*\b(?:and|or)\b`)
 	fullNameRE = regexp.MustCompile(`\b[A-Z][\pL'’-]+ [A-Z][\pL'’-]+`)
