@@ -24,12 +24,20 @@ type Recovered struct{ Resumed, Failed int }
 
 // Recover resumes the runs that an earlier process left without a terminal event, or ends them. Resumed runs are live when it
 // returns: they can be read, cancelled and deleted, and are cancelled after the grace period, at least 10 seconds, if nobody reads
-// them. So call it just before readers can connect. The answerer gets a recorder with the run's log. Questions may be asked while
+// them. If several servers share the store, these are the runs of this server: see [eventlog.Sharer]. So call it just before readers can connect. The answerer gets a recorder with the run's log. Questions may be asked while
 // Recover works.
 func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err error) {
 	archive, ok := e.o.Store.(eventlog.Archive)
 	if !ok {
 		return n, nil
+	}
+	if sharer, ok := e.o.Store.(eventlog.Sharer); ok { // the archive has the runs of other servers, too
+		runs, err := sharer.Unfinished(ctx)
+		if err != nil {
+			return n, fmt.Errorf("recover runs: %w", err)
+		}
+		e.recoverAll(ctx, runs, how, &n)
+		return n, e.recoverHolds(ctx, archive)
 	}
 	const page = 1000
 	before := event.RunID("")
@@ -38,28 +46,33 @@ func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err er
 		if err != nil {
 			return n, fmt.Errorf("recover runs: %w", err)
 		}
-		for _, s := range runs {
-			before = s.Start.Run
-			if s.Ended {
-				if s.Code == fault.Internal || s.Code == fault.NoSpace { // a run that failed otherwise cannot have been charged
-					e.refund(ctx, before)
-				}
-				if s.Start.Ephemeral {
-					e.recoverEphemeral(before)
-				}
-				continue
-			}
-			if err := e.recover(ctx, s, how, &n); err != nil {
-				e.o.Logger.Warn("run could not be recovered", "run", before, "error", err)
-				if errors.Is(err, answer.ErrNoEnd) {
-					e.mu.Lock()
-					e.runs[before] = &run{id: before, state: ended, lost: true}
-					e.mu.Unlock()
-				}
-			}
-		}
+		e.recoverAll(ctx, runs, how, &n)
 		if len(runs) < page {
 			return n, e.recoverHolds(ctx, archive)
+		}
+		before = runs[len(runs)-1].Start.Run
+	}
+}
+
+func (e *Engine) recoverAll(ctx context.Context, runs []eventlog.Summary, how Recovery, n *Recovered) {
+	for _, s := range runs {
+		id := s.Start.Run
+		if s.Ended {
+			if s.Code == fault.Internal || s.Code == fault.NoSpace { // a run that failed otherwise cannot have been charged
+				e.refund(ctx, id)
+			}
+			if s.Start.Ephemeral {
+				e.recoverEphemeral(id)
+			}
+			continue
+		}
+		if err := e.recover(ctx, s, how, n); err != nil {
+			e.o.Logger.Warn("run could not be recovered", "run", id, "error", err)
+			if errors.Is(err, answer.ErrNoEnd) {
+				e.mu.Lock()
+				e.runs[id] = &run{id: id, state: ended, lost: true}
+				e.mu.Unlock()
+			}
 		}
 	}
 }

@@ -71,7 +71,7 @@ type App struct {
 	Models   *Models
 	Engine   *engine.Engine
 	Index    *embedded.Index
-	Log      *filelog.Log
+	Log      RunLog
 	Ingester *ingest.Ingester
 	Registry *prometheus.Registry
 	Failures *ingest.FailureStore // documents that are not parsed again
@@ -122,7 +122,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	if err := os.MkdirAll(cfg.Store.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("open data folder: %w", err)
 	}
-	log, err := openLog(filepath.Join(cfg.Store.Data, "runs"), cfg, cached, space, logger)
+	log, err := s.openLog(ctx, tenant, cfg, cached, logger)
 	if errors.Is(err, filelog.ErrLocked) {
 		return nil, fmt.Errorf("open %s: %w", cfg.Store.Data, ErrInUse)
 	}
@@ -190,20 +190,6 @@ func (a *App) Recover(ctx context.Context, how engine.Recovery) error {
 
 // tenantLogCache is the approximate size of the ended runs in memory of each open tenant but the default one.
 const tenantLogCache = 4 << 20
-
-// OpenLog opens the log of runs in a folder. The disk reserve may be nil.
-func OpenLog(dir string, cfg config.Config, space *reserve.File, logger *slog.Logger) (*filelog.Log, error) {
-	return openLog(dir, cfg, 0, space, logger)
-}
-
-// openLog is OpenLog with the size of the ended runs in memory; 0: the default.
-func openLog(dir string, cfg config.Config, cached int64, space *reserve.File, logger *slog.Logger) (*filelog.Log, error) {
-	log, err := filelog.Open(dir, filelog.Options{MaxAge: cfg.Keep.KeepRunsAge, MaxBytes: int64(cfg.Keep.KeepRunsBytes), CacheBytes: cached, Reserve: space, Log: logger})
-	if err != nil {
-		return nil, fmt.Errorf("open runs: %w", err)
-	}
-	return log, nil
-}
 
 // grace returns the engine's option for the setting. Zero means at once in the setting, and the default in the option.
 func grace(d time.Duration) time.Duration {

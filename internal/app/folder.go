@@ -1,17 +1,18 @@
 package app
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
+	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/fault"
 )
 
@@ -78,26 +79,36 @@ func TenantSize(data, tenant string) (size int64, err error) {
 	return size, nil
 }
 
-// deleteFolder deletes the folder of a tenant whose keys have ended. A tenant without keys and without a folder does not exist.
-func deleteFolder(data, tenant string, keys int) error {
+// deleteFolder deletes the folder of a tenant whose keys have ended, and its runs in NATS if conn is not nil. A tenant without keys and without a
+// folder does not exist.
+func deleteFolder(ctx context.Context, conn *natslog.Conn, data, tenant string, keys int) error {
 	folder := Folder(data, tenant)
-	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-		if keys > 0 {
-			return removeDeleted(data)
-		}
+	_, err := os.Stat(folder)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if missing && keys == 0 {
 		return fault.New(fault.NotFound, "delete tenant: there is no tenant %s", tenant)
 	}
-	log, err := filelog.Open(filepath.Join(folder, "runs"), filelog.Options{Log: slog.New(slog.DiscardHandler)}) // it has the lock of the folder
-	switch {
-	case errors.Is(err, filelog.ErrLocked):
-		return fmt.Errorf("delete tenant: %w", ErrInUse)
-	case err == nil: // otherwise it is damaged, and can be deleted
-		err = log.Close()
-	default:
-		err = nil
+	if !missing {
+		lock, err := lockRuns(filepath.Join(folder, runsFolder))
+		if errors.Is(err, filelog.ErrLocked) {
+			err = ErrInUse
+		}
+		if err == nil {
+			err = lock.Unlock()
+		}
+		if err != nil {
+			return fmt.Errorf("delete tenant: %w", err)
+		}
 	}
-	if err = errors.Join(err, os.Rename(folder, filepath.Join(data, tenantsFolder, deletedPrefix+rand.Text()))); err != nil {
-		return fmt.Errorf("delete tenant: %w", err)
+	if conn != nil {
+		if err := natslog.DeleteTenant(ctx, conn, "", tenant); err != nil {
+			return fmt.Errorf("delete tenant: %w", err)
+		}
+	}
+	if !missing {
+		if err := os.Rename(folder, filepath.Join(data, tenantsFolder, deletedPrefix+rand.Text())); err != nil {
+			return fmt.Errorf("delete tenant: %w", err)
+		}
 	}
 	return removeDeleted(data)
 }

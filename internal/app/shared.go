@@ -15,6 +15,7 @@ import (
 	keydb "github.com/sluice-rag/sluice/auth/sqlstore"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/ingest/sandbox"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -36,6 +37,7 @@ type Shared struct {
 	parsers *sandbox.Pool
 	limiter *engine.Limiter
 	reserve *reserve.File
+	logConn *natslog.Conn       // nil: the run log is in the data folder
 	tokens  *vectorcache.Tokens // nil: the local model embeds
 
 	background sync.WaitGroup // asks for the names of models
@@ -57,7 +59,11 @@ func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*S
 	if err := os.MkdirAll(cfg.Store.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("open data folder: %w", err)
 	}
-	s := &Shared{Config: cfg, Models: m, logger: logger, limiter: engine.NewLimiter(cfg.Runs.MaxRuns, admission(cfg.Runs)),
+	conn, err := connectLog(cfg.Store, logger)
+	if err != nil {
+		return nil, err
+	}
+	s := &Shared{Config: cfg, logConn: conn, Models: m, logger: logger, limiter: engine.NewLimiter(cfg.Runs.MaxRuns, admission(cfg.Runs)),
 		reserve: reserve.New(filepath.Join(cfg.Store.Data, reserveFile), reserve.DefaultSize),
 		parsers: sandbox.New(sandbox.Options{Memory: int64(cfg.Ingest.ParseMemory), Time: cfg.Ingest.ParseTime,
 			Workers: min(cfg.Ingest.Workers, sandbox.MaxWorkers), Logger: logger})}
@@ -73,7 +79,11 @@ func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*S
 func (s *Shared) Close() error {
 	s.cancel()
 	s.background.Wait()
-	return errors.Join(s.parsers.Close(), s.closeKeys())
+	err := errors.Join(s.parsers.Close(), s.closeKeys())
+	if s.logConn != nil {
+		err = errors.Join(err, s.logConn.Close())
+	}
+	return err
 }
 
 // Open opens the data folder of the default tenant, with models of its own: see [OpenTenant].

@@ -2,6 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +12,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/server/admin"
 )
 
@@ -157,7 +161,7 @@ func (t tenantAdmin) Delete(ctx context.Context, name string) error {
 		}
 		t.shut(e)
 	}
-	err = deleteFolder(t.shared.Config.Store.Data, name, ended)
+	err = deleteFolder(ctx, t.shared.logConn, t.shared.Config.Store.Data, name, ended)
 	e.deleted = err == nil
 	t.remove(e)
 	if err == nil {
@@ -210,7 +214,7 @@ func (t *Tenants) trySeize(name string) (e *tenant, wait <-chan struct{}, err er
 
 // DeleteTenant revokes the keys of a tenant other than the default one, and deletes its folder, which no process may have open: [ErrInUse]. The keys may
 // be nil. A crash leaves either the whole folder or none of it; the next call removes what is left on the disk.
-func DeleteTenant(ctx context.Context, data, tenant string, keys auth.Manager) error {
+func DeleteTenant(ctx context.Context, cfg config.Store, tenant string, keys auth.Manager) (err error) {
 	if err := checkDeletable(tenant); err != nil {
 		return err
 	}
@@ -221,7 +225,14 @@ func DeleteTenant(ctx context.Context, data, tenant string, keys auth.Manager) e
 			return err
 		}
 	}
-	return deleteFolder(data, tenant, ended)
+	conn, err := connectLog(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return fmt.Errorf("delete tenant: %w", err)
+	}
+	if conn != nil {
+		defer func() { err = errors.Join(err, conn.Close()) }()
+	}
+	return deleteFolder(ctx, conn, cfg.Data, tenant, ended)
 }
 
 func checkDeletable(tenant string) error {

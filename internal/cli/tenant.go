@@ -103,9 +103,9 @@ func (c *tenantsDeleteCmd) Run(e *env) error {
 	if !c.Yes {
 		return fmt.Errorf("tenants: this deletes all documents, runs and files of the tenant %.64q for ever: confirm it with --yes", c.Name)
 	}
-	err := withKeys(e, false, func(keys auth.Manager) error { return app.DeleteTenant(e.ctx, e.cfg.Store.Data, c.Name, keys) })
+	err := withKeys(e, false, func(keys auth.Manager) error { return app.DeleteTenant(e.ctx, e.cfg.Store, c.Name, keys) })
 	if errors.Is(err, app.ErrNoKeys) {
-		err = app.DeleteTenant(e.ctx, e.cfg.Store.Data, c.Name, nil)
+		err = app.DeleteTenant(e.ctx, e.cfg.Store, c.Name, nil)
 	}
 	if errors.Is(err, app.ErrInUse) {
 		err = fmt.Errorf("%w: its keys are revoked; delete it on the page of the server, or after the server was restarted", err)

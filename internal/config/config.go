@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,8 +49,12 @@ func (l Log) Level() slog.Level {
 // Store holds the location of the data.
 type Store struct {
 	// The variable is not SLUICE_DATA because that names the folder of the public data sets for tests and benchmarks.
-	Data       string `name:"data" env:"SLUICE_DATA_DIR" placeholder:"DIR" defaultnote:"the user's data directory (on Linux $XDG_DATA_HOME/sluice or ~/.local/share/sluice)" help:"Data folder: run logs, indexes, uploaded files, the database."`
-	Collection string `name:"collection" default:"default" maxlen:"128" help:"Name of the collection of documents."`
+	Data string `name:"data" env:"SLUICE_DATA_DIR" placeholder:"DIR" defaultnote:"the user's data directory (on Linux $XDG_DATA_HOME/sluice or ~/.local/share/sluice)" help:"Data folder: run logs, indexes, uploaded files, the database."`
+	// The value may hold a password, so no error shows it.
+	RunLog         string `name:"log" optional:"" secret:"" placeholder:"URL" help:"Where runs are logged: addresses of NATS servers with JetStream, such as nats://user:password@host:4222, separated by commas, or tls:// for an encrypted connection. Several servers can read each other's runs there. Empty: the data folder. Set a password with the variable or --log-credentials, because other users of the machine can see flags."`
+	LogCredentials string `name:"log-credentials" optional:"" placeholder:"FILE" help:"Credentials file for the NATS servers of --log."`
+	LogReplicas    int    `name:"log-replicas" default:"0" min:"0" max:"5" help:"Number of NATS servers that store each run. 0 is as many as the cluster has, at most 3."`
+	Collection     string `name:"collection" default:"default" maxlen:"128" help:"Name of the collection of documents."`
 }
 
 // Ingest holds the settings of indexing.
@@ -174,6 +179,9 @@ func (c Config) checkCombinations(faults Faults) Faults {
 	if n := c.Cache.CacheBytes; !faults.has("cache-bytes") && n > 0 && n < minCacheBytes {
 		faults = append(faults, Fault{Setting: "cache-bytes", Problem: "must be 0 or at least " + minCacheBytes.String() + ", not " + n.String()})
 	}
+	if err := checkRunLog(c.Store.RunLog); err != nil && !faults.has("log") {
+		faults = append(faults, Fault{Setting: "log", Problem: err.Error()})
+	}
 	if _, err := c.Files.Allowed(); err != nil && !faults.has("fetch-allow") {
 		faults = append(faults, Fault{Setting: "fetch-allow", Problem: err.Error()})
 	}
@@ -191,6 +199,20 @@ func (c Config) checkCombinations(faults Faults) Faults {
 		}
 	}
 	return faults
+}
+
+// checkRunLog checks the schemes of the addresses of the run log.
+func checkRunLog(text string) error {
+	if text == "" {
+		return nil
+	}
+	for i, address := range strings.Split(text, ",") {
+		scheme, _, ok := strings.Cut(strings.TrimSpace(address), "://")
+		if !ok || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, scheme) {
+			return fmt.Errorf("address %d must begin with nats://, tls://, ws:// or wss://", i+1)
+		}
+	}
+	return nil
 }
 
 // dataDir returns the default data folder of the user.

@@ -165,6 +165,9 @@ func (s setting) checkText(v string) error {
 		return errors.New("must not be empty")
 	}
 	if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		if _, secret := s.tag.Lookup("secret"); secret {
+			return errors.New("must not contain control characters")
+		}
 		return fmt.Errorf("must not contain control characters: %q", v)
 	}
 	if most := s.tag.Get("maxlen"); most != "" && len(v) > mustInt(most) {
