@@ -1,0 +1,136 @@
+package app_test
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+// broker starts a NATS server. The function that it returns starts it again after it was shut down.
+func broker(t *testing.T) (s *server.Server, again func()) {
+	t.Helper()
+	o := server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()}
+	again = func() {
+		options := o
+		var err error
+		if s, err = server.NewServer(&options); err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		if !s.ReadyForConnections(20 * time.Second) {
+			t.Fatal("NATS does not start")
+		}
+	}
+	again()
+	o.Port = s.Addr().(*net.TCPAddr).Port
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	return s, again
+}
+
+func withNATS(s *server.Server) func(*config.Config) {
+	return func(c *config.Config) { c.Store.RunLog = s.ClientURL() }
+}
+
+// TestTenantsInNATS lets tenants of two servers ask. Each tenant reads its runs on both, and no runs of another tenant. A tenant that is deleted
+// leaves nothing in NATS.
+func TestTenantsInNATS(t *testing.T) {
+	t.Parallel()
+	s, _ := broker(t)
+	one, two := openTenants(t, t.TempDir(), withNATS(s)), openTenants(t, t.TempDir(), withNATS(s))
+	runs := map[string]string{}
+	for _, tenant := range []string{"t-1", "t-2"} {
+		one.upload(tenant, "f1", farland("Keeper of "+tenant))
+		one.reply(http.StatusOK, tenant, "POST", "/v1/vector_stores", `{"id":"vs1","name":"all","file_ids":["f1"]}`)
+		runs[tenant], _ = one.answer(tenant, "vs1", whoKeeps)
+	}
+	for _, tenant := range []string{"t-1", "t-2"} {
+		for _, c := range []*city{one, two} {
+			stream := c.request(tenant, "GET", "/runs/"+runs[tenant]+"/stream", "")
+			if stream.Code != http.StatusOK || !strings.Contains(stream.Body.String(), "Keeper of "+tenant) {
+				t.Errorf("%s: status %d: %s", tenant, stream.Code, stream.Body)
+			}
+			list := c.reply(http.StatusOK, tenant, "GET", "/api/runs", "")
+			if got := list["runs"].([]any); len(got) != 1 || got[0].(map[string]any)["run_id"] != runs[tenant] {
+				t.Errorf("%s: runs %v", tenant, got)
+			}
+		}
+	}
+	if w := two.request("t-2", "GET", "/runs/"+runs["t-1"]+"/stream", ""); w.Code != http.StatusNotFound {
+		t.Errorf("the run of another tenant: status %d", w.Code)
+	}
+	two.close()
+	data := one.Default.Config.Store
+	one.close()
+	if err := app.DeleteTenant(t.Context(), data, "t-1", nil); err != nil {
+		t.Fatal(err)
+	}
+	nc, err := nats.Connect(s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := nc.JetStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stream, want := range map[string]error{"SLUICE-t-1-RUNS": nats.ErrStreamNotFound, "SLUICE-t-1-INDEX": nats.ErrStreamNotFound, "SLUICE-t-2-RUNS": nil, "SLUICE-default-RUNS": nil} {
+		if _, err := js.StreamInfo(stream); !errors.Is(err, want) {
+			t.Errorf("stream %s: %v, want %v", stream, err, want)
+		}
+	}
+}
+
+// TestReadinessWithoutNATS stops NATS and starts it again. The server says that the log is away, and answers again afterwards.
+func TestReadinessWithoutNATS(t *testing.T) {
+	t.Parallel()
+	s, again := broker(t)
+	c := openTenants(t, t.TempDir(), withNATS(s))
+	now := time.Now()
+	c.Default.Now = func() time.Time { return now }
+	ready := func(status int) string {
+		t.Helper()
+		now = now.Add(time.Minute) // results are used for a second
+		w := c.request("default", "GET", "/readyz", "")
+		if w.Code != status {
+			t.Fatalf("readyz: status %d, want %d: %s", w.Code, status, w.Body)
+		}
+		return w.Body.String()
+	}
+	ready(http.StatusOK)
+	c.upload("default", "f1", farland("Ada Brook"))
+	c.reply(http.StatusOK, "default", "POST", "/v1/vector_stores", `{"id":"vs1","name":"all","file_ids":["f1"]}`)
+	run, _ := c.answer("default", "vs1", whoKeeps)
+	s.Shutdown()
+	s.WaitForShutdown()
+	if text := ready(http.StatusServiceUnavailable); !strings.Contains(text, `"log":{"status":"failed"`) {
+		t.Errorf("readyz without NATS: %s", text)
+	}
+	again()
+	c.reply(http.StatusOK, "default", "GET", "/api/runs/"+run, "") // it waits for the connection
+	ready(http.StatusOK)
+}
+
+// TestOneServerPerFolder opens a data folder twice.
+func TestOneServerPerFolder(t *testing.T) {
+	t.Parallel()
+	s, _ := broker(t)
+	data := t.TempDir()
+	c := openTenants(t, data, withNATS(s))
+	cfg := c.Default.Config
+	if a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler)); !errors.Is(err, app.ErrInUse) {
+		t.Errorf("open a folder that is in use: %v", err)
+		if a != nil {
+			_ = a.Close()
+		}
+	}
+}
