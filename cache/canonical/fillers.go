@@ -99,21 +99,11 @@ func removeFillers(words []word) (rest []word, embedded bool) {
 		}
 	}
 	words = removeClosings(words)
-	if n := len(words); n > 2 && (imperatives[words[0].text] && !words[0].name && (articles[words[1].text] || cardinals[words[1].text] != "")) {
-		words, embedded = words[1:], true
-	}
-	if len(words) > 1 && words[0].text == "define" && !words[0].name {
-		head := []word{{text: "what"}, {text: "is"}, {text: "the"}, {text: "meaning"}, {text: "of"}}
-		words = append(head, words[1:]...)
-	}
 	if embedded && !yesNo && (articles[words[0].text] || cardinals[words[0].text] != "") && !slices.ContainsFunc(words, func(w word) bool { return questionWords[w.text] && !w.name }) {
 		words = append([]word{{text: "what", surface: "what"}, {text: "is"}}, words...) // tell me the area of the lake
 	}
 	return words, embedded
 }
-
-// imperatives are verbs that ask for the noun that follows.
-var imperatives = set("name identify state specify list give find say tell provide")
 
 // removeClosings removes filler phrases after the question.
 func removeClosings(words []word) []word {

@@ -227,9 +227,6 @@ func cutQuestionPhrase(words []word, at int, embedded bool) (rest, asked []word)
 		if adverbial && m != "?how" || from < at || (m == "?who" || m == "?how" && embedded) && next(at+1) || embedded && startsWithSubject(words[at+1:]) {
 			return words[at+1:], words[:at+1]
 		}
-		if end := subjectStart(words[at+1:], next, at+1); embedded && end > 0 {
-			return words[end:], words[:end]
-		}
 		return words, nil
 	}
 	a := words[aux]
@@ -259,28 +256,6 @@ func cutQuestionPhrase(words []word, at int, embedded bool) (rest, asked []word)
 		return words, nil
 	}
 	return uninvert(rest, a), words[:aux]
-}
-
-// subjectStart returns where the subject begins in questions such as "which team the king joined", or 0. The words are those from place on.
-func subjectStart(words []word, noun func(int) bool, place int) int {
-	for k, w := range words {
-		switch {
-		case w.past || isFunctionWord(w) && !noun(place+k):
-			return 0
-		case k == 0 || !noun(place+k):
-			continue
-		}
-		for _, v := range words[k+1:] {
-			if v.past {
-				return place + k
-			}
-			if isFunctionWord(v) {
-				return 0
-			}
-		}
-		return 0
-	}
-	return 0
 }
 
 // startsWithSubject reports whether a name and a past verb follow "what".

@@ -8,7 +8,6 @@
 package canonical
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -52,7 +51,7 @@ func Parse(question string) Question {
 		q.words, q.key = words, "="+strings.Join(texts(words), " ")
 		return q
 	}
-	words = normalizeNumbers(removeEmphasis(words))
+	words = normalizeNumbers(words)
 	for i := range words {
 		w := &words[i]
 		w.past, w.participle = !w.name && isPast(w.text), isParticiple(w.text)
@@ -62,17 +61,8 @@ func Parse(question string) Question {
 	tense := tenseMarks(words)
 	words = replaceSynonyms(words)
 	several := hasSeveralVerbs(words)
-	words, perfect := removePerfect(toStatement(rewritePossessives(removeExistentialThere(words)), embedded, several))
-	words, moods := extractModals(toActive(words))
-	q.words = sortAlternatives(words)
-	if !several {
-		q.words = moveTimeToEnd(q.words)
-	}
-	q.words = rewriteMeaning(removeLocated(q.words))
-	if tense == "present " && rewriteBirthplace(q.words) {
-		tense = "past "
-	}
-	q.key = tense + perfect + moods + "|" + strings.Join(texts(q.words), " ")
+	words, moods := extractModals(toActive(toStatement(rewritePossessives(words), embedded, several)))
+	q.words, q.key = words, tense+moods+"|"+strings.Join(texts(words), " ")
 	return q
 }
 
@@ -118,29 +108,6 @@ func isEnglish(words []word) bool {
 
 var englishWords = set("the is are were did does has have")
 
-// removeEmphasis removes the words in emphatics.
-func removeEmphasis(words []word) []word {
-	var out []word
-	for i, w := range words {
-		limits := i+1 < len(words) && (words[i+1].number() || cardinals[words[i+1].text] != "" || quantifiers[words[i+1].text]) // exactly two are not two or more
-		if !emphatics[w.text] || w.name || w.pause || limits {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
-// removeExistentialThere removes the "there" of "there is", which is not a place.
-func removeExistentialThere(words []word) []word {
-	var out []word
-	for i, w := range words {
-		if w.text != "there" || w.name || !(i > 0 && words[i-1].text == "be" || i+1 < len(words) && words[i+1].text == "be") {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
 // hasSeveralVerbs reports whether a question has a second verb to which a phrase may belong, as in "the man born in 1990".
 func hasSeveralVerbs(words []word) bool {
 	n, helped := 0, 0
@@ -154,23 +121,6 @@ func hasSeveralVerbs(words []word) bool {
 		}
 	}
 	return n+helped > 1
-}
-
-// removePerfect removes the "have" of a perfect tense, and returns a mark for the tense.
-func removePerfect(words []word) ([]word, string) {
-	for i, w := range words {
-		if w.text != "have" || w.name || hasSeveralClauses(words) {
-			continue
-		}
-		verb := i + 1
-		for verb < len(words) && (adverbs[words[verb].text] || strings.HasSuffix(words[verb].text, "ly")) {
-			verb++
-		}
-		if verb < len(words) && (words[verb].text == "be" || words[verb].participle && !words[verb].name) {
-			return slices.Concat(words[:i], words[i+1:]), "perfect "
-		}
-	}
-	return words, ""
 }
 
 // Similarity is the similarity of the wording of two equivalent questions, 0.5..1: Dice's coefficient of their words, mapped to that range.
@@ -214,47 +164,6 @@ func tenseMarks(words []word) string {
 		is = 1
 	}
 	return strings.Repeat("past ", was) + strings.Repeat("present ", is)
-}
-
-// emphatics are words that do not change the meaning of a question.
-var emphatics = set("exactly precisely actually really")
-
-// birthNouns are nouns that ask where or when somebody was born.
-var birthNouns = map[string]string{"birthplac": "?where", "birthdat": "?when", "birthday": "?when"}
-
-// rewriteBirthplace rewrites "what is the birthplace of X" to "where was X born" in place, and reports whether it did, which makes the tense past.
-func rewriteBirthplace(words []word) bool {
-	n := len(words)
-	if n < 4 || birthNouns[words[0].text] == "" || words[1].text != "of" || words[n-1].text != "?what" {
-		return false
-	}
-	mark := birthNouns[words[0].text]
-	copy(words, words[2:n-1])
-	copy(words[n-3:], []word{{text: "*"}, {text: "bear", surface: "born"}, {text: mark, surface: "when"}})
-	return true
-}
-
-// removeLocated rewrites "where is X located" to "where is X".
-func removeLocated(words []word) []word {
-	for i := 0; i+2 < len(words); i++ {
-		next := words[i+2].text
-		if words[i].text == "*" && words[i+1].text == "locat" && (next == "?where" || prepositions[next] && i+3 < len(words) && words[i+3].text == "?what") {
-			return slices.Concat(words[:i], words[i+2:])
-		}
-	}
-	return words
-}
-
-// rewriteMeaning rewrites "what does X mean" to "what is the meaning of X".
-func rewriteMeaning(words []word) []word {
-	n := len(words)
-	switch {
-	case n > 2 && words[n-2].text == "mean" && words[n-1].text == "?what":
-		return slices.Concat([]word{{text: "meaning"}, {text: "of"}}, words[:n-2], words[n-1:])
-	case n > 3 && words[0].text == "definition" && words[1].text == "of" && words[n-1].text == "?what":
-		words[0].text = "meaning"
-	}
-	return words
 }
 
 // toActive rewrites the first passive clause with an agent ("by X") to the active voice, and marks one without an agent.
@@ -326,55 +235,4 @@ func modifiesMainClause(words []word, i int) bool {
 	return !slices.ContainsFunc(words[:i], func(w word) bool {
 		return !w.name && (w.past || w.participle || prepositions[w.text]) && !isAuxiliary(w) || w.pause
 	})
-}
-
-// sortAlternatives sorts two names joined by "and" or "or" at the end of a question if a comma, "between" or "both" is before them.
-func sortAlternatives(words []word) []word {
-	for i, w := range words {
-		if w.text != "or" && w.text != "and" {
-			continue
-		}
-		from, to := i, i+1
-		for from > 0 && words[from-1].name && (from == i || !words[from-1].pause) {
-			from--
-		}
-		for to < len(words) && words[to].name {
-			to++
-		}
-		tail := to == len(words) || words[to].text[0] == '?'
-		open := from > 0 && (words[from-1].pause || words[from-1].text == "between" || words[from-1].text == "both")
-		if from == i || to == i+1 || !tail || !open {
-			continue
-		}
-		a, b := words[from:i], words[i+1:to]
-		if slices.CompareFunc(a, b, func(a, b word) int { return cmp.Compare(a.text, b.text) }) > 0 {
-			return slices.Concat(words[:from], b, words[i:i+1], a, words[to:])
-		}
-	}
-	return words
-}
-
-// moveTimeToEnd moves the only phrase of time to the end.
-func moveTimeToEnd(words []word) []word {
-	at, n := -1, 0
-	if hasSeveralClauses(words) {
-		return words
-	}
-	for i, w := range words {
-		if i == 0 || !w.number() || !timePrepositions[words[i-1].text] || !(isYear(w.text) || strings.ContainsAny(w.text[1:], "-s")) {
-			continue
-		}
-		if at >= 0 {
-			return words
-		}
-		at, n = i-1, 2
-	}
-	if at < 0 {
-		return words
-	}
-	phrase := slices.Clone(words[at : at+n])
-	if phrase[0].text == "during" {
-		phrase[0].text = "in"
-	}
-	return slices.Concat(words[:at], words[at+n:], phrase)
 }
