@@ -165,23 +165,13 @@ func (c *rewriter) replacement(q string, ws []lang.Token, i int, p pronoun) (by 
 		p.possessive = true
 	}
 	by = c.antecedent(p)
-	if by == "" || c.otherGender(p, by) {
+	if by == "" {
 		return "", 0
 	}
 	if p.article != "" && !c.isName(by) || p.article != "" && c.Code == "de" && c.isArticle(firstWord(by)) {
 		by = p.article + " " + c.withoutArticle(by)
 	}
 	return c.inflect(by, p, w.Text), end
-}
-
-// otherGender reports whether the article of a phrase shows that a pronoun does not refer to it.
-func (c *rewriter) otherGender(p pronoun, by string) bool {
-	for _, all := range genders {
-		if all[firstWord(by)] && firstWord(by) != "der" && p.article != "dem" {
-			return p.article != "" && !all[p.article]
-		}
-	}
-	return false
 }
 
 // inflect returns the replacement in the grammatical form of the pronoun.
@@ -275,9 +265,6 @@ func (c *rewriter) antecedent(p pronoun) string {
 		if two := c.pair(prev); two != "" {
 			return two
 		}
-		if !who && !defined && len(given) > 0 && whichRE.MatchString(prev) {
-			return given[0]
-		}
 	case place:
 		if c.keepsSubject() {
 			break
@@ -288,9 +275,6 @@ func (c *rewriter) antecedent(p pronoun) string {
 	case thing, demonstrative:
 		if !c.keepsSubject() && !who && !defined && len(given) > 0 && (identityRE.MatchString(prev) || where && bornRE.MatchString(prev)) {
 			return given[0]
-		}
-		if c.thing != "" {
-			return c.thing
 		}
 	}
 	if of := genders[p.article]; of != nil {
@@ -314,7 +298,6 @@ var (
 	oneRE     = regexp.MustCompile(`(?i)^\W*(?:who|wer)(?: is| was|['’]s| ist| war)\b`) // it asks for one person
 	whoseRE   = regexp.MustCompile(`(?i)^(?:its|his|her|their|seine?|ihre?)\b`)
 	madeRE    = regexp.MustCompile(`(?i)\b(?:(?:ge|er)baut|errichtet|eröffnet|hoch|lang|breit|tief|schwer|teuer|kostet)\b`) // it asks about a thing
-	whichRE   = regexp.MustCompile(`(?i)^\W*(?:which|welche[rsnm]?)\s`)
 	asksWhere = regexp.MustCompile(`(?i)^\W*(?:where|in (?:which|what)|from where|wo|woher|wohin)\b`)
 	bornRE    = regexp.MustCompile(`(?i)\b(?:born|die[ds]?|live[ds]?|grow|grew|stud(?:y|ied)|raised|buried|work(?:s|ed)?|from|geboren|gestorben|lebte?)\b`)
 )
@@ -338,9 +321,6 @@ func (c *rewriter) answerNames() []string {
 			}
 			out = slices.Insert(out, n, c.nameInQuestion(name, p.from == 0))
 		}
-		if w := c.subject(one); len(out) == 0 && w != "" && identityRE.MatchString(c.last.question) && !strings.Contains(asked, strings.ToLower(w)) {
-			out = append(out, w)
-		}
 		if len(out) > 0 {
 			break
 		}
@@ -362,15 +342,6 @@ func (c *rewriter) keepsSubject() bool {
 
 // indefinite are articles before what is no name, as in "a Roman Catholic archdiocese".
 var indefinite = words("a an ein eine einen einem einer")
-
-// subject returns the subject at the start of a sentence: "Harvard" in "Harvard has the largest."
-func (g *grammar) subject(sentence string) string {
-	ws := lang.Words(lang.Truncate(sentence, 200))
-	if len(ws) < 3 || !g.Has(lang.Auxiliaries, ws[1].Text) || !isCapitalized(sentence[ws[0].Start:]) || g.isFunctionWord(ws[0].Text) || g.IsStopWord(ws[0].Text) {
-		return ""
-	}
-	return sentence[ws[0].Start:ws[0].End]
-}
 
 var (
 	asideRE = regexp.MustCompile(`\s*\([^()]*\)`)

@@ -41,16 +41,16 @@ func (Rules) Condense(_ context.Context, question, _ string, history []event.Mes
 	if len(earlier) == 0 {
 		return question, nil
 	}
-	var before, last exchange
+	var last exchange
 	for _, e := range earlier {
 		g := grammarOf(e.question + " " + last.question)
-		e.question, e.referents = g.standalone(e.question, last, before)
+		e.question, e.referents = g.standalone(e.question, last)
 		if opening := g.opening.FindString(e.question); strings.Trim(opening, " ¿¡") != "" {
 			e.question = capitalize(e.question[len(opening):])
 		}
-		before, last = last, e
+		last = e
 	}
-	done, _ := grammarOf(question+" "+last.question).standalone(question, last, before)
+	done, _ := grammarOf(question+" "+last.question).standalone(question, last)
 	return done, nil
 }
 
@@ -73,19 +73,16 @@ func exchanges(history []event.Message) []exchange {
 // withoutMarks removes the citation marks from an answer.
 func withoutMarks(s string) string { return markRE.ReplaceAllString(s, "") }
 
-// standalone makes a question self-contained, given the last two exchanges, and returns the referents of its pronouns.
-func (g *grammar) standalone(question string, last, before exchange) (string, referents) {
+// standalone makes a question self-contained, given the last exchange, and returns the referents of its pronouns.
+func (g *grammar) standalone(question string, last exchange) (string, referents) {
 	q := strings.TrimSpace(question)
-	if last.question == "" || len(last.question) > maxQuestionBytes || len(q) > maxQuestionBytes || q == "" || !utf8.ValidString(q) || politeRE.MatchString(q) {
+	if last.question == "" || len(last.question) > maxQuestionBytes || len(q) > maxQuestionBytes || q == "" || !utf8.ValidString(q) {
 		return question, referents{}
 	}
 	if m := g.change.FindString(q); m != "" && len(m) < len(q) {
 		return capitalize(q[len(m):]), referents{}
 	}
-	c := &rewriter{last: last, before: before, lastTopic: cmp.Or(last.what, g.topic(last.question)), question: q, grammar: g}
-	if last.what == "" && last.who != "" && strings.EqualFold(c.lastTopic, last.who) {
-		c.thing = g.topic(before.question)
-	}
+	c := &rewriter{last: last, lastTopic: cmp.Or(last.what, g.topic(last.question)), question: q, grammar: g}
 	complete := c.complete
 	if !g.spaced {
 		complete = c.completeIdeographs
@@ -103,14 +100,13 @@ func (g *grammar) standalone(question string, last, before exchange) (string, re
 	return done, c.referents
 }
 
-// rewriter makes one question self-contained, given the last two exchanges.
+// rewriter makes one question self-contained, given the last exchange.
 type rewriter struct {
 	*grammar
-	question     string // the current question
-	last, before exchange
-	lastTopic    string // topic of the last question; empty: unknown
-	thing        string // referent of "it" if it differs from about
-	referents           // referents found for the pronouns of the current question
+	question  string // the current question
+	last      exchange
+	lastTopic string // topic of the last question; empty: unknown
+	referents        // referents found for the pronouns of the current question
 }
 
 // complete returns the completed question, or "" if it is complete.
@@ -119,8 +115,6 @@ func (c *rewriter) complete(q string) string {
 	resolved := c.resolve(body)
 	changed := resolved != body
 	switch {
-	case doubtRE.MatchString(q):
-		return c.last.question
 	case moreRE.MatchString(body):
 		return c.askMore(body)
 	case c.onlyQuestionWords(body):
@@ -175,11 +169,6 @@ func (c *rewriter) appendTopic(q string) string {
 		about = c.reference()
 		c.what = about
 	}
-	if comparisonRE.MatchString(q) {
-		if both := c.bothTopics(); both != "" {
-			about = both
-		}
-	}
 	if about == "" {
 		return ""
 	}
@@ -188,17 +177,6 @@ func (c *rewriter) appendTopic(q string) string {
 		mark = string(r)
 	}
 	return strings.TrimRight(q, " ?.!") + " (" + about + ")" + mark
-}
-
-// bothTopics returns the two things that one or two questions asked about.
-func (c *rewriter) bothTopics() string {
-	if two := c.pair(c.last.question); two != "" {
-		return two
-	}
-	if one := c.topic(c.before.question); one != "" && c.lastTopic != "" && !strings.EqualFold(one, c.lastTopic) {
-		return one + " and " + c.lastTopic
-	}
-	return ""
 }
 
 // askMore asks for more information about the topic of the last question.
@@ -220,14 +198,8 @@ func (c *rewriter) askMore(body string) string {
 func (c *rewriter) replaceQuestionWords(words string) string {
 	prev := strings.TrimRight(c.last.question, " ?.!")
 	m := c.wh.FindStringSubmatch(prev)
-	switch {
-	case !c.replaces:
+	if !c.replaces {
 		return c.appendTopic(capitalize(words) + "?")
-	case m != nil && elseRE.MatchString(words): // as in "who else?"
-		return capitalize(words) + prev[len(m[1]):] + "?"
-	}
-	if m := howRE.FindStringSubmatch(words); m != nil && c.lastTopic != "" && isDegree(m[1]) {
-		return capitalize(words) + " is " + c.lastTopic + "?"
 	}
 	if m := c.asks.FindStringSubmatch(prev); m != nil && len(lang.Words(m[1])) <= maxHead {
 		return capitalize(words) + " " + m[2] + "?"
@@ -265,12 +237,6 @@ func (c *rewriter) replacePhrase(phrase string) string {
 	if done := c.replaceKind(prev, phrase); done != "" {
 		return done + end
 	}
-	if yearRE.MatchString(phrase) && len(words) <= 4 {
-		if len(words) == 1 {
-			phrase = "in " + phrase
-		}
-		return prev + " " + c.lowerFirst(phrase) + end
-	}
 	if old := lang.Words(prev); len(words) == 1 && len(old) > 1 && isEventVerb(words[0].Text) && isEventVerb(old[len(old)-1].Text) {
 		return prev[:old[len(old)-1].Start] + c.lowerFirst(phrase) + end // as in "and repaired?"
 	}
@@ -294,18 +260,12 @@ func (c *rewriter) replacePhrase(phrase string) string {
 			return prev[:at[2]] + phrase + end
 		}
 	}
-	if len(words) <= 2 && !c.isArticle(words[0].Text) && doesRE.MatchString(prev) && strings.ToLower(phrase) == lowered(phrase) && (!c.isName(phrase) || strings.HasPrefix(c.question, phrase)) {
-		return c.appendTopic(capitalize(phrase) + "?") // no similar phrase
-	}
 	old := c.similarPhrase(prev, phrase)
 	if c.Code == "en" && whoRE.MatchString(prev) && c.isName(phrase) && !c.isName(old) { // it may refer to another person
 		return c.appendTopic("What about " + phrase + "?")
 	}
 	if old == "" {
 		return c.appendTopic(capitalize(phrase) + "?")
-	}
-	if all := lang.Words(old); len(c.content(phrase)) == 1 && len(c.content(old)) > 2 && strings.ContainsFunc(all[len(all)-1].Text, unicode.IsDigit) {
-		old, phrase = old[all[len(all)-1].Start:], c.withoutArticle(phrase) // as in "the group Volleyball U14"
 	}
 	at := strings.LastIndex(prev, old)
 	if rest := prev[at+len(old):]; strings.HasPrefix(rest, "'s") || strings.HasPrefix(rest, "’s") {
@@ -314,25 +274,11 @@ func (c *rewriter) replacePhrase(phrase string) string {
 	if !c.isName(phrase) {
 		phrase = c.lowerFirst(phrase)
 	}
-	if noun := c.withoutArticle(old); noun != old && !c.isArticle(words[0].Text) && !c.isName(phrase) {
-		// "the oven" is replaced by "lamps" with its article; with "lamp" the article stays.
-		if len(words) == 1 && !strings.HasSuffix(words[0].Text, "s") {
-			phrase = old[:len(old)-len(noun)] + phrase
-		}
-	}
 	return prev[:at] + phrase + prev[at+len(old):] + end
 }
 
 // isEventVerb reports whether a word is a verb about something that happened to the topic.
 func isEventVerb(w string) bool { return predicates[w] || strings.HasSuffix(w, "ed") }
-
-// lowered returns a phrase in lower case unless it is a name. The capital at the start of a question does not make a name.
-func lowered(phrase string) string {
-	if strings.Contains(phrase, " ") || !isCapitalized(phrase) {
-		return phrase
-	}
-	return strings.ToLower(phrase)
-}
 
 func capitalize(s string) string {
 	r, n := utf8.DecodeRuneInString(s)

@@ -30,9 +30,6 @@ var (
 // topic returns what a question is about: its most prominent name, or else the words after the question words.
 func (g *grammar) topic(q string) string {
 	q = strings.TrimRight(strings.TrimSpace(lang.Truncate(q, maxQuestionBytes)), " ?.!")
-	if m := definesRE.FindStringSubmatch(q); m != nil && len(lang.Words(m[1])) <= maxTopic {
-		return defined(m[1])
-	}
 	all := g.phrases(q)
 	if !g.replaces {
 		return g.subjectMatter(q)
@@ -108,16 +105,6 @@ func (g *grammar) withoutVerb(q string, p phrase) string {
 	}
 	if !predicates[after] && !isCapitalized(s[ws[n-1].Start:]) {
 		return strings.TrimSpace(s[:ws[n-1].Start])
-	}
-	return s
-}
-
-// defined returns the name at the start of a text, without a predicate.
-func defined(s string) string {
-	for i, w := range lang.Words(s) {
-		if i > 0 && predicates[w.Text] && !isCapitalized(s[w.Start:w.End]) {
-			return strings.TrimSpace(s[:w.Start])
-		}
 	}
 	return s
 }

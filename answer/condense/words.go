@@ -19,13 +19,8 @@ var (
 	wholeRE      = regexp.MustCompile(`(?i)^(why|how|how come|since when|warum|wieso|seit wann)\s+(?:is|was|ist|war)\s+(?:that|this|it so|das|das so|dem so)\W*$`)
 	datedRE      = regexp.MustCompile(`(?i)^(?:the )?(?:(?:last|next|previous|following) )?(?:year|month|week|day|decade|century)(?: (?:before|after|earlier|later))?$`)
 	aboutNoun    = regexp.MustCompile(`(?i)\b(?:about|for|of|on|in|against|by|with) (\p{Ll}[\pL-]+)$`)
-	doesRE       = regexp.MustCompile(`(?i)^\W*(?:\pL+\s(?:[\pL-]+\s){0,3}?)?(?:do|does|did|can|could|should|will|would|must)\s`)
-	howRE        = regexp.MustCompile(`(?i)^how\s+(\w+)$`)
-	elseRE       = regexp.MustCompile(`(?i)\b(?:else|sonst|noch)\b`)
 	moreRE       = regexp.MustCompile(`(?i)^(?:please\s+)?(?:(?:can|could) you\s+)?(?:(?:tell|give|show) (?:me|us) )?(?:some )?(?:more(?: details?| information)?|further details?|details|(?:please )?(?:go on|continue|elaborate|explain)(?: more| further)?|mehr(?: dazu| details| informationen)?|erzähl(?:e)? mehr|weiter|erkläre?(?: das)?)(?: please| bitte)?\W*$`)
 	explainRE    = regexp.MustCompile(`(?i)^(?:explain|erkläre?)\W*$`)
-	doubtRE      = regexp.MustCompile(`(?i)^(?:are you (?:really )?(?:sure|certain)|really|is (?:that|this|it) (?:really )?(?:right|true|correct|so)|bist du sicher|sicher|wirklich|stimmt das)\W*$`)
-	politeRE     = regexp.MustCompile(`(?i)^\W*(?:thanks?(?: you)?(?: very much| a lot)?|ok(?:ay)?|yes|no|good|great|hello|hi|bye|danke(?: schön)?|ja|nein|gut|hallo)\W*$`)
 	comparisonRE = regexp.MustCompile(`(?i)\b(?:\w{2,}er|more|less|most|\w{2,}est|first|last|better|worse|best|differ\w*|both|compare|them|one)\b`)
 	pairRE       = regexp.MustCompile(`((?:(?:[Tt]he|[Aa]n?) )?\p{Lu}[\pL\pN'’.-]*(?: (?:of |the |at )?\p{Lu}[\pL\pN'’.-]*)* (?:and|or|und|oder) (?:(?:the|an?) )?\p{Lu}[\pL\pN'’.-]*(?: (?:of |the |at )?\p{Lu}[\pL\pN'’.-]*)*)`)
 	yearRE       = regexp.MustCompile(`\b(?:1[0-9]{3}|20[0-9]{2})s?\b`)
@@ -65,14 +60,6 @@ func words(s string) map[string]bool {
 var predicates = words("built made born found founded known written lit held won run begun made open closed available free located called named used situated " +
 	"opened invented discovered released published designed directed established created formed caused old tall high big large heavy deep wide long fast " +
 	"expensive dangerous important fought sold paid taken given lost spent sent brought caught chosen stolen gebaut erbaut geboren gegründet geschrieben gestorben eröffnet entdeckt bekannt hoch alt groß tief lang teuer offen geöffnet")
-
-func isDegree(w string) bool {
-	switch strings.ToLower(w) {
-	case "many", "much", "often", "long", "far":
-		return false
-	}
-	return true
-}
 
 // maxFragment is the maximum number of words of an incomplete question.
 const maxFragment = 8
