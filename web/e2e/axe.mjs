@@ -66,6 +66,62 @@ export default {
     await axe(page, "login", rules);
   }),
 
+  ...both("documents", async (t, options, rules) => {
+    const page = await t.page(`${env.library}/documents`, options);
+    const name = `buoy ${rules ? "dark" : "light"}.md`;
+    await page.locator("input[type=file]").first().setInputFiles([{ name, mimeType: "text/markdown", buffer: Buffer.from(`# Buoys in ${name}\n\n## Colours\n\nA green buoy is on the right.\n\n| buoy | side |\n| --- | --- |\n| red | left |\n`) }]);
+    await page.getByText("1 document is ready").waitFor();
+    await axe(page, "after an upload", rules);
+    await page.getByRole("button", { name: `Edit: ${name}` }).click();
+    await page.getByRole("dialog").getByLabel("Title").waitFor();
+    await axe(page, "edit a document", rules);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "New collection" }).click();
+    await page.getByRole("dialog").waitFor();
+    await axe(page, "new collection", rules);
+    await page.keyboard.press("Escape");
+    await page.getByRole("searchbox", { name: "Search by name or title" }).fill(name);
+    await page.getByText("1 to 1 of 1").waitFor();
+    await page.locator("td").getByRole("link").click();
+    await page.locator("article section").first().waitFor();
+    await page.getByRole("button", { name: "Show the passages" }).click();
+    await axe(page, "document", rules);
+  }),
+
+  ...both("administration", async (t, options, rules) => {
+    let page = await t.page(`${env.keyed}/admin`, options);
+    await page.getByLabel("API key").fill(env.operator);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: /^End key: / }).first().waitFor();
+    await axe(page, "administration with keys", rules);
+    await page.getByRole("button", { name: "Add a key" }).click();
+    await page.getByRole("dialog").waitFor();
+    await axe(page, "add a key", rules);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: /^Replace secret: / }).first().click();
+    await page.getByRole("dialog").waitFor();
+    await axe(page, "rotate a key", rules);
+    page = await t.page(env.federated, options);
+    await page.getByRole("link", { name: "Sign in with Example" }).waitFor();
+    await axe(page, "login at a provider", rules);
+  }),
+
+  ...both("shared answer and versions", async (t, options, rules) => {
+    const q = `What does a ship pay to axe ${rules ? "in the dark" : "in the light"}?`;
+    let page = await t.asked(env.main, q, options);
+    await answered(page);
+    await page.getByRole("button", { name: "Ask again" }).click();
+    await page.getByText("2 of 2").waitFor();
+    await page.getByLabel("Question", { exact: true }).fill(`${q} And a boat?`);
+    await page.keyboard.press("Enter");
+    await answered(page, 2);
+    await axe(page, "conversation", rules);
+    const run = await page.evaluate(async () => (await (await fetch("/api/runs?limit=1")).json()).runs[0].run_id);
+    page = await t.page(`${env.main}/runs/${run}`, options);
+    await answered(page);
+    await axe(page, "shared answer", rules);
+  }),
+
   ...both("menu and dialogs", async (t, options, rules) => {
     let page = await t.asked(env.main, `What does a ship pay in a dialog${rules}?`, options);
     await answered(page);

@@ -77,7 +77,7 @@ export default {
     await dialog.getByRole("button", { name: "Create" }).click();
     await dialog.waitFor({ state: "detached" });
     await upload(page, [["pier.md", "text/markdown", "# Pier\n\nThe pier is 40 metres long.\n"]]);
-    await page.getByRole("combobox", { name: "Collection", exact: true }).selectOption({ label: "Harbour (1)" });
+    await page.getByRole("combobox", { name: "Filter: Collection" }).selectOption({ label: "Harbour (1)" });
     await page.getByText("1 to 1 of 1").waitFor();
     assert.equal(await page.getByRole("link", { name: "Pier" }).count(), 1);
   },
@@ -100,6 +100,42 @@ export default {
     rmSync(`${env.folder}/tides.pdf`);
     await page.reload();
     await page.getByRole("alert").getByText("The file is not in its folder any more.").waitFor();
+  },
+
+  "text from right to left": async (t) => {
+    const page = await t.page(`${env.library}/documents`);
+    await upload(page, [["دليل.md", "text/markdown", "# دليل النادي\n\nتبلغ رسوم العضوية ٢٥ دينارا في الشهر. يفتح النادي في الساعة الثامنة صباحا.\n"]]);
+    await page.getByRole("link", { name: "New question" }).first().click();
+    const box = page.getByLabel("Question", { exact: true });
+    await box.fill("كم تبلغ رسوم العضوية؟");
+    const direction = (l) => l.evaluate((e) => getComputedStyle(e).direction);
+    assert.equal(await direction(box), "rtl", "the question box");
+    await page.keyboard.press("Enter");
+    await answered(page);
+    assert.equal(await direction(page.getByRole("heading", { level: 2, name: "كم تبلغ رسوم العضوية؟" })), "rtl", "the question");
+    assert.equal(await direction(page.getByRole("group", { name: "Answer" }).getByText("دينارا")), "rtl", "the answer");
+    assert.equal(await direction(page.getByRole("navigation").getByText("كم تبلغ رسوم العضوية؟")), "rtl", "the conversation");
+    await page.getByRole("button", { name: "Source 1" }).first().click();
+    assert.equal(await direction(page.getByRole("dialog").locator("blockquote")), "rtl", "the source");
+    await page.getByRole("link", { name: "Open the document" }).click();
+    assert.equal(await direction(page.getByRole("heading", { level: 1, name: "دليل النادي" })), "rtl", "the title");
+    assert.equal(await direction(page.locator("article p").filter({ hasText: "دينارا" })), "rtl", "the text");
+    assert.equal(await direction(page.locator("main")), "ltr", "the rest of the page");
+  },
+
+  "leaving while files are sent": async (t) => {
+    const page = await t.page(`${env.library}/documents`);
+    const asks = () => page.evaluate(() => !dispatchEvent(new Event("beforeunload", { cancelable: true })));
+    let go;
+    const held = new Promise((r) => (go = r));
+    await page.route("**/v1/files", async (route) => { await held; await route.continue(); });
+    assert.equal(await asks(), false);
+    await page.locator("input[type=file]").first().setInputFiles([{ name: "anchor.md", mimeType: "text/markdown", buffer: Buffer.from("# Anchor\n\nThe anchor weighs 80 kilos.\n") }]);
+    await page.locator("section progress").first().waitFor();
+    assert.equal(await asks(), true);
+    go();
+    await page.locator("section progress").first().waitFor({ state: "detached" });
+    assert.equal(await asks(), false);
   },
 
   "cited sentence in its document": async (t) => {

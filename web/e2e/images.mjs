@@ -1,5 +1,5 @@
 // The pictures of the documentation, over its own pages: make screenshots.
-import { answered, env } from "./stage.mjs";
+import { answered, env, unanswerable } from "./stage.mjs";
 
 export const image = true;
 
@@ -33,5 +33,16 @@ export default {
     await answered(page);
     await top(page);
     await shoot(page, "narrow");
+    page = await t.asked(env.main, unanswerable, window);
+    await answered(page);
+    await top(page);
+    await shoot(page, "refused");
+    const question = "What does a ship pay for its stay in the harbour?";
+    await t.script(question, ["A ship pays **12 euros** for each metre of its length ⟦1⟧. ", "Fishing boats pay half."], { hold: 1 });
+    page = await t.asked(env.fragile, question, window);
+    await page.getByText("12 euros").first().waitFor();
+    await t.kill();
+    await page.getByText("The server cannot be reached").waitFor();
+    await shoot(page, "offline");
   },
 };

@@ -1,6 +1,6 @@
 // Narrow windows, the keyboard, reduced motion and the dark appearance.
 import assert from "node:assert/strict";
-import { answered, ask, env, fits, question, until } from "./stage.mjs";
+import { answered, ask, env, fits, question, unanswerable, until } from "./stage.mjs";
 
 export default {
   "narrow menu": async (t) => {
@@ -35,6 +35,17 @@ export default {
     await page.getByRole("button", { name: "Source 1" }).first().click();
     await page.getByRole("dialog").waitFor();
     await fits(page, "source");
+  },
+
+  "steps of earlier questions": async (t) => {
+    const page = await t.asked(env.main, unanswerable); // with many searches
+    await answered(page);
+    const first = page.locator("article.turn").first();
+    const height = (l) => l.evaluate((e) => e.getBoundingClientRect().height);
+    assert.ok(await height(first.locator("aside")) > 400, "the steps are shown at their height");
+    await ask(page, "What does a ship pay after that?");
+    await answered(page, 2);
+    assert.ok(await height(first) <= Math.max(await height(first.locator(".main")), 224) + 1, `the first question is ${await height(first)} pixels high`);
   },
 
   "only the keyboard": async (t) => {

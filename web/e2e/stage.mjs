@@ -107,6 +107,27 @@ export async function axe(page, state, rules) {
       .map((v) => `${v.id} (${v.impact}): ${v.help}\n${v.nodes.slice(0, 4).map((n) => `    ${n.html.slice(0, 200)}\n    ${n.failureSummary}`).join("\n")}`);
   }, rules);
   assert.deepEqual(found, [], `axe, ${state}:\n${found.join("\n")}`);
+  await distinct(page, state);
+}
+
+const controls = new Set(["button", "textbox", "searchbox", "combobox", "checkbox", "radio", "spinbutton", "switch"]);
+
+/** Fails if a screen reader reads two fields or buttons of one section with the same name, or one without a name. */
+export async function distinct(page, state) {
+  const client = await page.context().newCDPSession(page);
+  const { nodes } = await client.send("Accessibility.getFullAXTree");
+  await client.detach();
+  const byId = new Map(nodes.map((n) => [n.nodeId, n]));
+  const named = new Set(["article", "region", "Date", "DateTime"]); // a turn, a section with a name, a field that the browser makes of several
+  const within = (n) => (!n || named.has(n.role?.value) ? (n?.nodeId ?? "") : within(byId.get(n.parentId)));
+  const seen = new Map();
+  for (const n of nodes) {
+    if (n.ignored || !controls.has(n.role?.value)) continue;
+    const key = `${n.name?.value ?? ""} ${within(n)}`;
+    seen.set(key, [...(seen.get(key) ?? []), `${n.role.value} ${JSON.stringify(n.name?.value ?? "")}`]);
+  }
+  const faults = [...seen.entries()].flatMap(([key, same]) => (same.length > 1 || key.startsWith(" ") ? [same.join(", ")] : []));
+  assert.deepEqual(faults, [], `names, ${state}`);
 }
 
 /** Fails if something is wider than the window. */

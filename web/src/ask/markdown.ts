@@ -72,6 +72,7 @@ export function render(markdown: string, labelOf: (n: number) => string): Docume
     scroller.append(table);
   }
   cite(fragment, labelOf);
+  for (const e of fragment.children) e.setAttribute("dir", "auto"); // Arabic and Hebrew run from right to left
   return fragment;
 }
 

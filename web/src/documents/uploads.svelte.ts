@@ -1,5 +1,5 @@
 import { SluiceError } from "../../../clients/typescript/src/index.js";
-import { sluice } from "../lib/api.js";
+import { messageOf, sluice } from "../lib/api.js";
 
 export interface Upload {
   key: string;
@@ -40,6 +40,11 @@ class Uploads {
     return this.done + this.failures.length < this.total;
   }
 
+  /** Whether files are lost if the page is closed now. Files that are being read are on the server. */
+  get unsent(): boolean {
+    return this.#waiting.length > 0 || this.#sending > 0;
+  }
+
   /** Sends files, and adds them to a collection. */
   add(files: Iterable<File>, collection?: string): void {
     if (!this.busy) this.clear();
@@ -78,7 +83,7 @@ class Uploads {
       u.task = stored.task_id;
       u.state = "reading";
     } catch (err) {
-      this.#end(u, err instanceof Error ? err.message : String(err));
+      this.#end(u, messageOf(err));
     }
     this.#sending--;
     this.#fill();
@@ -124,3 +129,7 @@ class Uploads {
 }
 
 export const uploads = new Uploads();
+
+addEventListener("beforeunload", (e) => {
+  if (uploads.unsent) e.preventDefault(); // the browser asks whether the person wants to leave
+});

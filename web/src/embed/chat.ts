@@ -180,6 +180,7 @@ export class SluiceChat extends HTMLElement {
     if (this.#views.has(turn)) return;
     const question = element("p", turn.question);
     question.className = "question";
+    question.dir = "auto";
     const view = element("div");
     view.className = "answer";
     this.#views.set(turn, view);
@@ -218,6 +219,7 @@ export class SluiceChat extends HTMLElement {
     if (state?.pieces.length) {
       const body = element("div");
       body.append(render(textOf(state.pieces), (n) => this.#cite(n, turn)));
+      for (const e of body.children) e.setAttribute("dir", "auto");
       nodes.push(body);
     } else if (!turn.problem && (!state || state.status === "running")) {
       note(this.#t.searching, "muted waiting");
@@ -268,6 +270,7 @@ export class SluiceChat extends HTMLElement {
     const part = (from: number, to?: number) => new TextDecoder().decode(bytes.subarray(from, to));
     const [from, to] = [s.quote ?? 0, s.quote_end ?? 0];
     const quote = to > from ? element("blockquote", part(0, from), element("mark", part(from, to)), part(to)) : element("blockquote", s.text);
+    quote.dir = "auto";
     const body = element("div", place, quote);
     body.className = "body";
     this.#dialog.replaceChildren(element("header", title, this.#button("icon", this.#t.back, icon("close"), () => this.#dialog.close())), body);
