@@ -161,6 +161,9 @@ func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Ver
 	if right, known := a.Scores["right"]; known {
 		a.Right = new(right == 1)
 	}
+	if a.Abstained {
+		return a, nil // its sources are what was found nearest
+	}
 	if relevant(judged) > 0 && len(a.Cited) > 0 {
 		a.attribution(&out, judged)
 	}
