@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/mod/semver"
 )
 
 // ConnOptions configure a [Conn]. The zero value works.
@@ -79,6 +80,10 @@ func Connect(urls string, o ConnOptions) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS: %w", withoutURL(err))
 	}
+	if v := nc.ConnectedServerVersion(); tooOld(v) {
+		nc.Close()
+		return nil, fmt.Errorf("connect to NATS: the server has version %s, but %s or later is needed", v, leastVersion)
+	}
 	js, err := jetstream.New(nc)
 	if err != nil {
 		nc.Close()
@@ -86,6 +91,11 @@ func Connect(urls string, o ConnOptions) (*Conn, error) {
 	}
 	return &Conn{nc: nc, js: js, log: o.Log}, nil
 }
+
+// leastVersion is the first version of NATS with direct gets of several messages.
+const leastVersion = "2.11.0"
+
+func tooOld(version string) bool { return semver.Compare("v"+version, "v"+leastVersion) < 0 }
 
 // withoutURL returns an error without the URL that it may contain.
 func withoutURL(err error) error {

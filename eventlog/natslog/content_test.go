@@ -226,14 +226,26 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// TestPasswords connects with a password, and checks that no error contains one.
+// TestPasswords connects with a password and the least permissions, and checks that no error contains one.
 func TestPasswords(t *testing.T) {
-	n := &node{options: server.Options{Host: "127.0.0.1", Port: ports(t, 1)[0], NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir(), Username: "sluice", Password: "correct"}}
+	n := &node{options: server.Options{Host: "127.0.0.1", Port: ports(t, 1)[0], NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()}}
+	allow := func(subjects ...string) *server.SubjectPermission { return &server.SubjectPermission{Allow: subjects} }
+	n.options.Users = []*server.User{{Username: "sluice", Password: "correct", Permissions: &server.Permissions{
+		Publish: allow("sluice.>", "$JS.API.>", "$JS.FC.>"), Subscribe: allow("sluice.>", "_INBOX.>"), // as in docs/scale.md
+	}}}
 	n.start(t)
 	t.Cleanup(n.stop)
 	address := strings.TrimPrefix(n.url(), "nats://")
 	l := open(t, "nats://sluice:correct@"+address, natslog.Options{})
-	must(t, l.Append(ctx, "a", log("a", 3)...))
+	other := open(t, "nats://sluice:correct@"+address, natslog.Options{})
+	must(t, l.Append(ctx, "a", started("a")))
+	must(t, other.Wait(ctx, "a", 0))
+	wait := follow(t, other, "a", log("a", 30))
+	for _, e := range log("a", 30)[1:] {
+		must(t, l.Append(ctx, "a", e))
+	}
+	wait()
+	must(t, other.Delete(ctx, "a"))
 	for _, u := range []string{
 		"nats://sluice:hunter2@" + address, "nats://sluice:hunter2@" + address + ",nats://sluice:hunter2@127.0.0.1:1", "nats://sluice:hunter2@127.0.0.1:1",
 		"nats://sluice:hunter2@%zz", "http://sluice:hunter2@" + address, "nats://sluice:hunter2@:4222", "nats://sluice:hunter2@" + address + "/path", "sluice:hunter2@" + address, "",
