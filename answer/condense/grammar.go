@@ -142,9 +142,6 @@ func (g *grammar) isFragment(q string, connected bool) bool {
 	if len(ws) == 0 || len(ws) > maxFragment || g.hasVerb(q) || imperativeRE.MatchString(q) || g.Has(lang.QuestionWords, ws[0].Text) {
 		return false
 	}
-	if len(ws) > 1 && g.isPreposition(ws[0].Text) && g.Has(lang.QuestionWords, ws[1].Text) {
-		return false
-	}
 	if !g.replaces { // a question may begin with any verb
 		asks := slices.ContainsFunc(ws, func(w lang.Token) bool { return g.Has(lang.QuestionWords, w.Text) })
 		n := len(g.content(q))

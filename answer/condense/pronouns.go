@@ -187,8 +187,6 @@ func (c *rewriter) inflect(by string, p pronoun, word string) string {
 		by = "in " + by
 	case strings.HasSuffix(word, "'s") || strings.HasSuffix(word, "’s"):
 		by += " is"
-	case strings.HasSuffix(word, "re"):
-		by += " are"
 	}
 	return by
 }
@@ -202,12 +200,8 @@ func (c *rewriter) demonstrative(ws []lang.Token, i int, next string) (by string
 		before = ws[i-1].Text
 	}
 	switch {
-	case w.Text == "that" && plain && !(i == 0 || c.Has(lang.Auxiliaries, before) || c.isPreposition(before) || before == "like" || before == "than" || before == "and" || i+1 == len(ws)):
-		return "", 0 // for example "the tower that is open"
 	case w.Text == "that" && i > 0 && strings.HasSuffix(next, "ed"):
 		return "", 0 // for example "the treaty that ended it"
-	case w.Text == "those" && (next == "who" || next == "that"):
-		return "", 0
 	case plain:
 		by = c.antecedent(pronoun{form: thing})
 		if by == "" {

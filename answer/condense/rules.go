@@ -134,8 +134,6 @@ func (c *rewriter) complete(q string) string {
 		return c.appendTopic(capitalize(body))
 	case joined && attributeRE.MatchString(body) && !strings.ContainsFunc(body[1:], unicode.IsUpper), c.depends(body, joined):
 		return c.appendTopic(capitalize(body)) // as in "And what is the largest city?"
-	case joined && body != q && c.hasVerb(body):
-		return "" // "And when is the tower open?" is complete
 	}
 	return ""
 }
@@ -147,13 +145,7 @@ func (c *rewriter) depends(q string, joined bool) bool {
 	if joined {
 		limit = 2
 	}
-	content := c.content(q)
-	for i, w := range content {
-		if isCapitalized(q[w.Start:w.End]) && (i > 0 || w.Start > 2) {
-			return false
-		}
-	}
-	return c.Code != "en" && asks && len(content) <= limit
+	return c.Code != "en" && asks && len(c.content(q)) <= limit
 }
 
 // isPart reports whether a phrase belongs to something ("its climate") and the last question has no similar phrase to

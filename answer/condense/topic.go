@@ -135,13 +135,6 @@ func (g *grammar) withoutQuestionWords(q string) string {
 		}
 		return rest
 	}
-	if g.aux.MatchString(q) {
-		_, rest, _ := strings.Cut(q, " ")
-		if auxiliaries[firstWord(q)] {
-			return g.cutVerb(rest)
-		}
-		return rest
-	}
 	if m := g.wh.FindString(q); m != "" { // as in "who built the tower"
 		rest := strings.TrimSpace(q[len(m):])
 		if all := g.phrases(rest); len(all) > 0 {
@@ -266,9 +259,6 @@ func (g *grammar) phrases(q string) []phrase {
 			if begins && k == 1 && len(ws) > 1 {
 				continue // any word may start a question
 			}
-			if yearRE.MatchString(written) && k == i+1 {
-				continue
-			}
 			out = append(out, phrase{w.Start, ws[k-1].End, true})
 			i = k - 1
 		}
@@ -302,12 +292,7 @@ func (g *grammar) similarPhrase(q, by string) string {
 	best := ""
 	for _, p := range all {
 		s := q[p.from:p.to]
-		if possessive(q, p) {
-			continue
-		}
 		switch {
-		case name && p.name && g.isArticle(firstWord(s)) == leads:
-			return s
 		case name && p.name && best == "":
 			best = s
 			if !leads && g.isArticle(firstWord(s)) {
@@ -323,12 +308,7 @@ func (g *grammar) similarPhrase(q, by string) string {
 	if about := g.topic(q); g.replaces && about != "" && strings.Contains(q, about) {
 		return about
 	}
-	for _, p := range all {
-		if g.replaces {
-			best = q[p.from:p.to]
-		}
-	}
-	return best
+	return ""
 }
 
 // capitals returns the words with a capital at the start of a phrase, after its article.

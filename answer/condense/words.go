@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/sluice-rag/sluice/lang"
 )
 
 var (
@@ -39,9 +37,6 @@ var (
 
 // pair returns two names joined by a conjunction.
 func (g *grammar) pair(q string) string {
-	if w := lang.Words(lang.Truncate(q, 100)); len(w) > 0 && g.isFunctionWord(w[0].Text) && !g.isArticle(w[0].Text) {
-		q = q[w[0].End:]
-	}
 	return strings.TrimSpace(pairRE.FindString(q))
 }
 
