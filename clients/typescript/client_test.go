@@ -205,7 +205,7 @@ func openTenants(t *testing.T, version string) (*app.Shared, *app.Tenants) {
 func serveKeyed(t *testing.T) (url, key string) {
 	t.Helper()
 	shared, tenants := openTenants(t, "keyed")
-	keys, err := app.OpenKeys(t.Context(), shared.Config.Store.Data)
+	keys, err := (&app.Records{Data: shared.Config.Store.Data}).Keys(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

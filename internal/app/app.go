@@ -99,8 +99,9 @@ type App struct {
 
 	access      *access.Access // nil: no logins
 	keys        *keydb.Store   // nil: no keys
-	tenants     *Tenants       // of the process; nil: this is not the default tenant of a server
-	closeShared func() error   // nil: the caller closes it
+	records     *Records
+	tenants     *Tenants     // of the process; nil: this is not the default tenant of a server
+	closeShared func() error // nil: the caller closes it
 }
 
 // ErrInUse means that another process has the data folder open.
@@ -148,7 +149,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	if err != nil {
 		return nil, errors.Join(err, ix.Close(), log.Close())
 	}
-	a := &App{Tenant: tenant, access: s.Access, keys: s.keys, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space, limiter: s.limiter,
+	a := &App{Tenant: tenant, access: s.Access, keys: s.keys, records: s.records, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space, limiter: s.limiter,
 		Now: time.Now, health: health{failed: map[string]bool{}},
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.reembed})}
 	a.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"tenant": tenant}, a.Registry)

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/sluice-rag/sluice/disk/sqlitedb"
@@ -19,33 +18,37 @@ import (
 // callStore holds the idempotency keys and operations of package forrst in calls.db, and the runs of keys. It implements [rpc.Attempts].
 type callStore struct {
 	*sqlstore.Stores
-	db *sqlitedb.DB
+	db sqldb.DB
 }
 
-// callMigrations are the versions of the table that sqlstore does not have. Keys are hashes, times are microseconds.
-var callMigrations = []string{`CREATE TABLE attempts (key BLOB PRIMARY KEY, run TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;
-	CREATE INDEX attempts_run ON attempts (run); CREATE INDEX attempts_expires ON attempts (expires)`}
+// callMigrations and callTables are the versions of the table that sqlstore does not have, in SQLite and PostgreSQL. Keys are hashes, times are microseconds.
+var (
+	callMigrations = []string{`CREATE TABLE attempts (key BLOB PRIMARY KEY, run TEXT NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;` + attemptIndexes}
+	callTables     = []string{`CREATE TABLE attempts (key BYTEA PRIMARY KEY, run TEXT NOT NULL, expires BIGINT NOT NULL);` + attemptIndexes}
+)
+
+const attemptIndexes = `
+	CREATE INDEX attempts_run ON attempts (run); CREATE INDEX attempts_expires ON attempts (expires)`
 
 // openCallStore opens calls.db, and adds a hook to the options of the engine that deletes the outcomes of deleted runs.
 func (a *App) openCallStore(ctx context.Context, o *engine.Options) error {
-	path := filepath.Join(a.Config.Store.Data, "calls.db")
 	err := a.reserve.Use(func() error {
-		db, err := sqlitedb.Writer(path)
+		db, shared, err := a.records.calls(ctx, a.Tenant)
 		if err != nil {
 			return err
 		}
 		s := &callStore{db: db}
-		if err = db.Migrate(ctx, callMigrations); err == nil {
-			s.Stores, err = sqlstore.New(ctx, db.DB, sqlstore.Options{Logger: a.logger})
-		}
-		if err != nil {
-			return errors.Join(sqlitedb.Explain(path, err), db.Close())
+		if s.Stores, err = sqlstore.New(ctx, shared, sqlstore.Options{Logger: a.logger}); err != nil {
+			return errors.Join(sqlitedb.Explain(callsFile, err), db.Close())
 		}
 		a.callStore = s
 		return nil
 	})
+	if err != nil && !a.records.External() {
+		err = fmt.Errorf("%w, or delete the file: earlier idempotency keys and operations are then forgotten", err)
+	}
 	if err != nil {
-		return fmt.Errorf("open calls: %w, or delete the file: earlier idempotency keys and operations are then forgotten", err)
+		return fmt.Errorf("open calls: %w", err)
 	}
 	deleted := o.Deleted
 	o.Deleted = func(run event.RunID) {
@@ -61,12 +64,12 @@ func (a *App) openCallStore(ctx context.Context, o *engine.Options) error {
 
 // forget deletes what belongs to a run, also from the write-ahead log.
 func (s *callStore) forget(ctx context.Context, run event.RunID) error {
-	if _, err := s.db.ExecContext(ctx, `DELETE FROM attempts WHERE run = ?`, string(run)); err != nil {
+	if _, err := s.db.Do(ctx, `DELETE FROM attempts WHERE run = ?`, run); err != nil {
 		return err
 	}
 	n, err := s.Forget(ctx, string(run))
-	if n > 0 {
-		_, cut := s.db.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	if n > 0 && s.db.Dialect() == sqldb.SQLite {
+		_, cut := s.db.Do(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 		err = errors.Join(err, cut)
 	}
 	return err
@@ -88,12 +91,12 @@ func attemptHash(attempt string) []byte {
 }
 
 // Run implements [rpc.Attempts].
-func (s *callStore) Run(ctx context.Context, attempt string) (run event.RunID, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT run FROM attempts WHERE key = ? AND expires > ?`, attemptHash(attempt), sqldb.Micros(time.Now())).Scan(&run)
+func (s *callStore) Run(ctx context.Context, attempt string) (event.RunID, error) {
+	run, err := sqldb.One(ctx, s.db, sqldb.Text, `SELECT run FROM attempts WHERE key = ? AND expires > ?`, attemptHash(attempt), sqldb.Micros(time.Now()))
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return run, err
+	return event.RunID(run), err
 }
 
 // Add implements [rpc.Attempts]. It also deletes expired rows.
@@ -101,7 +104,8 @@ func (s *callStore) Add(ctx context.Context, attempt string, run event.RunID, ex
 	return s.db.Change(ctx, func(tx sqldb.Querier) error {
 		_, err := tx.Do(ctx, `DELETE FROM attempts WHERE expires <= ?`, sqldb.Micros(time.Now()))
 		if err == nil {
-			_, err = tx.Do(ctx, `INSERT OR REPLACE INTO attempts (key, run, expires) VALUES (?, ?, ?)`, attemptHash(attempt), string(run), sqldb.Micros(expires))
+			_, err = tx.Do(ctx, `INSERT INTO attempts (key, run, expires) VALUES (?, ?, ?)
+				ON CONFLICT (key) DO UPDATE SET run = excluded.run, expires = excluded.expires`, attemptHash(attempt), run, sqldb.Micros(expires))
 		}
 		return err
 	})
@@ -109,6 +113,6 @@ func (s *callStore) Add(ctx context.Context, attempt string, run event.RunID, ex
 
 // Remove implements [rpc.Attempts].
 func (s *callStore) Remove(ctx context.Context, attempt string) error {
-	_, err := s.db.ExecContext(ctx, `DELETE FROM attempts WHERE key = ?`, attemptHash(attempt))
+	_, err := s.db.Do(ctx, `DELETE FROM attempts WHERE key = ?`, attemptHash(attempt))
 	return err
 }

@@ -70,7 +70,7 @@ func (a *App) openStore(ctx context.Context) (kept *sqlstore.Store, o files.Opti
 		return nil, o, fmt.Errorf("open files: fetch-allow %w", err)
 	}
 	err = a.reserve.Use(func() (err error) {
-		kept, err = sqlstore.Open(ctx, filepath.Join(a.Config.Store.Data, "files.db"))
+		kept, err = a.records.files(ctx, a.Tenant)
 		return err
 	})
 	return kept, files.Options{Store: kept, Index: invalidatingIndex{a.Index, a}, Ingest: notifyingIngester{a.Ingester, a},

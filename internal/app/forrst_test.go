@@ -116,7 +116,7 @@ func (c *city) get(url, run, protocol string) string {
 func farlandServer(t *testing.T, change func(*config.Config)) *city {
 	t.Helper()
 	data := t.TempDir()
-	ingestDefault(t, data, "default", farland("Ada Brook"))
+	ingestDefault(t, data, recordsOf(t, data), "default", farland("Ada Brook"))
 	return openTenants(t, data, change)
 }
 

@@ -25,7 +25,7 @@ type callers struct {
 func secured(t *testing.T, m *modeltest.Server) *callers {
 	t.Helper()
 	data := t.TempDir()
-	ingestDefault(t, data, "default", farland("Ada Brook"))
+	ingestDefault(t, data, recordsOf(t, data), "default", farland("Ada Brook"))
 	c, shared := openCity(t, data, withModel(m), func(s *app.Shared) error { return s.OpenAccess(t.Context(), "", false) })
 	c.secure(shared)
 	return &callers{c, map[string]string{}}

@@ -36,7 +36,7 @@ func TestForrstRestart(t *testing.T) {
 		return modeltest.Script{Tokens: []string{"Ada", " Brook", " keeps it", "⟦1⟧."}}
 	}})
 	data := t.TempDir()
-	ingestDefault(t, data, "default", farland("Ada Brook"))
+	ingestDefault(t, data, recordsOf(t, data), "default", farland("Ada Brook"))
 	c := openTenants(t, data, withModel(m))
 	call := func(want string, body string) (run, reply string) {
 		t.Helper()

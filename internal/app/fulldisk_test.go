@@ -75,7 +75,7 @@ func TestStartOnFullDisk(t *testing.T) {
 	cfg := config.Default()
 	cfg.Store.Data = filepath.Join(disk, "data")
 	serve := func() error {
-		if _, err := app.HasKeys(t.Context(), cfg.Store.Data); err != nil {
+		if _, err := app.HasKeys(t.Context(), cfg.Store); err != nil {
 			return err
 		}
 		s, err := app.OpenShared(t.Context(), cfg, slog.New(slog.DiscardHandler))

@@ -56,6 +56,9 @@ func (a *App) partNames() []string {
 	if a.files.service != nil {
 		names = append(names, "store")
 	}
+	if a.records.External() {
+		names = append(names, "database")
+	}
 	return names
 }
 
@@ -65,6 +68,9 @@ func (a *App) checkParts(ctx context.Context) map[string]server.Part {
 		"index":    a.part("index", "the index cannot be read", errors.Join(a.Index.Health(), second(a.Index.Documents(ctx, a.Config.Store.Collection, "", 1)))),
 		"disk":     a.part("disk", "the data folder cannot be written", errors.Join(a.reserve.Check(), writable(a.Config.Store.Data))),
 		"sessions": a.part("sessions", "the session database cannot be read; see the log", second(a.sessionStore.List(ctx, session.Filter{}, session.Cursor{}, 1))),
+	}
+	if a.records.External() {
+		out["database"] = a.part("database", "PostgreSQL cannot be reached; see the log", a.records.Check(ctx))
 	}
 	if a.keys != nil {
 		detail := "the key database cannot be read; see the log"

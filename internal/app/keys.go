@@ -21,22 +21,10 @@ import (
 	"github.com/sluice-rag/sluice/server/admin"
 )
 
-// keysFile is the name of the key database in the data folder. It has the keys of all tenants.
-const keysFile = "keys.db"
-
-// OpenKeys opens the key database of a data folder, and creates both if they do not exist. The folder may be in use by a server, in which
-// changes of keys take effect at once.
-func OpenKeys(ctx context.Context, data string) (*keydb.Store, error) {
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		return nil, fmt.Errorf("open data folder: %w", err)
-	}
-	return keydb.Open(ctx, filepath.Join(data, keysFile))
-}
-
-// openKeys is [OpenKeys] with the disk reserve for a server that starts, since a start on a full disk makes it possible to delete. The reserve may be nil.
-func openKeys(ctx context.Context, data string, space *reserve.File) (keys *keydb.Store, err error) {
+// openKeys is [Records.Keys] with the disk reserve for a server that starts, since a start on a full disk makes it possible to delete. The reserve may be nil.
+func openKeys(ctx context.Context, r *Records, space *reserve.File) (keys *keydb.Store, err error) {
 	err = space.Use(func() (err error) {
-		keys, err = OpenKeys(ctx, data)
+		keys, err = r.Keys(ctx)
 		return err
 	})
 	return keys, err
@@ -45,27 +33,27 @@ func openKeys(ctx context.Context, data string, space *reserve.File) (keys *keyd
 // ErrNoKeys means that a data folder has no key database.
 var ErrNoKeys = errors.New("the data folder has no keys; \"sluice keys add\" adds one")
 
-// OpenExistingKeys is [OpenKeys] for a folder that has keys. Otherwise it returns [ErrNoKeys], or [auth.ErrLost] if the database was lost.
-func OpenExistingKeys(ctx context.Context, data string) (*keydb.Store, error) {
-	return openExistingKeys(ctx, data, nil)
+// ExistingKeys is [Records.Keys] for a folder that has keys. Otherwise it returns [ErrNoKeys], or [auth.ErrLost] if they were lost.
+func (r *Records) ExistingKeys(ctx context.Context) (*keydb.Store, error) {
+	return r.existingKeys(ctx, nil)
 }
 
-func openExistingKeys(ctx context.Context, data string, space *reserve.File) (*keydb.Store, error) {
-	path := filepath.Join(data, keysFile)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+func (r *Records) existingKeys(ctx context.Context, space *reserve.File) (*keydb.Store, error) {
+	path := filepath.Join(r.Data, keysFile)
+	if _, err := os.Stat(path); !r.External() && errors.Is(err, fs.ErrNotExist) {
 		marked, err := keydb.Marked(path)
 		if marked {
-			return nil, lostKeys(data)
+			return nil, r.lostKeys()
 		}
-		return nil, fmt.Errorf("open keys in %s: %w", data, errors.Join(err, ErrNoKeys))
+		return nil, fmt.Errorf("open keys in %s: %w", r.Data, errors.Join(err, ErrNoKeys))
 	}
-	keys, err := openKeys(ctx, data, space)
+	keys, err := openKeys(ctx, r, space)
 	if err != nil {
 		return nil, err
 	}
 	if err := keys.Check(ctx); err != nil {
 		if errors.Is(err, auth.ErrLost) {
-			err = lostKeys(data)
+			err = r.lostKeys()
 		}
 		return nil, errors.Join(err, keys.Close())
 	}
@@ -73,15 +61,24 @@ func openExistingKeys(ctx context.Context, data string, space *reserve.File) (*k
 }
 
 // lostKeys returns the error that tells the operator what to do.
-func lostKeys(data string) error {
+func (r *Records) lostKeys() error {
+	where := keysFile
+	if r.External() {
+		where = "the schema " + keysSchema
+	}
 	return fmt.Errorf("open keys in %s: %w: restore %s from a backup, or add new keys with \"sluice keys add\"; to serve everybody without a key again, delete keys.required",
-		data, auth.ErrLost, keysFile)
+		r.Data, auth.ErrLost, where)
 }
 
 // HasKeys reports whether a key was ever added to a data folder. If the keys were lost, the error is [auth.ErrLost]. It creates no files, but may
 // release the disk reserve: only a server that starts may call it.
-func HasKeys(ctx context.Context, data string) (exist bool, err error) {
-	keys, err := openExistingKeys(ctx, data, reserve.New(filepath.Join(data, reserveFile), reserve.DefaultSize))
+func HasKeys(ctx context.Context, s config.Store) (exist bool, err error) {
+	r, err := OpenRecords(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	keys, err := r.existingKeys(ctx, reserve.New(filepath.Join(s.Data, reserveFile), reserve.DefaultSize))
 	if errors.Is(err, ErrNoKeys) {
 		return false, nil
 	}
@@ -95,7 +92,7 @@ func HasKeys(ctx context.Context, data string) (exist bool, err error) {
 // OpenAccess opens the key database and sets Access. The servers of the tenants that are opened later have the routes of logins. The token is
 // that of commands on the same machine. If closed is set, requests need a key even if there is none: see [access.Options].
 func (s *Shared) OpenAccess(ctx context.Context, token string, closed bool) error {
-	keys, err := openKeys(ctx, s.Config.Store.Data, s.reserve)
+	keys, err := openKeys(ctx, s.records, s.reserve)
 	if err != nil {
 		return err
 	}

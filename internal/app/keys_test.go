@@ -70,7 +70,7 @@ func TestEveryRouteNeedsAKey(t *testing.T) {
 	if err := json.Unmarshal(request("", "GET /openapi.json").Body.Bytes(), &document); err != nil || len(document.Components.SecuritySchemes) != 3 {
 		t.Fatalf("%v, %v", err, document.Components)
 	}
-	keys, err := app.OpenKeys(t.Context(), cfg.Store.Data)
+	keys, err := (&app.Records{Data: cfg.Store.Data}).Keys(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

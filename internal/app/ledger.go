@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/sluice-rag/sluice/disk/atomicfile"
@@ -19,25 +18,21 @@ import (
 	ledgerdb "github.com/sluice-rag/sluice/ledger/sqlstore"
 )
 
-const (
-	ledgerFile = "ledger.db"
-	// ledgerMark is a file that says that the folder has a ledger. Without it, a lost ledger would be replaced by an empty one.
-	ledgerMark = "ledger.exists"
-)
+// ledgerMark is a file that says that the folder has a ledger. Without it, a lost ledger would be replaced by an empty one.
+const ledgerMark = "ledger.exists"
 
 // ErrNoLedger says that a folder has no ledger. Test for it with [errors.Is].
 var ErrNoLedger = errors.New("there is no ledger")
 
-// OpenLedger opens the ledger in the folder of a tenant. The server of the tenant may have it open. If the folder never had one, OpenLedger makes
-// it if create is set, and returns [ErrNoLedger] otherwise. A ledger that was lost is another error.
-func OpenLedger(ctx context.Context, folder string, create bool) (*ledgerdb.Store, error) {
-	path := filepath.Join(folder, ledgerFile)
-	if _, err := os.Stat(filepath.Join(folder, ledgerMark)); err != nil && !create {
-		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
-			return nil, fmt.Errorf("open ledger: %w in %s", ErrNoLedger, folder)
+// Ledger opens the ledger of a tenant. The server of the tenant may have it open. If the folder never had one, Ledger makes it if create is set, and
+// returns [ErrNoLedger] otherwise; in a database, it always makes it. A ledger that was lost is another error.
+func (r *Records) Ledger(ctx context.Context, tenant string, create bool) (*ledgerdb.Store, error) {
+	if _, err := os.Stat(r.path(tenant, ledgerMark)); err != nil && !create && !r.External() {
+		if info, err := os.Stat(r.path(tenant, ledgerFile)); err != nil || info.Size() == 0 {
+			return nil, fmt.Errorf("open ledger: %w in %s", ErrNoLedger, Folder(r.Data, tenant))
 		}
 	}
-	return openMarked("ledger", path, filepath.Join(folder, ledgerMark), func() (*ledgerdb.Store, error) { return ledgerdb.Open(ctx, path) })
+	return r.ledger(ctx, tenant)
 }
 
 // openMarked opens a database that must not be lost. At its first use it makes a file, the mark, which says that the database exists; if the
@@ -69,7 +64,7 @@ func (a *App) openLedger(ctx context.Context, o *engine.Options) error {
 		return err
 	}
 	err = a.reserve.Use(func() (err error) {
-		a.ledger, err = OpenLedger(ctx, a.Config.Store.Data, true)
+		a.ledger, err = a.records.ledger(ctx, a.Tenant)
 		return err
 	})
 	if err != nil {

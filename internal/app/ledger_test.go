@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -42,7 +43,7 @@ func TestPaidAnswers(t *testing.T) {
 		t.Errorf("refused questions left %d runs", len(runs))
 	}
 	// Another program gives credits while the tenant is open.
-	book, err := app.OpenLedger(t.Context(), app.Folder(data, "acme"), false)
+	book, err := (&app.Records{Data: data}).Ledger(t.Context(), "acme", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestPaidAnswers(t *testing.T) {
 func TestDamagedLedger(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	book, err := app.OpenLedger(t.Context(), data, true)
+	book, err := (&app.Records{Data: data}).Ledger(t.Context(), auth.DefaultTenant, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestLostLedger(t *testing.T) {
 		}
 		return err
 	}
-	if _, err := app.OpenLedger(t.Context(), cfg.Store.Data, false); !errors.Is(err, app.ErrNoLedger) {
+	if _, err := (&app.Records{Data: cfg.Store.Data}).Ledger(t.Context(), auth.DefaultTenant, false); !errors.Is(err, app.ErrNoLedger) {
 		t.Errorf("a folder without a ledger: %v", err)
 	}
 	if err := errors.Join(start(), start()); err != nil {
@@ -137,7 +138,7 @@ func TestLostLedger(t *testing.T) {
 		if err := start(); err == nil || !strings.Contains(err.Error(), "restore it from a backup, or remove") {
 			t.Errorf("%s: started with %v", name, err)
 		}
-		if _, err := app.OpenLedger(t.Context(), cfg.Store.Data, true); err == nil {
+		if _, err := (&app.Records{Data: cfg.Store.Data}).Ledger(t.Context(), auth.DefaultTenant, true); err == nil {
 			t.Errorf("%s: opened", name)
 		}
 		if info, err := os.Stat(path); err == nil && info.Size() > 0 {

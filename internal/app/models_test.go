@@ -58,6 +58,7 @@ func open(t *testing.T, change func(*config.Config)) (*app.App, *logs) {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Store.Data = t.TempDir()
+	cfg.Store.Records = recordsOf(t, cfg.Store.Data)
 	change(&cfg)
 	out := &logs{}
 	a, err := app.Open(t.Context(), cfg, slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})))

@@ -3,28 +3,21 @@ package app
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/session"
-	sessiondb "github.com/sluice-rag/sluice/session/sqlstore"
 )
 
-const (
-	sessionsFile = "sessions.db"
-	sessionsMark = "sessions.exists" // exists if the folder has had a session database
-)
+// sessionsMark is the name of a file that exists if the folder has had a session database.
+const sessionsMark = "sessions.exists"
 
 // openSessions opens the store of sessions, and adds the hooks of the session service to the options of the engine.
 func (a *App) openSessions(ctx context.Context, o *engine.Options) error {
-	folder := a.Config.Store.Data
 	err := a.reserve.Use(func() (err error) {
-		a.sessionStore, err = openMarked("sessions", filepath.Join(folder, sessionsFile), filepath.Join(folder, sessionsMark), func() (*sessiondb.Store, error) {
-			return sessiondb.Open(ctx, filepath.Join(folder, sessionsFile))
-		})
+		a.sessionStore, err = a.records.sessions(ctx, a.Tenant)
 		return err
 	})
 	if err != nil {

@@ -100,7 +100,7 @@ func TestSessionGoesOnInEveryProtocol(t *testing.T) {
 func TestSessionSurvivesItsRuns(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	ingestDefault(t, data, "default", victimText)
+	ingestDefault(t, data, recordsOf(t, data), "default", victimText)
 	c := openTenants(t, data, nil)
 	first := fmt.Sprint(c.reply(http.StatusOK, "default", "POST", "/api/query", `{"query":"Who keeps the lighthouse of Farland?","session_id":"talk"}`)["run_id"])
 	c.close()

@@ -33,6 +33,7 @@ type Shared struct {
 	Access *access.Access
 
 	keys    *keydb.Store
+	records *Records
 	logger  *slog.Logger
 	parsers *sandbox.Pool
 	limiter *engine.Limiter
@@ -59,11 +60,20 @@ func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*S
 	if err := os.MkdirAll(cfg.Store.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("open data folder: %w", err)
 	}
-	conn, err := connectLog(cfg.Store, logger)
+	records, err := OpenRecords(ctx, cfg.Store)
 	if err != nil {
 		return nil, err
 	}
-	s := &Shared{Config: cfg, logConn: conn, Models: m, logger: logger, limiter: engine.NewLimiter(cfg.Runs.MaxRuns, admission(cfg.Runs)),
+	if err := records.mark(); err != nil {
+		records.Close()
+		return nil, fmt.Errorf("open data folder: %w", err)
+	}
+	conn, err := connectLog(cfg.Store, logger)
+	if err != nil {
+		records.Close()
+		return nil, err
+	}
+	s := &Shared{Config: cfg, logConn: conn, Models: m, records: records, logger: logger, limiter: engine.NewLimiter(cfg.Runs.MaxRuns, admission(cfg.Runs)),
 		reserve: reserve.New(filepath.Join(cfg.Store.Data, reserveFile), reserve.DefaultSize),
 		parsers: sandbox.New(sandbox.Options{Memory: int64(cfg.Ingest.ParseMemory), Time: cfg.Ingest.ParseTime,
 			Workers: min(cfg.Ingest.Workers, sandbox.MaxWorkers), Logger: logger})}
@@ -83,6 +93,7 @@ func (s *Shared) Close() error {
 	if s.logConn != nil {
 		err = errors.Join(err, s.logConn.Close())
 	}
+	s.records.Close()
 	return err
 }
 

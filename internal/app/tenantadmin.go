@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/server/admin"
@@ -19,10 +20,10 @@ import (
 // TenantInfo describes a tenant.
 type TenantInfo = admin.Tenant
 
-// TenantNames returns the names of all tenants of a data folder: the default one, and those that have a folder or a key that is not revoked. They are
-// sorted, after the default one.
-func TenantNames(data string, keys []auth.Key) ([]string, error) {
-	names, err := ListTenants(data)
+// TenantNames returns the names of all tenants: the default one, and those that have a folder, records in a database or a key that is not revoked. They
+// are sorted, after the default one.
+func (r *Records) TenantNames(ctx context.Context, keys []auth.Key) ([]string, error) {
+	names, err := r.tenants(ctx)
 	for _, k := range keys {
 		if k.Revoked.IsZero() && k.Tenant != auth.DefaultTenant {
 			names = append(names, k.Tenant)
@@ -109,7 +110,7 @@ func describe(data, name string, keys []auth.Key, open map[string]*App) (admin.T
 // names returns the keys and the names of all tenants.
 func (t tenantAdmin) names(ctx context.Context) (keys []auth.Key, names []string, err error) {
 	if keys, err = t.shared.keys.List(ctx); err == nil {
-		names, err = TenantNames(t.shared.Config.Store.Data, keys)
+		names, err = t.shared.records.TenantNames(ctx, keys)
 	}
 	return keys, names, err
 }
@@ -161,7 +162,7 @@ func (t tenantAdmin) Delete(ctx context.Context, name string) error {
 		}
 		t.shut(e)
 	}
-	err = deleteFolder(ctx, t.shared.logConn, t.shared.Config.Store.Data, name, ended)
+	err = t.shared.records.deleteTenant(ctx, t.shared.logConn, name, ended)
 	e.deleted = err == nil
 	t.remove(e)
 	if err == nil {
@@ -225,6 +226,11 @@ func DeleteTenant(ctx context.Context, cfg config.Store, tenant string, keys aut
 			return err
 		}
 	}
+	records, err := OpenRecords(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("delete tenant: %w", err)
+	}
+	defer records.Close()
 	conn, err := connectLog(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return fmt.Errorf("delete tenant: %w", err)
@@ -232,7 +238,19 @@ func DeleteTenant(ctx context.Context, cfg config.Store, tenant string, keys aut
 	if conn != nil {
 		defer func() { err = errors.Join(err, conn.Close()) }()
 	}
-	return deleteFolder(ctx, conn, cfg.Data, tenant, ended)
+	return records.deleteTenant(ctx, conn, tenant, ended)
+}
+
+// deleteTenant deletes the records and the folder of a tenant of which so many keys have ended.
+func (r *Records) deleteTenant(ctx context.Context, conn *natslog.Conn, tenant string, keys int) error {
+	existed, err := r.delete(context.WithoutCancel(ctx), tenant)
+	if err != nil {
+		return fmt.Errorf("delete tenant: %w", err)
+	}
+	if existed {
+		keys++ // it exists also without a folder
+	}
+	return deleteFolder(ctx, conn, r.Data, tenant, keys)
 }
 
 func checkDeletable(tenant string) error {

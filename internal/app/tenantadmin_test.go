@@ -86,8 +86,12 @@ func (o operator) names() (out []string) {
 // TestManageTenants creates, lists and deletes tenants with a key of one of them.
 func TestManageTenants(t *testing.T) {
 	t.Parallel()
+	manageTenants(t, nil)
+}
+
+func manageTenants(t *testing.T, change func(*config.Config)) {
 	data := t.TempDir()
-	c := openSecured(t, data)
+	c := openSecuredWith(t, data, change)
 	ops := c.as("ops", auth.Tenants)
 	if diff := cmp.Diff([]string{"default*", "ops!"}, ops.names()); diff != "" {
 		t.Error(diff)

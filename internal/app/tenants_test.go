@@ -24,6 +24,9 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
+// recordsOf returns the URL of the database for the records of a data folder; empty: files in the folder.
+var recordsOf = func(*testing.T, string) config.Secret { return "" }
+
 // city is a server of tenants under test.
 type city struct {
 	*testing.T
@@ -50,7 +53,12 @@ func openTenants(t *testing.T, data string, change func(*config.Config)) *city {
 // openSecured is openTenants with a server that requires keys.
 func openSecured(t *testing.T, data string) *city {
 	t.Helper()
-	c, shared := openCity(t, data, nil, func(s *app.Shared) error { return s.OpenAccess(t.Context(), "", false) })
+	return openSecuredWith(t, data, nil)
+}
+
+func openSecuredWith(t *testing.T, data string, change func(*config.Config)) *city {
+	t.Helper()
+	c, shared := openCity(t, data, change, func(s *app.Shared) error { return s.OpenAccess(t.Context(), "", false) })
 	c.secure(shared)
 	return c
 }
@@ -58,7 +66,7 @@ func openSecured(t *testing.T, data string) *city {
 func openCity(t *testing.T, data string, change func(*config.Config), prepare func(*app.Shared) error) (*city, *app.Shared) {
 	t.Helper()
 	cfg := config.Default()
-	cfg.Store.Data, cfg.Runs.QueueWait = data, 5*time.Minute // the machine may be busy
+	cfg.Store.Data, cfg.Store.Records, cfg.Runs.QueueWait = data, recordsOf(t, data), 5*time.Minute // the machine may be busy
 	if change != nil {
 		change(&cfg)
 	}
@@ -90,14 +98,18 @@ func openCity(t *testing.T, data string, change func(*config.Config), prepare fu
 // secure lets the server authenticate requests, and request send keys.
 func (c *city) secure(shared *app.Shared) {
 	c.Helper()
-	var err error
-	if c.keys, err = app.OpenKeys(c.Context(), shared.Config.Store.Data); err != nil {
+	records, err := app.OpenRecords(c.Context(), shared.Config.Store)
+	if err == nil {
+		c.keys, err = records.Keys(c.Context())
+	}
+	if err != nil {
 		c.Fatal(err)
 	}
 	c.Cleanup(func() {
 		if err := c.keys.Close(); err != nil {
 			c.Error(err)
 		}
+		records.Close()
 	})
 	c.secrets = map[string]string{}
 	c.handler = c.Front(shared.Access.Handler).Handler()

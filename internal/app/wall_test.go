@@ -216,10 +216,15 @@ var attacks = []attack{
 func TestWall(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
+	wall(t, data, recordsOf(t, data))
+}
+
+func wall(t *testing.T, data string, records config.Secret) {
+	t.Helper()
 	for tenant, text := range map[string]string{"acme": victimText, "s-1": ownText, "s-2": ownText} {
-		ingestDefault(t, data, tenant, text)
+		ingestDefault(t, data, records, tenant, text)
 	}
-	c := openSecured(t, data)
+	c := openSecuredWith(t, data, func(cfg *config.Config) { cfg.Store.Records = records })
 	ids := victim(c)
 	for _, tenant := range []string{"s-1", "s-2"} {
 		c.upload(tenant, "own-f", ownText)
@@ -267,10 +272,10 @@ const (
 )
 
 // ingestDefault adds a document to the default collection of a tenant, and to a collection of its own, as sluice ingest does.
-func ingestDefault(t *testing.T, data, tenant, text string) {
+func ingestDefault(t *testing.T, data string, records config.Secret, tenant, text string) {
 	t.Helper()
 	cfg := config.Default()
-	cfg.Store.Data = data
+	cfg.Store.Data, cfg.Store.Records = data, records
 	a, err := app.OpenTenant(t.Context(), cfg, tenant, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

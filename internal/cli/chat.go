@@ -90,7 +90,7 @@ func startServer(e *env) (at remote, stop func() error, err error) {
 		return remote{}, nil, err
 	}
 	token, instance := newToken(), rand.Text()
-	keys, err := app.HasKeys(e.ctx, e.cfg.Store.Data)
+	keys, err := app.HasKeys(e.ctx, e.cfg.Store)
 	if err == nil {
 		err = shared.OpenAccess(e.ctx, token, keys)
 	}

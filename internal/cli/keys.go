@@ -101,11 +101,16 @@ func parseExpiry(text string, now time.Time) (time.Time, error) {
 
 // withKeys opens the key database of the data folder, which a server may be using.
 func withKeys(e *env, create bool, do func(auth.Manager) error) (err error) {
-	open := app.OpenExistingKeys
-	if create {
-		open = app.OpenKeys
+	records, err := app.OpenRecords(e.ctx, e.cfg.Store)
+	if err != nil {
+		return err
 	}
-	keys, err := open(e.ctx, e.cfg.Store.Data)
+	defer records.Close()
+	open := records.ExistingKeys
+	if create {
+		open = records.Keys
+	}
+	keys, err := open(e.ctx)
 	if err != nil {
 		return err
 	}

@@ -53,11 +53,15 @@ func (c *ledgerOf) open(e *env, create bool, do func(book) error) error {
 	if err := auth.ValidateTenant(c.Tenant); err != nil {
 		return err
 	}
-	folder := app.Folder(e.cfg.Store.Data, c.Tenant)
-	if _, err := os.Stat(folder); err != nil {
+	records, err := app.OpenRecords(e.ctx, e.cfg.Store)
+	if err != nil {
+		return err
+	}
+	defer records.Close()
+	if _, err := os.Stat(app.Folder(e.cfg.Store.Data, c.Tenant)); err != nil && !records.External() {
 		return fmt.Errorf("open ledger: %w", err) // a mistyped folder must not be created
 	}
-	b, err := app.OpenLedger(e.ctx, folder, create && app.IsData(e.cfg.Store.Data))
+	b, err := records.Ledger(e.ctx, c.Tenant, create && app.IsData(e.cfg.Store.Data))
 	if errors.Is(err, app.ErrNoLedger) {
 		return fmt.Errorf("%w; the server makes it, or sluice ledger credit in a data folder", err)
 	}

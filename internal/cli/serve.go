@@ -58,7 +58,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer l.Close()
-	keys, err := app.HasKeys(e.ctx, e.cfg.Store.Data)
+	keys, err := app.HasKeys(e.ctx, e.cfg.Store)
 	if err != nil {
 		return err
 	}

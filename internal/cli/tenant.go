@@ -76,7 +76,12 @@ func (c *tenantsListCmd) Run(e *env) error {
 	if err != nil && !errors.Is(err, app.ErrNoKeys) && !errors.Is(err, auth.ErrLost) {
 		return err
 	}
-	names, err := app.TenantNames(e.cfg.Store.Data, keys)
+	records, err := app.OpenRecords(e.ctx, e.cfg.Store)
+	if err != nil {
+		return err
+	}
+	defer records.Close()
+	names, err := records.TenantNames(e.ctx, keys)
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ type Store struct {
 	RunLog         string `name:"log" optional:"" secret:"" placeholder:"URL" help:"Where runs are logged: addresses of NATS servers with JetStream, such as nats://user:password@host:4222, separated by commas, or tls:// for an encrypted connection. Several servers can read each other's runs there. Empty: the data folder. Set a password with the variable or --log-credentials, because other users of the machine can see flags."`
 	LogCredentials string `name:"log-credentials" optional:"" placeholder:"FILE" help:"Credentials file for the NATS servers of --log."`
 	LogReplicas    int    `name:"log-replicas" default:"0" min:"0" max:"5" help:"Number of NATS servers that store each run. 0 is as many as the cluster has, at most 3."`
+	Records        Secret `name:"store" placeholder:"URL" optional:"" help:"PostgreSQL database for the records of files, sessions, the ledger and keys, such as postgres://user@host:5432/name. Programs on this machine can see the flags of others: give a password in the variable. Empty: SQLite files in the data folder."`
 	Collection     string `name:"collection" default:"default" maxlen:"128" help:"Name of the collection of documents."`
 }
 
@@ -192,6 +193,9 @@ func (c Config) checkCombinations(faults Faults) Faults {
 		if f, ok := errors.AsType[*fault.Error](auth.CheckOrigin(origin)); ok && !faults.has("allow-origin") {
 			faults = append(faults, Fault{Setting: "allow-origin", Problem: strings.TrimPrefix(f.Message, "origin: ")})
 		}
+	}
+	if url := c.Store.Records.Reveal(); url != "" && !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		faults = append(faults, Fault{Setting: "store", Problem: "must be a URL such as postgres://user@host:5432/name"})
 	}
 	for setting, value := range map[string]string{"propose": c.Ingest.Propose, "entities": c.Ingest.Entities} {
 		if value == "model" && c.Models.Chain()[0].Kind == KindLocal && !faults.has(setting) && !faults.has("model") {

@@ -77,6 +77,8 @@ func (s setting) parse(text string) (any, error) {
 	switch s.value.Interface().(type) {
 	case string:
 		return text, nil
+	case Secret:
+		return Secret(text), nil
 	case Size:
 		return ParseSize(text)
 	case int:

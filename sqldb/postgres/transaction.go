@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/sqldb"
@@ -21,6 +24,7 @@ import (
 // A transaction that has changed nothing because the connection was lost or because of a conflict is repeated this often, after a pause that doubles.
 const (
 	maxTries   = 5
+	maxRetry   = 2 * time.Second // after which no further try begins
 	firstPause = 20 * time.Millisecond
 )
 
@@ -119,24 +123,58 @@ func (d *db) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	if err != nil {
 		return nil, unavailable(ctx, err)
 	}
-	data := c.Conn().PgConn().CustomData()
-	if d.schema == "" || data[schemaOf] == d.schema {
-		return c, nil
-	}
-	delete(data, schemaOf)
-	if _, err := c.Exec(ctx, "SET search_path TO "+quote(d.schema), pgx.QueryExecModeSimpleProtocol); err != nil {
+	if err := use(ctx, c.Conn(), d.schema); err != nil {
 		defer c.Release()
 		return nil, explain(ctx, c.Conn(), err)
 	}
-	data[schemaOf] = d.schema
 	return c, nil
+}
+
+// use makes a connection find tables in a schema alone.
+func use(ctx context.Context, c *pgx.Conn, schema string) error {
+	data := c.PgConn().CustomData()
+	if schema == "" || data[schemaOf] == schema {
+		return nil
+	}
+	delete(data, schemaOf)
+	if _, err := c.Exec(ctx, "SET search_path TO "+quote(schema), pgx.QueryExecModeSimpleProtocol); err != nil {
+		return err
+	}
+	data[schemaOf] = schema
+	return nil
+}
+
+// connector makes connections of package database/sql that find tables in a schema alone.
+type connector struct {
+	driver.Connector
+	schema string
+}
+
+// Connect implements [driver.Connector].
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, unavailable(ctx, err)
+	}
+	if err := use(ctx, conn.(*stdlib.Conn).Conn(), c.schema); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// SQL returns a schema for package database/sql, with the connections of the database. It need not be closed.
+func (d *Database) SQL(schema string) *sql.DB {
+	db := sql.OpenDB(connector{stdlib.GetPoolConnector(d.pool), schema})
+	db.SetMaxIdleConns(0) // they go back to the pool
+	return db
 }
 
 // retry repeats try while it returns an error and that it may be called again.
 func retry(ctx context.Context, try func() (again bool, err error)) error {
+	begin := time.Now()
 	for pause, n := firstPause, 1; ; pause, n = 2*pause, n+1 {
 		again, err := try()
-		if err == nil || !again || n == maxTries || ctx.Err() != nil {
+		if err == nil || !again || n == maxTries || time.Since(begin) > maxRetry || ctx.Err() != nil {
 			return err
 		}
 		timer := time.NewTimer(pause/2 + rand.N(pause))

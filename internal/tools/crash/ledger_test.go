@@ -20,7 +20,7 @@ func fund(t *testing.T, data string) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	book, err := app.OpenLedger(t.Context(), data, true)
+	book, err := (&app.Records{Data: data}).Ledger(t.Context(), auth.DefaultTenant, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func fund(t *testing.T, data string) {
 // verifyLedger checks that the ledger agrees with itself, holds nothing, and has exactly the charges of the finished runs.
 func (w *world) verifyLedger(t *testing.T, data string) {
 	t.Helper()
-	book, err := app.OpenLedger(t.Context(), data, false)
+	book, err := (&app.Records{Data: data}).Ledger(t.Context(), auth.DefaultTenant, false)
 	if err != nil {
 		t.Fatal(err)
 	}
