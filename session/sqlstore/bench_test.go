@@ -65,10 +65,29 @@ func texts() func(words int) string {
 	}
 }
 
-// fill adds n sessions of one turn each in one transaction, which is faster than the methods of the store. The last 200 belong to an account of their
-// own and do not have the common word.
-func fill(b *testing.B, path string, n int) {
-	b.Helper()
+// inserts are rows to add to a table.
+type inserts struct {
+	table, columns string
+	rows           [][]any
+}
+
+func (i *inserts) add(row ...any) { i.rows = append(i.rows, row) }
+
+// A benchEngine opens a store for a benchmark, and adds rows in one transaction, which is faster than the methods of the store.
+type benchEngine struct {
+	open func(b *testing.B) (s *sqlstore.Store, place string)
+	fill func(b *testing.B, place string, all []*inserts)
+}
+
+var benchEngines = map[string]benchEngine{"sqlite": {
+	open: func(b *testing.B) (*sqlstore.Store, string) {
+		path := filepath.Join(b.TempDir(), "sessions.db")
+		return open(b, path), path
+	},
+	fill: fillFile,
+}}
+
+func fillFile(b *testing.B, path string, all []*inserts) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(off)")
 	if err != nil {
 		b.Fatal(err)
@@ -78,20 +97,27 @@ func fill(b *testing.B, path string, n int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	exec := func(query string) func(args ...any) {
-		statement, err := tx.PrepareContext(b.Context(), query)
+	for _, i := range all {
+		statement, err := tx.PrepareContext(b.Context(), "INSERT INTO "+i.table+" ("+i.columns+") VALUES (?"+strings.Repeat(", ?", strings.Count(i.columns, ","))+")")
 		if err != nil {
 			b.Fatal(err)
 		}
-		return func(args ...any) {
-			if _, err := statement.ExecContext(b.Context(), args...); err != nil {
+		for _, row := range i.rows {
+			if _, err := statement.ExecContext(b.Context(), row...); err != nil {
 				b.Fatal(err)
 			}
 		}
 	}
-	addSession := exec("INSERT INTO sessions VALUES (?, ?, ?, ?, 'rules', 0, ?, 1, ?, ?, 0)")
-	addMessage := exec("INSERT INTO messages (seq, id, parent, depth, role, status, at, text) VALUES (?, ?, ?, ?, ?, 'completed', 0, ?)")
-	addWords := exec("INSERT INTO words (rowid, text) VALUES (?, ?)")
+	if err := tx.Commit(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// sessions returns n sessions of one turn each. The last 200 belong to an account of their own and do not have the common word.
+func sessions(n int) []*inserts {
+	sessions := &inserts{table: "sessions", columns: "key, account, id, title, title_by, archived, head, turns, created_at, used_at, hidden"}
+	messages := &inserts{table: "messages", columns: "seq, id, parent, depth, role, status, at, text"}
+	words := &inserts{table: "words", columns: "rowid, text"}
 	text := texts()
 	for key := int64(1); key <= int64(n); key++ {
 		title, question, answer := text(6), text(12), text(120)
@@ -105,24 +131,27 @@ func fill(b *testing.B, path string, n int) {
 				*text = strings.ReplaceAll(*text, "common", "seldom")
 			}
 		}
-		addSession(key, account, fmt.Sprint(key), title, fmt.Sprint("msg_", key), key, key*7919%1_000_003)
-		addMessage(key<<24+1, fmt.Sprint("ask_", key), key<<24, 0, "user", question)
-		addMessage(key<<24+2, fmt.Sprint("msg_", key), key<<24+1, 1, "assistant", answer)
-		addWords(key<<24, title)
-		addWords(key<<24+1, question)
-		addWords(key<<24+2, answer)
+		sessions.add(key, account, fmt.Sprint(key), title, "rules", false, fmt.Sprint("msg_", key), 1, key, key*7919%1_000_003, 0)
+		messages.add(key<<24+1, fmt.Sprint("ask_", key), key<<24, 0, "user", "completed", 0, question)
+		messages.add(key<<24+2, fmt.Sprint("msg_", key), key<<24+1, 1, "assistant", "completed", 0, answer)
+		words.add(key<<24, title)
+		words.add(key<<24+1, question)
+		words.add(key<<24+2, answer)
 	}
-	if err := tx.Commit(); err != nil {
-		b.Fatal(err)
-	}
+	return []*inserts{sessions, messages, words}
 }
 
 // BenchmarkList lists 20 of many sessions of an account.
 func BenchmarkList(b *testing.B) {
+	for name, e := range benchEngines {
+		b.Run(name, func(b *testing.B) { benchmarkList(b, e) })
+	}
+}
+
+func benchmarkList(b *testing.B, e benchEngine) {
 	for _, n := range []int{1_000, 100_000} {
-		path := filepath.Join(b.TempDir(), "sessions.db")
-		s := open(b, path)
-		fill(b, path, n)
+		s, place := e.open(b)
+		e.fill(b, place, sessions(n))
 		middle := session.Cursor{UsedAt: time.UnixMicro(500_000)}
 		for _, c := range []struct {
 			name  string
@@ -145,9 +174,16 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// BenchmarkTurn measures the last messages of a session, and further turns, in sessions of 2 and of 2,000 turns in one file.
+// BenchmarkTurn measures the last messages of a session, and further turns, in sessions of 2 and of 2,000 turns in one store.
 func BenchmarkTurn(b *testing.B) {
-	s, text := open(b, filepath.Join(b.TempDir(), "sessions.db")), texts()
+	for name, e := range benchEngines {
+		b.Run(name, func(b *testing.B) { benchmarkTurn(b, e) })
+	}
+}
+
+func benchmarkTurn(b *testing.B, e benchEngine) {
+	s, _ := e.open(b)
+	text := texts()
 	n := 0
 	next := func(key session.Key, last string) string {
 		n++

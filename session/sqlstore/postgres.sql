@@ -53,7 +53,7 @@ CREATE TABLE words (
 	rowid BIGINT PRIMARY KEY,
 	text  TEXT NOT NULL
 );
-CREATE FUNCTION vector(words TEXT) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+CREATE FUNCTION vector(words TEXT) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 10000 AS $$
 	SELECT array_to_tsvector(ARRAY(SELECT left(w, 500) FROM unnest(string_to_array(left(words, 250000), ' ')) w WHERE w <> ''))
 $$;
 CREATE INDEX words_vector ON words USING gin (vector(text));

@@ -3,7 +3,11 @@
 package sqlstore_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sessiontest"
@@ -25,6 +29,30 @@ func connect(t testing.TB, url string) *sqlstore.Store {
 		t.Fatal(err)
 	}
 	return s
+}
+
+func init() {
+	benchEngines["postgres"] = benchEngine{
+		open: func(b *testing.B) (*sqlstore.Store, string) {
+			url := postgrestest.URL(b)
+			return connect(b, url), url
+		},
+		fill: func(b *testing.B, url string, all []*inserts) {
+			c, err := pgx.Connect(b.Context(), url+"&search_path=sluice_default")
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, i := range all {
+				if _, err := c.CopyFrom(b.Context(), pgx.Identifier{i.table}, strings.Split(i.columns, ", "), pgx.CopyFromRows(i.rows)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			_, err = c.Exec(b.Context(), "ANALYZE") // as the database does by itself some time later
+			if err := errors.Join(err, c.Close(b.Context())); err != nil {
+				b.Fatal(err)
+			}
+		},
+	}
 }
 
 func TestPostgres(t *testing.T) {
