@@ -7,7 +7,7 @@ missing() {
 	command -v node >/dev/null || echo nodejs
 	command -v tmux >/dev/null || echo tmux
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || echo chromium
-	# For the tests of forrst/sqlstore, which start a server of their own. Debian does not put its programs into the path.
+	# For tests, which start a server of their own. Debian does not put its programs into the path.
 	command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || echo postgresql
 	for python in python3 /usr/bin/python3; do
 		"$python" -c 'import httpx' 2>/dev/null && return

@@ -98,7 +98,7 @@ func fillFile(b *testing.B, path string, all []*inserts) {
 		b.Fatal(err)
 	}
 	for _, i := range all {
-		statement, err := tx.PrepareContext(b.Context(), "INSERT INTO "+i.table+" ("+i.columns+") VALUES (?"+strings.Repeat(", ?", strings.Count(i.columns, ","))+")")
+		statement, err := tx.PrepareContext(b.Context(), "INSERT INTO "+i.table+" ("+i.columns+") VALUES (?"+strings.Repeat(", ?", strings.Count(i.columns, ","))+")") //nolint:sqlclosecheck // the end of the transaction closes it
 		if err != nil {
 			b.Fatal(err)
 		}
