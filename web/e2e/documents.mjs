@@ -1,7 +1,7 @@
 // The documents: suggested questions, the list with its dialogs, and the viewer with the cited sentence and the pages of a PDF.
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import assert from "node:assert/strict";
-import { answered, ask, env } from "./stage.mjs";
+import { answered, ask, env, fits, until } from "./stage.mjs";
 
 // What the server of these scenarios holds depends on their order, so each looks only at files of its own.
 const upload = async (page, files) => {
@@ -100,6 +100,40 @@ export default {
     rmSync(`${env.folder}/tides.pdf`);
     await page.reload();
     await page.getByRole("alert").getByText("The file is not in its folder any more.").waitFor();
+  },
+
+  "the way back to a long list": async (t) => {
+    const page = await t.page(`${env.library}/documents`);
+    await page.route("**/api/documents?*", async (route) => { // 250 documents, which would take long to upload
+      const response = await route.fetch();
+      const list = await response.json();
+      const from = Number(new URL(route.request().url()).searchParams.get("offset"));
+      if (list.total) list.documents = Array.from({ length: 100 }, (_, i) => ({ type: "text/markdown", id: `d${from + i}`, name: `long list ${from + i}.md`, title: `Long list ${from + i}`, status: "ready", bytes: 1, added: "2026-01-02T03:04:05Z" }));
+      await route.fulfill({ response, json: { ...list, total: 250 } });
+    });
+    await page.getByRole("searchbox", { name: "Search by name or title" }).fill("m");
+    await until(page, () => location.search.includes("q=m"));
+    await page.getByRole("button", { name: "Next page" }).click();
+    await page.getByText("101 to 200 of 250").waitFor();
+    const shown = await page.getByRole("link", { name: "Long list 100", exact: true }).evaluate((e) => e.getBoundingClientRect().top);
+    assert.ok(shown > 0 && shown < 700, `the next page begins at ${shown}`);
+    await page.getByRole("link", { name: "Long list 101", exact: true }).click();
+    await page.getByRole("alert").waitFor(); // it is made up
+    await page.goBack();
+    await page.getByText("101 to 200 of 250").waitFor();
+    assert.equal(await page.getByRole("searchbox", { name: "Search by name or title" }).inputValue(), "m");
+  },
+
+  "long file name": async (t) => {
+    const page = await t.page(`${env.library}/documents`);
+    const name = `${"wave".repeat(45)}.md`;
+    await upload(page, [[name, "text/markdown", "# Waves\n\nThe highest wave of the year was six metres.\n"]]);
+    await page.getByRole("searchbox", { name: "Search by name or title" }).fill("wavewave");
+    await page.getByText("1 to 1 of 1").waitFor();
+    await fits(page, "list");
+    await page.locator("td").getByRole("link").click();
+    await page.locator("article section").first().waitFor();
+    await fits(page, "document");
   },
 
   "text from right to left": async (t) => {
