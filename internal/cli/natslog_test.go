@@ -30,7 +30,7 @@ func broker(t *testing.T) (s *server.Server, url string) {
 }
 
 // TestRunsOfSeveralServers asks a question on one server, reads it on another one, and kills the first one in the middle of the answer. A third one
-// is started and stopped meanwhile: it must not end the run. Then the first one is started again and continues the answer. The reader gets all of it.
+// is started and killed meanwhile: it must not end the run. Then the first one is started again and continues the answer. The reader gets all of it.
 func TestRunsOfSeveralServers(t *testing.T) {
 	const said = "A ship pays 12 euros for each metre of its length ⟦1⟧. Fishing boats pay nothing ⟦1⟧."
 	words := strings.SplitAfter(said, " ")
@@ -58,7 +58,7 @@ func TestRunsOfSeveralServers(t *testing.T) {
 	}()
 	<-begun // the second server shows what the model has said so far
 	kill(t, process)
-	_, process = child(t, args()...)
+	_, process = child(t, append(args(), "--recover=fail")...) // it ends its own unfinished runs only
 	kill(t, process)
 	one, _ = child(t, first...)
 	_, whole := frames(t, http.MethodGet, one+"/runs/"+run+"/stream", "", nil, "")
