@@ -21,6 +21,7 @@ func TestGradedIsConsistent(t *testing.T) {
 	for _, q := range []string{"Who is the keeper of the Farland lighthouse?", "How far is the lamp visible on Sundays?", "What does a ticket for the oven cost?",
 		"Which oil burns in the tower?", "When may visitors climb with rye flour?", "How long does sourdough rise in the lighthouse?", "Does steam feed the keeper?"} {
 		s := event.Fold(ask(t, library(), q))
+		useful := false // something of an earlier round
 		for _, g := range s.Grades {
 			var correct, ambiguous, incorrect, grown, better int
 			for _, d := range g.Grades {
@@ -46,9 +47,10 @@ func TestGradedIsConsistent(t *testing.T) {
 			if correct != g.Correct || ambiguous != g.Ambiguous || incorrect != g.Incorrect || grown != g.Expanded {
 				t.Errorf("%s: counted %d %d %d %d, told %+v", q, correct, ambiguous, incorrect, grown, g)
 			}
-			if (better > 0) != (g.Action == event.Proceed) && g.Iteration < 3 {
+			if proceeds := g.Action == event.Proceed; better > 0 && !proceeds || better == 0 && proceeds && !useful && g.Iteration < 3 {
 				t.Errorf("%s: %d of use, and the action is %s", q, better, g.Action)
 			}
+			useful = useful || better+ambiguous > 0
 			if better == 0 && (ambiguous > 0) != (g.Action == event.Expand) {
 				t.Errorf("%s: %d ambiguous, and the action is %s", q, ambiguous, g.Action)
 			}

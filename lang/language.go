@@ -38,9 +38,8 @@ type Language struct {
 	stem         func(*snowballstem.Env) bool
 	script       *unicode.RangeTable // nil: Latin
 
-	readSynonyms sync.Once
-	meanings     map[string]float64   // numbers of groups of synonyms by stem
-	ofMeaning    map[float64][]string // words by the number of their group
+	readOnce  sync.Once
+	thesaurus *thesaurus
 }
 
 // Section is a group of words of a language, as a file in data has it.
@@ -78,8 +77,7 @@ const (
 
 // The sections that show what kind of amount a question or the name of a column is about, and the units of these amounts.
 const (
-	Synonyms         Section = "synonyms" // words that can replace each other in a question, with the numbers of their groups
-	Money            Section = "money"    // words for a price, a fee or a salary
+	Money            Section = "money" // words for a price, a fee or a salary
 	Weight           Section = "weight"
 	Length           Section = "length" // words for a length, a size or a distance
 	Temperature      Section = "temperature"
@@ -259,23 +257,6 @@ func (l *Language) Stem(word string) string {
 		word = s
 	}
 	return FoldAccents(word)
-}
-
-// SameMeaning returns words that mean the same as a lower-cased word in questions about everyday documents, as the section of synonyms lists them, with
-// the word itself; nil if none are known.
-func (l *Language) SameMeaning(word string) []string {
-	l.readSynonyms.Do(func() {
-		l.meanings, l.ofMeaning = map[string]float64{}, map[float64][]string{}
-		for w, number := range l.sections[Synonyms] {
-			l.meanings[l.Stem(w)] = number
-			l.ofMeaning[number] = append(l.ofMeaning[number], w)
-		}
-	})
-	number, ok := l.meanings[l.Stem(word)]
-	if !ok {
-		return nil
-	}
-	return l.ofMeaning[number]
 }
 
 // withoutElision removes an article or preposition that is joined to a word by an apostrophe.

@@ -1,10 +1,6 @@
 package lang_test
 
 import (
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/sluice-rag/sluice/lang"
@@ -130,63 +126,4 @@ func TestAmounts(t *testing.T) {
 			t.Errorf("%s: %s does not have %q", c.code, c.section, c.phrase)
 		}
 	}
-}
-
-// TestSynonyms reads the files itself, because a word that is in two groups has only the number of the second one in [lang.Language].
-func TestSynonyms(t *testing.T) {
-	t.Parallel()
-	for code, l := range lang.Languages() {
-		groups := map[string]string{} // number of the group, by stem
-		sizes := map[string]int{}
-		for _, w := range synonyms(t, code) {
-			stem := l.Stem(w[1])
-			if words := lang.Words(w[1]); len(words) != 1 || words[0].Text != w[1] {
-				t.Errorf("%s: %q is not a word", code, w[1])
-			}
-			if l.IsStopWord(w[1]) {
-				t.Errorf("%s: %q is a stop word", code, w[1])
-			}
-			if other, ok := groups[stem]; ok {
-				t.Errorf("%s: %q of group %s has the stem of a word in group %s", code, w[1], w[0], other)
-			}
-			if n, ok := l.Number(lang.Synonyms, w[1]); !ok || strconv.Itoa(int(n)) != w[0] {
-				t.Errorf("%s: %q has the group %v instead of %s", code, w[1], n, w[0])
-			}
-			groups[stem] = w[0]
-			sizes[w[0]]++
-		}
-		for group, n := range sizes {
-			if group == "" || n < 2 {
-				t.Errorf("%s: group %q has %d words", code, group, n)
-			}
-		}
-		if len(sizes) == 0 && code != "zh" { // Chinese characters are compared one by one
-			t.Errorf("%s has no synonyms", code)
-		}
-	}
-}
-
-// synonyms returns the words in the section of synonyms of a file, each after the number of its group.
-func synonyms(t *testing.T, code string) [][2]string {
-	text, err := os.ReadFile(filepath.Join("data", code+".txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(text), "[synonyms]")
-	section, _, _ = strings.Cut(section, "[")
-	var out [][2]string
-	group := ""
-	for line := range strings.Lines(section) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		for _, w := range strings.Fields(line) {
-			if _, err := strconv.Atoi(w); err == nil {
-				group = w
-				continue
-			}
-			out = append(out, [2]string{group, w})
-		}
-	}
-	return out
 }

@@ -13,9 +13,9 @@ type Matcher struct {
 	Terms []Term // of the question
 	Held  []int  // number of passages that have a form of each term
 
-	stems   map[string]int // index of the term, by stem; of one spelled without accents too
-	similar map[string]int // index of the term, by the stem of a word of the same meaning
-	unknown []int          // indexes of the terms that may be misspelled
+	stems   map[string]int     // index of the term, by stem; of one spelled without accents too
+	similar map[string][]Match // by the stem of a word of the same meaning
+	unknown []int              // indexes of the terms that may be misspelled
 	known   map[string][]Match
 }
 
@@ -49,10 +49,16 @@ func NewMatcher(question string, passages []string, df map[string]int) *Matcher 
 			}
 		}
 	}
-	m.similar = map[string]int{}
-	for i, t := range m.Terms {
-		for _, w := range l.SameMeaning(t.Word) {
-			m.similar[l.Stem(w)] = i
+	m.similar = map[string][]Match{}
+	for _, a := range l.Alternatives(question) {
+		if len(a.Words) > 1 || !a.Same {
+			continue
+		}
+		stem := l.Stem(a.Words[0])
+		for i, t := range m.Terms {
+			if slices.Contains(a.For, t.Word) && !slices.Contains(m.similar[stem], Match{i, similarCredit}) {
+				m.similar[stem] = append(m.similar[stem], Match{i, similarCredit})
+			}
 		}
 	}
 	m.count(passages)
@@ -131,8 +137,8 @@ func (m *Matcher) match(word string) []Match {
 			return []Match{{i, 1}}
 		}
 	}
-	if i, ok := m.similar[stem]; ok {
-		return []Match{{i, similarCredit}}
+	if same, ok := m.similar[stem]; ok {
+		return same
 	}
 	var out []Match
 	if m.Compounds {

@@ -106,6 +106,9 @@ func (s *splicer) match(r rune) {
 func (s *splicer) discard(start int) {
 	limit := maxRepeat
 	if start == 0 {
+		if text := s.held.String(); strings.TrimSpace(s.prefix) == lastWord(s.prefix) && text != strings.TrimLeftFunc(text, unicode.IsSpace) {
+			return // after one word, a space and a word that begins alike: this goes on
+		}
 		limit = max(3, min(maxRestart, len(s.runes)/2))
 		if last := s.runes[len(s.runes)-1]; unicode.IsLetter(last) || unicode.IsDigit(last) || last == ',' {
 			limit = min(limit, maxRestartMidSentence)

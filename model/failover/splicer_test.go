@@ -37,6 +37,8 @@ func TestContinuation(t *testing.T) {
 		"from the middle, otherwise":        {long, "It has many riffles on its wooden floor ⟦1⟧ and " + long, long + "|"},
 		"from the beginning, but shorter":   {long, "A sluice box is a long, narrow trough.", long + "|"},
 		"short, from the beginning again":   {"The answer is", "The answer was no.", "The answer is|"},
+		"one word, then one like it":        {"That", " Thames water rises.", "That| Thames water rises."},
+		"one word, otherwise":               {"Gold", "Golf is a game.", "Gold|"},
 		"a beginning by chance":             {"A box has riffles", " A", "A box has riffles| A"},
 		"a citation that was begun":         {"Gold is heavy ⟦1", "⟦1⟧.", "Gold is heavy ⟦1|⟦1⟧."},
 		"only a citation that was begun":    {"⟦", "Gold ⟦1⟧.", "⟦|Gold ⟦1⟧."},

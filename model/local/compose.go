@@ -77,18 +77,27 @@ func (q *question) continuation(c *sentence, cs []*sentence) *sentence {
 
 // wantsList returns the group of the list that answers the question, if it asks for a list or for steps, and 0 otherwise.
 func (q *question) wantsList(c *sentence, cs []*sentence) int {
-	leads := strings.HasSuffix(c.text, ":") && c.at+1 < len(cs) && cs[c.at+1].listed
+	asksList := q.kind == listKind || q.kind == instructionKind || q.listed || q.way || q.broad || q.open
 	switch {
-	case leads:
+	case c.at+1 < len(cs) && c.leads(cs[c.at+1], asksList):
 		return cs[c.at+1].group
 	case !c.listed || c.group == 0:
 		return 0
-	case q.kind == listKind || q.kind == instructionKind || q.listed || q.way || q.broad || q.open:
+	case asksList:
 		return c.group
 	case c.evid[near] >= 1.5*c.evid[own] && !q.hasType(): // what leads to the list is what the question is about
 		return c.group
 	}
 	return 0
+}
+
+// leads reports whether a sentence leads to the list that begins with the next one: it ends with a colon or without punctuation, or the question asks for
+// a list.
+func (c *sentence) leads(next *sentence, asksList bool) bool {
+	if !next.listed || c.listed && next.lead != c.text {
+		return false
+	}
+	return strings.HasSuffix(c.text, ":") || next.lead != "" && (c.text == next.lead+"." || asksList && c.text == next.lead)
 }
 
 // list returns the items of a list, with what leads to it.

@@ -62,7 +62,13 @@ const (
 	inRange             // a number of the question is in a range of the row or the item: 5 to 10 years
 	outOfRange          // it is in none of these
 	rowExact            // of a row: how exactly a cell names what the question is about
-	nFeatures    = iota
+	keyed               // it, its heading or its row begins with a number or code of the question: clause 4.2
+	// Of the best sentence, compared with the others:
+	total       // its score
+	ahead       // how much more that is than the next score
+	aheadOfSome // how much more that is than the mean of the next four scores
+	certain     // its share of the sum of exp(score) of all sentences
+	nFeatures   = iota
 )
 
 // evidence are the features of a sentence.
@@ -76,6 +82,25 @@ func (e *evidence) score() float64 {
 	}
 	return sum
 }
+
+// compare sets the features of the best sentence that compare it with the others. scores are those of all sentences, the highest first.
+func (e *evidence) compare(scores []float64) {
+	e[total], e[ahead], e[aheadOfSome] = scores[0], maxAhead, maxAhead
+	if len(scores) > 1 {
+		e[ahead] = min(maxAhead, scores[0]-scores[1])
+	}
+	if next := scores[1:min(len(scores), 5)]; len(next) == 4 {
+		e[aheadOfSome] = min(maxAhead, scores[0]-(next[0]+next[1]+next[2]+next[3])/4)
+	}
+	sum := 0.0
+	for _, s := range scores {
+		sum += math.Exp(s - scores[0])
+	}
+	e[certain] = 1 / sum
+}
+
+// maxAhead is the greatest lead that counts.
+const maxAhead = 5
 
 // answerability returns the probability that the best sentence answers the question. Trick questions are mostly asked about English prose.
 func (e *evidence) answerability() float64 {
@@ -106,9 +131,6 @@ func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 // nearCosine is the cosine from which two words count as related.
 const nearCosine = 0.55
 
-// synonymCredit is how well a word of the same meaning matches.
-const synonymCredit = 0.9
-
 // match returns the term of the question that a stem matches, and how well, 0..1; 0 if none.
 func (q *question) match(stem string) (int, float64) {
 	if i, ok := q.index[stem]; ok {
@@ -118,9 +140,6 @@ func (q *question) match(stem string) (int, float64) {
 		return m.term, m.value
 	}
 	best := partial{}
-	if i, ok := q.synonyms[stem]; ok {
-		best = partial{i, synonymCredit}
-	}
 	if q.lang == lang.English { // the name of an agent: who keeps it is the keeper
 		verb, agent := strings.CutSuffix(stem, "er")
 		if i, ok := q.index[verb]; ok && agent {
@@ -186,6 +205,7 @@ func (m *Model) termCoverage(q *question, c *sentence) (exact, covers, nearest [
 		}
 	}
 	exact = slices.Clone(covers)
+	q.markMeant(covers, c.words)
 	for k, s := range c.stems {
 		if s == "" {
 			continue
@@ -225,6 +245,7 @@ func (q *question) mark(dst []float64, s string) {
 			dst[i] = max(dst[i], x)
 		}
 	}
+	q.markMeant(dst, lang.Words(s))
 }
 
 // markRelated is mark, and counts related words in part.
@@ -437,7 +458,8 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	e[short], e[long] = value(n < 5 && !c.row && !c.label), max(0, min(1, float64(n-40)/40))
 	e[asks] = value(strings.HasSuffix(strings.TrimRight(removeMarks(c.text), " "), "?"))
 	e[hangs] = value(c.dangles || c.follows)
-	e[repeats] = value(e[fitNear] == 0 && !q.saysMore(c, cs) && q.repeatsQuestion(c))
+	e[repeats] = value(e[fitNear] == 0 && !q.saysMore(c, cs) && q.repeatsQuestion(c) || q.repeatsValue(c))
+	e[keyed] = value(q.isKey(c.own) || q.isKey(c.heading))
 	if q.lang == lang.English {
 		said := map[string]struct{}{}
 		for _, w := range c.words {

@@ -197,6 +197,13 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		m.centrality(all)
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].score > all[j].score })
+	if !q.open && len(all) > 0 {
+		scores := make([]float64, len(all))
+		for i, c := range all {
+			scores[i] = c.score
+		}
+		all[0].evid.compare(scores)
+	}
 	return q, all, readings, nil
 }
 

@@ -27,27 +27,28 @@ const (
 
 // question is the analysis of a question.
 type question struct {
-	text     string
-	lang     *lang.Language
-	matched  map[string]partial // by stem, for other stems than those of the terms
-	terms    []lang.Term
-	vector   [][]float32
-	sum      []float32 // vector of the question
-	index    map[string]int
-	plain    []float64 // weight over the greatest weight, reduced for words that name a type of thing
-	words    []lang.Token
-	named    []int // terms that are names or numbers
-	numbers  []int
-	synonyms map[string]int // indexes in terms by the stems of words of the same meaning
-	measure  *measure       // the quantity that is asked for; nil: none
-	amounts  []float64      // numbers with units
-	negated  bool           // the question is negated
-	kind     kind
-	broad    bool // asks for an explanation, not for a fact
-	listed   bool // asks for a list
-	way      bool // asks how to do something, which code may answer
-	open     bool // has no subject: summarize this
-	code     bool // asks for a command or code
+	text    string
+	lang    *lang.Language
+	matched map[string]partial // by stem, for other stems than those of the terms
+	terms   []lang.Term
+	vector  [][]float32
+	sum     []float32 // vector of the question
+	index   map[string]int
+	plain   []float64 // weight over the greatest weight, reduced for words that name a type of thing
+	words   []lang.Token
+	named   []int // terms that are names or numbers
+	numbers []int
+	stems   map[string]string        // of words of the passages
+	meant   map[string][]alternative // alternatives of words of the question, by the first stem or, of phrases, by the first word
+	measure *measure                 // the quantity that is asked for; nil: none
+	amounts []float64                // numbers with units
+	negated bool                     // the question is negated
+	kind    kind
+	broad   bool // asks for an explanation, not for a fact
+	listed  bool // asks for a list
+	way     bool // asks how to do something, which code may answer
+	open    bool // has no subject: summarize this
+	code    bool // asks for a command or code
 
 	plainTotal float64             // of plain
 	follows    map[[2]string][]int // indexes in words of the second word of each pair
@@ -91,7 +92,7 @@ func (m *Model) ask(t model.Task) *question {
 	if len(s) > 4000 {
 		s = lang.Clean(s[:4000])
 	}
-	q := &question{text: s, lang: languageOf(s, t.Passages), matched: map[string]partial{}, index: map[string]int{}, sum: m.embed(s), words: lang.Words(s)}
+	q := &question{text: s, lang: languageOf(s, t.Passages), matched: map[string]partial{}, stems: map[string]string{}, index: map[string]int{}, sum: m.embed(s), words: lang.Words(s)}
 	english := q.lang == lang.English
 	asked := q.lang.Asks(s)
 	q.broad, q.listed, q.code = asked == lang.AsksBroadly, asked == lang.AsksList, runRE.MatchString(s)
@@ -156,23 +157,10 @@ func (m *Model) ask(t model.Task) *question {
 	} else if english && (q.kind == anyKind || q.kind == personKind) && len(q.terms) <= 3 && meanRE.MatchString(s) {
 		q.kind = definitionKind
 	}
-	q.measure, q.amounts, q.synonyms = q.measureOf(), q.amountsIn(), q.synonymsOfTerms()
+	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
 	q.follows = followersOf(q.words)
 	return q
-}
-
-// synonymsOfTerms returns the indexes of the terms by the stems of words of the same meaning.
-func (q *question) synonymsOfTerms() map[string]int {
-	out := map[string]int{}
-	for i, t := range q.terms {
-		for _, w := range q.lang.SameMeaning(t.Word) {
-			if s := stemIn(q.lang, w); s != t.Stem {
-				out[s] = i
-			}
-		}
-	}
-	return out
 }
 
 // followersOf returns the indexes of the second words of all pairs.
@@ -260,7 +248,7 @@ func (m *Model) vector(word string) []float32 {
 
 var (
 	dateRE     = regexp.MustCompile(`(?i)\b(1[0-9]{3}|20[0-9]{2}|[0-9]{1,4} ?(?:BCE?|AD|CE)|january|february|march|april|may [0-9]|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|century|centuries|[0-9]{2,4}s|[0-9]{1,2}[:.][0-9]{2}|[0-9]{1,2} ?[ap]\.?m|o[’']clock|noon|midnight|weekdays?|weekends?|mornings?|afternoons?|evenings?|daily|hourly|nightly|weekly|monthly|annually|every (?:day|hour|night|week|month|year))\b`)
-	numberRE   = regexp.MustCompile(`(?i)\b([0-9][0-9,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundreds?|thousands?|millions?|billions?|half|dozens?|third|quarter|percent|twice)\b`)
+	numberRE   = regexp.MustCompile(`(?i)\b([0-9][0-9,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundreds?|thousands?|millions?|billions?|half|dozens?|third|quarter|percent|twice|nothing|none|free|zero)\b`)
 	placeRE    = regexp.MustCompile(`\b(?:in|at|from|near|to|of|on|around|across|throughout) (?:the )?(?:[a-z]+ )?[A-Z]|(?i:\b(?:located|north|south|east|west|city|country|region|coast|valley|district|between)\b)`)
 	reasonRE   = regexp.MustCompile(`(?i), so |\b(because|due to|since|as a result|caused?|causes|reasons?|in order to|so that|therefore|thus|led to|leads to|to (?:avoid|prevent|make|allow|reduce|protect|ensure))\b`)
 	doRE       = regexp.MustCompile(`^(?:To \pL+|(?:Use|Send|Run|Set|Give|Put|Call|Add|Start|Stop|Open|Install|Copy|Write|Make|Delete|Choose|Compare|Serve|Point|Name|Build|Download|Create|Pass|With|By)\b)|\b(?:by|with|via|using) (?:\pL+ing|--)`)

@@ -95,7 +95,7 @@ func TestFloorSQuADOnTuningSet(t *testing.T) {
 		t.Errorf("abstained on %.1f %% of unanswerable questions", 100*silent/trick)
 	}
 	for h, y := range halves {
-		if y.right/y.asked < 0.73 || y.silent/y.asked > 0.14 || y.trickSilent/y.trick < 0.345 || y.offSilent/y.off < 0.72 {
+		if y.right/y.asked < 0.73 || y.silent/y.asked > 0.14 || y.trickSilent/y.trick < 0.345 || y.offSilent/y.off < 0.62 {
 			t.Errorf("answers to half %d got worse", h)
 		}
 	}
