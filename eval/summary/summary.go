@@ -39,7 +39,9 @@ type Value struct {
 }
 
 const (
-	folder  = "evaluations" // in the data folder
+	// Folder is the folder of the evaluations in the data folder.
+	Folder = "evaluations"
+
 	layout  = "20060102T150405Z"
 	maxFile = 1 << 20
 )
@@ -53,7 +55,7 @@ func Save(data string, e Evaluation) error {
 	if err != nil {
 		return fmt.Errorf("save evaluation: %w", err)
 	}
-	dir := filepath.Join(data, folder)
+	dir := filepath.Join(data, Folder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("save evaluation: %w", err)
 	}
@@ -65,7 +67,7 @@ func Save(data string, e Evaluation) error {
 
 // Load returns the newest evaluations of a data folder, at most limit, the newest first. Files that are none are left out.
 func Load(data string, limit int) ([]Evaluation, error) {
-	entries, err := os.ReadDir(filepath.Join(data, folder))
+	entries, err := os.ReadDir(filepath.Join(data, Folder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -81,7 +83,7 @@ func Load(data string, limit int) ([]Evaluation, error) {
 			continue
 		}
 		var e Evaluation
-		if text, err := read(filepath.Join(data, folder, entry.Name())); err == nil && json.Unmarshal(text, &e) == nil {
+		if text, err := read(filepath.Join(data, Folder, entry.Name())); err == nil && json.Unmarshal(text, &e) == nil {
 			out = append(out, e)
 		}
 	}
