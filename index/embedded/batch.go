@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index/prepare"
 )
 
 // batchBytes limits the text of one batch of a lexical index, because scorch needs up to some hundred bytes for each term of a batch
@@ -16,7 +17,7 @@ const batchBytes = 512 << 10
 type newChunk struct {
 	row   uint64
 	chunk *corpus.Chunk
-	named *passageMentions
+	named *prepare.Mentions
 	terms *analysed // nil: not kept; computed again when the chunk is indexed
 }
 
@@ -27,7 +28,7 @@ func (a *newChunk) bytes() int {
 		n += len(h)
 	}
 	if a.named != nil {
-		for _, m := range a.named.mentions {
+		for _, m := range a.named.List {
 			n += len(m.Name)
 		}
 	}

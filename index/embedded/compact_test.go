@@ -50,6 +50,7 @@ func TestDeletedTextIsErasedInTheBackground(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				defer func() { _ = x.Close() }() // after a failure, so that synctest shows it
 				deleteMarked(t, x, dir)
 				for i := 0; busy && i < 22; i++ { // never a minute without a deletion
 					id := fmt.Sprintf("busy%d", i)
@@ -91,6 +92,7 @@ func TestErasedAfterRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer func() { _ = x.Close() }() // after a failure, so that synctest shows it
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if files := holding(t, dir, markers...); files != nil {

@@ -199,6 +199,7 @@ func TestLexicalDamagedWhileOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer func() { _ = x.Close() }() // after a failure, so that synctest shows it
 		if n := count(t, x, "apple", corpus.Passage); n != 30 {
 			t.Fatalf("%d of 30 passages", n)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/prepare"
 )
 
 var (
@@ -19,7 +20,7 @@ var (
 
 // Annotate implements [index.Annotator].
 func (x *Index) Annotate(ctx context.Context, collection string, id corpus.DocumentID, given corpus.DublinCore, contributor string) error {
-	name, err := collectionName(collection)
+	name, err := prepare.Collection(collection)
 	if err != nil {
 		return err
 	}

@@ -16,10 +16,10 @@ import (
 
 // Weights of the terms that are searched for together with a term of the question, or in its place.
 const (
-	formWeight    = 0.9 // another form of the word, or another spelling of its accents
-	similarWeight = 0.5 // a word that differs by typing errors
-	partWeight    = 0.5 // a part of a compound, or a compound that contains the word
-	synonymWeight = 0.4 // a word of the same meaning
+	formWeight    = 0.9  // another form of the word, or another spelling of its accents
+	similarWeight = 0.5  // a word that differs by typing errors
+	partWeight    = 0.5  // a part of a compound, or a compound that contains the word
+	synonymWeight = 0.25 // a word of the same meaning
 )
 
 const (
@@ -40,16 +40,17 @@ type variant struct {
 type expander struct {
 	terms     *scorch.IndexSnapshot
 	language  *lang.Language      // of the question; nil: unknown
+	same      map[string][]string // words of the same meaning, by word of the question
 	corrected map[string][]string // terms that replace words of the question
 }
 
 // newExpander returns nil if the view has no dictionary.
-func newExpander(v *view, l *lang.Language) *expander {
+func newExpander(v *view, question string, l *lang.Language) *expander {
 	s, ok := v.reader.(*scorch.IndexSnapshot)
 	if !ok {
 		return nil
 	}
-	return &expander{terms: s, language: l}
+	return &expander{terms: s, language: l, same: cmp.Or(l, lang.English).SameMeaning(question)}
 }
 
 // corrections returns the words that were replaced so far.
@@ -70,7 +71,7 @@ func (x *expander) expand(t lang.Term, known bool) ([]variant, error) {
 	if l.IsStopWord(t.Word) {
 		return nil, nil
 	}
-	same, err := x.synonyms(l, t)
+	same, err := x.synonyms(t)
 	if err != nil || known && !foreign {
 		return same, err
 	}
@@ -79,18 +80,15 @@ func (x *expander) expand(t lang.Term, known bool) ([]variant, error) {
 }
 
 // synonyms returns the terms of the same meaning as a word of the question.
-func (x *expander) synonyms(l *lang.Language, t lang.Term) ([]variant, error) {
+func (x *expander) synonyms(t lang.Term) ([]variant, error) {
 	var stems []string
-	for _, w := range l.SameMeaning(t.Word) {
-		if s := lang.Stem(w); s != t.Stem && !slices.Contains(stems, s) {
-			stems = append(stems, s)
+	for _, w := range x.same[t.Word] {
+		if s := lang.Stem(w); s != t.Stem {
+			stems = append(stems, regexp.QuoteMeta(s))
 		}
 	}
 	if len(stems) == 0 {
 		return nil, nil
-	}
-	for i, s := range stems {
-		stems[i] = regexp.QuoteMeta(s)
 	}
 	return x.matching(strings.Join(stems, "|"), synonymWeight, func(string) bool { return true })
 }

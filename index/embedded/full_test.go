@@ -63,7 +63,7 @@ func TestDiskFull(t *testing.T) {
 			t.Error("the disk was never full between the two writes of a document: the test shows less than it says")
 		}
 	}()
-	for left := 0; left <= 640; left += 64 {
+	for left := 0; left <= 640; left += 32 {
 		t.Run(fmt.Sprintf("%dKiB", left), func(t *testing.T) {
 			disk := smallDisk(t, "24m")
 			dir := filepath.Join(disk, "index")
@@ -76,6 +76,7 @@ func TestDiskFull(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				defer func() { _ = x.Close() }() // after a failure, so that synctest shows it
 				putRange(t, x, "kept", 0, 10, "words that stay", 2)
 				free := fillDisk(t, disk, left)
 				text := "apple " + strings.Repeat("filler text of some length ", 400)

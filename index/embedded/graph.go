@@ -1,26 +1,19 @@
 package embedded
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
-	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+	"errors"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/prepare"
+	"github.com/sluice-rag/sluice/index/walk"
 	"github.com/sluice-rag/sluice/lang"
 )
 
 const (
-	maxNameWords  = 12  // words of an entity in a text
-	maxTextWords  = 400 // words of a text that are searched for entities
-	maxEntities   = 64  // entities of a text
-	maxMentioned  = 100 // chunks of one call of EntitiesOf
-	formsCompared = 8   // passages whose spellings of a name are compared
-	commonFrom    = 8   // a word is a common one if more than this many times as many passages contain it as mention it as a name
+	maxMentioned = 100 // chunks of one call of EntitiesOf
 )
 
 // graph reads the entities and mentions of one snapshot of a collection. Entities are terms of two fields of the lexical index;
@@ -109,43 +102,28 @@ func (g *graph) spelling(key string, f entityStats) (string, error) {
 	if f.about > 0 {
 		from = g.about
 	}
-	numbers, err := from.numbers(key, formsCompared)
+	numbers, err := from.numbers(key, walk.FormsCompared)
 	if err != nil {
 		return "", err
 	}
-	var forms []string
-	times := map[string]int{}
-	for _, n := range numbers {
-		names, err := g.names(n)
-		if err != nil {
+	found := make([]*prepare.Mentions, len(numbers))
+	for i, n := range numbers {
+		if found[i], err = g.names(n); err != nil {
 			return "", err
 		}
-		for _, m := range names.mentions {
-			if lang.NormalizeName(m.Name) == key {
-				if times[m.Name] == 0 {
-					forms = append(forms, m.Name)
-				}
-				times[m.Name]++
-			}
-		}
 	}
-	if len(forms) == 0 {
-		return key, nil
-	}
-	return slices.MaxFunc(forms, func(a, b string) int {
-		return cmp.Or(cmp.Compare(times[a], times[b]), cmp.Compare(slices.Index(forms, b), slices.Index(forms, a)))
-	}), nil
+	return walk.Spelling(key, found), nil
 }
 
 // names returns the mentions of the passage with scorch's number n. They are never nil.
-func (g *graph) names(n uint32) (*passageMentions, error) {
+func (g *graph) names(n uint32) (*prepare.Mentions, error) {
 	row, err := g.v.row(n)
 	if err != nil {
 		return nil, err
 	}
 	out, err := readMentions(g.tx, row)
 	if out == nil {
-		out = &passageMentions{}
+		out = &prepare.Mentions{}
 	}
 	return out, err
 }
@@ -164,93 +142,32 @@ func (x *Index) Entities(ctx context.Context, collection, s string) ([]index.Ent
 }
 
 func (g *graph) entities(ctx context.Context, s string) (out []index.Entity, err error) {
-	words := lang.Words(s)
-	words = words[:min(len(words), maxTextWords)]
-	folded := make([]string, len(words))
-	for i, w := range words {
-		folded[i] = lang.FoldWord(w.Text)
+	names, err := walk.Names(ctx, s, func(key string) (walk.Stats, error) {
+		f, err := g.stats(key, true)
+		return walk.Stats{Chunks: f.chunks, About: f.about}, err
+	}, g.holding)
+	if err != nil {
+		return nil, err
 	}
-	seen := map[string]bool{}
-	for i := 0; i < len(words) && len(out) < maxEntities; {
-		if err := ctx.Err(); err != nil {
+	for _, key := range names {
+		e, _, err := g.entity(key)
+		if err != nil {
 			return nil, err
 		}
-		n := min(maxNameWords, len(words)-i)
-		for ; n > 0; n-- {
-			if !canBeName(s, words[i:i+n]) {
-				continue
-			}
-			key := strings.Join(folded[i:i+n], " ")
-			f, err := g.stats(key, true)
-			if err != nil {
-				return nil, err
-			}
-			if f.chunks == 0 {
-				continue
-			}
-			if n == 1 {
-				name, err := g.isSingleName(s, words[i], i == 0, f)
-				if err != nil {
-					return nil, err
-				}
-				if !name {
-					continue
-				}
-			}
-			if !seen[key] {
-				seen[key] = true
-				e, _, err := g.entity(key)
-				if err != nil {
-					return nil, err
-				}
-				out = append(out, e)
-			}
-			break
-		}
-		i += max(n, 1)
+		out = append(out, e)
 	}
 	return out, nil
 }
 
-// isSingleName reports whether a word that some passages use as a name is a name where it occurs alone in a text.
-func (g *graph) isSingleName(s string, w lang.Token, first bool, f entityStats) (bool, error) {
-	big := capital(s[w.Start:])
-	if big && !first {
-		return true, nil
-	}
-	if !big && f.about == 0 {
-		return false, nil
-	}
+// holding counts the passages that contain a stem.
+func (g *graph) holding(stem string) (uint64, error) {
 	if g.texts == nil {
 		var err error
 		if g.texts, err = g.v.postingsOf(fieldText); err != nil {
-			return false, err
+			return 0, err
 		}
 	}
-	holding, err := g.texts.count(lang.Stem(w.Text))
-	return holding <= commonFrom*f.chunks, err
-}
-
-// canBeName reports whether words may be a name: they are on one line, probably in one sentence, and not all stop words.
-func canBeName(s string, words []lang.Token) bool {
-	first, last := words[0], words[len(words)-1]
-	if len(words) > 1 && lang.IsArticle(first.Text) {
-		return false // names are stored without their article
-	}
-	if strings.ContainsAny(s[first.Start:last.End], "\n?") {
-		return false
-	}
-	for _, w := range words {
-		if !lang.IsStopWord(w.Text) {
-			return true
-		}
-	}
-	return false
-}
-
-func capital(s string) bool {
-	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.IsUpper(r) || unicode.IsTitle(r) || !unicode.IsLower(r)
+	return g.texts.count(stem)
 }
 
 // EntitiesOf implements [index.Graph]. Unknown chunks and those without mentions have no entities. Only the first 100 ids are used.
@@ -281,26 +198,15 @@ func (x *Index) EntitiesOf(ctx context.Context, collection string, ids []corpus.
 	return out, failed("read entities", err)
 }
 
-// entitiesIn returns the entities of mentions, the strongest kind first, otherwise in order.
-func (g *graph) entitiesIn(n *passageMentions) (out []index.Entity, err error) {
-	sorted := slices.Clone(n.mentions)
-	slices.SortStableFunc(sorted, func(a, b corpus.Mention) int { return cmp.Compare(a.Kind, b.Kind) })
-	seen := map[string]bool{}
-	for _, m := range sorted {
-		key := lang.NormalizeName(m.Name)
-		if seen[key] {
-			continue
-		}
-		seen[key] = true
+// entitiesIn returns the entities of mentions; see [walk.EntitiesIn].
+func (g *graph) entitiesIn(n *prepare.Mentions) ([]index.Entity, error) {
+	var failure error
+	out := walk.EntitiesIn(n.List, func(key string) walk.Stats {
 		f, err := g.stats(key, true)
-		if err != nil {
-			return nil, err
-		}
-		if f.chunks > 0 {
-			out = append(out, index.Entity{Name: m.Name, Chunks: int(f.chunks), About: int(f.about)})
-		}
-	}
-	return out, nil
+		failure = errors.Join(failure, err)
+		return walk.Stats{Chunks: f.chunks, About: f.about}
+	})
+	return out, failure
 }
 
 // find returns scorch's number of the passage with the id.

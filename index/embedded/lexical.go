@@ -27,18 +27,20 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/disk/atomicfile"
+	"github.com/sluice-rag/sluice/index/prepare"
 	"github.com/sluice-rag/sluice/lang"
 )
 
 // analysisVersion changes whenever the analysis of a text changes. Lexical indexes of another version are rebuilt.
-const analysisVersion = "1"
+const analysisVersion = "2"
 
 // The fields of the lexical index. fieldText contains title, headings and text, with positions.
 const (
-	fieldText  = "t"
-	fieldTitle = "h"
-	fieldNamed = "e" // the entities that a passage mentions, one term each; see [lang.NormalizeName]
-	fieldAbout = "s" // the entities that it is about
+	fieldText    = "t"
+	fieldTitle   = "h"
+	fieldHeading = "g" // the innermost heading, unless it is the title
+	fieldNamed   = "e" // the entities that a passage mentions, one term each; see [lang.NormalizeName]
+	fieldAbout   = "s" // the entities that it is about
 )
 
 var internalGeneration = []byte("generation")
@@ -48,17 +50,20 @@ const fieldGap = 100
 
 // analysed holds the terms of a chunk.
 type analysed struct {
-	row          uint64
-	text, title  analysis.TokenStream
-	named, about analysis.TokenStream // entities
+	row                  uint64
+	text, title, heading analysis.TokenStream
+	named, about         analysis.TokenStream // entities
 }
 
 // analyse splits a chunk into terms, as [lang.Terms] does with questions.
-func analyse(c *corpus.Chunk, n *passageMentions) analysed {
+func analyse(c *corpus.Chunk, n *prepare.Mentions) analysed {
 	var a analysed
-	all, subjects := n.keys()
+	all, subjects := n.Keys()
 	a.named, a.about = nameTokens(all), nameTokens(subjects)
 	a.title = appendTerms(nil, c.Title)
+	if h := c.Heading(); h != c.Title {
+		a.heading = appendTerms(nil, h)
+	}
 	a.text = appendTerms(a.text, c.Title)
 	for _, h := range c.Headings {
 		if h != c.Title {
@@ -103,6 +108,9 @@ func (a analysed) document() *document.Document {
 	d := document.NewDocument(string(rowKey(a.row)))
 	d.AddField(document.NewTextFieldCustom(fieldText, nil, nil, bleve.IndexField|bleve.IncludeTermVectors, preAnalysed{a.text}))
 	d.AddField(document.NewTextFieldCustom(fieldTitle, nil, nil, bleve.IndexField, preAnalysed{a.title}))
+	if len(a.heading) > 0 {
+		d.AddField(document.NewTextFieldCustom(fieldHeading, nil, nil, bleve.IndexField, preAnalysed{a.heading}))
+	}
 	if len(a.named) > 0 {
 		d.AddField(document.NewTextFieldCustom(fieldNamed, nil, nil, bleve.IndexField|bleve.SkipFreqNorm, preAnalysed{a.named}))
 	}

@@ -6,16 +6,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index/prepare"
 )
 
-func allowUnexported() cmp.Option { return cmp.AllowUnexported(passageMentions{}, relation{}) }
+func allowUnexported() cmp.Option { return cmp.AllowUnexported(prepare.Mentions{}) }
 
 func TestEncodeMentions(t *testing.T) {
-	for _, n := range []*passageMentions{
+	for _, n := range []*prepare.Mentions{
 		{},
-		{mentions: []corpus.Mention{{Name: "A", Kind: corpus.Subject}}},
-		{mentions: []corpus.Mention{{Name: "Żó", Kind: corpus.Phrase}, {Name: "B c", Kind: corpus.Link}},
-			relations: []relation{{0, 1, "was directed by"}, {1, 0, "x"}}},
+		{List: []corpus.Mention{{Name: "A", Kind: corpus.Subject}}},
+		{List: []corpus.Mention{{Name: "Żó", Kind: corpus.Phrase}, {Name: "B c", Kind: corpus.Link}},
+			Relations: []prepare.Relation{{From: 0, To: 1, Predicate: "was directed by"}, {From: 1, To: 0, Predicate: "x"}}},
 	} {
 		got, err := decodeMentions(encodeMentions(n))
 		if err != nil {
@@ -30,16 +31,16 @@ func TestEncodeMentions(t *testing.T) {
 // FuzzDecodeMentions decodes arbitrary bytes. The result must be an error, or a record whose relations refer to its mentions.
 func FuzzDecodeMentions(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(encodeMentions(&passageMentions{mentions: []corpus.Mention{{Name: "A", Kind: corpus.Subject}}, relations: []relation{{0, 0, "x"}}})[4:])
+	f.Add(encodeMentions(&prepare.Mentions{List: []corpus.Mention{{Name: "A", Kind: corpus.Subject}}, Relations: []prepare.Relation{{Predicate: "x"}}})[4:])
 	f.Add([]byte{0, 1, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		n, err := decodeMentions(seal(raw))
 		if err != nil {
 			return
 		}
-		for _, r := range n.relations {
-			if r.from >= len(n.mentions) || r.to >= len(n.mentions) {
-				t.Errorf("relation %+v of %d mentions", r, len(n.mentions))
+		for _, r := range n.Relations {
+			if r.From >= len(n.List) || r.To >= len(n.List) {
+				t.Errorf("relation %+v of %d mentions", r, len(n.List))
 			}
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/prepare"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -140,7 +141,7 @@ func (l *list) id() corpus.DocumentID { return corpus.DocumentID(l.key[len(l.pre
 // inCollection runs do in a transaction with the number of a collection and the scope that name encodes. It does nothing if the
 // collection does not exist.
 func (x *Index) inCollection(name string, do func(tx *txn, collection uint32, scope index.Scope) error) error {
-	s, err := parseScope(name)
+	s, err := prepare.Scope(name)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func (x *Index) inCollection(name string, do func(tx *txn, collection uint32, sc
 
 // resolve returns the scope that name encodes and its loaded collection, or nil if the collection does not exist.
 func (x *Index) resolve(name string) (index.Scope, *collection, error) {
-	s, err := parseScope(name)
+	s, err := prepare.Scope(name)
 	if err != nil {
 		return s, nil, err
 	}

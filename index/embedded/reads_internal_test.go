@@ -39,6 +39,7 @@ func TestCompactWhileReading(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				defer func() { _ = x.Close() }() // after a failure, so that synctest shows it
 				fillAndDelete(t, x, 1)
 				ctx, cancel := context.WithCancel(t.Context())
 				reading, finish := make(chan struct{}), make(chan struct{})

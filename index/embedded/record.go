@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index/prepare"
 )
 
 // The buckets of documents.db. Integers in keys are big-endian, so keys sort as numbers do.
@@ -52,10 +53,10 @@ const (
 )
 
 // maxKey is the maximum length in bytes of ids and of names of collections and spaces. Keys in bbolt have at most 32 KiB.
-const maxKey = 4096
+const maxKey = prepare.MaxKey
 
 // levels is the number of levels of a document. Levels are numbered from 1.
-const levels = 3
+const levels = prepare.Levels
 
 var errChecksum = errors.New("checksum does not match")
 

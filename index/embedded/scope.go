@@ -10,13 +10,12 @@ import (
 	"slices"
 
 	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/prepare"
 )
 
 // Limits of scopes, and of their data in memory.
 const (
-	maxParts   = 1024    // sets and documents of a scope
 	maxLoaded  = 4096    // sets and documents of a collection in memory
 	maxRanges  = 4 << 20 // ranges of rows of all of them; 16 bytes each
 	maxFilters = 128     // filters of a collection in memory
@@ -75,27 +74,6 @@ func (l *partCache) change(edits map[string]*partEdit) *partCache {
 		out.ranges += len(p.rows)
 	}
 	return out
-}
-
-// parseScope parses the name of a collection or scope.
-func parseScope(name string) (index.Scope, error) {
-	s, err := index.ParseScope(name)
-	if err == nil && len(s.Sets)+len(s.Documents) > maxParts {
-		err = fault.Invalid("collection", "names more than %d sets and documents", maxParts)
-	}
-	if s.Collection == "" {
-		s.Collection = corpus.DefaultCollection
-	}
-	return s, err
-}
-
-// collectionName validates the name of a collection to write to. Scopes are read-only.
-func collectionName(name string) (string, error) {
-	s, err := parseScope(name)
-	if err == nil && !s.Whole() {
-		err = fault.Invalid("collection", "is a scope, which is read-only")
-	}
-	return s.Collection, err
 }
 
 // acquireParts returns the newest snapshot with parts of it, or nil if one of them is not loaded.
@@ -203,7 +181,7 @@ func documentVersion(rows [2]uint64, next uint64) uint64 {
 
 // readDocument returns the record of a document, or nil if it does not exist.
 func readDocument(tx *txn, collection uint32, id corpus.DocumentID) (*docRecord, error) {
-	if !validID(string(id)) {
+	if !prepare.ValidID(string(id)) {
 		return nil, nil
 	}
 	raw := tx.Bucket(bucketDocuments).Get(idKey(collection, string(id)))

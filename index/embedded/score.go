@@ -20,21 +20,23 @@ import (
 //
 //	Σ qtf · idf · tf / (tf + K1 · (1 − B + B · |c| / avg|c|))          BM25 over title, headings and text
 //	+ Title · (Σ idf of the title's terms that are in the question) · (their share of the title)
+//	+ Heading · the same for the innermost heading
 //	+ Pairs · Σ min(idf) · n / (n + K1 · (1 − B + B · |c| / avg|c|))   over neighbouring terms of the question
 //
 // where idf = ln(1 + (N − df + ½) / (df + ½)) and n counts the places at which the second term of a pair follows the first
 // within Window terms. BM25 is that of Robertson and Zaragoza (2009) with the idf of Lucene; pairs are the ordered
 // features of Metzler and Croft's sequential dependence (2005), scored as Büttcher et al. (2006) do.
 type Scoring struct {
-	K1, B  float64
-	Title  float64
-	Pairs  float64
-	Window int
+	K1, B   float64
+	Title   float64
+	Heading float64
+	Pairs   float64
+	Window  int
 }
 
 // DefaultScoring was chosen on five public sets together. K1 and B are those of Anserini; the others are round values near the top of
 // a flat region.
-var DefaultScoring = Scoring{K1: 0.9, B: 0.4, Title: 0.6, Pairs: 0.5, Window: 8}
+var DefaultScoring = Scoring{K1: 0.9, B: 0.4, Title: 0.6, Heading: 0.6, Pairs: 0.5, Window: 8}
 
 const (
 	maxQueryBytes = 64 << 10 // of a question; the rest is ignored
@@ -179,8 +181,8 @@ func (v *view) weigh(ctx context.Context, terms []lang.Term, stats *index.TermSt
 type tally struct {
 	score  float32 // BM25, finally the total
 	length float32 // in terms
-	title  float32 // Σ idf of the title's terms in the question
-	share  float32 // share of the title's terms in the question
+	named  float32 // Σ idf of the terms of the title, or of the heading, in the question
+	share  float32 // their share of the title or heading
 }
 
 // scorer accumulates scores by scorch's document numbers. It comes from the pool scorers; free returns it.
@@ -323,10 +325,11 @@ func (s *scorer) score(ctx context.Context, v *view, q *weightedQuery, with Scor
 			return nil, err
 		}
 	}
-	if with.Title > 0 {
-		if err := s.titles(ctx, v, q, with); err != nil {
-			return nil, err
-		}
+	if err := s.names(ctx, v, q, fieldTitle, with.Title); err != nil {
+		return nil, err
+	}
+	if err := s.names(ctx, v, q, fieldHeading, with.Heading); err != nil {
+		return nil, err
 	}
 	best := s.best(max(n, pairedChunks))
 	if with.Pairs > 0 && len(q.pairs) > 0 {
@@ -366,20 +369,24 @@ func (s *scorer) best(n int) []uint32 {
 	return out[:min(n, len(out))]
 }
 
-func (s *scorer) titles(ctx context.Context, v *view, q *weightedQuery, with Scoring) error {
-	titles, err := v.postingsReader(ctx, fieldTitle, true)
+// names adds the scores for the titles or the headings, which the field holds. Their terms are also in fieldText.
+func (s *scorer) names(ctx context.Context, v *view, q *weightedQuery, field string, weight float64) error {
+	if weight == 0 {
+		return nil
+	}
+	names, err := v.postingsReader(ctx, field, true)
 	if err != nil {
 		return err
 	}
 	for _, t := range q.terms {
 		for _, o := range append([]variant{{t.text, 1}}, t.others...) {
-			err := titles(o.text, func(df, n uint64, d *bleve.TermFieldDoc) {
+			err := names(o.text, func(df, n uint64, d *bleve.TermFieldDoc) {
 				a := s.at(n)
 				w := t.idf
 				if !q.shared && len(t.others) == 0 {
 					w = idf(float64(v.chunks), float64(df))
 				}
-				a.title += float32(w * o.weight)
+				a.named += float32(w * o.weight)
 				a.share += float32(d.Freq) / length(d.Norm)
 			})
 			if err != nil {
@@ -387,10 +394,10 @@ func (s *scorer) titles(ctx context.Context, v *view, q *weightedQuery, with Sco
 			}
 		}
 	}
-	for _, n := range s.touched { // terms of the title are also in fieldText
-		if a := &s.tallies[n]; a.title > 0 {
-			a.score += float32(with.Title) * a.title * min(a.share, 1)
-		}
+	for _, n := range s.touched {
+		a := &s.tallies[n]
+		a.score += float32(weight) * a.named * min(a.share, 1)
+		a.named, a.share = 0, 0
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/prepare"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -36,7 +37,7 @@ func (x *Index) Search(ctx context.Context, q index.Query) ([]index.Hit, error) 
 		return nil, err
 	}
 	defer x.life.RUnlock()
-	vector, err := unit(q.Vector)
+	vector, err := prepare.Unit(q.Vector)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +154,7 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 	sc := scorers.Get().(*scorer)
 	defer sc.free()
 	if len(terms) > 0 {
-		more := newExpander(v, language)
+		more := newExpander(v, lang.Truncate(q.Text, maxQueryBytes), language)
 		asked, err := v.weigh(ctx, terms, q.Terms, more)
 		if err != nil {
 			return nil, err

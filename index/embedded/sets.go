@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/prepare"
 )
 
 var _ index.Sets = (*Index)(nil)
@@ -185,7 +186,7 @@ func (x *Index) RemoveFromSet(ctx context.Context, collection, set string, ids [
 
 // DeleteSet implements [index.Sets], in groups as [Index.AddToSet] does.
 func (x *Index) DeleteSet(ctx context.Context, collection, set string) error {
-	name, err := collectionName(collection)
+	name, err := prepare.Collection(collection)
 	if err == nil && !index.ValidSet(set) {
 		err = errSetName()
 	}
@@ -223,7 +224,7 @@ func errSetName() error {
 // changeSet changes a set in groups of documents. create creates a missing collection.
 func (x *Index) changeSet(ctx context.Context, op, collection, set string, ids []corpus.DocumentID, create bool,
 	do func(tx *txn, c uint32, id corpus.DocumentID, ed *edits) error) error {
-	collection, err := collectionName(collection)
+	collection, err := prepare.Collection(collection)
 	switch {
 	case err != nil:
 		return err
@@ -233,7 +234,7 @@ func (x *Index) changeSet(ctx context.Context, op, collection, set string, ids [
 		return errSetName()
 	}
 	for _, id := range ids {
-		if !validID(string(id)) {
+		if !prepare.ValidID(string(id)) {
 			return fault.Invalid("document", "an id has 1 to %d bytes of UTF-8", maxKey)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/prepare"
 )
 
 const (
@@ -143,7 +144,7 @@ func (x *Index) VectorStats(ctx context.Context, collection string) (index.Vecto
 
 // MissingVectors implements [index.Spaces]. Chunks are sorted by the ids of their documents and by row.
 func (x *Index) MissingVectors(ctx context.Context, collection, space, after string, limit int) (chunks []index.UnembeddedChunk, next string, err error) {
-	if _, err := collectionName(collection); err != nil {
+	if _, err := prepare.Collection(collection); err != nil {
 		return nil, "", err
 	}
 	if err := x.enter(ctx); err != nil {
@@ -236,7 +237,7 @@ func (x *Index) SetVectors(ctx context.Context, collection, space string, refs [
 	}
 	units := make([][]float32, len(vectors))
 	for i, v := range vectors {
-		u, err := unit(v)
+		u, err := prepare.Unit(v)
 		if err != nil {
 			return fmt.Errorf("set vectors: %w", err)
 		}
@@ -317,7 +318,7 @@ func (x *Index) edit(ctx context.Context, op, collection, space string, do func(
 	if len(space) > maxKey {
 		return fault.Invalid("space", "a name has at most %d bytes", maxKey)
 	}
-	collection, err := collectionName(collection)
+	collection, err := prepare.Collection(collection)
 	if err != nil {
 		return err
 	}

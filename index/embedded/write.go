@@ -9,11 +9,11 @@ import (
 	"maps"
 	"math"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/prepare"
 )
 
 // groupChunks is the maximum number of chunks in a transaction, so that a long Put needs little memory and can be cancelled.
@@ -24,7 +24,7 @@ type change struct {
 	collection string
 	doc        corpus.Document
 	entries    []index.Entry
-	named      []*passageMentions // by entry
+	named      []*prepare.Mentions // by entry
 	put        bool
 	staged     bool   // its rows are written already, and marked as garbage until the document is put
 	first      uint64 // first staged row
@@ -80,7 +80,7 @@ func (x *Index) Put(ctx context.Context, docs []corpus.Document, entries [][]ind
 // Delete implements [index.Writer]. The texts are not visible any more when it returns. They are erased from the files in the
 // background, or by [Index.Compact].
 func (x *Index) Delete(ctx context.Context, collection string, ids []corpus.DocumentID) error {
-	collection, err := collectionName(collection)
+	collection, err := prepare.Collection(collection)
 	if err != nil {
 		return err
 	}
@@ -95,73 +95,8 @@ func (x *Index) Delete(ctx context.Context, collection string, ids []corpus.Docu
 
 // checked validates a document and returns it as a change with normalized vectors.
 func checked(d corpus.Document, entries []index.Entry) (change, error) {
-	var err error
-	if d.Collection, err = collectionName(d.Collection); err != nil {
-		return change{}, err
-	}
-	if !validID(string(d.ID)) {
-		return change{}, fault.Invalid("document", "an id has 1 to %d bytes of UTF-8", maxKey)
-	}
-	if len(d.Collection) > maxKey {
-		return change{}, fault.Invalid("collection", "a name has 1 to %d bytes", maxKey)
-	}
-	out, names := make([]index.Entry, len(entries)), make([]*passageMentions, len(entries))
-	seen := make(map[corpus.ChunkID]bool, len(entries))
-	for i, e := range entries {
-		switch {
-		case !validID(string(e.ID)):
-			return change{}, fault.Invalid("chunk", "an id has 1 to %d bytes of UTF-8", maxKey)
-		case seen[e.ID]:
-			return change{}, fault.Invalid("chunk", "a document has two of id %.100q", e.ID)
-		case e.Level < 1 || e.Level > levels:
-			return change{}, fault.Invalid("chunk", "%.100q is of level %d", e.ID, e.Level)
-		case e.Document != "" && e.Document != d.ID:
-			return change{}, fault.Invalid("chunk", "%.100q is of another document", e.ID)
-		}
-		seen[e.ID] = true
-		e.Document = d.ID
-		if len(e.Space) > maxKey {
-			return change{}, fault.Invalid("space", "a name has at most %d bytes", maxKey)
-		}
-		v, err := unit(e.Vector)
-		if err != nil {
-			return change{}, err
-		}
-		if v == nil && (e.Space != "" || e.Vector != nil) {
-			v = []float32{} // the chunk has no vector; nil means that the vector is still missing
-		}
-		e.Vector = v
-		if names[i], err = mentionsOf(&e); err != nil {
-			return change{}, err
-		}
-		out[i] = e
-	}
-	return change{collection: d.Collection, doc: d, entries: out, named: names, put: true}, nil
-}
-
-func validID(id string) bool { return id != "" && len(id) <= maxKey && utf8.ValidString(id) }
-
-// unit normalizes a vector to length 1. It returns v itself if v has that length, and nil for a zero vector.
-func unit(v []float32) ([]float32, error) {
-	var sum float64
-	for _, f := range v {
-		sum += float64(f) * float64(f)
-	}
-	if math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return nil, fault.Invalid("vector", "a component is no finite number")
-	}
-	if sum == 0 {
-		return nil, nil
-	}
-	if math.Abs(sum-1) < 1e-6 { // most embedders normalize; this is the error of float32
-		return v, nil
-	}
-	out := make([]float32, len(v))
-	norm := 1 / math.Sqrt(sum)
-	for i, f := range v {
-		out[i] = float32(float64(f) * norm)
-	}
-	return out, nil
+	p, err := prepare.Check(d, entries)
+	return change{collection: p.Document.Collection, doc: p.Document, entries: p.Entries, named: p.Mentions, put: true}, err
 }
 
 // apply applies changes in groups. No group contains a document twice.

@@ -1,0 +1,210 @@
+package weaviate
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sluice-rag/sluice/fault"
+)
+
+// Limits of a request.
+const (
+	maxReply       = 256 << 20 // bytes
+	maxErrorText   = 500       // bytes of an error of Weaviate in a log
+	attempts       = 3
+	changeAttempts = 9                     // of a write while its class is being changed
+	retryWait      = 50 * time.Millisecond // before the second attempt; it doubles
+	connectTimeout = 3 * time.Second
+	requestTimeout = 2 * time.Minute // of a write
+)
+
+// client sends requests to one Weaviate server or cluster. All requests of this package have the same effect when they are repeated.
+type client struct {
+	base string // ends without a slash
+	key  string
+	http *http.Client
+}
+
+// CheckURL returns an error unless text is weaviate://host:port or weaviates://host:port. The error does not contain the text.
+func CheckURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return errors.New("is not a URL")
+	case u.Scheme != "weaviate" && u.Scheme != "weaviates":
+		return errors.New("must begin with weaviate:// or weaviates://")
+	case u.Hostname() == "":
+		return errors.New("has no host")
+	case u.User != nil:
+		return errors.New("must not hold a password: set the API key by its own setting")
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("must end after the host and port")
+	}
+	return nil
+}
+
+func newClient(text, key string) (*client, error) {
+	if err := CheckURL(text); err != nil {
+		return nil, fmt.Errorf("address of Weaviate: %w", err)
+	}
+	u, _ := url.Parse(text) // CheckURL has parsed it
+	base := "http://" + u.Host
+	if u.Scheme == "weaviates" {
+		base = "https://" + u.Host
+	}
+	transport := &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}).DialContext,
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+		MaxIdleConnsPerHost: 32,
+		IdleConnTimeout:     time.Minute,
+		TLSHandshakeTimeout: connectTimeout,
+	}
+	return &client{base, key, &http.Client{Transport: transport, Timeout: requestTimeout}}, nil
+}
+
+// statusError is a reply of Weaviate that reports a failure.
+type statusError struct {
+	status int
+	text   string
+}
+
+func (e *statusError) Error() string { return fmt.Sprintf("status %d: %s", e.status, e.text) }
+
+// hasStatus reports whether err is a reply with one of the statuses.
+func hasStatus(err error, statuses ...int) bool {
+	e, ok := errors.AsType[*statusError](err)
+	for _, s := range statuses {
+		if ok && e.status == s {
+			return true
+		}
+	}
+	return false
+}
+
+// do sends a request with a JSON body and decodes the reply into out; nil: the reply is ignored. Failures of the connection and of a server that is
+// busy are retried.
+func (c *client) do(ctx context.Context, method, path string, in, out any) error {
+	var body []byte
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return err
+		}
+	}
+	return c.coded(ctx, retry(ctx, func() error { return c.once(ctx, method, path, body, out) }))
+}
+
+// retry makes a request, and repeats it while it fails for a reason that may pass. It waits twice as long each time.
+func retry(ctx context.Context, request func() error) error {
+	wait := retryWait
+	for n := 1; ; n++ {
+		err, most := request(), attempts
+		if errors.Is(err, errClassChanges) {
+			most = changeAttempts
+		}
+		if err == nil || n == most || ctx.Err() != nil || !temporary(err) {
+			return err
+		}
+		timer := time.NewTimer(wait + rand.N(wait))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+		}
+		wait *= 2
+	}
+}
+
+func (c *client) once(ctx context.Context, method, path string, body []byte, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+"/v1"+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	switch {
+	case err != nil:
+		return err
+	case len(reply) > maxReply:
+		return fmt.Errorf("the reply has more than %d bytes", maxReply)
+	case resp.StatusCode/100 != 2:
+		return &statusError{resp.StatusCode, strings.ToValidUTF8(string(reply[:min(len(reply), maxErrorText)]), "")}
+	case out == nil:
+		return nil
+	}
+	if err := json.Unmarshal(reply, out); err != nil {
+		return fmt.Errorf("decode the reply: %w", err)
+	}
+	return nil
+}
+
+// temporary reports whether a request may succeed when it is repeated.
+func temporary(err error) bool {
+	if _, ok := errors.AsType[*statusError](err); ok {
+		return hasStatus(err, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout)
+	}
+	_, network := errors.AsType[*url.Error](err)
+	return network || errors.Is(err, errClassChanges) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// coded gives an error a code: Unavailable if Weaviate does not answer.
+func (c *client) coded(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case hasStatus(err, http.StatusUnauthorized, http.StatusForbidden):
+		return fault.Wrap(fault.Index, err, "Weaviate refuses the API key of the server")
+	case temporary(err):
+		return fault.Wrap(fault.Unavailable, err, "the index, Weaviate, cannot be reached")
+	}
+	return err
+}
+
+// reply is a reply to a GraphQL query: objects by the alias of their query.
+type reply struct {
+	Data struct {
+		Get       map[string][]object
+		Aggregate map[string][]struct {
+			Meta struct{ Count int }
+		}
+	}
+	Errors []struct{ Message string }
+}
+
+// graphql sends a query.
+func (c *client) graphql(ctx context.Context, query string) (*reply, error) {
+	var r reply
+	if err := c.do(ctx, http.MethodPost, "/graphql", map[string]string{"query": query}, &r); err != nil {
+		return nil, err
+	}
+	if len(r.Errors) > 0 {
+		text := cmp.Or(r.Errors[0].Message, "no message")
+		return nil, errors.New(strings.ToValidUTF8(text[:min(len(text), maxErrorText)], ""))
+	}
+	return &r, nil
+}
