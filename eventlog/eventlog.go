@@ -62,11 +62,28 @@ type Syncer interface {
 	Sync(ctx context.Context, run event.RunID) error
 }
 
-// Sharer is a Store that several servers share, each of which recovers its own runs only.
+// Sharer is a Store that several servers share. Each run belongs to one server: the one that began it, or the last one that claimed it.
 type Sharer interface {
-	// Unfinished lists the runs that this server has begun, in this process or an earlier one, and that have not ended or are ephemeral. It may
-	// include runs that have just ended.
-	Unfinished(ctx context.Context) ([]Summary, error)
+	// Server returns the name of this server.
+	Server() string
+	// Owned returns the runs of each server that have not ended or are ephemeral. It may include runs that have just ended.
+	Owned(ctx context.Context) (map[string][]event.RunID, error)
+	// Claim makes a run that belongs to the server from, which may be this one or an earlier process of it, a run of this process, and returns the
+	// number of its last event; empty: to any server. No other process can append to the run any more, until one claims it. ErrConflict: it does not
+	// belong to that server any more. ErrEnd: it has ended; if it is ephemeral, it is a run of this server now. ErrNotFound.
+	Claim(ctx context.Context, s Summary, from string) (event.Seq, error)
+	// Reserve reserves a key, of letters and digits, for a run of this server, which equal questions then join on all servers. The current
+	// reservation of the key must be the given one; zero: there is none. If it is another one, Reserve changes nothing and returns that.
+	Reserve(ctx context.Context, key string, run event.RunID, current Reservation) (Reservation, error)
+	// Release removes a reservation, unless it was replaced.
+	Release(ctx context.Context, r Reservation) error
+}
+
+// Reservation is the run that the questions of a key join on all servers.
+type Reservation struct {
+	Run    event.RunID
+	Server string // to which the run belonged when it began
+	Seq    uint64 // number of the reservation, at least 1
 }
 
 // Brief returns the first event of a run without its long fields, for lists of runs.

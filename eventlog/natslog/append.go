@@ -334,7 +334,7 @@ func joinLines(group []*batch) []byte {
 // send writes one message after the run's message with a stream sequence; 0: the run has none. It repeats that until NATS acknowledges or refuses it.
 func (l *Log) send(ctx context.Context, m *nats.Msg, r record, after uint64) (uint64, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		once, cancel := context.WithTimeout(ctx, attempt)
+		once, cancel := context.WithTimeout(ctx, written)
 		seq, err := l.sendOnce(once, m, r, after)
 		cancel()
 		if err == nil {
@@ -419,15 +419,17 @@ func (l *Log) wrote(w *writer, group []*batch, seq uint64) {
 	for _, b := range group {
 		es, size = append(es, b.es...), size+len(b.lines)
 	}
-	l.publish(w.id, seq, es, size)
 	w.mu.Lock()
+	if w.lost == nil { // otherwise another server has claimed the run since, and its readers follow it
+		l.publish(w.id, seq, es, size)
+	}
 	w.seq, w.owned, w.used = seq, true, time.Now()
 	ended := event.Terminal(es[len(es)-1].Body)
 	if ended {
 		l.removeWriter(w)
 	}
 	w.mu.Unlock()
-	if ended && w.unmark { // Delete does it for an ephemeral run, and Unfinished for one of an earlier process
+	if ended && w.unmark { // Delete does it for an ephemeral run
 		l.addEnded(w.id)
 	}
 	l.addPending(-size)
@@ -457,9 +459,8 @@ func (l *Log) fail(w *writer, group []*batch, err error) {
 	for _, b := range group {
 		close(b.done)
 	}
-	if !errors.Is(err, eventlog.ErrClosed) {
-		l.o.Log.Warn("events of a run could not be written", "run", w.id, "error", err)
-	}
+	last := group[len(group)-1].es
+	l.o.Log.Warn("events of a run could not be written", "run", w.id, "from", group[0].es[0].Seq, "to", last[len(last)-1].Seq, "error", err)
 }
 
 func (l *Log) failing(err error) {

@@ -30,7 +30,7 @@ func (l *Log) mark(ctx context.Context, id event.RunID, key sealer) error {
 			continue
 		}
 		wg.Go(func() {
-			if errs[i] = l.putMark(ctx, subject); errs[i] == nil && i < 2 {
+			if _, errs[i] = l.putMark(ctx, subject); errs[i] == nil && i < 2 {
 				l.marked.Add(subject, time.Now())
 			}
 		})
@@ -211,60 +211,4 @@ func (l *Log) first(ctx context.Context, m message) (event.Event, error) {
 		return event.Event{}, err
 	}
 	return es[0], nil
-}
-
-// Unfinished implements [eventlog.Sharer].
-func (l *Log) Unfinished(ctx context.Context) ([]eventlog.Summary, error) {
-	subjects, err := l.subjects(ctx, l.index, l.names.mark+"own."+l.o.Server+".>")
-	if err != nil {
-		return nil, fmt.Errorf("list unfinished runs: %w", err)
-	}
-	var ids []event.RunID
-	for _, s := range subjects {
-		if id := runID(s); id != "" {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	slices.Reverse(ids)
-	out, err := l.summaries(ctx, ids)
-	if err != nil {
-		return nil, fmt.Errorf("list unfinished runs: %w", err)
-	}
-	exists := map[event.RunID]bool{}
-	for _, s := range out {
-		if exists[s.Start.Run] = true; s.Ended && !s.Start.Ephemeral {
-			l.addEnded(s.Start.Run)
-		}
-	}
-	for _, id := range ids {
-		if !exists[id] {
-			l.addEnded(id)
-		}
-	}
-	return out, nil
-}
-
-// addEnded notes a run of this server whose mark can be removed.
-func (l *Log) addEnded(id event.RunID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ended = append(l.ended, id)
-}
-
-// unmark removes the marks of runs that this server has ended. It does so some time after their end, so that the engine of the next process sees
-// the runs that ended last.
-func (l *Log) unmark(ctx context.Context) {
-	l.mu.Lock()
-	ids := l.ended
-	l.ended = nil
-	l.mu.Unlock()
-	for i, id := range ids {
-		if err := l.purge(ctx, l.index, l.names.owned(l.o.Server, id)); err != nil {
-			l.mu.Lock()
-			l.ended = append(l.ended, ids[i:]...)
-			l.mu.Unlock()
-			return
-		}
-	}
 }

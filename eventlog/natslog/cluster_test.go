@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/natsconn"
 )
 
 // node is a NATS server in this process that can be stopped and started again.
@@ -132,9 +133,9 @@ func (c nodes) leader(t testing.TB, stream string) *node {
 }
 
 // connect connects to NATS.
-func connect(t testing.TB, urls string) *natslog.Conn {
+func connect(t testing.TB, urls string) *natsconn.Conn {
 	t.Helper()
-	c, err := natslog.Connect(urls, natslog.ConnOptions{})
+	c, err := natsconn.Connect(urls, natsconn.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

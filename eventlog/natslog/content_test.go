@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/natsconn"
 )
 
 // onDisk reports whether a file of a folder contains the bytes.
@@ -140,8 +142,8 @@ func TestTenantsAreSeparate(t *testing.T) {
 	eventlogtest.WantLog(t, logs["one"], "a", 0, log("a", 3))
 }
 
-// TestUnfinished checks that a server finds its own runs again, and not those of others.
-func TestUnfinished(t *testing.T) {
+// TestOwned checks which runs belong to a server.
+func TestOwned(t *testing.T) {
 	n := single(t)
 	c := connect(t, n.url())
 	mine, err := natslog.Open(ctx, c, natslog.Options{Server: "one"})
@@ -157,24 +159,23 @@ func TestUnfinished(t *testing.T) {
 	must(t, mine.Delete(ctx, "deleted"))
 	must(t, mine.Close())
 	again := open(t, n.url(), natslog.Options{Server: "one"})
-	check := func(want string) {
+	check := func(want ...event.RunID) {
 		t.Helper()
-		runs, err := again.Unfinished(ctx)
+		runs, err := again.Owned(ctx)
 		must(t, err)
-		var got []string
-		for _, s := range runs {
-			got = append(got, fmt.Sprintf("%s %v", s.Start.Run, s.Ended))
-		}
-		if strings.Join(got, ", ") != want {
-			t.Errorf("unfinished: %v, want %s", got, want)
+		slices.Sort(runs["one"])
+		if !slices.Equal(runs["one"], want) || !slices.Equal(runs["two"], []event.RunID{"others"}) {
+			t.Errorf("owned: %v, want %v", runs, want)
 		}
 	}
-	check("live false, ephemeral true")
+	check("ephemeral", "live")
+	_, err = again.Claim(ctx, summary(t, again, "live"), "one")
+	must(t, err)
 	must(t, again.Append(ctx, "live", finished(3)))
 	must(t, again.Delete(ctx, "ephemeral"))
-	check("live true") // until the next time
+	check("live") // until it is removed
 	must(t, again.Retain(ctx))
-	check("")
+	check()
 }
 
 func TestRetention(t *testing.T) {
@@ -250,7 +251,7 @@ func TestPasswords(t *testing.T) {
 		"nats://sluice:hunter2@" + address, "nats://sluice:hunter2@" + address + ",nats://sluice:hunter2@127.0.0.1:1", "nats://sluice:hunter2@127.0.0.1:1",
 		"nats://sluice:hunter2@%zz", "http://sluice:hunter2@" + address, "nats://sluice:hunter2@:4222", "nats://sluice:hunter2@" + address + "/path", "sluice:hunter2@" + address, "",
 	} {
-		_, err := natslog.Connect(u, natslog.ConnOptions{})
+		_, err := natsconn.Connect(u, natsconn.Options{})
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("connect to %s: %v", u, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/natsconn"
 )
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -27,7 +28,7 @@ func logs(t *testing.T, n int) []*Log {
 	}
 	out := make([]*Log, n)
 	for i := range out {
-		c, err := Connect(s.ClientURL(), ConnOptions{})
+		c, err := natsconn.Connect(s.ClientURL(), natsconn.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

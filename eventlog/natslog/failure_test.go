@@ -1,9 +1,11 @@
 package natslog_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -249,5 +251,63 @@ func TestUnavailable(t *testing.T) {
 	for _, id := range []event.RunID{"a", "b"} {
 		_, err := l.Load(ctx, id, 0)
 		wantErr(t, "load a run that was not created", err, eventlog.ErrNotFound)
+	}
+}
+
+// TestDiscard begins a run of which an earlier process has written the key and no event.
+func TestDiscard(t *testing.T) {
+	n := single(t)
+	c := connect(t, n.url())
+	l := open(t, n.url(), natslog.Options{})
+	if _, err := c.JS.Publish(ctx, "sluice.index.default.key.a.=.=", make([]byte, 32)); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, "begin", l.Append(ctx, "a", started("a")), eventlog.ErrConflict)
+	must(t, l.Discard(ctx, "a"))
+	must(t, l.Append(ctx, "a", started("a")))
+	must(t, l.Append(ctx, "a", finished(2)))
+	must(t, l.Discard(ctx, "a")) // it has events, which stay
+	eventlogtest.WantLog(t, open(t, n.url(), natslog.Options{}), "a", 0, []event.Event{started("a"), finished(2)})
+}
+
+func TestInUse(t *testing.T) {
+	n := single(t)
+	c := connect(t, n.url())
+	inUse := func(want bool) {
+		t.Helper()
+		if got, err := natslog.InUse(ctx, c, "", "default"); got != want || err != nil {
+			t.Errorf("in use: %v, %v, want %v", got, err, want)
+		}
+	}
+	inUse(false)
+	l := open(t, n.url(), natslog.Options{})
+	inUse(true)
+	must(t, l.Close())
+	for began := time.Now(); time.Since(began) < 20*time.Second; { // the server hears of it a little later
+		if used, err := natslog.InUse(ctx, c, "", "default"); !used && err == nil {
+			return
+		}
+	}
+	t.Error("a log that is closed is in use")
+}
+
+// TestCloseWithoutReplies closes a log while NATS does not reply. It has a mark to remove, and an event that is not written.
+func TestCloseWithoutReplies(t *testing.T) {
+	n := single(t)
+	p := newProxy(t, n)
+	var logged bytes.Buffer
+	l, err := natslog.Open(ctx, connect(t, p.url()), natslog.Options{Log: slog.New(slog.NewTextHandler(&logged, nil))})
+	must(t, err)
+	must(t, l.Append(ctx, "ended", started("ended"), finished(2)))
+	must(t, l.Append(ctx, "live", started("live")))
+	p.swallow("PUB sluice.runs.")
+	must(t, l.Append(ctx, "live", token(2)))
+	begun := time.Now()
+	must(t, l.Close())
+	if took := time.Since(begun); took > 20*time.Second {
+		t.Errorf("Close took %v", took)
+	}
+	if want := `run=live from=2 to=2 error="the store is closed"`; !strings.Contains(logged.String(), want) {
+		t.Errorf("logged, without %s: %s", want, logged.String())
 	}
 }

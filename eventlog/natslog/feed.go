@@ -297,9 +297,9 @@ func (l *Log) open(ctx context.Context, id event.RunID) error {
 // attach makes a feed follow its run. First the consumer includes the run, then its position is read, so that no message is missed in between.
 func (l *Log) attach(f *feed) {
 	var t tail
-	err := l.follow.add(f)
+	seq, err := l.follow.add(f)
 	if err == nil {
-		t, err = l.wholeTail(f.id)
+		t, err = l.wholeTail(f.id, seq)
 	}
 	var key sealer
 	if err == nil {
@@ -314,10 +314,10 @@ func (l *Log) attach(f *feed) {
 	}
 }
 
-// wholeTail returns the end of a run. If its last record is being written, it waits for that, but not for a writer that does not go on.
-func (l *Log) wholeTail(id event.RunID) (t tail, err error) {
+// wholeTail returns the end of a run: see tailSince. If its last record is being written, it waits for that, but not for a writer that does not go on.
+func (l *Log) wholeTail(id event.RunID, seq uint64) (t tail, err error) {
 	for range 20 {
-		if t, err = l.tail(l.ctx, id); err != nil || t.whole {
+		if t, err = l.tailSince(l.ctx, id, seq); err != nil || t.whole || t.claim != "" {
 			break
 		}
 		if err := l.pause(l.ctx, firstPause, nil); err != nil {

@@ -22,7 +22,7 @@ type follower struct {
 
 	mu      sync.Mutex
 	runs    map[event.RunID]*feed
-	waiting []chan struct{} // closed when the consumer includes the runs
+	waiting []chan uint64 // get the stream sequence after which the consumer includes the runs
 }
 
 const (
@@ -32,19 +32,19 @@ const (
 	unusedAfter = time.Minute       // after which NATS removes a consumer of a lost process
 )
 
-// add makes the consumer deliver the messages of a run to its feed. It returns when it does.
-func (f *follower) add(one *feed) error {
-	done := make(chan struct{})
+// add makes the consumer deliver the messages of a run to its feed. It returns the stream sequence after which it does.
+func (f *follower) add(one *feed) (seq uint64, err error) {
+	done := make(chan uint64, 1)
 	f.mu.Lock()
 	f.runs[one.id] = one
 	f.waiting = append(f.waiting, done)
 	f.mu.Unlock()
 	f.change()
 	select {
-	case <-done:
-		return nil
+	case seq := <-done:
+		return seq, nil
 	case <-f.log.ctx.Done():
-		return eventlog.ErrClosed
+		return 0, eventlog.ErrClosed
 	}
 }
 
@@ -68,7 +68,7 @@ func (f *follower) change() {
 }
 
 // filters returns the subjects of the runs that are followed, and those who wait for them.
-func (f *follower) filters() (subjects []string, waiting []chan struct{}) {
+func (f *follower) filters() (subjects []string, waiting []chan uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	waiting, f.waiting = f.waiting, nil
@@ -86,7 +86,7 @@ func (f *follower) filters() (subjects []string, waiting []chan struct{}) {
 func (f *follower) loop() {
 	ctx := f.log.ctx
 	var c *consumer // nil: no run is followed
-	var waiting []chan struct{}
+	var waiting []chan uint64
 	lost := false
 	defer func() { c.close() }()
 	for pause := firstPause; ctx.Err() == nil; {
@@ -103,7 +103,7 @@ func (f *follower) loop() {
 			c, pause = next, firstPause
 		}
 		for _, done := range waiting {
-			close(done)
+			done <- c.position()
 		}
 		waiting = nil
 		lost = !f.deliver(ctx, c)
@@ -119,6 +119,14 @@ type consumer struct {
 	messages  chan *nats.Msg
 	seq       uint64 // stream sequence after which it continues
 	delivered uint64 // messages that it has delivered
+}
+
+// position returns the stream sequence after which the consumer continues.
+func (c *consumer) position() uint64 {
+	if c == nil {
+		return 0
+	}
+	return c.seq
 }
 
 // replace makes a consumer of the subjects that continues after another one, which it closes. It returns nil for no subjects.

@@ -28,11 +28,12 @@ var (
 
 // getRequest selects messages: see JetStream's API, STREAM.MSG.GET and DIRECT.GET.
 type getRequest struct {
-	Seq      uint64 `json:"seq,omitempty"`          // the first at or after this one
-	Last     string `json:"last_by_subj,omitempty"` // the last of a subject
-	Next     string `json:"next_by_subj,omitempty"` // the next of a subject
-	Batch    int    `json:"batch,omitempty"`
-	MaxBytes int    `json:"max_bytes,omitempty"`
+	Seq      uint64   `json:"seq,omitempty"`          // the first at or after this one
+	Last     string   `json:"last_by_subj,omitempty"` // the last of a subject
+	Next     string   `json:"next_by_subj,omitempty"` // the next of a subject
+	Lasts    []string `json:"multi_last,omitempty"`   // the last of each subject
+	Batch    int      `json:"batch,omitempty"`
+	MaxBytes int      `json:"max_bytes,omitempty"`
 }
 
 // stored is a message as the leader of a stream returns it.
@@ -114,41 +115,48 @@ func (l *Log) batch(ctx context.Context, subject string, from uint64) (ms []mess
 }
 
 func (l *Log) batchOnce(ctx context.Context, subject string, from uint64) ([]message, error) {
-	raw, err := json.Marshal(getRequest{Next: subject, Seq: from, Batch: batchMessages, MaxBytes: batchBytes})
+	ms, _, err := l.direct(ctx, getRequest{Next: subject, Seq: from, Batch: batchMessages, MaxBytes: batchBytes})
+	return ms, err
+}
+
+// direct gets several messages from any replica, which has all messages up to a sequence of the stream, and may lack later ones. The sequence is 0 if
+// there is no message.
+func (l *Log) direct(ctx context.Context, r getRequest) (ms []message, upTo uint64, err error) {
+	raw, err := json.Marshal(r)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	inbox := l.nc.NewInbox()
 	sub, err := l.nc.SubscribeSync(inbox)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	if err := l.nc.PublishRequest("$JS.API.DIRECT.GET."+l.names.runs, inbox, raw); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var ms []message
 	for {
 		reply, err := sub.NextMsgWithContext(ctx)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		switch status := reply.Header.Get("Status"); {
 		case status == "204": // the end of the batch
-			return ms, complete(ms, reply)
+			upTo, _ = strconv.ParseUint(reply.Header.Get("Nats-UpTo-Sequence"), 10, 64)
+			return ms, upTo, complete(ms, reply)
 		case status == "404":
-			return ms, nil
+			return ms, 0, nil
 		case status == "503" || status == "" && len(reply.Header) == 0:
-			return nil, nats.ErrNoResponders
+			return nil, 0, nats.ErrNoResponders
 		case status != "":
-			return nil, fmt.Errorf("read from NATS: status %s: %s", status, reply.Header.Get("Description"))
+			return nil, 0, fmt.Errorf("read from NATS: status %s: %s", status, reply.Header.Get("Description"))
 		}
-		m := message{subject: subject}
+		m := message{subject: reply.Header.Get(jetstream.SubjectHeader)}
 		if m.seq, err = strconv.ParseUint(reply.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
-			return nil, errRecord
+			return nil, 0, errRecord
 		}
 		if m.record, err = parseRecord(reply.Header, reply.Data); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		ms = append(ms, m)
 	}
@@ -172,6 +180,7 @@ type tail struct {
 	last    event.Seq // the last event that readers see
 	ended   bool
 	whole   bool    // no part of its last record is missing
+	claim   string  // server of the last message, if that is a claim
 	message message // the last message
 }
 
@@ -181,11 +190,36 @@ func (l *Log) tail(ctx context.Context, id event.RunID) (tail, error) {
 	if err != nil {
 		return tail{}, err
 	}
+	return tailOf(m)
+}
+
+// tailSince returns the end of a run as a replica has it that has all messages up to a sequence of the stream. A leader that was paused, and does not know
+// yet that it has been replaced, would reply with an earlier end. Errors: errNone.
+func (l *Log) tailSince(ctx context.Context, id event.RunID, seq uint64) (tail, error) {
+	var ms []message
+	var upTo uint64
+	err := l.retry(ctx, func(ctx context.Context) (err error) {
+		if ms, upTo, err = l.direct(ctx, getRequest{Lasts: []string{l.names.run(id)}}); err == nil && upTo > 0 && upTo < seq {
+			err = errLost
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return tail{}, err
+	case len(ms) == 0 || upTo == 0: // the replica lacks the run, or there is none
+		return l.tail(ctx, id)
+	}
+	return tailOf(ms[0])
+}
+
+// tailOf returns the end of a run whose last message is m.
+func tailOf(m message) (tail, error) {
 	if !m.whole() { // the writer ended before it had written the other parts
 		if m.first == 1 {
 			return tail{}, errNone
 		}
-		return tail{seq: m.seq, last: m.first - 1}, nil
+		return tail{seq: m.seq, last: m.first - 1, claim: m.claim}, nil
 	}
 	return tail{seq: m.seq, last: m.last, whole: true, ended: m.end, message: m}, nil
 }

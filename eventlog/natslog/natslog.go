@@ -30,13 +30,14 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/natsconn"
 )
 
 // Options configure a log. The zero value works.
 type Options struct {
 	Tenant       string        // letters, digits and dashes: a part of the names of its streams and subjects; default "default"
 	Prefix       string        // letters and digits: the beginning of all streams and subjects; default "sluice"
-	Server       string        // letters, digits and dashes: the server in [Log.Unfinished]; default random
+	Server       string        // letters, digits and dashes: the server in [Log.Owned]; default random
 	Replicas     int           // copies of each message; 0: as many as the cluster allows, at most 3
 	MaxAge       time.Duration // age at which events are deleted; 0: never
 	MaxBytes     int64         // size of all runs from which on the oldest events are deleted; 0: none
@@ -67,8 +68,10 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
+const defaultPrefix = "sluice"
+
 func (o Options) withDefaults() Options {
-	o.Tenant, o.Prefix, o.Server = cmp.Or(o.Tenant, "default"), cmp.Or(o.Prefix, "sluice"), cmp.Or(o.Server, rand.Text())
+	o.Tenant, o.Prefix, o.Server = cmp.Or(o.Tenant, "default"), cmp.Or(o.Prefix, defaultPrefix), cmp.Or(o.Server, rand.Text())
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	o.PendingBytes = cmp.Or(o.PendingBytes, 16<<20)
 	if o.Log == nil {
@@ -96,7 +99,7 @@ type Log struct {
 	places  *lru.Cache[cursor, uint64]    // stream sequences from which recent readers continue
 	marked  *lru.Cache[string, time.Time] // prefixes of ids that are in the index
 	keys    *lru.Cache[event.RunID, sealer]
-	deleted *nats.Subscription // announcements of deletions
+	heard   []*nats.Subscription // announcements of deletions and claims
 	follow  follower
 
 	mu      sync.Mutex
@@ -124,12 +127,12 @@ var (
 
 // Open opens the log of a tenant. It creates the streams, or changes their retention to that of the options. Deletions that an earlier process
 // did not complete are completed. The connection must stay open until the log is closed.
-func Open(ctx context.Context, c *Conn, o Options) (*Log, error) {
+func Open(ctx context.Context, c *natsconn.Conn, o Options) (*Log, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("open log in NATS: %w", err)
 	}
 	o = o.withDefaults()
-	l := &Log{nc: c.nc, js: c.js, o: o, names: newNames(o.Prefix, o.Tenant), writers: map[event.RunID]*writer{}, feeds: map[event.RunID]*feed{}}
+	l := &Log{nc: c.NC, js: c.JS, o: o, names: newNames(o.Prefix, o.Tenant), writers: map[event.RunID]*writer{}, feeds: map[event.RunID]*feed{}}
 	l.places, _ = lru.New[cursor, uint64](8192)
 	l.keys, _ = lru.New[event.RunID, sealer](4096)
 	l.marked, _ = lru.New[string, time.Time](1024)
@@ -140,8 +143,8 @@ func Open(ctx context.Context, c *Conn, o Options) (*Log, error) {
 		return nil, fmt.Errorf("open log in NATS: %w", err)
 	}
 	var err error
-	if l.deleted, err = l.nc.Subscribe(l.names.deleted, func(m *nats.Msg) { l.forget(event.RunID(m.Data)) }); err == nil {
-		err = l.completeDeletions(ctx)
+	if err = l.listen(); err == nil {
+		err = errors.Join(l.completeDeletions(ctx), l.dropReservations(ctx))
 	}
 	if err != nil {
 		l.stop()
@@ -152,8 +155,11 @@ func Open(ctx context.Context, c *Conn, o Options) (*Log, error) {
 	return l, nil
 }
 
-// Close stops the log. It does not wait for events that NATS has not acknowledged: call it after the runs have ended. Waiting readers and all later
-// calls get [eventlog.ErrClosed]. A second Close does nothing.
+// closeTimeout bounds the removal of marks by [Log.Close].
+const closeTimeout = 2 * time.Second
+
+// Close stops the log. It does not wait for events that NATS has not acknowledged, and logs the runs that lack some: call it after the runs have ended.
+// Waiting readers and all later calls get [eventlog.ErrClosed]. While NATS does not reply, Close takes a few seconds. A second Close does nothing.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	again := l.closed
@@ -165,15 +171,34 @@ func (l *Log) Close() error {
 		return nil
 	}
 	if l.nc.IsConnected() {
-		l.unmark(l.ctx)
+		ctx, cancel := context.WithTimeout(l.ctx, closeTimeout)
+		l.unmark(ctx)
+		cancel()
 	}
 	l.stop()
 	for _, f := range feeds {
 		f.end(eventlog.ErrClosed)
 	}
 	l.work.Wait()
-	if err := l.deleted.Unsubscribe(); err != nil && l.nc.IsConnected() {
-		return fmt.Errorf("close log in NATS: %w", err)
+	for _, heard := range l.heard {
+		if err := heard.Unsubscribe(); err != nil && l.nc.IsConnected() {
+			return fmt.Errorf("close log in NATS: %w", err)
+		}
+	}
+	return nil
+}
+
+// listen subscribes to the announcements of other servers.
+func (l *Log) listen() error {
+	for subject, do := range map[string]nats.MsgHandler{
+		l.names.deleted: func(m *nats.Msg) { l.forget(event.RunID(m.Data)) },
+		l.names.claimed: l.claimedElsewhere,
+	} {
+		s, err := l.nc.Subscribe(subject, do)
+		if err != nil {
+			return err
+		}
+		l.heard = append(l.heard, s)
 	}
 	return nil
 }
@@ -224,8 +249,9 @@ func (l *Log) maintain() {
 // The pauses between attempts.
 const (
 	firstPause = 20 * time.Millisecond
-	lastPause  = time.Second
-	attempt    = 2 * time.Second // the longest wait for one reply
+	lastPause  = 200 * time.Millisecond
+	attempt    = 2 * time.Second        // the longest wait for one reply
+	written    = 700 * time.Millisecond // the same for the acknowledgement of a message that may be sent again at any time
 )
 
 // retry calls do until it succeeds or its error is not that of a NATS that does not reply. The error is then [fault.Unavailable].
@@ -268,17 +294,4 @@ func (l *Log) pause(ctx context.Context, d time.Duration, last error) error {
 }
 
 // transient reports whether an error may be gone at the next attempt.
-func transient(err error) bool {
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
-		return api.Code >= 500 || api.Code == 408 || api.Code == 429
-	}
-	for _, e := range []error{
-		nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection,
-		jetstream.ErrNoStreamResponse, context.DeadlineExceeded, errLost,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
-}
+func transient(err error) bool { return errors.Is(err, errLost) || natsconn.Transient(err) }

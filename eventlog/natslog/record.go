@@ -20,6 +20,7 @@ const (
 	headerWrite = "Sluice-Write" // id of the record, so that a writer without an acknowledgement recognizes its own message
 	headerEnd   = "Sluice-End"   // "1": the last event is terminal
 	headerPart  = "Sluice-Part"  // "2/3": the second part of three; absent: the record has one part
+	headerClaim = "Sluice-Claim" // server that has claimed the run, in a message without events: see Log.Claim
 )
 
 // maxParts bounds the parts of a record.
@@ -30,7 +31,8 @@ type record struct {
 	first, last event.Seq
 	write       string
 	end         bool
-	part, parts int // from 1
+	part, parts int    // from 1
+	claim       string // server; empty: the record is no claim
 	data        []byte
 }
 
@@ -52,12 +54,15 @@ func (r record) header() nats.Header {
 	if r.parts > 1 {
 		h[headerPart] = []string{fmt.Sprintf("%d/%d", r.part, r.parts)}
 	}
+	if r.claim != "" {
+		h[headerClaim] = []string{r.claim}
+	}
 	return h
 }
 
 // parseRecord returns the record of a message. It shares data.
 func parseRecord(h nats.Header, data []byte) (record, error) {
-	r := record{write: h.Get(headerWrite), end: h.Get(headerEnd) == "1", part: 1, parts: 1, data: data}
+	r := record{write: h.Get(headerWrite), end: h.Get(headerEnd) == "1", part: 1, parts: 1, claim: h.Get(headerClaim), data: data}
 	first, err1 := strconv.ParseUint(h.Get(headerFirst), 10, 62)
 	last, err2 := strconv.ParseUint(h.Get(headerLast), 10, 62)
 	r.first, r.last = event.Seq(first), event.Seq(last)

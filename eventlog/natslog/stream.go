@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice-rag/sluice/natsconn"
 )
 
 // keepIndex is how much longer the index keeps a prefix of ids than the runs, and twice how often it is written again while ids with it begin.
@@ -63,41 +65,42 @@ func (l *Log) openStream(ctx context.Context, c jetstream.StreamConfig) (jetstre
 }
 
 // createStream creates a stream with as many replicas as the options want or the cluster allows.
-func (l *Log) createStream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
-	if c.Replicas = l.o.Replicas; c.Replicas > 0 {
-		return l.js.CreateStream(ctx, c)
-	}
-	for c.Replicas = 3; ; c.Replicas-- {
-		s, err := l.js.CreateStream(ctx, c)
-		if c.Replicas == 1 || !tooFew(err) {
-			if err == nil {
-				l.o.Log.Info("a stream was created in NATS", "stream", c.Name, "replicas", c.Replicas)
-			}
-			return s, err
-		}
-	}
-}
-
-// tooFew reports whether a stream was refused because there are too few servers for its replicas.
-func tooFew(err error) bool {
-	const noPeers, notClustered = 10005, 10074
-	api, ok := errors.AsType[*jetstream.APIError](err)
-	return ok && (api.ErrorCode == noPeers || api.ErrorCode == notClustered)
-}
-
-// putMark writes an empty message to the index.
-func (l *Log) putMark(ctx context.Context, subject string) error {
-	return l.retry(ctx, func(ctx context.Context) error {
-		_, err := l.js.Publish(ctx, subject, nil)
+func (l *Log) createStream(ctx context.Context, c jetstream.StreamConfig) (s jetstream.Stream, err error) {
+	n, err := natsconn.CreateReplicated(l.o.Replicas, func(replicas int) (err error) {
+		c.Replicas = replicas
+		s, err = l.js.CreateStream(ctx, c)
 		return err
 	})
+	if err == nil {
+		l.o.Log.Info("a stream was created in NATS", "stream", c.Name, "replicas", n)
+	}
+	return s, err
+}
+
+// putMark writes an empty message to the index and returns its sequence.
+func (l *Log) putMark(ctx context.Context, subject string) (seq uint64, err error) {
+	err = l.retry(ctx, func(ctx context.Context) error {
+		ack, err := l.js.Publish(ctx, subject, nil)
+		if err == nil {
+			seq = ack.Sequence
+		}
+		return err
+	})
+	return seq, err
 }
 
 // purge removes the messages of a subject from a stream.
 func (l *Log) purge(ctx context.Context, stream jetstream.Stream, subject string) error {
-	return l.retry(ctx, func(ctx context.Context) error {
-		return stream.Purge(ctx, jetstream.WithPurgeSubject(subject))
-	})
+	return l.purgeBefore(ctx, stream, subject, 0)
+}
+
+// purgeBefore removes the messages of a subject that are before a sequence of the stream; 0: all of them.
+func (l *Log) purgeBefore(ctx context.Context, stream jetstream.Stream, subject string, seq uint64) error {
+	options := []jetstream.StreamPurgeOpt{jetstream.WithPurgeSubject(subject)}
+	if seq > 0 {
+		options = append(options, jetstream.WithPurgeSequence(seq))
+	}
+	return l.retry(ctx, func(ctx context.Context) error { return stream.Purge(ctx, options...) })
 }
 
 // subjects returns the subjects of a stream that match a filter.

@@ -46,13 +46,14 @@ type names struct {
 	base        string // of the subjects of runs
 	mark        string // of the subjects of the index
 	deleted     string // subject at which servers announce deletions
+	claimed     string // subject at which servers announce that they have claimed a run
 }
 
 func newNames(prefix, tenant string) names {
 	stream := strings.ToUpper(prefix) + "-" + tenant
 	return names{
 		runs: stream + "-RUNS", index: stream + "-INDEX",
-		base: prefix + ".runs." + tenant + ".", mark: prefix + ".index." + tenant + ".", deleted: prefix + ".deleted." + tenant,
+		base: prefix + ".runs." + tenant + ".", mark: prefix + ".index." + tenant + ".", deleted: prefix + ".deleted." + tenant, claimed: prefix + ".claimed." + tenant,
 	}
 }
 
@@ -62,11 +63,14 @@ func (n names) run(id event.RunID) string {
 	return n.base + t[0] + "." + t[1] + "." + t[2]
 }
 
-// owned is the subject of the mark of a run that a server has begun.
+// owned is the subject of the mark of a run that a server has begun or claimed.
 func (n names) owned(server string, id event.RunID) string {
 	t := tokens(id)
 	return n.mark + "own." + server + "." + t[0] + "." + t[1] + "." + t[2]
 }
+
+// reserved is the subject of the reservation of a key: see [Log.Reserve].
+func (n names) reserved(key string) string { return n.mark + "ask." + key }
 
 // key is the subject of the key of a run.
 func (n names) key(id event.RunID) string {

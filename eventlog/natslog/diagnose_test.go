@@ -1,0 +1,170 @@
+package natslog_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/sluice-rag/sluice/doctor"
+	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/natsconn"
+)
+
+// configured starts a NATS server with other options.
+func configured(t *testing.T, change func(*server.Options)) *node {
+	t.Helper()
+	n := &node{options: server.Options{Host: "127.0.0.1", Port: ports(t, 1)[0], NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()}}
+	change(&n.options)
+	n.start(t)
+	t.Cleanup(n.stop)
+	return n
+}
+
+// user permits one user what is not denied.
+func user(denyPublish ...string) func(*server.Options) {
+	return func(o *server.Options) {
+		o.Users = []*server.User{{Username: "sluice", Password: "hunter2", Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Allow: []string{"sluice.>", "$JS.API.>", "$JS.FC.>"}, Deny: denyPublish}, Subscribe: &server.SubjectPermission{Allow: []string{"sluice.>", "_INBOX.>"}}}}}
+	}
+}
+
+// old starts a server that says that it is NATS 2.9 and nothing else.
+func old(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			fmt.Fprint(c, "INFO {\"server_id\":\"a\",\"version\":\"2.9.25\",\"headers\":true,\"max_payload\":1048576}\r\n")
+			text := make([]byte, 4096)
+			for err == nil {
+				var n int
+				if n, err = c.Read(text); strings.Contains(string(text[:n]), "PING") {
+					fmt.Fprint(c, "PONG\r\n")
+				}
+			}
+			_ = c.Close()
+		}
+	}()
+	return "nats://" + l.Addr().String()
+}
+
+// problems returns the problems of findings as lines.
+func problems(t *testing.T, found []doctor.Finding) (lines []string) {
+	t.Helper()
+	for _, f := range found {
+		for _, p := range f.Problems {
+			lines = append(lines, fmt.Sprintf("%t %s | %s", p.Warning, p.Text, p.Fix))
+		}
+	}
+	if text, err := json.Marshal(found); err != nil || strings.Contains(string(text), "hunter2") {
+		t.Errorf("the findings show the password: %s, %v", text, err)
+	}
+	return lines
+}
+
+func TestDiagnose(t *testing.T) {
+	password := func(n *node, password string) string {
+		return fmt.Sprintf("nats://sluice:%s@127.0.0.1:%d", password, n.options.Port)
+	}
+	closed := fmt.Sprintf("nats://sluice:hunter2@127.0.0.1:%d", ports(t, 1)[0])
+	plain := single(t)
+	for name, c := range map[string]struct {
+		urls    string
+		options natslog.Options
+		want    string // the only problem has it
+	}{
+		"reachable":       {urls: plain.url()},
+		"password":        {urls: password(configured(t, user()), "hunter2")},
+		"down":            {urls: closed, want: "false nothing listens at the address | start the server"},
+		"one of two down": {urls: plain.url() + "," + closed, want: "nothing listens"},
+		"not a URL":       {urls: "sluice:hunter2@nats", want: "must begin with nats://"},
+		"wrong password":  {urls: password(configured(t, user()), "hunter22"), want: "refuses the user, the password"},
+		"no JetStream":    {urls: configured(t, func(o *server.Options) { o.JetStream = false }).url(), want: "JetStream is not enabled"},
+		"too old":         {urls: old(t), want: "the server has version 2.9.25, but 2.11.0 or later is needed | upgrade it"},
+		"too few servers": {urls: plain.url(), options: natslog.Options{Replicas: 3}, want: "too few servers for --log-replicas"},
+		"no room": {urls: configured(t, func(o *server.Options) { o.JetStreamMaxStore = 64 << 20 }).url(), options: natslog.Options{MaxBytes: 1 << 30},
+			want: "no room for the size of --keep-runs-bytes"},
+		"no right to streams": {urls: password(configured(t, user("$JS.API.STREAM.CREATE.>")), "hunter2"),
+			want: `a stream cannot be created: Permissions Violation for Publish to "$JS.API.STREAM.CREATE.`},
+		"no right to write": {urls: password(configured(t, user("sluice.runs.>")), "hunter2"), want: `Permissions Violation for Publish to "sluice.runs.`},
+		"no right to purge": {urls: password(configured(t, user("$JS.API.STREAM.PURGE.>")), "hunter2"), want: "a run cannot be deleted: Permissions Violation"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.options.Timeout = time.Second
+			found := natslog.Diagnose(ctx, c.urls, "--log", natsconn.Options{}, c.options)
+			got := problems(t, found)
+			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
+				t.Errorf("problems %q, want %q", got, c.want)
+			}
+			if f := found[0]; c.want == "" && (f.Version != server.VERSION || f.RoundTrip <= 0 || f.Skew == 0 || f.Failed() || !strings.HasPrefix(f.Address, "127.0.0.1:")) {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
+
+// TestDiagnoseChangesNothing compares the streams before and after.
+func TestDiagnoseChangesNothing(t *testing.T) {
+	n := single(t)
+	l := open(t, n.url(), natslog.Options{})
+	must(t, l.Append(ctx, "a", log("a", 5)...))
+	must(t, l.Sync(ctx, "a"))
+	nc, err := nats.Connect(n.url())
+	must(t, err)
+	defer nc.Close()
+	js, err := nc.JetStream()
+	must(t, err)
+	streams := func() (all []nats.StreamState) {
+		for s := range js.Streams() {
+			s.State.Consumers = 0
+			all = append(all, s.State)
+		}
+		return all
+	}
+	before := streams()
+	if got := problems(t, natslog.Diagnose(ctx, n.url(), "--log", natsconn.Options{}, natslog.Options{})); len(got) > 0 {
+		t.Errorf("problems %q", got)
+	}
+	if d := cmp.Diff(before, streams()); d != "" || len(before) != 2 {
+		t.Errorf("%d streams (-before +after)\n%s", len(before), d)
+	}
+}
+
+// TestDiagnoseCluster stops a server of a cluster that has a copy of the streams.
+func TestDiagnoseCluster(t *testing.T) {
+	c := cluster(t)
+	l := open(t, c.url(), natslog.Options{Timeout: time.Second})
+	must(t, l.Append(ctx, "a", log("a", 5)...))
+	must(t, l.Sync(ctx, "a"))
+	check := func() []string {
+		return problems(t, natslog.Diagnose(ctx, c.url(), "--log", natsconn.Options{}, natslog.Options{}))
+	}
+	if got := check(); len(got) > 0 {
+		t.Errorf("problems %q", got)
+	}
+	c[2].stop()
+	got := strings.Join(check(), "\n")
+	for _, want := range []string{"nothing listens at the address", "the stream SLUICE-default-RUNS has a copy on the server n2, which is away | start this NATS server"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("problems %s, want %q", got, want)
+		}
+	}
+	c[1].stop() // without a majority
+	if got := strings.Join(check(), "\n"); strings.Count(got, "nothing listens") != 2 || !strings.Contains(got, "check that more than half of the NATS servers run") {
+		t.Errorf("problems %s", got)
+	}
+}

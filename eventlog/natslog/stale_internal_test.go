@@ -1,0 +1,96 @@
+package natslog
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/natsconn"
+)
+
+// openLog opens a log of a NATS server of its own.
+func openLog(t *testing.T) *Log {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(20 * time.Second) {
+		t.Fatal("NATS does not start")
+	}
+	c, err := natsconn.Connect(s.ClientURL(), natsconn.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	l, err := Open(t.Context(), c, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+var (
+	started  = event.Event{Seq: 1, At: time.Unix(1, 0), Body: event.RunStarted{Run: "a", Question: event.Question{Query: "why?", Mode: event.Direct}}}
+	finished = event.Event{Seq: 2, At: time.Unix(2, 0), Body: event.RunFinished{}}
+)
+
+// TestLateAcknowledgement acknowledges an event after another server has claimed the run: readers must not wait for more events from this one.
+func TestLateAcknowledgement(t *testing.T) {
+	l := openLog(t)
+	if err := l.Append(t.Context(), "a", started); err != nil {
+		t.Fatal(err)
+	}
+	w := l.writer("a")
+	l.claimedElsewhere(&nats.Msg{Data: []byte("a 3")})
+	l.wrote(w, []*batch{{es: []event.Event{{Seq: 2, At: time.Unix(2, 0), Body: event.Token{Text: "x"}}}, done: make(chan struct{})}}, 2)
+	if f := l.feed("a"); f != nil {
+		t.Errorf("the run has a feed, local: %v", f.local)
+	}
+}
+
+// TestTailSince reads the end of a run of a server that lacks the newest message: it waits for that.
+func TestTailSince(t *testing.T) {
+	l := openLog(t)
+	asked, err := l.nc.SubscribeSync("$JS.API.DIRECT.GET.SLUICE-default-RUNS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(e event.Event) {
+		t.Helper()
+		if err := l.Append(t.Context(), "a", e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(started)
+	type result struct {
+		tail
+		error
+	}
+	done := make(chan result, 1)
+	go func() {
+		end, err := l.tailSince(context.Background(), "a", 2)
+		done <- result{end, err}
+	}()
+	for range 2 { // the second request means that the first reply was too old
+		select {
+		case r := <-done:
+			t.Fatalf("the end of a server that has no message 2: %+v", r)
+		default:
+		}
+		if _, err := asked.NextMsg(20 * time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(finished)
+	if r := <-done; r.error != nil || r.last != 2 || !r.ended {
+		t.Errorf("end: %+v", r)
+	}
+}
