@@ -3,10 +3,7 @@ package files
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
@@ -30,12 +27,12 @@ type audit struct {
 // audit compares the ids in store, bytes and index. Nothing may change meanwhile.
 func (s *Service) audit(ctx context.Context) (*audit, error) {
 	a := &audit{ids: map[string]bool{}, joined: map[string][]string{}, left: map[string][]string{}}
-	blobs, err := s.listBlobs()
+	stored, err := s.listBlobs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a.kept = len(blobs)
-	named := make(map[string]bool, len(blobs))
+	a.kept = len(stored)
+	named := make(map[string]bool, len(stored))
 	docs := s.documents(ctx, Collection)
 	for after := ""; ; {
 		fs, err := s.opts.Store.Files(ctx, after, 1000)
@@ -53,7 +50,7 @@ func (s *Service) audit(ctx context.Context) (*audit, error) {
 			doc, indexed := docs.at(f.ID)
 			switch {
 			case f.SHA256 == "":
-			case !blobs[f.SHA256]:
+			case !stored[f.SHA256]:
 				a.missing = append(a.missing, f)
 			case f.Status == store.Completed && !indexed:
 				a.unindexed = append(a.unindexed, f.ID)
@@ -63,7 +60,7 @@ func (s *Service) audit(ctx context.Context) (*audit, error) {
 		}
 	}
 	a.orphans = docs.before("", a.orphans)
-	for sum := range blobs {
+	for sum := range stored {
 		if !named[sum] {
 			a.unrecorded = append(a.unrecorded, sum)
 		}
@@ -132,22 +129,13 @@ func (s *Service) auditMembers(ctx context.Context, a *audit, id string) error {
 }
 
 // listBlobs returns the hashes of the stored bytes.
-func (s *Service) listBlobs() (map[string]bool, error) {
+func (s *Service) listBlobs(ctx context.Context) (map[string]bool, error) {
 	out := map[string]bool{}
-	folders, err := os.ReadDir(filepath.Join(s.dir, dirBlobs))
-	if err != nil {
-		return nil, err
-	}
-	for _, folder := range folders {
-		entries, err := os.ReadDir(filepath.Join(s.dir, dirBlobs, folder.Name()))
+	for sum, err := range s.opts.Blobs.List(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range entries {
-			if sumPattern.MatchString(e.Name()) && strings.HasPrefix(e.Name(), folder.Name()) {
-				out[e.Name()] = true
-			}
-		}
+		out[sum] = true
 	}
 	return out, nil
 }

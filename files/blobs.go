@@ -7,28 +7,33 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+	"sync"
 
+	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/store"
 )
 
-// The folders. The name of a blob is its SHA-256. A complete staged file is named by its SHA-256, a dot and anything. An empty staged file whose
-// name ends in removalSuffix marks a blob that is being removed.
+// The folders. A complete staged file is named by its SHA-256, a dot and anything. It stays until the blob is stored and a row refers to it. An
+// empty staged file whose name ends in removalSuffix marks a blob that is being removed.
 const (
 	dirStaged     = "staged"
 	dirBlobs      = "blobs"
 	removalSuffix = ".going"
 )
 
-var sumPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
-
-func (s *Service) blobPath(sum string) string { return filepath.Join(s.dir, dirBlobs, sum[:2], sum) }
+// blobLock returns the lock that is held while the bytes with a hash are stored or removed together with the rows that refer to them.
+func (s *Service) blobLock(sum string) *sync.Mutex {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(sum))
+	return &s.blobLocks[h.Sum32()%uint32(len(s.blobLocks))]
+}
 
 // staged is a file of bytes that no record refers to yet.
 type staged struct {
@@ -66,9 +71,9 @@ func (s *Service) stage(write func(io.Writer) error) (_ *staged, err error) {
 	return st, nil
 }
 
-// discard removes the staged bytes, unless they were moved.
+// discard removes the staged bytes.
 func (st *staged) discard() {
-	if st != nil && st.path != "" {
+	if st != nil {
 		_ = os.Remove(st.path) // if that fails, Open removes it
 	}
 }
@@ -88,57 +93,59 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// repairBytes replaces the stored bytes of the same hash, which may be missing or damaged.
-func (s *Service) repairBytes(st *staged) error {
-	if st == nil {
-		return nil
-	}
-	s.blobsMu.Lock()
-	defer s.blobsMu.Unlock()
-	return s.moveToBlobs(st)
-}
-
-// placeBytes runs record, which writes the row that refers to the staged bytes, if there are any, and then moves the bytes to the folder
-// dirBlobs. After a crash between the two, recoverBlobs finds the staged bytes by their name and looks for the row.
-func (s *Service) placeBytes(st *staged, record func() error) error {
-	s.blobsMu.Lock()
-	defer s.blobsMu.Unlock()
+// placeBytes stores the staged bytes, if there are any, and runs record, which writes the row that refers to them. Existing bytes are replaced, so that
+// damaged ones are repaired. After a crash between the two, recoverBlobs finds the staged bytes by their name and looks for the row.
+func (s *Service) placeBytes(ctx context.Context, st *staged, record func() error) error {
 	if st == nil {
 		return record()
 	}
+	lock := s.blobLock(st.sha256)
+	lock.Lock()
+	defer lock.Unlock()
 	if err := atomicfile.SyncDir(filepath.Dir(st.path)); err != nil {
 		return err
 	}
-	if err := record(); err != nil {
+	if err := s.storeBytes(ctx, st); err != nil {
 		return err
 	}
-	return s.moveToBlobs(st)
+	err := record()
+	if err != nil {
+		ctx := context.WithoutCancel(ctx)
+		if _, unnamed := s.opts.Store.FileBySHA256(ctx, st.sha256); errors.Is(unnamed, store.ErrNotFound) {
+			if failed := s.opts.Blobs.Remove(ctx, st.sha256); failed != nil {
+				s.opts.Logger.Warn("the bytes of a refused upload could not be removed; it is tried again", "error", failed)
+				return errors.Join(err, os.WriteFile(s.removalMark(st.sha256), nil, 0o600))
+			}
+		}
+	}
+	return err
 }
 
-// moveToBlobs moves staged bytes to the folder dirBlobs. The caller holds blobsMu. Existing bytes are replaced without being verified: the
-// staged bytes were hashed when they were written, and hashing under the lock would block all downloads and deletions.
-func (s *Service) moveToBlobs(st *staged) error {
-	to := s.blobPath(st.sha256)
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+// storeBytes stores staged bytes. The caller holds their lock.
+func (s *Service) storeBytes(ctx context.Context, st *staged) error {
+	f, err := os.Open(st.path)
+	if err != nil {
 		return fmt.Errorf("store file: %w", err)
 	}
-	if err := os.Rename(st.path, to); err != nil {
-		return fmt.Errorf("store file: %w", err)
+	if err = errors.Join(s.opts.Blobs.Put(ctx, st.sha256, blobs.Staged{File: f}, st.bytes), f.Close()); err == nil {
+		s.repaired(st.sha256)
 	}
-	st.path = ""
-	s.repaired(st.sha256)
-	return nil
+	return err
 }
 
 // removeBytes runs removeRow, which removes the row of a file, and removes the bytes if no other row refers to them.
-func (s *Service) removeBytes(f store.File, removeRow func() (last bool, err error)) error {
+func (s *Service) removeBytes(ctx context.Context, f store.File, removeRow func() (last bool, err error)) error {
 	sum := f.SHA256
-	s.blobsMu.Lock()
-	defer s.blobsMu.Unlock()
+	lock := s.blobLock(sum)
+	lock.Lock()
+	defer lock.Unlock()
 	if sum == "" {
 		return s.opts.Reserve.Use(func() error { _, err := removeRow(); return err })
 	}
-	mark := filepath.Join(s.dir, dirStaged, sum+removalSuffix)
+	if err := s.opts.Blobs.Check(ctx); err != nil {
+		return err // the row stays, so that the caller can try again
+	}
+	mark := s.removalMark(sum)
 	var last bool
 	err := s.opts.Reserve.Use(func() (err error) {
 		if err = os.WriteFile(mark, nil, 0o600); err != nil {
@@ -150,14 +157,42 @@ func (s *Service) removeBytes(f store.File, removeRow func() (last bool, err err
 		return err
 	})
 	if err == nil && last {
-		if err = atomicfile.Remove(s.blobPath(sum)); err == nil {
+		if err = s.opts.Blobs.Remove(ctx, sum); err == nil {
 			s.repaired(sum)
 		}
 	}
 	if err != nil {
-		return err // the mark stays, and Open completes the removal
+		return err // the mark stays, and completeRemovals or Open completes the removal
 	}
 	return atomicfile.Remove(mark)
+}
+
+// removalMark is the path of the mark of bytes that are being removed.
+func (s *Service) removalMark(sum string) string {
+	return filepath.Join(s.dir, dirStaged, sum+removalSuffix)
+}
+
+// completeRemovals removes bytes that could not be removed when the store was away.
+func (s *Service) completeRemovals(ctx context.Context) error {
+	marks, err := filepath.Glob(filepath.Join(s.dir, dirStaged, "*"+removalSuffix))
+	for _, mark := range marks {
+		err = errors.Join(err, s.completeRemoval(ctx, strings.TrimSuffix(filepath.Base(mark), removalSuffix)))
+	}
+	return err
+}
+
+func (s *Service) completeRemoval(ctx context.Context, sum string) error {
+	lock := s.blobLock(sum)
+	lock.Lock()
+	defer lock.Unlock()
+	_, err := s.opts.Store.FileBySHA256(ctx, sum)
+	if errors.Is(err, store.ErrNotFound) {
+		err = s.opts.Blobs.Remove(ctx, sum)
+	}
+	if err != nil {
+		return err
+	}
+	return atomicfile.Remove(s.removalMark(sum))
 }
 
 // recoverBlobs completes what a crash interrupted while bytes were stored or removed. Its cost does not depend on the number of files.
@@ -169,7 +204,7 @@ func (s *Service) recoverBlobs(ctx context.Context) error {
 	for _, e := range entries {
 		path := filepath.Join(s.dir, dirStaged, e.Name())
 		sum, _, _ := strings.Cut(e.Name(), ".")
-		if sumPattern.MatchString(sum) {
+		if blobs.ValidSum(sum) {
 			_, err := s.opts.Store.FileBySHA256(ctx, sum)
 			named := err == nil
 			if copies, _ := readRecord[[]store.File](s.recordPath(sum)); len(copies) > 0 && !named {
@@ -182,10 +217,10 @@ func (s *Service) recoverBlobs(ctx context.Context) error {
 			switch {
 			case err != nil && !errors.Is(err, store.ErrNotFound):
 				return err
-			case named && !strings.HasSuffix(e.Name(), removalSuffix) && verifyBlob(s.blobPath(sum), sum) != nil:
-				err = s.moveToBlobs(&staged{path: path, sha256: sum})
+			case named && !strings.HasSuffix(e.Name(), removalSuffix):
+				err = s.restoreBytes(ctx, path, sum)
 			case !named:
-				err = atomicfile.Remove(s.blobPath(sum))
+				err = s.opts.Blobs.Remove(ctx, sum)
 			}
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
 				return err
@@ -196,4 +231,17 @@ func (s *Service) recoverBlobs(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// restoreBytes stores staged bytes if the stored ones are missing or damaged.
+func (s *Service) restoreBytes(ctx context.Context, path, sum string) error {
+	err := blobs.Verify(ctx, s.opts.Blobs, sum)
+	if !errors.Is(err, blobs.ErrNotFound) && !errors.Is(err, blobs.ErrDamaged) {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return s.storeBytes(ctx, &staged{path: path, sha256: sum, bytes: info.Size()})
 }

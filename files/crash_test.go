@@ -297,8 +297,8 @@ type faulty struct {
 	begins  chan string   // if set, receives the files whose tasks start
 }
 
-func (f *faulty) StartNext(ctx context.Context, at time.Time, unfetched bool) (store.Task, error) {
-	t, err := f.inner.StartNext(ctx, at, unfetched)
+func (f *faulty) StartNext(ctx context.Context, at time.Time, unfetched bool, server string) (store.Task, error) {
+	t, err := f.inner.StartNext(ctx, at, unfetched, server)
 	if f.begins != nil && err == nil {
 		f.begins <- t.Resource
 	}

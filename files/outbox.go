@@ -104,6 +104,9 @@ func (s *Service) sweeper() {
 			err = s.requeue(s.ctx)
 		}
 		if err == nil {
+			err = s.completeRemovals(s.ctx)
+		}
+		if err == nil {
 			_, err = s.opts.Store.DeleteOldTasks(s.ctx, s.opts.Now().Add(-keepDeletedTasks))
 		}
 		if err != nil && s.ctx.Err() == nil {

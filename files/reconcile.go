@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 
+	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/store"
 )
@@ -195,15 +195,15 @@ func pairs(of map[string][]string) (out []pair) {
 
 // damaged returns the hashes that the stored bytes no longer have.
 func (r *reconciler) damaged() (out []string, err error) {
-	blobs, err := r.listBlobs()
+	stored, err := r.listBlobs(r.ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, sum := range slices.Sorted(maps.Keys(blobs)) {
+	for _, sum := range slices.Sorted(maps.Keys(stored)) {
 		if err := r.ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := verifyBlob(r.blobPath(sum), sum); errors.Is(err, errDamaged) {
+		if err := blobs.Verify(r.ctx, r.opts.Blobs, sum); errors.Is(err, blobs.ErrDamaged) {
 			out = append(out, sum)
 		} else if err != nil {
 			return nil, err
@@ -253,11 +253,11 @@ func (r *reconciler) joinStore(p pair) (bool, error) {
 // lostFiles returns the files that have bytes but no record in the store: from the copies of their records or, without a copy, with only the
 // hash set.
 func (r *reconciler) lostFiles(a *audit) (out []store.File, err error) {
-	blobs, err := r.listBlobs()
+	stored, err := r.listBlobs(r.ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, sum := range slices.Sorted(maps.Keys(blobs)) {
+	for _, sum := range slices.Sorted(maps.Keys(stored)) {
 		copies, err := readRecord[[]store.File](r.recordPath(sum))
 		if err != nil {
 			copies = nil // damaged
@@ -303,7 +303,7 @@ func (r *reconciler) restoreFile(f store.File, orphans []corpus.Document) (err e
 
 // newRecord creates a record for bytes whose record is lost.
 func (r *reconciler) newRecord(sum string, orphans []corpus.Document) (f store.File, err error) {
-	body, err := os.Open(r.blobPath(sum))
+	body, err := r.opts.Blobs.Open(r.ctx, sum)
 	if err != nil {
 		return f, err
 	}

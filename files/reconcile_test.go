@@ -180,7 +180,7 @@ func TestReconcileRestoresALostDatabase(t *testing.T) {
 					t.Error("a deleted file is back")
 				}
 				p.finds("Plants", "spores", a)
-				p.finds("Plants", "rain", c)
+				p.finds("Plants", "moss", c)
 				p.finds("", "spores", a, b)
 				p.checkConsistent()
 			})
@@ -224,7 +224,7 @@ func TestReconcileWithAnOlderDatabase(t *testing.T) {
 	}
 	p = newPlace(t, at)
 	p.finds("plants", "spores", kept)
-	p.finds("plants", "rain", later)
+	p.finds("plants", "moss", later)
 	if _, err := p.File(p.ctx(), deleted); err == nil {
 		t.Error("a deleted file is back")
 	}

@@ -64,10 +64,14 @@ func (s *Service) saveRecord(ctx context.Context, id string) {
 }
 
 func (s *Service) writeFileRecord(ctx context.Context, id string) error {
-	s.blobsMu.Lock()
-	defer s.blobsMu.Unlock()
 	f, err := s.opts.Store.File(ctx, id)
 	if err != nil || f.SHA256 == "" {
+		return ignore(err, store.ErrNotFound)
+	}
+	lock := s.blobLock(f.SHA256)
+	lock.Lock()
+	defer lock.Unlock()
+	if f, err = s.opts.Store.File(ctx, id); err != nil { // it may have been removed meanwhile
 		return ignore(err, store.ErrNotFound)
 	}
 	path := s.recordPath(f.SHA256)
@@ -79,7 +83,7 @@ func (s *Service) writeFileRecord(ctx context.Context, id string) error {
 	return writeRecord(path, append(all, f))
 }
 
-// removeRecord removes a file from the copies. The caller holds blobsMu.
+// removeRecord removes a file from the copies. The caller holds the lock of the bytes.
 func (s *Service) removeRecord(sum, id string) error {
 	path := s.recordPath(sum)
 	all, err := readRecord[[]store.File](path)

@@ -18,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/google/uuid"
 
+	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/fault"
@@ -64,6 +65,7 @@ type Options struct {
 	Index  Index
 	Ingest Ingester
 	Fetch  Fetcher
+	Blobs  blobs.Store // the bytes of the files; default: the folder "blobs" in that of the service
 
 	Workers      int           // files that are indexed at once; default 2
 	Fetchers     int           // URLs that are fetched at once, in addition; default 4
@@ -73,6 +75,11 @@ type Options struct {
 	Deadline     time.Duration // for fetching one file, and for indexing it; default 30 minutes
 	Grace        time.Duration // for a file that does not stop at its deadline, before its goroutine is abandoned; default 10 seconds
 	Collections  []string      // made from folders, which [Service.Stores] also lists and whose documents can be read; default [corpus.DefaultCollection]
+
+	// Server is the name of this server among those that share the store, the files and the index, and Gone reports whether another one has died. Default:
+	// there are no others.
+	Server string
+	Gone   func(server string) bool
 
 	Reserve *reserve.File // of disk space, for deletes; nil: none
 
@@ -151,11 +158,11 @@ type Service struct {
 	work   sync.WaitGroup
 
 	// Lock order: as listed.
-	storesMu sync.Mutex // held while a vector store is created or deleted: its deletion reaches the index before another one gets its id
-	outboxMu sync.Mutex // held while the index gets changes
-	blobsMu  sync.Mutex // held while bytes are stored or removed together with the rows that refer to them
-	givenMu  sync.Mutex // held while what users state about a file is read from the store and copied to the index
-	startMu  sync.Mutex // held while a task is running in the store and not yet in the map running
+	storesMu  sync.Mutex     // held while a vector store is created or deleted: its deletion reaches the index before another one gets its id
+	outboxMu  sync.Mutex     // held while the index gets changes
+	blobLocks [64]sync.Mutex // see blobLock; at most one is held
+	givenMu   sync.Mutex     // held while what users state about a file is read from the store and copied to the index
+	startMu   sync.Mutex     // held while a task is running in the store and not yet in the map running
 
 	outboxFailed atomic.Bool // a change could not be applied to the index
 
@@ -201,6 +208,9 @@ func prepare(ctx context.Context, dir string, o Options) (*Service, error) {
 	s.wake = [2]chan struct{}{make(chan struct{}, s.opts.Workers), make(chan struct{}, s.opts.Fetchers)}
 	s.slots = make(chan struct{}, s.opts.Workers)
 	s.posted.Store(1)
+	if s.opts.Blobs == nil {
+		s.opts.Blobs = blobs.NewFolder(filepath.Join(dir, dirBlobs))
+	}
 	for _, sub := range []string{dirStaged, dirBlobs} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return nil, fmt.Errorf("open files: %w", err)
@@ -316,12 +326,24 @@ func (s *Service) WaitTask(ctx context.Context, id string) (store.Task, error) {
 		}
 		select {
 		case <-ended:
+		case <-s.poll():
 		case <-ctx.Done():
 			return t, ctx.Err()
 		case <-s.ctx.Done():
 			return t, errClosed()
 		}
 	}
+}
+
+// pollEvery is how often a task is read that another server may run.
+const pollEvery = 500 * time.Millisecond
+
+// poll returns a channel that delivers when a task is to be read again; nil if no other server can change it.
+func (s *Service) poll() <-chan time.Time {
+	if s.opts.Gone == nil {
+		return nil
+	}
+	return time.After(pollEvery)
 }
 
 func errClosed() error { return fault.New(fault.Unavailable, "the service is stopping") }

@@ -70,7 +70,7 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 	}
 	t = store.Task{ID: "upload-" + f.ID, Type: "upload", Status: store.Pending, Resource: f.ID, CreatedAt: now, UpdatedAt: now}
 	var duplicate store.File
-	err = s.placeBytes(st, func() (err error) {
+	err = s.placeBytes(ctx, st, func() (err error) {
 		if st != nil && u.SkipExists {
 			if duplicate, err = s.duplicate(ctx, st.sha256); err != nil || duplicate.ID != "" {
 				return cmp.Or(err, errDuplicate)
@@ -82,9 +82,6 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 		return s.opts.Store.AddFile(ctx, f, t, u.Stores)
 	})
 	if errors.Is(err, errDuplicate) {
-		if err := s.repairBytes(st); err != nil {
-			return f, t, err
-		}
 		return s.reuse(ctx, duplicate, u)
 	}
 	if errors.Is(err, store.ErrExists) {
@@ -97,9 +94,6 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 		}
 		if existing.SHA256 != f.SHA256 && st != nil || st == nil && existing.URL != withoutQuery(u.URL) && existing.URL != u.URL {
 			return f, t, fault.New(fault.Conflict, "another file with the id %s already exists", f.ID)
-		}
-		if err := s.repairBytes(st); err != nil {
-			return f, t, err
 		}
 		return s.reuse(ctx, existing, u)
 	}
@@ -117,7 +111,7 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 // errDuplicate reports that an existing file with the same bytes is returned instead.
 var errDuplicate = errors.New("a file with the same bytes exists")
 
-// duplicate returns a file with the same bytes that did not fail, or a zero File. It is called under blobsMu, so that of several uploads of
+// duplicate returns a file with the same bytes that did not fail, or a zero File. It is called under the lock of the bytes, so that of several uploads of
 // the same bytes at once, only one finds no duplicate.
 func (s *Service) duplicate(ctx context.Context, sum string) (store.File, error) {
 	f, err := s.opts.Store.FileBySHA256(ctx, sum)
@@ -398,13 +392,13 @@ func (s *Service) DeleteFile(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	err = s.removeBytes(f, func() (bool, error) {
+	err = s.removeBytes(ctx, f, func() (bool, error) {
 		_, last, err := s.opts.Store.RemoveFile(ctx, id, s.opts.Now())
 		return last, err
 	})
 	if err != nil {
-		s.saveRecord(ctx, id) // it may still exist
-		return notFound(err, "file")
+		s.saveRecord(ctx, id)                                         // it may still exist
+		return errors.Join(notFound(err, "file"), s.flushOutbox(ctx)) // only its bytes may be left: see completeRemovals
 	}
 	return s.flushOutbox(ctx)
 }

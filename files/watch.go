@@ -98,6 +98,7 @@ func (w *Watcher) Next(ctx context.Context) (Progress, error) {
 		select {
 		case <-w.wake:
 		case <-ended:
+		case <-s.poll():
 		case <-ctx.Done():
 			return p, ctx.Err()
 		case <-s.ctx.Done():

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
@@ -22,7 +23,10 @@ import (
 // maxTries is how often a task is started if the process ends before the task: the file may be the cause.
 const maxTries = 3
 
-var errDeleted = errors.New("the file is being deleted")
+var (
+	errDeleted = errors.New("the file is being deleted")
+	errNotMine = errors.New("another server has taken the task over or cancelled it")
+)
 
 // attempt is the work on a task.
 type attempt struct {
@@ -86,7 +90,7 @@ func (s *Service) worker(fetches bool) {
 			s.looked[kind] = max(s.looked[kind], posted)
 			s.mu.Unlock()
 		} else if s.ctx.Err() == nil {
-			if !fault.DiskFull(err) { // health checks report a full disk
+			if !fault.DiskFull(err) && !errors.Is(err, blobs.ErrUnavailable) { // health checks report these
 				s.opts.Logger.Error("start task", "error", err)
 			}
 			again = time.After(time.Second)
@@ -140,7 +144,7 @@ func (s *Service) releaseSlot() { <-s.slots }
 func (s *Service) begin(unfetched bool) (*attempt, error) {
 	s.startMu.Lock()
 	defer s.startMu.Unlock()
-	t, err := s.opts.Store.StartNext(s.ctx, s.opts.Now(), unfetched)
+	t, err := s.opts.Store.StartNext(s.ctx, s.opts.Now(), unfetched, s.opts.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -156,27 +160,39 @@ func (s *Service) begin(unfetched bool) (*attempt, error) {
 	return a, nil
 }
 
-// requeue makes tasks pending that are running in the store although no worker runs them: after a crash, or after the end of the task could not
-// be recorded because the disk failed.
+// requeue makes tasks pending that are running in the store although no worker runs them: after a crash, after the end of the task could not
+// be recorded because the disk failed, or after the death of another server.
 func (s *Service) requeue(ctx context.Context) error {
 	s.startMu.Lock()
 	defer s.startMu.Unlock()
-	var running []string
+	running := map[string]bool{}
 	s.mu.Lock()
 	for _, a := range s.running {
-		running = append(running, a.task.ID)
+		running[a.task.ID] = true
 	}
 	s.mu.Unlock()
-	n, err := s.opts.Store.Requeue(ctx, s.opts.Now(), running)
+	n, err := s.opts.Store.Requeue(ctx, s.opts.Now(), func(t store.Task) bool {
+		if t.Server != s.opts.Server && s.opts.Gone != nil {
+			return s.opts.Gone(t.Server)
+		}
+		return !running[t.ID]
+	})
 	for range n {
 		s.notifyWorkers()
 	}
 	return err
 }
 
-// attempt indexes the file of a task, releases the worker slot and records the result in the store. If the disk is full, the task becomes
-// pending again, and attempt returns the error.
-func (s *Service) attempt(a *attempt) (full error) {
+// TakeOver continues the tasks of servers that have died: see Options.Gone.
+func (s *Service) TakeOver(ctx context.Context) error {
+	err := s.requeue(ctx)
+	s.notifyWorkers() // for tasks that they had not started
+	return err
+}
+
+// attempt indexes the file of a task, releases the worker slot and records the result in the store. If the disk is full or the
+// bytes cannot be reached, the task becomes pending again, and attempt returns the error.
+func (s *Service) attempt(a *attempt) (later error) {
 	if a == nil {
 		return nil
 	}
@@ -208,12 +224,12 @@ func (s *Service) attempt(a *attempt) (full error) {
 		s.releaseSlot()
 	}
 	switch {
-	case err != nil && errors.Is(context.Cause(ctx), errDeleted):
-	case err != nil && (s.ctx.Err() != nil || fault.DiskFull(err)):
+	case errors.Is(err, errDeleted), err != nil && errors.Is(context.Cause(ctx), errDeleted):
+	case err != nil && (s.ctx.Err() != nil || fault.DiskFull(err) || errors.Is(err, blobs.ErrUnavailable)):
 		s.record(a, func(t *store.Task, _ *store.File) { t.Status, t.Tries = store.Pending, t.Tries-1 })
 		if s.ctx.Err() == nil {
 			s.posted.Add(1)
-			s.opts.Logger.Warn("the disk is full: the file is indexed when there is room", "file", a.task.Resource)
+			s.opts.Logger.Warn("a file cannot be indexed now; it is tried again", "file", a.task.Resource, "reason", reasonOf(err))
 			return err
 		}
 	default:
@@ -252,11 +268,14 @@ func (s *Service) record(a *attempt, change func(*store.Task, *store.File)) {
 	ctx := context.WithoutCancel(s.ctx)
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
 		_, err := s.opts.Store.UpdateTask(ctx, a.task.ID, func(t *store.Task, f *store.File) error {
+			if s.opts.Gone != nil && (t.Server != s.opts.Server || t.Status != store.Running) {
+				return errNotMine
+			}
 			t.UpdatedAt = s.opts.Now().UTC()
 			change(t, f)
 			return nil
 		})
-		if err == nil || errors.Is(err, store.ErrNotFound) {
+		if err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, errNotMine) {
 			return
 		}
 		s.opts.Logger.Error("record task", "task", a.task.ID, "error", err)
@@ -323,13 +342,12 @@ func (s *Service) read(ctx context.Context, a *attempt) (ingest.FileResult, erro
 		return ingest.FileResult{}, err
 	}
 	a.setProgress(10)
-	// The upload may still be moving the bytes: they are in place when its lock is free.
-	s.blobsMu.Lock()
-	s.blobsMu.Unlock() //nolint:staticcheck // only to wait
-	if err := verifyBlob(s.blobPath(f.SHA256), f.SHA256); errors.Is(err, errDamaged) {
-		return ingest.FileResult{}, s.damagedFile(f)
+	path, release, err := s.localBytes(ctx, f)
+	if err != nil {
+		return ingest.FileResult{}, err
 	}
-	in := ingest.File{Collection: Collection, ID: corpus.DocumentID(f.ID), Path: s.blobPath(f.SHA256), Name: readable(f), URI: f.Name}
+	defer release()
+	in := ingest.File{Collection: Collection, ID: corpus.DocumentID(f.ID), Path: path, Name: readable(f), URI: f.Name}
 	stated := givenOf(f)
 	in.Given, in.Contributor = stated.Meta, stated.Contributor
 	if f.URL != "" {
@@ -343,7 +361,19 @@ func (s *Service) read(ctx context.Context, a *attempt) (ingest.FileResult, erro
 	if err == nil {
 		err = s.annotate(ctx, f.ID) // users may have edited the file meanwhile
 	}
+	if err == nil && s.opts.Gone != nil {
+		err = s.removeDeleted(ctx, f.ID)
+	}
 	return taken, err
+}
+
+// removeDeleted removes a file from the index that another server has deleted while this one read it.
+func (s *Service) removeDeleted(ctx context.Context, id string) error {
+	_, err := s.opts.Store.File(ctx, id)
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return errors.Join(errDeleted, s.opts.Index.Delete(context.WithoutCancel(ctx), Collection, []corpus.DocumentID{corpus.DocumentID(id)}))
 }
 
 // readable returns the name of a file. If its extension is unknown, the extension of its media type is added.
@@ -386,7 +416,7 @@ func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.FileResult
 	if media, _, err = mime.ParseMediaType(media); err != nil || media == "application/octet-stream" {
 		media = f.MediaType
 	}
-	err = s.placeBytes(st, func() error {
+	err = s.placeBytes(ctx, st, func() error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
