@@ -38,8 +38,9 @@ type Store interface {
 	Key(ctx context.Context, id string) (Credential, error)
 	// AllowsOrigin reports whether a key that is live at a time allows an origin.
 	AllowsOrigin(ctx context.Context, origin string, at time.Time) (bool, error)
-	// Use records that a key was used, and counts questions against its quota, all or none of them. A number below
-	// zero gives questions back. Errors: [ErrNotFound], [ErrQuota].
+	// Use records that a key was used, and counts questions against its quota, all or none of them: in the day or month of the time at, or in the
+	// next one if it has begun by the clock of another server. A number below zero gives back questions that were counted at that time, if their day
+	// or month is still the current one. Errors: [ErrNotFound], [ErrQuota].
 	Use(ctx context.Context, id string, at time.Time, questions int) error
 	// Session returns who has the session that has the hash and has not expired at a time, or [ErrNotFound]. The key is zero if the login was
 	// without one.
@@ -47,6 +48,13 @@ type Store interface {
 	// PutSession adds a session, which ends with its secret at the latest. It returns [ErrNotFound] if the key is not live or the secret is
 	// not valid at the time. A session that has expired at the time ends the one with the same hash.
 	PutSession(ctx context.Context, s Session, at time.Time) error
+}
+
+// Rates counts requests against rates. It is safe for concurrent use.
+type Rates interface {
+	// Take takes one request of a key at a rate, or returns how long to wait until the next one may be taken. Limit.N requests can be taken at once,
+	// and then one after each [Limit.Interval]: a token bucket.
+	Take(ctx context.Context, key string, rate Limit, at time.Time) (wait time.Duration, err error)
 }
 
 // Manager changes keys. It is safe for concurrent use.

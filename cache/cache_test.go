@@ -82,6 +82,19 @@ func entry(q string) cache.Entry {
 		Sources: []event.Source{{N: 1, Chunk: "c_acme_47", Document: "acme", Score: 0.9, Weight: 1, Cited: true}}}
 }
 
+// opener opens a new cache.
+type opener func(t *testing.T, o cache.Options) *cache.Cache
+
+// openers are those of the storages.
+var openers = map[string]opener{"file": open}
+
+// eachStorage runs a test with each storage.
+func eachStorage(t *testing.T, test func(t *testing.T, open opener)) {
+	for name, open := range openers {
+		t.Run(name, func(t *testing.T) { test(t, open) })
+	}
+}
+
 func open(t *testing.T, o cache.Options) *cache.Cache {
 	t.Helper()
 	return openIn(t, filepath.Join(t.TempDir(), "cache.db"), o)
@@ -126,6 +139,11 @@ func lookup(t *testing.T, c *cache.Cache, docs cache.Documents, s cache.Scope, q
 
 func TestLookupReturnsAnswers(t *testing.T) {
 	t.Parallel()
+	eachStorage(t, lookupReturnsAnswers)
+}
+
+func lookupReturnsAnswers(t *testing.T, open opener) {
+	t.Parallel()
 	docs := newLibrary(t)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6789, time.UTC)
 	counted := map[cache.Result]int{}
@@ -153,6 +171,11 @@ func TestLookupReturnsAnswers(t *testing.T) {
 
 func TestScopeIsExact(t *testing.T) {
 	t.Parallel()
+	eachStorage(t, scopeIsExact)
+}
+
+func scopeIsExact(t *testing.T, open opener) {
+	t.Parallel()
 	docs := newLibrary(t)
 	c := open(t, cache.Options{})
 	keep(t, c, docs, entry(question))
@@ -174,6 +197,11 @@ func TestScopeIsExact(t *testing.T) {
 }
 
 func TestFreshness(t *testing.T) {
+	t.Parallel()
+	eachStorage(t, freshness)
+}
+
+func freshness(t *testing.T, open opener) {
 	t.Parallel()
 	abstained := func() cache.Entry {
 		e := entry(question)
@@ -234,6 +262,11 @@ func TestFreshness(t *testing.T) {
 
 func TestPutOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
+	eachStorage(t, putOfAnEarlierVersion)
+}
+
+func putOfAnEarlierVersion(t *testing.T, open opener) {
+	t.Parallel()
 	docs := newLibrary(t)
 	c := open(t, cache.Options{})
 	before, err := docs.Version(t.Context(), corpus.DefaultCollection)
@@ -272,6 +305,11 @@ func (f failing) Search(ctx context.Context, collection, question string, limit 
 }
 
 func TestLookupThatCannotBeChecked(t *testing.T) {
+	t.Parallel()
+	eachStorage(t, lookupThatCannotBeChecked)
+}
+
+func lookupThatCannotBeChecked(t *testing.T, open opener) {
 	t.Parallel()
 	docs := newLibrary(t)
 	c := open(t, cache.Options{})
@@ -479,6 +517,11 @@ func TestMaxBytes(t *testing.T) {
 
 func TestMaxAge(t *testing.T) {
 	t.Parallel()
+	eachStorage(t, maxAge)
+}
+
+func maxAge(t *testing.T, open opener) {
+	t.Parallel()
 	docs := newLibrary(t)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	c := open(t, cache.Options{MaxAge: time.Hour, Now: func() time.Time { return now }})
@@ -495,6 +538,11 @@ func TestMaxAge(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
+	eachStorage(t, concurrentUse)
+}
+
+func concurrentUse(t *testing.T, open opener) {
 	t.Parallel()
 	docs := newLibrary(t)
 	c := open(t, cache.Options{MaxBytes: 130_000})

@@ -108,6 +108,11 @@ func (f deleting) Version(ctx context.Context, collection string) (uint64, error
 
 func TestPutDuringADeletion(t *testing.T) {
 	t.Parallel()
+	eachStorage(t, putDuringADeletion)
+}
+
+func putDuringADeletion(t *testing.T, open opener) {
+	t.Parallel()
 	docs := newLibrary(t)
 	c := open(t, cache.Options{})
 	version, err := docs.Version(t.Context(), corpus.DefaultCollection)

@@ -185,7 +185,7 @@ func recovered(t *testing.T, dir string, fail bool, what string) {
 	if _, err := b.engine.Recover(ctx, engine.Recovery{Fail: fail}); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
-	if err := b.service.Recover(ctx); err != nil {
+	if err := b.service.Recover(ctx, nil); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 	runs, err := log.Runs(ctx, "", 10)

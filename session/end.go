@@ -16,8 +16,9 @@ import (
 // maxSnippet is the maximum size of the text of a source in a stored answer if its cited sentence is unknown, in bytes.
 const maxSnippet = 400
 
-// errInterrupted is the error of an answer whose run was never started.
-var errInterrupted = fault.New(fault.Internal, "the server stopped before the answer began")
+// Interrupted is the failure of a turn that was ended because its server seemed to have stopped and its run had no end. If that server was only cut off,
+// the run goes on, and its end replaces this one.
+var Interrupted = event.RunFailed{Code: fault.Internal, Message: "the server stopped before the answer was finished"}
 
 // Ended copies the answer of a run to its session. It is for [engine.Options.Ended]. If the copy fails, it is repeated in the background, and by the
 // next question of the session.
@@ -34,7 +35,7 @@ func (s *Service) Ended(state event.State) {
 // finish ends the turn of a run that has ended.
 func (s *Service) finish(ctx context.Context, run event.RunID) error {
 	found, m, err := s.store.ByRun(ctx, run)
-	if errors.Is(err, ErrNoMessage) || err == nil && !m.Status.Open() {
+	if errors.Is(err, ErrNoMessage) || err == nil && !m.Status.Open() && !m.Interrupted() {
 		return nil
 	}
 	if err != nil {
@@ -46,7 +47,8 @@ func (s *Service) finish(ctx context.Context, run event.RunID) error {
 	}
 	e := endOf(&state)
 	if e.Status.Open() { // the terminal event could not be written
-		e.Status, e.Failure = Failed, &event.RunFailed{Code: errInterrupted.Code, Message: "the answer could not be finished"}
+		failure := Interrupted
+		e.Status, e.Failure = Failed, &failure
 	}
 	if sum := state.Summarized; sum != nil && sum.Turns > 0 {
 		h, err := s.history(ctx, found.Key, m.Parent)
@@ -168,19 +170,26 @@ func (s *Service) answering(run event.RunID) bool {
 
 // interrupted is the end of a turn whose run was never started.
 func interrupted(run event.RunID, at time.Time) End {
-	return End{Run: run, Answer: Answer{Run: run, Status: Failed, EndedAt: at, Failure: &event.RunFailed{Code: errInterrupted.Code, Message: errInterrupted.Message}}}
+	failure := Interrupted
+	return End{Run: run, Answer: Answer{Run: run, Status: Failed, EndedAt: at, Failure: &failure}}
 }
 
 // Recover ends the open turns of an earlier process of this server, except those whose runs have been resumed, and completes deletions. Call
-// it after [engine.Engine.Recover] and before questions are asked.
-func (s *Service) Recover(ctx context.Context) error {
+// it after [engine.Engine.Recover] and before questions are asked. If other servers share the store, the turns are those of the servers that are gone,
+// except those whose runs another server continues; nil: there are no other servers.
+func (s *Service) Recover(ctx context.Context, gone func(server string) bool) error {
 	open, err := s.store.Open(ctx)
 	if err != nil {
 		return fmt.Errorf("recover sessions: %w", err)
 	}
 	for _, t := range open {
-		if t.Server != s.o.Server || s.engine.Answering(t.Run) {
+		if gone == nil && t.Server != s.o.Server || gone != nil && !gone(t.Server) || s.answering(t.Run) {
 			continue
+		}
+		if gone != nil {
+			if state, err := s.state(ctx, t.Run); err == nil && state.Seq > 0 && state.Status == event.Running {
+				continue
+			}
 		}
 		if _, err := s.resolve(ctx, &BusyError{Run: t.Run, Expired: true}); err != nil {
 			return fmt.Errorf("recover sessions: %w", err)

@@ -101,7 +101,7 @@ func TestDamagedRunBlocksNothing(t *testing.T) {
 		}
 	}
 	b.wantTexts("run-a", "", "one", "")
-	if err := b.service.Recover(ctx); err != nil {
+	if err := b.service.Recover(ctx, nil); err != nil {
 		t.Errorf("recovery: %v", err)
 	}
 	for _, id := range []string{"run-a", "run-b"} {
@@ -133,6 +133,28 @@ func TestDeletionWhileTurnBegins(t *testing.T) {
 	if _, err := b.log.Load(t.Context(), run, 0); !errors.Is(err, eventlog.ErrNotFound) {
 		t.Errorf("the run of the deleted session: %v", err)
 	}
+}
+
+// TestInterruptedTurnBegins lets another server end a turn whose run has not begun. The run begins nevertheless.
+func TestInterruptedTurnBegins(t *testing.T) {
+	t.Parallel()
+	var b *bench
+	b, _ = openFailing(t, script(echo), session.Options{}, engine.Options{Writer: func(ctx context.Context, _ event.Question) event.ModelInfo {
+		messages, err := b.service.Branch(ctx, "ada", "s", "", 1)
+		if err != nil || len(messages) != 1 {
+			t.Errorf("the turn that begins: %v, %v", messages, err)
+			return event.ModelInfo{}
+		}
+		failure := session.Interrupted
+		end := session.End{Run: messages[0].Run, Answer: session.Answer{Run: messages[0].Run, Status: session.Failed, EndedAt: time.Now(), Failure: &failure}}
+		if err := b.store.End(ctx, end); err != nil {
+			t.Error(err)
+		}
+		return event.ModelInfo{}
+	}})
+	run := b.ask("s", "one", wire.Turn{})
+	b.service.Ended(b.wait(run)) // readers may see the end of the run before the engine has called it
+	b.wantTexts("s", "", "one", "ONE")
 }
 
 // TestClockJumpsWhileTurnBegins moves the clock beyond the lease of a turn that waits for the engine.

@@ -421,7 +421,7 @@ func TestRecover(t *testing.T) {
 	}
 
 	after := open(t, path, log, script(echo), session.Options{})
-	if err := after.service.Recover(ctx); err != nil {
+	if err := after.service.Recover(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
 	after.wantTexts("done", "", "one", "ONE")
@@ -454,7 +454,7 @@ func TestTwoServersShareSessions(t *testing.T) {
 	if _, err := b.tryAsk("s", "refused", wire.Turn{}); codeOf(err) != fault.Conflict {
 		t.Errorf("a second turn on another server: %v", err)
 	}
-	if err := b.service.Recover(t.Context()); err != nil {
+	if err := b.service.Recover(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	waited := make(chan event.RunID, 1)

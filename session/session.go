@@ -168,6 +168,11 @@ type End struct {
 	Summary, SummaryOf string
 }
 
+// Interrupted reports whether the turn was ended with [Interrupted].
+func (a Answer) Interrupted() bool {
+	return a.Status == Failed && a.Failure != nil && *a.Failure == Interrupted
+}
+
 // OpenTurn is a turn that is open.
 type OpenTurn struct {
 	Key    Key

@@ -90,6 +90,7 @@ type Task struct {
 	Resource  string  // the file or vector store
 	Failure   string  // why it failed, for users
 	Tries     int     // how often it was started
+	Server    string  // that has started it last
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -187,10 +188,10 @@ type Tasks interface {
 	// change returns an error, UpdateTask returns it and changes nothing.
 	UpdateTask(ctx context.Context, id string, change func(*Task, *File) error) (Task, error)
 	// StartNext changes the oldest pending task to running and counts the try. If no task is pending, it returns [ErrNotFound]. Tasks whose file
-	// must still be fetched, so that it has no hash, form a queue of their own, which unfetched selects.
-	StartNext(ctx context.Context, at time.Time, unfetched bool) (Task, error)
-	// Requeue changes running tasks to pending, except those with the given ids, and returns their number.
-	Requeue(ctx context.Context, at time.Time, except []string) (int, error)
+	// must still be fetched, so that it has no hash, form a queue of their own, which unfetched selects. The server is the one that runs it.
+	StartNext(ctx context.Context, at time.Time, unfetched bool, server string) (Task, error)
+	// Requeue changes the running tasks for which stopped returns true to pending, and returns their number.
+	Requeue(ctx context.Context, at time.Time, stopped func(Task) bool) (int, error)
 	// DeleteOldTasks deletes final tasks that were last changed before a time and whose file does not exist, and returns their number.
 	DeleteOldTasks(ctx context.Context, before time.Time) (int, error)
 }

@@ -229,21 +229,33 @@ func (s *Store) AllowsOrigin(ctx context.Context, origin string, at time.Time) (
 	return allowed, wrap("find origin", err)
 }
 
-// Use implements [auth.Store]. One statement compares and counts, so that concurrent questions do not exceed the quota.
+// Use implements [auth.Store]. One statement compares and counts, so that concurrent questions do not exceed the quota. The windows are those of the
+// servers' clocks, which differ: once a server has begun a window, the others count in it, even if theirs is the one before.
 func (s *Store) Use(ctx context.Context, id string, at time.Time, questions int) error {
-	day, _ := auth.Limit{Unit: "day"}.Window(at)
-	month, _ := auth.Limit{Unit: "month"}.Window(at)
-	n, err := s.write.Do(ctx, `UPDATE keys SET used_at = ?1, quota_window = w.name,
-			questions = CASE WHEN CASE quota_window WHEN w.name THEN questions ELSE 0 END + ?2 < 0 THEN 0 ELSE CASE quota_window WHEN w.name THEN questions ELSE 0 END + ?2 END
-		FROM (SELECT CASE quota_unit WHEN 'month' THEN ?4 ELSE ?3 END AS name FROM keys WHERE id = ?5) AS w
-		WHERE id = ?5 AND (?2 <= 0 OR quota = 0 OR CASE quota_window WHEN w.name THEN questions ELSE 0 END + ?2 <= quota)`,
-		sqldb.Micros(at), questions, day, month, id)
+	day, nextDay := windows("day", at)
+	month, nextMonth := windows("month", at)
+	n, err := s.write.Do(ctx, `UPDATE keys SET used_at = ?1, quota_window = c.name, questions = CASE WHEN c.used + c.n < 0 THEN 0 ELSE c.used + c.n END
+		FROM (SELECT name, n, CASE quota_window WHEN name THEN questions ELSE 0 END AS used
+			FROM (SELECT quota_window, questions, CASE WHEN ?2 <= 0 OR quota_window = next THEN quota_window ELSE this END AS name,
+					CASE WHEN ?2 < 0 AND quota_window <> this THEN 0 ELSE ?2 END AS n
+				FROM (SELECT quota_window, questions, CASE quota_unit WHEN 'month' THEN ?5 ELSE ?3 END AS this, CASE quota_unit WHEN 'month' THEN ?6 ELSE ?4 END AS next
+					FROM keys WHERE id = ?7) AS k) AS w) AS c
+		WHERE id = ?7 AND (?2 <= 0 OR quota = 0 OR c.used + c.n <= quota)`,
+		sqldb.Micros(at), questions, day, nextDay, month, nextMonth, id)
 	if err == nil && n == 0 {
 		if _, err = s.Key(ctx, id); err == nil {
 			err = auth.ErrQuota
 		}
 	}
 	return wrap("use key", err)
+}
+
+// windows returns the name of the window of a quota at a time, and that of the next one.
+func windows(unit string, at time.Time) (this, next string) {
+	l := auth.Limit{Unit: unit}
+	this, begin := l.Window(at)
+	next, _ = l.Window(begin)
+	return this, next
 }
 
 // Session implements [auth.Store].

@@ -512,6 +512,42 @@ func testQuota(t *testing.T, open opener) {
 	}
 }
 
+// TestQuotaAtMidnight: servers whose clocks differ count in the same day, and a question of the last day is not given back to this one.
+func TestQuotaAtMidnight(t *testing.T) { each(t, testQuotaAtMidnight) }
+
+func testQuotaAtMidnight(t *testing.T, open opener) {
+	ahead, behind, _ := open(t)
+	last, next := time.Date(2026, 4, 30, 23, 59, 59, 0, time.UTC), time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	for _, unit := range []string{"day", "month"} {
+		_, k := create(t, ahead, auth.Key{Tenant: "default", Account: "a", Scopes: []auth.Scope{auth.Ask}, Quota: auth.Limit{N: 3, Unit: unit}})
+		for i, step := range []struct {
+			server *sqlstore.Store
+			at     time.Time
+			n      int
+			want   error
+		}{
+			{behind, last, 3, nil},
+			{behind, last, 1, auth.ErrQuota},
+			{ahead, next, 1, nil},
+			{behind, last, 1, nil}, // counts in the day that has begun
+			{behind, last, -1, nil},
+			{behind, last, 0, nil},
+			{ahead, next, 2, auth.ErrQuota},
+			{ahead, next, 1, nil},
+			{ahead, next, -1, nil},
+			{behind, last, 1, nil},
+			{behind, last, 1, auth.ErrQuota},
+			{ahead, next, 1, auth.ErrQuota},
+			{ahead, next.AddDate(0, 2, 0), 3, nil},
+			{behind, last, 1, nil}, // the clock was ahead by more than a day or month
+		} {
+			if err := step.server.Use(t.Context(), k.ID, step.at, step.n); !errors.Is(err, step.want) {
+				t.Errorf("%s, step %d: %v, want %v", unit, i, err, step.want)
+			}
+		}
+	}
+}
+
 func TestAllowsOrigin(t *testing.T) { each(t, testAllowsOrigin) }
 
 func testAllowsOrigin(t *testing.T, open opener) {

@@ -40,6 +40,7 @@ type Options struct {
 	// PublicURL is the origin at which browsers reach the server, for the URL to which the provider sends them back. Empty: the host of the
 	// request, if it is this machine.
 	PublicURL string
+	Rates     auth.Rates   // counts requests of keys; default: in memory
 	Logger    *slog.Logger // default: no logs
 	Now       func() time.Time
 }
@@ -53,11 +54,11 @@ type Access struct {
 	guard    *http.CrossOriginProtection
 	cors     *cors.Cors
 	keys     *lru.Cache[string, *keyState]
-	failures *lru.Cache[string, *rate.Limiter] // by address
-	closed   atomic.Bool                       // a key was added, so every request needs one
-	broken   rate.Sometimes                    // when failures of the store are logged
-	uses     chan struct{}                     // semaphore of the last uses that are being written
-	work     sync.WaitGroup                    // writes last uses
+	failures buckets        // by address
+	closed   atomic.Bool    // a key was added, so every request needs one
+	broken   rate.Sometimes // when failures of the store are logged
+	uses     chan struct{}  // semaphore of the last uses that are being written
+	work     sync.WaitGroup // writes last uses
 }
 
 // Limits of memory, and of attempts with wrong keys: a valid key passes in any case, since nobody can guess it, and a wrong one gets the same
@@ -95,9 +96,14 @@ func New(store auth.Store, o Options) (*Access, error) {
 	if err != nil {
 		return nil, err
 	}
-	failures, err := lru.New[string, *rate.Limiter](maxAddresses)
+	failures, err := newBuckets(maxAddresses)
 	if err != nil {
 		return nil, err
+	}
+	if o.Rates == nil {
+		if o.Rates, err = newBuckets(maxKeys); err != nil {
+			return nil, err
+		}
 	}
 	a := &Access{store: store, o: o, guard: http.NewCrossOriginProtection(), keys: keys, failures: failures,
 		broken: rate.Sometimes{Interval: time.Second}, uses: make(chan struct{}, maxUses),
@@ -158,11 +164,12 @@ func (a *Access) admit(r *http.Request) (context.Context, error) {
 	if by.key.ID == "" {
 		return ctx, nil
 	}
-	if err := a.countRequest(by.key); err != nil {
+	if err := a.countRequest(r.Context(), by.key); err != nil {
 		return nil, err
 	}
 	if by.key.Quota.N > 0 {
-		ctx = auth.WithQuota(ctx, func(ctx context.Context, n int) error { return a.countQuestions(ctx, by.key, n) })
+		now := a.o.Now()
+		ctx = auth.WithQuota(ctx, func(ctx context.Context, n int) error { return a.countQuestions(ctx, by.key, n, now) })
 	}
 	return ctx, nil
 }
@@ -258,14 +265,7 @@ func (a *Access) failed(r *http.Request, err error) error {
 		return a.unavailable(r.Context(), err)
 	}
 	address := server.AddressOf(r)
-	limiter, ok := a.failures.Get(address)
-	if !ok {
-		limiter = rate.NewLimiter(rate.Every(failEvery), failBurst)
-		if earlier, found, _ := a.failures.PeekOrAdd(address, limiter); found {
-			limiter = earlier
-		}
-	}
-	if wait := take(limiter, a.o.Now()); wait > 0 {
+	if wait := a.failures.take(address, failEvery, failBurst, a.o.Now()); wait > 0 {
 		return &auth.LimitError{Fault: reason, After: wait}
 	}
 	a.o.Logger.Info("request refused", "address", address, "reason", reason.Message)

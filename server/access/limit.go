@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 
 	"github.com/sluice-rag/sluice/auth"
@@ -21,8 +22,8 @@ const (
 
 // keyState is what is only kept in memory of a key.
 type keyState struct {
-	limiter *rate.Limiter // nil: no limit
-	touched atomic.Int64  // when its last use was written, in Unix milliseconds
+	touched atomic.Int64 // when its last use was written, in Unix milliseconds
+	refused atomic.Int64 // until when its rate is used up, in Unix microseconds
 }
 
 func (a *Access) state(k auth.Key) *keyState {
@@ -31,9 +32,6 @@ func (a *Access) state(k auth.Key) *keyState {
 	}
 	s := &keyState{}
 	s.touched.Store(k.Used.UnixMilli())
-	if k.Rate.N > 0 {
-		s.limiter = rate.NewLimiter(rate.Every(k.Rate.Interval()), k.Rate.N)
-	}
 	if earlier, found, _ := a.keys.PeekOrAdd(k.ID, s); found {
 		return earlier
 	}
@@ -41,15 +39,31 @@ func (a *Access) state(k auth.Key) *keyState {
 }
 
 // countRequest counts a request against the rate of its key, and records that the key was used.
-func (a *Access) countRequest(k auth.Key) error {
+func (a *Access) countRequest(ctx context.Context, k auth.Key) error {
 	s, now := a.state(k), a.o.Now()
-	if s.limiter != nil {
-		if wait := take(s.limiter, now); wait > 0 {
+	if k.Rate.N > 0 {
+		wait, err := a.take(ctx, s, k, now)
+		if err != nil {
+			return a.unavailable(ctx, err)
+		}
+		if wait > 0 {
 			return &auth.LimitError{After: wait, Fault: fault.New(fault.Overloaded, "too many requests with this key: its limit is %s", k.Rate)}
 		}
 	}
 	a.touch(s, k.ID, now)
 	return nil
+}
+
+// take takes a request of the rate of a key, or returns how long to wait. After a refusal, it refuses further requests without counting them until the
+// wait is over: no server can accept one before.
+func (a *Access) take(ctx context.Context, s *keyState, k auth.Key, now time.Time) (wait time.Duration, err error) {
+	if wait = time.UnixMicro(s.refused.Load()).Sub(now); wait > 0 && wait <= k.Rate.Interval() {
+		return wait, nil
+	}
+	if wait, err = a.o.Rates.Take(ctx, k.ID, k.Rate, now); wait > 0 {
+		s.refused.Store(now.Add(wait).UnixMicro())
+	}
+	return wait, err
 }
 
 // touch writes the last use of a key in the background if it is due, so that no request waits for the disk.
@@ -77,9 +91,9 @@ func (a *Access) touch(s *keyState, id string, now time.Time) {
 	})
 }
 
-// countQuestions counts questions against the quota of their key; a number below zero gives them back.
-func (a *Access) countQuestions(ctx context.Context, k auth.Key, n int) error {
-	now := a.o.Now()
+// countQuestions counts questions of a request against the quota of their key; a number below zero gives them back. Both are done at the time now, so
+// that a question of the last day is not given back to this one.
+func (a *Access) countQuestions(ctx context.Context, k auth.Key, n int, now time.Time) error {
 	err := a.store.Use(context.WithoutCancel(ctx), k.ID, now, n)
 	if err == nil {
 		return nil
@@ -92,11 +106,33 @@ func (a *Access) countQuestions(ctx context.Context, k auth.Key, n int) error {
 		"the quota of this key is used up: %d questions a %s; the next begins at %s", k.Quota.N, k.Quota.Unit, next.Format(time.RFC3339))}
 }
 
-// take takes one event of a limiter, or returns how long to wait for it.
-func take(l *rate.Limiter, now time.Time) (wait time.Duration) {
-	r := l.ReserveN(now, 1)
-	if wait = r.DelayFrom(now); wait > 0 {
-		r.CancelAt(now)
+// buckets are token buckets in memory, by name. The last ones that were used are kept.
+type buckets struct {
+	*lru.Cache[string, *rate.Limiter]
+}
+
+func newBuckets(size int) (buckets, error) {
+	c, err := lru.New[string, *rate.Limiter](size)
+	return buckets{c}, err
+}
+
+// Take implements [auth.Rates].
+func (b buckets) Take(_ context.Context, name string, l auth.Limit, at time.Time) (wait time.Duration, err error) {
+	return b.take(name, l.Interval(), l.N, at), nil
+}
+
+// take takes an event of a bucket, or returns how long to wait for it.
+func (b buckets) take(name string, every time.Duration, burst int, at time.Time) (wait time.Duration) {
+	l, ok := b.Get(name)
+	if !ok {
+		l = rate.NewLimiter(rate.Every(every), burst)
+		if earlier, found, _ := b.PeekOrAdd(name, l); found {
+			l = earlier
+		}
+	}
+	r := l.ReserveN(at, 1)
+	if wait = r.DelayFrom(at); wait > 0 {
+		r.CancelAt(at)
 	}
 	return wait
 }

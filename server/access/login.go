@@ -72,7 +72,7 @@ func (a *Access) login(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.failed(r, err)
 	}
-	if err := a.countRequest(k); err != nil {
+	if err := a.countRequest(r.Context(), k); err != nil {
 		return err
 	}
 	expires := now.Add(a.o.Session)

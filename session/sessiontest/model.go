@@ -301,7 +301,7 @@ func (m *model) Start(run event.RunID, now, until time.Time) error {
 
 func (m *model) End(e session.End) {
 	r, a := m.answer(e.Run)
-	if a == nil || r.hidden || !a.Status.Open() {
+	if a == nil || r.hidden || !a.Status.Open() && !a.Interrupted() {
 		return
 	}
 	e.Answer.Run, e.Asked, e.Protocol, e.Feedback = a.Run, a.Asked, a.Protocol, a.Feedback

@@ -199,12 +199,12 @@ func (s *Store) End(ctx context.Context, e session.End) error {
 	if e.Status.Open() {
 		return fmt.Errorf("end turn: the status is %s", e.Status)
 	}
-	var failure, citations, tokens string
+	var failure, interrupted, citations, tokens string
 	for _, field := range []struct {
 		into  *string
 		value any
 		none  bool
-	}{{&failure, e.Failure, e.Failure == nil}, {&citations, e.Citations, len(e.Citations) == 0}, {&tokens, e.Tokens, e.Tokens == (event.ModelUsed{})}} {
+	}{{&failure, e.Failure, e.Failure == nil}, {&interrupted, session.Interrupted, false}, {&citations, e.Citations, len(e.Citations) == 0}, {&tokens, e.Tokens, e.Tokens == (event.ModelUsed{})}} {
 		if !field.none {
 			raw, err := json.Marshal(field.value)
 			if err != nil {
@@ -215,8 +215,8 @@ func (s *Store) End(ctx context.Context, e session.End) error {
 	}
 	return s.writing(ctx, "end turn", func(tx sqldb.Querier) error {
 		ended, err := sqldb.All(ctx, tx, sqldb.Integer, `UPDATE messages AS m SET status = ?, owner = '', until = 0, text = ?, standalone = ?, failure = ?, citations = ?,
-			confidence = ?, abstained = ?, tokens = ?, ended_at = ? WHERE m.id = ? AND m.status IN ('queued', 'running') AND `+visible+" RETURNING seq",
-			e.Status, e.Text, e.Standalone, failure, citations, e.Confidence, e.Abstained, tokens, sqldb.Micros(e.EndedAt), e.Run.AnswerID())
+			confidence = ?, abstained = ?, tokens = ?, ended_at = ? WHERE m.id = ? AND (m.status IN ('queued', 'running') OR m.status = 'failed' AND m.failure = ?) AND `+visible+" RETURNING seq",
+			e.Status, e.Text, e.Standalone, failure, citations, e.Confidence, e.Abstained, tokens, sqldb.Micros(e.EndedAt), e.Run.AnswerID(), interrupted)
 		if err != nil || len(ended) == 0 {
 			return err
 		}

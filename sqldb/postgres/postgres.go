@@ -38,6 +38,19 @@ type Database struct {
 
 // Open connects to the database of a URL such as postgres://user:password@host:5432/name?sslmode=verify-full. Errors do not contain the password.
 func Open(ctx context.Context, url string) (*Database, error) {
+	d, err := newDatabase(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Status(ctx); err != nil {
+		d.Close()
+		return nil, fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	return d, nil
+}
+
+// newDatabase returns the database of a URL, without a connection.
+func newDatabase(ctx context.Context, url string) (*Database, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, fmt.Errorf("store: %w", file)
@@ -60,12 +73,7 @@ func Open(ctx context.Context, url string) (*Database, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	d := &Database{pool}
-	if _, err := d.Status(ctx); err != nil {
-		d.Close()
-		return nil, fmt.Errorf("open PostgreSQL: %w", err)
-	}
-	return d, nil
+	return &Database{pool}, nil
 }
 
 // Status is the state of a database.
@@ -105,6 +113,16 @@ func (d *Database) Status(ctx context.Context) (Status, error) {
 		return s, fmt.Errorf("the database %s only permits reads: it may be a replica", s.Address)
 	}
 	return s, nil
+}
+
+// InUse reports whether another program of Sluice is connected to the database. Call it before this one uses several connections.
+func (d *Database) InUse(ctx context.Context) (used bool, err error) {
+	err = d.pool.QueryRow(ctx, `SELECT count(*) > 0 FROM pg_stat_activity
+		WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid()`, settings["application_name"]).Scan(&used)
+	if err != nil {
+		return false, fmt.Errorf("read connections: %w", err)
+	}
+	return used, nil
 }
 
 // Close waits for running transactions and closes the connections.

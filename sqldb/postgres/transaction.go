@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -37,6 +38,7 @@ type db struct {
 	schema string // empty: that of the connection, for statements that need none
 	begin  string // statements that begin a transaction
 	writer bool   // each statement is a transaction
+	single bool   // see [Database.Autocommit]
 }
 
 // transaction is a connection on which a transaction was begun.
@@ -99,8 +101,26 @@ func (d *db) Each(ctx context.Context, row func(func(...any) error) error, query
 	})
 }
 
+// Autocommit returns a schema in which each statement is a transaction by itself, without the lock that the transactions of a part wait for: one round
+// trip. A statement that may have been executed is not repeated.
+func (d *Database) Autocommit(schema string) sqldb.Querier {
+	return &db{Database: d, schema: schema, single: true}
+}
+
 // Do implements [sqldb.Querier].
 func (d *db) Do(ctx context.Context, query string, args ...any) (n int, err error) {
+	if d.single {
+		err = retry(ctx, func() (again bool, err error) {
+			c, err := d.acquire(ctx)
+			if err != nil {
+				return true, err
+			}
+			defer c.Release()
+			n, err = transaction{c.Conn()}.Do(ctx, query, args...)
+			return pgconn.SafeToRetry(err) || conflict(err), explain(ctx, c.Conn(), err)
+		})
+		return n, err
+	}
 	err = d.Change(ctx, func(tx sqldb.Querier) error {
 		n, err = tx.Do(ctx, query, args...)
 		return err

@@ -107,4 +107,7 @@ CREATE INDEX tasks_pending ON tasks (unfetched, created_at, id) WHERE status = '
 CREATE TRIGGER files_fetched AFTER UPDATE OF sha256 ON files WHEN OLD.sha256 <> NEW.sha256 BEGIN
 	UPDATE tasks SET unfetched = NEW.sha256 = '' WHERE resource = NEW.id;
 END;
-`}
+`, taskServers}
+
+// taskServers adds the server of a task, in both databases.
+const taskServers = "ALTER TABLE tasks ADD COLUMN server TEXT NOT NULL DEFAULT ''"

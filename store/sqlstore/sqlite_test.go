@@ -72,13 +72,13 @@ func TestMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec(`DROP TRIGGER files_fetched; DROP INDEX tasks_pending; ALTER TABLE tasks DROP COLUMN unfetched;
+	if _, err := db.Exec(`DROP TRIGGER files_fetched; DROP INDEX tasks_pending; ALTER TABLE tasks DROP COLUMN unfetched; ALTER TABLE tasks DROP COLUMN server;
 		CREATE INDEX tasks_pending ON tasks (created_at, id) WHERE status = 'pending'; PRAGMA user_version = 1`); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, path)
 	for unfetched, want := range map[bool]string{true: "url", false: "sent"} {
-		if task, err := s.StartNext(t.Context(), time.Now(), unfetched); err != nil || task.Resource != want {
+		if task, err := s.StartNext(t.Context(), time.Now(), unfetched, ""); err != nil || task.Resource != want {
 			t.Errorf("started %q, %v; want %s", task.Resource, err, want)
 		}
 	}
@@ -102,7 +102,8 @@ func TestQueriesUseIndexes(t *testing.T) {
 		"SELECT file FROM members WHERE store = 'a' AND file > 'b' ORDER BY file LIMIT 5",
 		"SELECT store FROM members WHERE file = 'a' ORDER BY store",
 		"UPDATE tasks SET status = 'running' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND unfetched = 1 ORDER BY created_at, id LIMIT 1) RETURNING id",
-		"UPDATE tasks SET status = 'pending' WHERE status = 'running' AND id NOT IN (SELECT value FROM json_each('[]'))",
+		"SELECT id FROM tasks WHERE status = 'running'",
+		"UPDATE tasks SET status = 'pending' WHERE id IN (SELECT value FROM json_each('[]'))",
 		"UPDATE tasks SET loose = 1 WHERE resource = 'a'",
 		"DELETE FROM tasks WHERE loose = 1 AND updated_at < 5 AND status IN ('completed', 'failed', 'cancelled')",
 	} {

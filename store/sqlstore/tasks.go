@@ -9,12 +9,12 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-const taskColumns = "id, type, status, progress, resource, failure, tries, created_at, updated_at"
+const taskColumns = "id, type, status, progress, resource, failure, tries, created_at, updated_at, server"
 
 func scanTask(scan func(...any) error) (store.Task, error) {
 	var t store.Task
 	var created, updated int64
-	err := scan(&t.ID, &t.Type, &t.Status, &t.Progress, &t.Resource, &t.Failure, &t.Tries, &created, &updated)
+	err := scan(&t.ID, &t.Type, &t.Status, &t.Progress, &t.Resource, &t.Failure, &t.Tries, &created, &updated, &t.Server)
 	t.CreatedAt, t.UpdatedAt = sqldb.FromMicros(created), sqldb.FromMicros(updated)
 	return t, err
 }
@@ -27,11 +27,11 @@ func (s *Store) PutTask(ctx context.Context, t store.Task) error {
 // putTask adds or replaces a task. A task without a file is loose: DeleteOldTasks deletes it later.
 func putTask(ctx context.Context, tx sqldb.Querier, t store.Task) error {
 	_, err := tx.Do(ctx, "INSERT INTO tasks ("+taskColumns+`, loose, unfetched)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, (SELECT CASE count(*) WHEN 0 THEN 1 ELSE 0 END FROM files WHERE id = ?5),
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, (SELECT CASE count(*) WHEN 0 THEN 1 ELSE 0 END FROM files WHERE id = ?5),
 			(SELECT count(*) FROM files WHERE id = ?5 AND sha256 = ''))
 		ON CONFLICT (id) DO UPDATE SET type = excluded.type, status = excluded.status, progress = excluded.progress, resource = excluded.resource, failure = excluded.failure,
-			tries = excluded.tries, created_at = excluded.created_at, updated_at = excluded.updated_at, loose = excluded.loose, unfetched = excluded.unfetched`,
-		t.ID, t.Type, t.Status, t.Progress, t.Resource, t.Failure, t.Tries, sqldb.Micros(t.CreatedAt), sqldb.Micros(t.UpdatedAt))
+			tries = excluded.tries, created_at = excluded.created_at, updated_at = excluded.updated_at, server = excluded.server, loose = excluded.loose, unfetched = excluded.unfetched`,
+		t.ID, t.Type, t.Status, t.Progress, t.Resource, t.Failure, t.Tries, sqldb.Micros(t.CreatedAt), sqldb.Micros(t.UpdatedAt), t.Server)
 	return err
 }
 
@@ -75,21 +75,34 @@ func (s *Store) UpdateTask(ctx context.Context, id string, change func(*store.Ta
 }
 
 // StartNext implements [store.Tasks].
-func (s *Store) StartNext(ctx context.Context, at time.Time, unfetched bool) (store.Task, error) {
+func (s *Store) StartNext(ctx context.Context, at time.Time, unfetched bool, server string) (store.Task, error) {
 	queue := 0
 	if unfetched {
 		queue = 1
 	}
-	t, err := one(ctx, s.write, scanTask, `UPDATE tasks SET status = 'running', tries = tries + 1, updated_at = ?
+	t, err := one(ctx, s.write, scanTask, `UPDATE tasks SET status = 'running', tries = tries + 1, updated_at = ?, server = ?
 		WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND unfetched = ? ORDER BY created_at, id LIMIT 1) RETURNING `+taskColumns,
-		sqldb.Micros(at), queue)
+		sqldb.Micros(at), server, queue)
 	return t, wrap("start task", err)
 }
 
 // Requeue implements [store.Tasks].
-func (s *Store) Requeue(ctx context.Context, at time.Time, except []string) (int, error) {
-	in, list := sqldb.In(s.write, "id", except)
-	n, err := s.write.Do(ctx, "UPDATE tasks SET status = 'pending', progress = 0, updated_at = ? WHERE status = 'running' AND NOT ("+in+")", sqldb.Micros(at), list)
+func (s *Store) Requeue(ctx context.Context, at time.Time, stopped func(store.Task) bool) (n int, err error) {
+	err = s.write.Change(ctx, func(tx sqldb.Querier) error {
+		running, err := sqldb.All(ctx, tx, scanTask, "SELECT "+taskColumns+" FROM tasks WHERE status = 'running'")
+		if err != nil {
+			return err
+		}
+		var ids []string
+		for _, t := range running {
+			if stopped(t) {
+				ids = append(ids, t.ID)
+			}
+		}
+		in, list := sqldb.In(tx, "id", ids)
+		n, err = tx.Do(ctx, "UPDATE tasks SET status = 'pending', progress = 0, updated_at = ? WHERE "+in, sqldb.Micros(at), list)
+		return err
+	})
 	return n, wrap("requeue tasks", err)
 }
 

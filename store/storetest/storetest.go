@@ -392,33 +392,35 @@ func (s *suite) tasks() {
 }
 
 func (s *suite) queue() {
-	_, err := s.StartNext(s.ctx, start, false)
+	_, err := s.StartNext(s.ctx, start, false, "")
 	s.is(err, store.ErrNotFound)
 	for i, id := range []string{"c", "a", "b"} {
 		s.must(s.AddFile(s.ctx, file(id), task(id, i), nil))
 	}
 	at := start.Add(time.Hour)
 	for _, want := range []string{"c", "a"} {
-		got, err := s.StartNext(s.ctx, at, false)
+		got, err := s.StartNext(s.ctx, at, false, "one")
 		s.must(err)
-		s.same("started", []any{got.Resource, got.Status, got.Tries, got.UpdatedAt}, []any{want, store.Running, 1, at})
+		s.same("started", []any{got.Resource, got.Status, got.Tries, got.UpdatedAt, got.Server}, []any{want, store.Running, 1, at, "one"})
 	}
-	n, err := s.Requeue(s.ctx, at, []string{"upload-a", "upload-c", "none"})
+	var asked []string
+	n, err := s.Requeue(s.ctx, at, func(t store.Task) bool { asked = append(asked, t.ID+" "+t.Server); return false })
 	s.must(err)
-	s.same("requeued while both are worked on", n, 0)
-	n, err = s.Requeue(s.ctx, at, nil)
+	slices.Sort(asked)
+	s.same("requeued while both are worked on", []any{n, asked}, []any{0, []string{"upload-a one", "upload-c one"}})
+	n, err = s.Requeue(s.ctx, at, func(store.Task) bool { return true })
 	s.must(err)
 	s.same("requeued", n, 2)
-	got, err := s.StartNext(s.ctx, at, false)
+	got, err := s.StartNext(s.ctx, at, false, "one")
 	s.must(err)
 	s.same("again", []any{got.Resource, got.Tries}, []any{"c", 2})
 	s.end("c", store.Failed)
 	for _, want := range []string{"a", "b"} {
-		got, err := s.StartNext(s.ctx, at, false)
+		got, err := s.StartNext(s.ctx, at, false, "one")
 		s.must(err)
 		s.same("started", got.Resource, want)
 	}
-	_, err = s.StartNext(s.ctx, at, false)
+	_, err = s.StartNext(s.ctx, at, false, "one")
 	s.is(err, store.ErrNotFound)
 }
 
@@ -433,7 +435,7 @@ func (s *suite) fetching() {
 	}
 	starts := func(unfetched bool, want string) {
 		s.Helper()
-		got, err := s.StartNext(s.ctx, start, unfetched)
+		got, err := s.StartNext(s.ctx, start, unfetched, "")
 		if want == "" {
 			s.is(err, store.ErrNotFound)
 			return
@@ -446,7 +448,7 @@ func (s *suite) fetching() {
 	starts(true, "url")
 	_, err := s.UpdateFile(s.ctx, "url", func(f *store.File) error { f.SHA256 = "sum"; return nil })
 	s.must(err)
-	if _, err = s.Requeue(s.ctx, start, []string{"upload-sent"}); err != nil {
+	if _, err = s.Requeue(s.ctx, start, func(t store.Task) bool { return t.ID != "upload-sent" }); err != nil {
 		s.Fatal(err)
 	}
 	starts(true, "next")

@@ -1,0 +1,142 @@
+package sqlstore_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/ledger"
+	"github.com/sluice-rag/sluice/natsconn"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
+)
+
+// standstill stops one server at one of the moments before and after its writes, until it is resumed.
+type standstill struct {
+	n, at   atomic.Int64 // moments so far, and that at which it stops
+	stopped chan struct{}
+	resume  chan struct{}
+}
+
+func (s *standstill) moment() {
+	if s.n.Add(1) == s.at.Load() {
+		s.stopped <- struct{}{}
+		<-s.resume
+	}
+}
+
+// slowLog and slowBilling are the stores of that server.
+type slowLog struct {
+	*natslog.Log
+	*standstill
+}
+
+func (l slowLog) Append(ctx context.Context, run event.RunID, es ...event.Event) error {
+	l.moment()
+	defer l.moment()
+	return l.Log.Append(ctx, run, es...)
+}
+
+func (l slowLog) Sync(ctx context.Context, run event.RunID) error {
+	defer l.moment()
+	return l.Log.Sync(ctx, run)
+}
+
+type slowBilling struct {
+	*ledger.Billing
+	*standstill
+}
+
+func (b slowBilling) Authorize(ctx context.Context, start event.RunStarted) error {
+	defer b.moment()
+	return b.Billing.Authorize(ctx, start)
+}
+
+func (b slowBilling) Settle(ctx context.Context, s event.State) (*event.Settled, error) {
+	b.moment()
+	defer b.moment()
+	return b.Billing.Settle(ctx, s)
+}
+
+func (b slowBilling) Refund(ctx context.Context, id event.RunID) error {
+	b.moment()
+	defer b.moment()
+	return b.Billing.Refund(ctx, id)
+}
+
+// others are the peers of an engine whose lease seems to have run out.
+type others struct{}
+
+func (others) Alive(string) bool                                          { return false }
+func (others) Others() bool                                               { return true }
+func (others) Serve(engine.Handlers) (func(), error)                      { return func() {}, nil }
+func (others) Cancel(context.Context, engine.Cancellation) (bool, error)  { return false, nil }
+func (others) Join(context.Context, string, engine.Joining) (bool, error) { return false, nil }
+func (others) Read([]event.RunID)                                         {}
+
+// TestServerStandsStill lets a server stand still at each moment of a run, while another one takes the run over. Then it goes on. The run ends once, and the
+// account pays once, or nothing if the run has failed.
+func TestServerStandsStill(t *testing.T) {
+	t.Parallel()
+	nats := natstest.New(t)
+	store := openIn(t, t.TempDir())
+	credit(t, store, "1", "ann", 1000*fee)
+	open := func(name string) *natslog.Log {
+		c, err := natsconn.Connect(nats.ClientURL(), natsconn.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := natslog.Open(t.Context(), c, natslog.Options{Server: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = log.Close(), c.Close() })
+		return log
+	}
+	one, two := open("one"), open("two")
+	for _, fails := range [][2]bool{{false, false}, {true, true}, {true, false}} { // on each server
+		for at, last := int64(0), int64(0); at <= last; at++ {
+			s := &standstill{stopped: make(chan struct{}), resume: make(chan struct{})}
+			s.at.Store(at) // 0: it does not stop, and the moments are counted
+			var ended atomic.Int64
+			count := func(event.State) { ended.Add(1) }
+			slow := engine.New(script{fails[0]}, engine.Options{Store: slowLog{one, s}, Billing: slowBilling{billing(store), s}, Peers: others{}, Ended: count})
+			other := engine.New(script{fails[1]}, engine.Options{Store: two, Billing: billing(store), Peers: others{}, Ended: count})
+			what := fmt.Sprintf("fails %v, moment %d", fails, at)
+			asked := make(chan error, 1)
+			go func() {
+				_, err := slow.Ask(t.Context(), event.Question{Query: "why?"}, engine.Caller{Account: "ann"})
+				asked <- err
+			}()
+			if at > 0 {
+				<-s.stopped
+				if _, err := other.TakeOver(t.Context(), "one"); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+				_ = other.Close(t.Context()) // waits for the run
+				close(s.resume)
+			}
+			if err := <-asked; err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+			_ = slow.Close(t.Context())
+			if last == 0 {
+				last = s.n.Load()
+			}
+			if ended.Load() != 1 {
+				t.Errorf("%s: %d servers have ended the run", what, ended.Load())
+			}
+			agree(t, two, store, what)
+			if t.Failed() {
+				return
+			}
+		}
+	}
+	runs, err := two.Runs(t.Context(), "", 1000)
+	if err != nil || len(runs) < 50 {
+		t.Errorf("%d runs, %v", len(runs), err)
+	}
+}
