@@ -1,7 +1,9 @@
 package answer
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -22,6 +24,7 @@ type Recorder struct {
 	mu    sync.Mutex
 	state event.State
 	check event.Check
+	taken error          // why another server has the run: the store's [eventlog.ErrConflict] or [ErrTakenOver]; nil: none has
 	next  [1]event.Event // buffer for Append, to avoid an allocation for each token
 }
 
@@ -74,6 +77,9 @@ func (r *Recorder) Emit(ctx context.Context, b event.Body) error {
 func (r *Recorder) emit(ctx context.Context, bodies ...event.Body) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.taken != nil {
+		return r.taken
+	}
 	before, next := r.check, r.next[:0]
 	for i, b := range bodies {
 		e := r.event(i, b)
@@ -88,7 +94,11 @@ func (r *Recorder) emit(ctx context.Context, bodies ...event.Body) error {
 	}
 	if err := r.store.Append(ctx, r.state.Run, next...); err != nil {
 		r.check = before // the terminal event can still be written if the store recovers
-		return fmt.Errorf("append to run %s: %w", r.state.Run, err)
+		err = fmt.Errorf("append to run %s: %w", r.state.Run, err)
+		if errors.Is(err, eventlog.ErrConflict) {
+			r.taken = err // what follows here belongs to another answer
+		}
+		return err
 	}
 	for _, e := range next {
 		r.state.Seq, r.state.UpdatedAt = e.Seq, e.At
@@ -110,6 +120,20 @@ func (r *Recorder) event(i int, b event.Body) event.Event {
 		at = r.state.UpdatedAt
 	}
 	return event.Event{Seq: r.state.Seq + 1 + event.Seq(i), At: at, Body: b} //nolint:gosec // a small index
+}
+
+// HandOver refuses all further events with [ErrTakenOver], so that another server can continue the run.
+func (r *Recorder) HandOver() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken = cmp.Or(r.taken, ErrTakenOver)
+}
+
+// takenOver reports whether another server has the run.
+func (r *Recorder) takenOver() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.taken != nil
 }
 
 // Complete reports whether the answer is complete, so that only the end of the run is missing.

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
 )
 
@@ -26,10 +27,13 @@ type Ending struct {
 	// Refund makes a run that fails cost nothing. It is called before the terminal event is written, so that the
 	// credits are available again when a client reads that event.
 	Refund func(context.Context, event.RunID)
+	// Shared calls Refund after the terminal event: another server that has taken the run over, so that the event is refused, may charge it.
+	Shared bool
 }
 
 // Run answers the recorder's question and ends its log exactly once: on success, error, panic, deadline or cancellation. The error is for
-// logs, since the terminal event has its public form. [ErrNoEnd] means that the terminal event could not be written.
+// logs, since the terminal event has its public form. [ErrNoEnd] means that the terminal event could not be written, and [ErrTakenOver] that another
+// server answers the run.
 func Run(ctx context.Context, a Answerer, r *Recorder, ending Ending) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -46,15 +50,25 @@ func Run(ctx context.Context, a Answerer, r *Recorder, ending Ending) (err error
 // ErrNoEnd means that the store refused the terminal event, so that the log looks like that of a live run.
 var ErrNoEnd = errors.New("the run's end could not be written")
 
+// ErrTakenOver means that another server has taken the run over. It answers and charges the run, and this server has changed nothing since.
+var ErrTakenOver = errors.New("another server has taken the run over")
+
 // end writes the terminal event for err and ctx, unless the answerer has written one. It first ends a generation that was started.
 func end(ctx context.Context, r *Recorder, ending Ending, err error) error {
 	if r.State().Status != event.Running {
 		return err
 	}
-	if err == nil {
-		if err = finish(ctx, r, ending); err == nil || errors.Is(err, ErrNoEnd) {
-			return err
+	if err == nil && !r.takenOver() {
+		err = finish(ctx, r, ending)
+		if err == nil {
+			return nil
 		}
+	}
+	if r.takenOver() || errors.Is(err, eventlog.ErrConflict) {
+		return ErrTakenOver
+	}
+	if errors.Is(err, ErrNoEnd) {
+		return err
 	}
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
 		err = cause
@@ -66,15 +80,35 @@ func end(ctx context.Context, r *Recorder, ending Ending, err error) error {
 			err = errors.Join(err, werr)
 		}
 	}
-	if ending.Refund != nil {
-		ending.Refund(context.WithoutCancel(ctx), s.Run)
+	werr := fail(ctx, r, ending, event.RunFailed{Code: public.Code, Message: public.Message})
+	if r.takenOver() {
+		return ErrTakenOver
 	}
-	if werr := r.Emit(context.WithoutCancel(ctx), event.RunFailed{Code: public.Code, Message: public.Message}); werr != nil {
+	if werr != nil {
 		return errors.Join(err, werr, ErrNoEnd)
 	}
 	switch public.Code {
 	case fault.Cancelled, fault.Timeout, fault.NoDocuments, fault.Unavailable:
 		return nil // the run's log has the error, and an operator has nothing to do
+	}
+	return err
+}
+
+// fail writes the terminal event of a run that failed, and makes the run cost nothing.
+func fail(ctx context.Context, r *Recorder, ending Ending, failed event.RunFailed) error {
+	ctx = context.WithoutCancel(ctx)
+	refund := func() {
+		if ending.Refund != nil {
+			ending.Refund(ctx, r.State().Run)
+		}
+	}
+	if !ending.Shared {
+		refund()
+		return r.Emit(ctx, failed)
+	}
+	err := r.Emit(ctx, failed)
+	if err == nil {
+		refund()
 	}
 	return err
 }

@@ -59,6 +59,14 @@ func (l *Limiter) begin() error {
 	return nil
 }
 
+// resume counts a run of another server. There is no limit, since the run has begun.
+func (l *Limiter) resume() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy++
+	return nil
+}
+
 // end ends the count of a run.
 func (l *Limiter) end() {
 	l.mu.Lock()

@@ -116,15 +116,21 @@ func (e *Engine) undo(ctx context.Context, id event.RunID, what string, do func(
 	})
 }
 
-// recoverHolds releases the holds of runs that an earlier process did not start or whose failure is in the log.
+// startTimeout is how long a hold can exist before the first event of its run is written. Another server may write it.
+const startTimeout = 2 * time.Minute
+
+// recoverHolds releases the holds of runs that an earlier process did not start or whose failure is in the log. If there are other servers, a run
+// that was not started is one that has no log after startTimeout.
 func (e *Engine) recoverHolds(ctx context.Context, archive eventlog.Archive) error {
 	holds, err := e.o.Billing.Holds(ctx)
 	if err != nil {
 		return fmt.Errorf("recover holds: %w", err)
 	}
+	unstarted := map[event.RunID]time.Time{}
 	for _, id := range holds {
 		e.mu.Lock()
 		own := e.runs[id] != nil // this process answers it
+		since := e.peers.unstarted[id]
 		e.mu.Unlock()
 		if own {
 			continue
@@ -133,9 +139,19 @@ func (e *Engine) recoverHolds(ctx context.Context, archive eventlog.Archive) err
 		if err != nil && !errors.Is(err, eventlog.ErrNotFound) {
 			return fmt.Errorf("recover holds: %w", err)
 		}
-		if err != nil || s.Ended { // one that was charged has no hold
-			e.void(ctx, id)
+		now := e.o.Now()
+		switch {
+		case err == nil && !s.Ended:
+		case err == nil || e.o.Peers == nil || !since.IsZero() && now.Sub(since) >= startTimeout:
+			e.void(ctx, id) // one that was charged has no hold
+		case since.IsZero():
+			unstarted[id] = now
+		default:
+			unstarted[id] = since
 		}
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.peers.unstarted = unstarted
 	return nil
 }

@@ -31,6 +31,9 @@ func (e *Engine) Delete(ctx context.Context, id event.RunID) error {
 			return ctx.Err()
 		}
 	}
+	if err := e.endElsewhere(ctx, id); err != nil {
+		return fmt.Errorf("delete run: %w", err)
+	}
 	e.o.Deleted(id) // before the log, so that a crash leaves no derived data of a run that is gone
 	if err := d.Delete(ctx, id); err != nil {
 		return fmt.Errorf("delete run: %w", err)
@@ -66,7 +69,7 @@ func (e *Engine) expire(r *run, again time.Duration) {
 	if e.runs[r.id] != r {
 		return
 	}
-	if r.readers == 0 {
+	if !e.read(r) {
 		e.mu.Unlock()
 		deleted := e.deleteExpired(r.id)
 		e.mu.Lock()
@@ -80,6 +83,11 @@ func (e *Engine) expire(r *run, again time.Duration) {
 	r.timer.Reset(again)
 }
 
+// read reports whether an ephemeral run that has ended has readers, here or on another server. The caller holds mu.
+func (e *Engine) read(r *run) bool {
+	return e.readers[r.id] > 0 || e.o.Now().Sub(r.readElse) < readKeep
+}
+
 // expireAll deletes the ephemeral runs that have ended and have no reader. [Engine.Recover] of the next process deletes the others,
 // so that their readers get the end.
 func (e *Engine) expireAll() {
@@ -90,7 +98,7 @@ func (e *Engine) expireAll() {
 			continue
 		}
 		r.timer.Stop()
-		if r.readers == 0 {
+		if !e.read(r) {
 			unread = append(unread, id)
 		}
 		delete(e.runs, id)

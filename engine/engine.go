@@ -33,6 +33,9 @@ type Options struct {
 	// ShareKey returns a key of a question. A question joins the run of another question of the same account with the same key, in
 	// the first half of the deadline: see [Engine.Cancel]. Questions with an empty key do not share a run. Default: no question does.
 	ShareKey func(context.Context, event.RunStarted) string
+	// SharedKeys says that ShareKey returns the same key on all servers for questions that one run may answer, so that questions also join the
+	// runs of Peers.
+	SharedKeys bool
 	// Permit returns an error if the sender of a request may not ask a question. It is called for each question, with its default values.
 	// Default: everybody may ask everything.
 	Permit func(context.Context, event.Question) error
@@ -41,6 +44,8 @@ type Options struct {
 	// Deleted is called with the id of each run before and after its deletion, so that data derived from it is deleted too.
 	Deleted func(event.RunID)
 	Billing Billing // charges runs; default: nobody pays
+	// Peers are the other servers that share the store, which is an [eventlog.Sharer], and the billing. Default: there are none.
+	Peers Peers
 	// Writer describes the model that is to write the answer of a question, for [event.RunStarted]. It must not ask the model. Default:
 	// not known.
 	Writer func(context.Context, event.Question) event.ModelInfo
@@ -58,6 +63,9 @@ type Engine struct {
 	mu      sync.Mutex
 	runs    map[event.RunID]*run // see [run] for which
 	byKey   map[string]*run      // runs that questions of the key can join
+	joined  map[string]remoteRun // runs of other servers that questions of the key have joined
+	readers map[event.RunID]int  // of all runs that are read here
+	peers   peering
 	closing bool
 	wg      sync.WaitGroup // runs before the state ended, and payments that are being undone
 
@@ -118,7 +126,7 @@ func New(a answer.Answerer, o Options) *Engine {
 	if o.Billing == nil {
 		o.Billing = free{}
 	}
-	e := &Engine{o: o, answerer: a, limiter: o.Limiter, runs: map[event.RunID]*run{}, byKey: map[string]*run{}}
+	e := &Engine{o: o, answerer: a, limiter: o.Limiter, runs: map[event.RunID]*run{}, byKey: map[string]*run{}, joined: map[string]remoteRun{}, readers: map[event.RunID]int{}}
 	e.hurry, e.hurryNow = context.WithCancel(context.Background())
 	return e
 }
@@ -139,35 +147,31 @@ func (e *Engine) Store() eventlog.Store { return e.o.Store }
 // Ask starts a run, or joins one that answers an equal question (see [Options]), and returns when its first event is in the
 // log. The run does not end with ctx: see [Engine.Cancel]. Errors carry a code: [fault.InvalidRequest], [fault.Overloaded], [fault.Payment].
 func (e *Engine) Ask(ctx context.Context, q event.Question, c Caller) (event.RunID, error) {
-	r, err := e.ask(ctx, q, c, false)
-	if err != nil {
-		return "", err
-	}
-	return r.id, nil
+	return e.ask(ctx, q, c, false)
 }
 
 // AskAttached is Ask with one reader already attached. The caller calls detach when it stops reading.
 func (e *Engine) AskAttached(ctx context.Context, q event.Question, c Caller) (id event.RunID, detach func(), err error) {
-	r, err := e.ask(ctx, q, c, true)
+	id, err = e.ask(ctx, q, c, true)
 	if err != nil {
 		return "", nil, err
 	}
-	return r.id, e.detacher(r), nil
+	return id, e.detacher(id), nil
 }
 
-func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached bool) (*run, error) {
+func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached bool) (event.RunID, error) {
 	if err := q.Validate(); err != nil {
-		return nil, err
+		return "", err
 	}
 	q.SetDefaults()
 	if e.o.Permit != nil {
 		if err := e.o.Permit(ctx, q); err != nil {
-			return nil, err
+			return "", err
 		}
 	}
 	asked := e.o.Now()
 	start := event.RunStarted{Run: c.Run, Account: c.Account, Protocol: cmp.Or(c.Protocol, "library"), Writer: e.o.Writer(ctx, q), Question: q}
-	by := request{c.ID, attached}
+	by := request{caller: c.ID, attached: attached}
 	key := ""
 	if start.Run == "" {
 		start.Run = e.o.NewID()
@@ -177,29 +181,46 @@ func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached b
 			key = c.Account + "\x00" + key
 		}
 	}
-	if r := e.join(key, by); r != nil {
-		return r, e.awaitStart(ctx, r, by)
+	for {
+		id, err := e.joinOrStart(ctx, start, key, c.Client, by, asked)
+		if !errors.Is(err, errMoved) {
+			return id, err
+		}
 	}
-	release, err := e.limiter.acquireSlot(ctx, &q, c.Client)
+}
+
+// joinOrStart joins a run, or starts one. errMoved: the run that it joined was given up for that of another server.
+func (e *Engine) joinOrStart(ctx context.Context, start event.RunStarted, key, client string, by request, asked time.Time) (event.RunID, error) {
+	if r := e.join(key, by); r != nil {
+		return r.id, e.awaitStart(ctx, r, by)
+	}
+	if id := e.joinAgain(ctx, key, by); id != "" {
+		return id, nil
+	}
+	release, err := e.limiter.acquireSlot(ctx, &start.Question, client)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	r, joined, err := e.joinOrAdd(ctx, start, key, by)
 	if joined || err != nil {
 		release()
 		if err == nil {
-			err = e.awaitStart(ctx, r, by)
+			return r.id, e.awaitStart(ctx, r, by)
 		}
-		return r, err
+		return "", err
 	}
-	r.client, r.release = c.Client, release
+	r.client, r.release = client, release
+	if id := e.reserve(ctx, r, by); id != "" {
+		e.started(r, errMoved)
+		return id, nil
+	}
 	rec, err := e.begin(ctx, start, asked)
 	e.started(r, err)
 	if err != nil {
-		return nil, fmt.Errorf("start run: %w", err)
+		return "", fmt.Errorf("start run: %w", err)
 	}
 	go e.answer(r, rec, e.o.Deadline)
-	return r, nil
+	return r.id, nil
 }
 
 // Events yields a run's events after a sequence number, live or from the store: see [eventlog.Tail]. For a run that ended
@@ -254,34 +275,35 @@ func (s unendedStore) Wait(ctx context.Context, id event.RunID, after event.Seq)
 }
 
 // Attach counts a reader of the run until detach is called. When the last reader has left a run that is being answered, the
-// run is cancelled after the grace period unless a reader attaches again.
+// run is cancelled after the grace period unless a reader attaches again. Readers on all servers count.
 func (e *Engine) Attach(id event.RunID) (detach func()) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.readers[id]++
 	r := e.runs[id]
-	if r == nil {
-		return func() {}
+	if r.live() {
+		r.stopGrace()
 	}
-	r.attach()
-	return e.detacher(r)
+	e.mu.Unlock()
+	if r == nil && e.o.Peers != nil {
+		e.o.Peers.Read([]event.RunID{id})
+	}
+	return e.detacher(id)
 }
 
 // Cancel withdraws one question of the caller, whose [Caller.ID] it is given, from a live run. The run stops when no question is
 // left, and its terminal event follows soon after. Any caller can cancel a run that only ever answered one question. Cancel
-// does not change a run that has ended. Errors: [eventlog.ErrNotFound].
+// does not change a run that has ended. If a run belongs to a server that does not reply, this server takes it over and ends it. Errors:
+// [eventlog.ErrNotFound].
 func (e *Engine) Cancel(ctx context.Context, id event.RunID, caller string) error {
-	e.mu.Lock()
-	r := e.runs[id]
-	live := r.live()
-	if live {
-		e.withdraw(r, caller)
-	}
-	e.mu.Unlock()
-	if live {
+	c := Cancellation{Run: id, Caller: caller}
+	if e.cancelHere(c) {
 		return nil
 	}
 	_, err := e.o.Store.Load(ctx, id, math.MaxInt64) // beyond the end of any run that exists
-	if err != nil && !errors.Is(err, eventlog.ErrBeyond) {
+	if err == nil || errors.Is(err, eventlog.ErrBeyond) {
+		err = e.cancelElsewhere(ctx, c)
+	}
+	if err != nil {
 		return fmt.Errorf("cancel run: %w", err)
 	}
 	return nil
@@ -320,13 +342,15 @@ func (e *Engine) Closing() bool {
 	return e.closing
 }
 
-// Close refuses new questions and waits for the live runs. When ctx ends first, it cancels them and waits for their ends.
+// Close refuses new questions and waits for the live runs. When ctx ends first, it cancels them and waits for their ends, or leaves them to other
+// servers if there are any.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	e.closing = true
 	e.mu.Unlock()
 	done := make(chan struct{})
 	go func() { e.wg.Wait(); close(done) }()
+	defer e.closePeers()
 	defer e.expireAll()
 	select {
 	case <-done:
@@ -336,7 +360,12 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.hurryNow()
 	e.mu.Lock()
 	for _, r := range e.runs {
-		if r.live() {
+		switch {
+		case !r.live():
+		case r.rec != nil && e.o.Peers != nil && e.o.Peers.Others():
+			r.rec.HandOver()
+			r.cancel(answer.ErrTakenOver)
+		default:
 			r.cancel(fault.New(fault.Cancelled, "the run was cancelled: the server is stopping"))
 		}
 	}

@@ -24,19 +24,27 @@ type Recovered struct{ Resumed, Failed int }
 
 // Recover resumes the runs that an earlier process left without a terminal event, or ends them. Resumed runs are live when it
 // returns: they can be read, cancelled and deleted, and are cancelled after the grace period, at least 10 seconds, if nobody reads
-// them. If several servers share the store, these are the runs of this server: see [eventlog.Sharer]. So call it just before readers can connect. The answerer gets a recorder with the run's log. Questions may be asked while
-// Recover works.
+// them. So call it just before readers can connect. If several servers share the store, these are the runs of this server: see [eventlog.Sharer].
+// From then on it answers the requests of the other ones: see [Options.Peers]. The answerer gets a recorder with the run's log. Questions may be asked
+// while Recover works.
 func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err error) {
 	archive, ok := e.o.Store.(eventlog.Archive)
 	if !ok {
 		return n, nil
 	}
-	if sharer, ok := e.o.Store.(eventlog.Sharer); ok { // the archive has the runs of other servers, too
-		runs, err := sharer.Unfinished(ctx)
+	if err := e.joinPeers(); err != nil {
+		return n, err
+	}
+	if sharer, _ := e.sharing(); sharer != nil { // the archive has the runs of other servers, too
+		e.peers.sweeping.Lock()
+		defer e.peers.sweeping.Unlock()
+		owned, err := sharer.Owned(ctx)
+		if err == nil {
+			n, err = e.takeAll(ctx, owned[sharer.Server()], sharer.Server(), how)
+		}
 		if err != nil {
 			return n, fmt.Errorf("recover runs: %w", err)
 		}
-		e.recoverAll(ctx, runs, how, &n)
 		return n, e.recoverHolds(ctx, archive)
 	}
 	const page = 1000
@@ -56,56 +64,67 @@ func (e *Engine) Recover(ctx context.Context, how Recovery) (n Recovered, err er
 
 func (e *Engine) recoverAll(ctx context.Context, runs []eventlog.Summary, how Recovery, n *Recovered) {
 	for _, s := range runs {
-		id := s.Start.Run
-		if s.Ended {
-			if s.Code == fault.Internal || s.Code == fault.NoSpace { // a run that failed otherwise cannot have been charged
-				e.refund(ctx, id)
-			}
-			if s.Start.Ephemeral {
-				e.recoverEphemeral(id)
-			}
-			continue
-		}
-		if err := e.recover(ctx, s, how, n); err != nil {
-			e.o.Logger.Warn("run could not be recovered", "run", id, "error", err)
-			if errors.Is(err, answer.ErrNoEnd) {
-				e.mu.Lock()
-				e.runs[id] = &run{id: id, state: ended, lost: true}
-				e.mu.Unlock()
-			}
-		}
+		e.recoverOne(ctx, s, "", how, n)
 	}
 }
 
-var errStopped = fault.New(fault.Internal, "the server stopped before the answer was finished")
-
-// recover resumes one run, or ends it.
-func (e *Engine) recover(ctx context.Context, s eventlog.Summary, how Recovery, n *Recovered) error {
+// recoverOne recovers a run of a server.
+func (e *Engine) recoverOne(ctx context.Context, s eventlog.Summary, from string, how Recovery, n *Recovered) {
 	id := s.Start.Run
 	e.mu.Lock()
 	r := e.runs[id]
 	own := r != nil && !r.lost
 	e.mu.Unlock()
 	if own {
-		return nil // this process started it
+		return // this process started it
 	}
-	log, err := load(ctx, e.o.Store, id)
-	if len(log) > 0 && event.Terminal(log[len(log)-1].Body) {
-		return nil // it has ended since it was listed
+	err := eventlog.ErrEnd
+	if sharer, _ := e.sharing(); !s.Ended {
+		err = e.recover(ctx, s, from, how, n)
+	} else if sharer != nil {
+		_, err = sharer.Claim(ctx, s, from)
 	}
-	var rec *answer.Recorder
-	if err == nil {
-		rec, err = answer.ResumeRecorder(e.o.Store, e.o.Now, log)
+	switch {
+	case err == nil, errors.Is(err, eventlog.ErrConflict), errors.Is(err, answer.ErrTakenOver), errors.Is(err, eventlog.ErrNotFound):
+	case errors.Is(err, eventlog.ErrEnd):
+		if s.Code == fault.Internal || s.Code == fault.NoSpace { // a run that failed otherwise cannot have been charged
+			e.refund(ctx, id)
+		}
+		if s.Start.Ephemeral {
+			e.recoverEphemeral(id)
+		}
+	default:
+		e.o.Logger.Warn("run could not be recovered", "run", id, "error", err)
+		if errors.Is(err, answer.ErrNoEnd) {
+			e.mu.Lock()
+			e.runs[id] = &run{id: id, state: ended, lost: true}
+			e.mu.Unlock()
+		}
+	}
+}
+
+var errStopped = fault.New(fault.Internal, "the server stopped before the answer was finished")
+
+// recover resumes one run, or ends it. Errors: those of claim, and [answer.ErrNoEnd].
+func (e *Engine) recover(ctx context.Context, s eventlog.Summary, from string, how Recovery, n *Recovered) error {
+	id := s.Start.Run
+	rec, err := e.claim(ctx, s, from)
+	if damaged, ok := errors.AsType[*damagedError](err); ok {
+		e.o.Logger.Warn("the log of a run cannot be continued", "run", id, "error", damaged.error)
+		return e.endDamaged(ctx, s, n)
 	}
 	if err != nil {
-		return errors.Join(err, e.endDamaged(ctx, s, n))
+		return err
 	}
 	payment, err := e.o.Billing.Payment(ctx, id)
 	if err != nil {
 		return err
 	}
 	if payment == event.Charged && rec.Complete() {
-		err := answer.Run(ctx, completeAnswerer{}, rec, answer.Ending{Settle: e.settle})
+		err := answer.Run(ctx, completeAnswerer{}, rec, answer.Ending{Settle: e.settle, Shared: e.o.Peers != nil})
+		if err == nil {
+			e.endedElsewhere(rec)
+		}
 		if err == nil && s.Start.Ephemeral {
 			e.recoverEphemeral(id)
 		}
@@ -114,16 +133,32 @@ func (e *Engine) recover(ctx context.Context, s eventlog.Summary, how Recovery, 
 	left := min(e.o.Deadline, e.o.Deadline-e.o.Now().Sub(s.StartedAt))
 	cause := error(errStopped)
 	if !how.Fail && left > 0 && payment != event.Voided {
-		if cause = e.resume(rec, left, how.Ready); cause == nil {
+		begin := e.limiter.begin
+		if e.o.Peers != nil {
+			begin = e.limiter.resume
+		}
+		if cause = e.resume(rec, left, how.Ready, begin); cause == nil {
 			n.Resumed++
 			return nil
 		}
+		if e.o.Peers != nil && e.Closing() {
+			return answer.ErrTakenOver // another server continues it
+		}
 	}
-	if err := answer.Run(ctx, failingAnswerer{cause}, rec, answer.Ending{Refund: e.refund}); errors.Is(err, answer.ErrNoEnd) {
+	err = answer.Run(ctx, failingAnswerer{cause}, rec, answer.Ending{Refund: e.refund, Shared: e.o.Peers != nil})
+	if errors.Is(err, answer.ErrNoEnd) || errors.Is(err, answer.ErrTakenOver) {
 		return err
 	}
+	e.endedElsewhere(rec)
 	e.countFailed(s, n)
 	return nil
+}
+
+// endedElsewhere reports the end of a run that another server may have begun. The callers of Recover look after those of this server.
+func (e *Engine) endedElsewhere(rec *answer.Recorder) {
+	if e.o.Peers != nil {
+		e.o.Ended(rec.State())
+	}
 }
 
 // completeAnswerer is the answerer of runs whose answer is complete.
@@ -172,14 +207,14 @@ func (e *Engine) recoverEphemeral(id event.RunID) {
 }
 
 // resume answers the rest of a run. The error is why it cannot.
-func (e *Engine) resume(rec *answer.Recorder, left time.Duration, ready <-chan struct{}) error {
+func (e *Engine) resume(rec *answer.Recorder, left time.Duration, ready <-chan struct{}, begin func() error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r, err := e.addRun(context.Background(), rec.State().RunStarted)
+	r, err := e.addRun(context.Background(), rec.State().RunStarted, begin)
 	if err != nil {
 		return err
 	}
-	r.recovered, r.state = true, answering
+	r.recovered, r.state, r.rec = true, answering, rec
 	e.beginGrace(r)
 	go func() {
 		if ready != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
 )
 
@@ -19,13 +20,14 @@ import (
 //	           in the log             or failed              in the log, or refused
 //	Ask ─▶ starting ─────▶ answering ─────────────▶ answered ─────────────▶ ended ─▶ removed from the table
 //	           │               ▲
-//	           │               └──── Recover, for a run of an earlier process
+//	           │               └──── Recover, for a run of an earlier process or of another server
 //	           └─▶ answered, if the first event could not be written
 //
 // A run takes one of [Options.MaxRuns] and can be joined before it is answered. It can be cancelled before it has ended. One
 // that is answered without a reader for the grace period is cancelled. A run that has ended is removed from the table at
 // once, with two exceptions: an ephemeral run stays until it has had no reader for the grace period and is deleted, and a run
-// whose terminal event the store refused (lost) stays, so that its readers do not wait for the event.
+// whose terminal event the store refused (lost) stays, so that its readers do not wait for the event. A run that another server has taken over ends
+// here without a terminal event.
 type state int
 
 const (
@@ -41,7 +43,7 @@ type run struct {
 	key       string    // equal questions join it; empty: none does
 	since     time.Time // when it was asked
 	ephemeral bool
-	recovered bool   // an earlier process started it
+	recovered bool   // an earlier process or another server started it
 	client    string // see [Caller]
 	release   func() // releases its slot; nil: it has none
 
@@ -55,10 +57,12 @@ type run struct {
 
 	// Guarded by Engine.mu.
 	state    state
-	lost     bool      // it ended without a terminal event; over has ended
-	requests []request // that it answers and that were not withdrawn
-	shared   bool      // several questions were asked of it
-	readers  int
+	lost     bool                 // it ended without a terminal event; over has ended
+	reserved eventlog.Reservation // of the key on all servers; zero: it has none
+	requests []request            // that it answers and that were not withdrawn
+	shared   bool                 // several questions were asked of it
+	readElse time.Time            // when another server last reported readers
+	rec      *answer.Recorder
 	timer    *time.Timer // of the grace period, while there is one
 	graces   int         // grace periods begun: a timer of an earlier one has no effect
 }
@@ -67,6 +71,7 @@ type run struct {
 type request struct {
 	caller   string // see [Caller.ID]
 	attached bool   // it was asked by [Engine.AskAttached]
+	peer     bool   // it was asked on another server, which reports its readers
 }
 
 // live reports whether the run has not ended. A nil run is not live.
@@ -81,12 +86,17 @@ func (e *Engine) join(key string, by request) *run {
 
 func (e *Engine) joinLocked(key string, by request) *run {
 	r := e.byKey[key]
-	if r == nil || e.closing || e.o.Now().Sub(r.since) > e.o.Deadline/2 {
+	if !e.joinable(r) {
 		return nil
 	}
-	r.add(by)
+	e.add(r, by)
 	r.shared = true
 	return r
+}
+
+// joinable reports whether questions can join a run.
+func (e *Engine) joinable(r *run) bool {
+	return r != nil && e.byKey[r.key] == r && !e.closing && e.o.Now().Sub(r.since) <= e.o.Deadline/2
 }
 
 // joinOrAdd joins a run, or else adds a new one to the table.
@@ -96,26 +106,26 @@ func (e *Engine) joinOrAdd(ctx context.Context, start event.RunStarted, key stri
 	if r := e.joinLocked(key, by); r != nil {
 		return r, true, nil
 	}
-	r, err = e.addRun(ctx, start)
+	r, err = e.addRun(ctx, start, e.limiter.begin)
 	if err != nil {
 		return nil, false, err
 	}
 	if r.key = key; key != "" {
 		e.byKey[key] = r
 	}
-	r.add(by)
+	e.add(r, by)
 	return r, false, nil
 }
 
-// addRun adds a run in the state starting. The caller holds mu.
-func (e *Engine) addRun(ctx context.Context, start event.RunStarted) (*run, error) {
+// addRun adds a run in the state starting, which begin counts. The caller holds mu.
+func (e *Engine) addRun(ctx context.Context, start event.RunStarted, begin func() error) (*run, error) {
 	switch {
 	case e.closing:
 		return nil, fault.New(fault.Unavailable, "the server is stopping")
 	case e.runs[start.Run].live():
 		return nil, fault.New(fault.Conflict, "the run %q is being answered already", start.Run)
 	}
-	if err := e.limiter.begin(); err != nil {
+	if err := begin(); err != nil {
 		return nil, err
 	}
 	r := &run{id: start.Run, since: e.o.Now(), ephemeral: start.Ephemeral, begun: make(chan struct{}), ended: make(chan struct{})}
@@ -130,6 +140,13 @@ func (e *Engine) addRun(ctx context.Context, start event.RunStarted) (*run, erro
 func (e *Engine) started(r *run, err error) {
 	e.mu.Lock()
 	r.state, r.startErr = answering, err
+	if err != nil {
+		for _, by := range r.requests {
+			e.leaveReader(r.id, by)
+		}
+		r.requests = nil
+		e.unshare(r)
+	}
 	close(r.begun)
 	e.mu.Unlock()
 	if err != nil {
@@ -144,10 +161,12 @@ func (e *Engine) awaitStart(ctx context.Context, r *run, by request) error {
 	case <-r.begun:
 	case <-ctx.Done():
 		e.mu.Lock()
-		r.drop(by)
-		e.mu.Unlock()
-		if by.attached {
-			e.detacher(r)()
+		defer e.mu.Unlock()
+		if r.drop(by) {
+			e.leaveReader(r.id, by)
+		}
+		if r.live() {
+			e.beginGrace(r)
 		}
 		return ctx.Err()
 	}
@@ -161,11 +180,19 @@ func (e *Engine) awaitStart(ctx context.Context, r *run, by request) error {
 func (e *Engine) answer(r *run, rec *answer.Recorder, left time.Duration) {
 	ctx, stop := context.WithTimeout(r.ctx, left)
 	defer stop()
+	e.mu.Lock()
+	r.rec = rec
+	e.mu.Unlock()
 	answerer := e.answerer
 	if e.limiter.workers != nil {
 		answerer = fairAnswerer{answerer, e.limiter.workers, r.client}
 	}
-	err := answer.Run(ctx, answerer, rec, answer.Ending{Answered: func() { e.answered(r) }, Settle: e.settle, Refund: e.refund})
+	err := answer.Run(ctx, answerer, rec, answer.Ending{Answered: func() { e.answered(r) }, Settle: e.settle, Refund: e.refund, Shared: e.o.Peers != nil})
+	if errors.Is(err, answer.ErrTakenOver) {
+		e.o.Logger.Info("another server continues a run", "run", r.id)
+		e.leave(r)
+		return
+	}
 	defer e.end(r, errors.Is(err, answer.ErrNoEnd))
 	if err != nil {
 		e.o.Logger.Error("run failed", "run", r.id, "error", err)
@@ -190,21 +217,32 @@ func (e *Engine) answered(r *run) {
 func (e *Engine) end(r *run, lost bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if r.timer != nil {
-		r.timer.Stop()
-	}
-	r.cancel(nil)
-	r.state, r.lost = ended, lost
-	if lost {
+	e.stop(r)
+	if r.lost = lost; lost {
 		r.lose()
 	}
-	close(r.ended)
 	switch {
 	case r.ephemeral:
 		e.expireLater(r)
 	case !lost:
 		delete(e.runs, r.id)
 	}
+}
+
+// leave removes a run that another server has taken over. Its readers here follow it there.
+func (e *Engine) leave(r *run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stop(r)
+	delete(e.runs, r.id)
+}
+
+// stop puts a run in the state ended. The caller holds mu.
+func (e *Engine) stop(r *run) {
+	r.stopGrace()
+	r.cancel(nil)
+	r.state = ended
+	close(r.ended)
 	e.wg.Done()
 }
 
@@ -213,13 +251,14 @@ func (e *Engine) unshare(r *run) {
 	if e.byKey[r.key] == r {
 		delete(e.byKey, r.key)
 	}
+	e.release(r)
 }
 
 // add adds a request.
-func (r *run) add(by request) {
+func (e *Engine) add(r *run, by request) {
 	r.requests = append(r.requests, by)
-	if by.attached {
-		r.readers++
+	if by.attached && !by.peer {
+		e.readers[r.id]++
 	}
 	r.stopGrace()
 }
@@ -253,24 +292,26 @@ func (e *Engine) cancelRun(r *run, cause error) {
 
 func errCancelled() error { return fault.New(fault.Cancelled, "the run was cancelled by request") }
 
-// attach adds a reader.
-func (r *run) attach() {
-	r.readers++
-	if r.live() {
-		r.stopGrace()
-	}
-}
-
-// detacher returns a function that removes a reader once.
-func (e *Engine) detacher(r *run) func() {
+// detacher returns a function that removes a reader of a run once.
+func (e *Engine) detacher(id event.RunID) func() {
 	return sync.OnceFunc(func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		r.readers--
-		if r.live() {
+		e.leaveReader(id, request{attached: true})
+		if r := e.runs[id]; r.live() {
 			e.beginGrace(r)
 		}
 	})
+}
+
+// leaveReader ends the count of a request's reader. The caller holds mu.
+func (e *Engine) leaveReader(id event.RunID, by request) {
+	if !by.attached || by.peer {
+		return
+	}
+	if e.readers[id]--; e.readers[id] == 0 {
+		delete(e.readers, id)
+	}
 }
 
 // awaited reports whether a caller without a reader shares the run: it may read the run later.
@@ -280,7 +321,7 @@ func (r *run) awaited() bool {
 
 // beginGrace begins the grace period of a live run without readers, unless it is awaited.
 func (e *Engine) beginGrace(r *run) {
-	if r.readers > 0 || r.timer != nil || e.o.Grace < 0 || r.awaited() {
+	if e.readers[r.id] > 0 || r.timer != nil || e.o.Grace < 0 || r.awaited() {
 		return
 	}
 	r.graces++
@@ -307,8 +348,15 @@ const recoveredGrace = 10 * time.Second
 
 // grace returns the grace period of a run. A negative one never ends.
 func (e *Engine) grace(r *run) time.Duration {
-	if r.recovered && e.o.Grace >= 0 {
-		return max(e.o.Grace, recoveredGrace)
+	grace := e.o.Grace
+	if grace < 0 {
+		return grace
 	}
-	return e.o.Grace
+	if !r.readElse.IsZero() {
+		grace = max(grace, readKeep)
+	}
+	if r.recovered {
+		grace = max(grace, recoveredGrace)
+	}
+	return grace
 }
