@@ -98,7 +98,8 @@ type Server struct {
 	o      Options
 	calls  *forrst.Server
 	scopes map[string]auth.Scope // of the functions, by name
-	active atomic.Int64          // calls whose functions may be running
+	byName map[string]forrst.Function
+	active atomic.Int64 // calls whose functions may be running
 
 	closing context.Context // ends when the server is closed
 	stop    context.CancelFunc
@@ -113,12 +114,13 @@ type function struct {
 // New returns a server of the functions.
 func New(o Options) (*Server, error) {
 	o = o.withDefaults()
-	s := &Server{o: o, scopes: map[string]auth.Scope{}}
+	s := &Server{o: o, scopes: map[string]auth.Scope{}, byName: map[string]forrst.Function{}}
 	s.closing, s.stop = context.WithCancel(context.Background())
 	var functions []forrst.Function
 	for _, f := range slices.Concat(s.askFunctions(), s.generateFunctions(), (&documents{&o}).functions()) {
 		s.scopes[f.Name] = f.scope
 		f.Prepare = s.tracked(f.Prepare)
+		s.byName[f.Name] = f.Function
 		functions = append(functions, f.Function)
 	}
 	var err error
@@ -169,6 +171,18 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	caller := server.RunCaller(r, wireforrst.Name)
 	s.calls.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
 	return nil
+}
+
+// Function returns the description of a function, or false if there is none with the name.
+func (s *Server) Function(name string) (f forrst.Function, ok bool) {
+	f, ok = s.byName[name]
+	return f, ok
+}
+
+// Call answers a call that came in another protocol, with the checks of a call over HTTP. The context has the [auth.Identity] of the caller, if
+// there is one. A call ends with the context; its run is cancelled if the cause is a [forrst.CallError] with the code [forrst.Cancelled].
+func (s *Server) Call(ctx context.Context, caller engine.Caller, document []byte, w forrst.Writer) {
+	s.calls.Serve(context.WithValue(ctx, callerKey{}, caller), forrst.Incoming{Body: document}, w)
 }
 
 // account returns who makes a call: callers can only cancel calls and read outcomes of their own account. A limited key must not read those of other
