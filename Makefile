@@ -33,6 +33,7 @@ build: ## build ./sluice
 
 .PHONY: test
 test: needs lint floors $(GOTESTSUM) ## everything a change has to pass; the summary of the tests, with what was skipped and why, comes last
+	cd deploy/check && $(GO) test -count=1 ./...
 	PYTHON=$(PYTHON) $(GOTESTSUM) --format standard-quiet -- -race -shuffle=on -timeout $(TIMEOUT) ./...
 
 # The race detector slows programs down and enlarges their memory. So tests of quality, memory and size, and those of hundreds of
@@ -75,6 +76,11 @@ $(GOTESTSUM):
 dist: ## release archives for Linux, macOS and Windows, with checksums, in dist/
 	@bash scripts/dist.sh $(VERSION)
 
+# Weaviate is built in a module of its own, because it needs three hundred others. Tests run it if it is there.
+.PHONY: engines
+engines: ## build Weaviate for the tests of index/weaviate, in the cache folder of the user; this takes 3 to 15 minutes
+	@bash scripts/engines.sh
+
 .PHONY: needs
 needs: ## install the programs that the tests run besides Go
 	@bash scripts/needs.sh
@@ -91,6 +97,10 @@ fuzz: ## every fuzzer for FUZZTIME
 .PHONY: crash
 crash: ## kill the real server, damage its files and fill its disk many times, and print a table of what was lost; CRASH selects scenarios
 	$(GO) test -count=1 -v -timeout 90m -run '$(CRASH)' ./internal/tools/crash -args -kills 100 -damages 100 -fills 5
+
+.PHONY: chaos
+chaos: ## kill, stop and cut off servers of a group and their engines for ten minutes, and print what readers noticed
+	$(GO) test -count=1 -v -timeout 30m ./internal/tools/chaos -args -length $(or $(LENGTH),10m) -users $(or $(USERS),50) -pace $(or $(PACE),60ms)
 
 .PHONY: bench
 bench: ## every benchmark; BENCH selects some

@@ -24,14 +24,15 @@ import (
 	"github.com/sluice-rag/sluice/answer/rerank"
 	"github.com/sluice-rag/sluice/auth"
 	keydb "github.com/sluice-rag/sluice/auth/sqlstore"
+	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/engine/natspeers"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/index/scope"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -70,7 +71,7 @@ type App struct {
 	Config   config.Config // Store.Data is the folder of the tenant
 	Models   *Models
 	Engine   *engine.Engine
-	Index    *embedded.Index
+	Index    Index
 	Log      RunLog
 	Ingester *ingest.Ingester
 	Registry *prometheus.Registry
@@ -78,6 +79,7 @@ type App struct {
 	Instance string               // of the server, in its health check; empty: random
 	Live     func() int           // live runs in the health check; nil: those of Engine
 	Now      func() time.Time     // of the health checks
+	servers  *natspeers.Servers   // nil: it shares no work with others
 	logger   *slog.Logger
 	metrics  prometheus.Registerer // Registry; its series get the label tenant
 	vectors  *vectors
@@ -100,8 +102,9 @@ type App struct {
 	access      *access.Access // nil: no logins
 	keys        *keydb.Store   // nil: no keys
 	records     *Records
-	tenants     *Tenants     // of the process; nil: this is not the default tenant of a server
-	closeShared func() error // nil: the caller closes it
+	blobs       blobs.Tenants // nil: uploaded files are in the data folder
+	tenants     *Tenants      // of the process; nil: this is not the default tenant of a server
+	closeShared func() error  // nil: the caller closes it
 }
 
 // ErrInUse means that another process has the data folder open.
@@ -133,9 +136,9 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	if err := space.Refill(); err != nil {
 		logger.Warn("no disk space for the reserve file: questions and uploads are refused until there is", "error", err)
 	}
-	var ix *embedded.Index
+	var ix Index
 	err = space.Use(func() (err error) {
-		ix, err = embedded.Open(ctx, filepath.Join(cfg.Store.Data, "index"), embedded.Options{Logger: logger, Reserve: space})
+		ix, err = s.openIndex(ctx, tenant, cfg, space, logger)
 		return err
 	})
 	if err != nil {
@@ -149,7 +152,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	if err != nil {
 		return nil, errors.Join(err, ix.Close(), log.Close())
 	}
-	a := &App{Tenant: tenant, access: s.Access, keys: s.keys, records: s.records, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space, limiter: s.limiter,
+	a := &App{Tenant: tenant, access: s.Access, keys: s.keys, records: s.records, blobs: s.blobs, servers: s.servers, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space, limiter: s.limiter,
 		Now: time.Now, health: health{failed: map[string]bool{}},
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.reembed})}
 	a.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"tenant": tenant}, a.Registry)
@@ -165,7 +168,10 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	m.judge(cfg.Models, logger, pipeline)
 	o := engine.Options{Store: log, Limiter: s.limiter, Deadline: cfg.Runs.Deadline,
 		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.metrics), Writer: m.describe, Permit: permit}
-	if err := errors.Join(a.openCache(pipeline, &o), a.openLedger(ctx, &o), a.openSessions(ctx, &o), a.openCallStore(ctx, &o)); err != nil {
+	if s.servers != nil {
+		o.Peers = s.servers.Tenant(tenant)
+	}
+	if err := errors.Join(a.openCache(ctx, pipeline, &o), a.openLedger(ctx, &o), a.openSessions(ctx, &o), a.openCallStore(ctx, &o)); err != nil {
 		return nil, errors.Join(err, a.closeCallStore(), a.closeSessions(), a.closeLedger(), a.closeCache(), v.close(), ix.Close(), log.Close())
 	}
 	a.Engine = engine.New(expiringAnswerer{ownKeyAnswerer{pipeline, m, cfg.Models, logger}, a}, o)
@@ -186,7 +192,7 @@ func (a *App) Recover(ctx context.Context, how engine.Recovery) error {
 	if err != nil {
 		return err
 	}
-	return a.Sessions.Recover(ctx)
+	return a.Sessions.Recover(ctx, a.gone(a.server()))
 }
 
 // tenantLogCache is the approximate size of the ended runs in memory of each open tenant but the default one.

@@ -18,16 +18,19 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
-	"github.com/sluice-rag/sluice/index/embedded"
 )
 
-// openCache opens the answer cache and lets equal questions share a run, unless the settings disable the cache.
-func (a *App) openCache(p *answer.Pipeline, o *engine.Options) error {
+// openCache opens the answer cache and lets equal questions share a run, unless the settings disable the cache. Servers that share the index and the
+// records share the cache. One of them that does not use it still deletes the answers that depend on documents which it changes.
+func (a *App) openCache(ctx context.Context, p *answer.Pipeline, o *engine.Options) error {
 	path := filepath.Join(a.Config.Store.Data, "cache.db")
-	if a.Config.Cache.CacheBytes == 0 { // cached answers would outlive the documents that they depend on
+	used, shared := a.Config.Cache.CacheBytes > 0, a.Config.Index.URL != "" && a.records.External()
+	if !used || shared { // cached answers would outlive the documents that they depend on
 		if err := cachedb.Remove(path); err != nil {
 			return fmt.Errorf("remove answer cache: %w", err)
 		}
+	}
+	if !used && !shared {
 		return nil
 	}
 	setup, err := a.setup()
@@ -39,11 +42,16 @@ func (a *App) openCache(p *answer.Pipeline, o *engine.Options) error {
 	for _, r := range []cache.Result{cache.Hit, cache.Miss, cache.Stale} {
 		lookups.WithLabelValues(string(r))
 	}
-	err = a.reserve.Use(func() (err error) {
-		a.cache, err = cache.Open(path, cache.Options{MaxBytes: int64(a.Config.Cache.CacheBytes),
-			MaxAge: a.Config.Cache.CacheAge, OnLookup: func(r cache.Result) { lookups.WithLabelValues(string(r)).Inc() }, Logger: a.logger})
-		return err
-	})
+	options := cache.Options{MaxBytes: int64(a.Config.Cache.CacheBytes),
+		MaxAge: a.Config.Cache.CacheAge, OnLookup: func(r cache.Result) { lookups.WithLabelValues(string(r)).Inc() }, Logger: a.logger}
+	if shared {
+		a.cache, err = a.records.cache(ctx, a.Tenant, options)
+	} else {
+		err = a.reserve.Use(func() (err error) {
+			a.cache, err = cache.Open(path, options)
+			return err
+		})
+	}
 	if fault.DiskFull(err) {
 		a.logger.Warn("answers are not cached until the next start: the disk is full", "error", err)
 		a.cache = nil
@@ -55,9 +63,13 @@ func (a *App) openCache(p *answer.Pipeline, o *engine.Options) error {
 	a.metrics.MustRegister(lookups,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_cache_entries", Help: "Answers in the cache."},
 			func() float64 { return float64(a.cache.Stats().Entries) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_cache_bytes", Help: "Size of the answer cache's file."},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sluice_cache_bytes", Help: "Size of the answer cache's file, or of its answers in PostgreSQL."},
 			func() float64 { return float64(a.cache.Stats().Bytes) }))
-	p.Cache, p.Setup, o.ShareKey, o.Deleted = a.cache, setup, p.ShareKey, a.cache.DeleteRun
+	o.Deleted = a.cache.DeleteRun
+	if used {
+		p.Cache, p.Setup, o.ShareKey = a.cache, setup, p.ShareKey
+		o.SharedKeys = a.Config.Index.URL != "" // with their own indexes, servers have other versions of the documents
+	}
 	return nil
 }
 
@@ -91,7 +103,7 @@ func (a *App) setup() (string, error) {
 // invalidatingIndex is the index for writers. It deletes the cached answers that depend on a changed document: before the change,
 // since the process may crash after it, and again afterwards, for answers made meanwhile. Deletes may use the disk reserve.
 type invalidatingIndex struct {
-	*embedded.Index
+	Index
 	app *App
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/verify"
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/cache/canonical"
 	"github.com/sluice-rag/sluice/internal/config"
 )
@@ -26,7 +27,11 @@ func OpenTempApp(ctx context.Context, cfg config.Config, logger *slog.Logger) (*
 		return nil, fmt.Errorf("make temporary data folder: %w", err)
 	}
 	cfg.Store.Data = dir
-	a, err := Open(ctx, cfg, logger)
+	tenant := auth.DefaultTenant
+	if cfg.Index.URL != "" {
+		tenant = tempTenant() // its documents are in the same server as those of others
+	}
+	a, err := OpenTenant(ctx, cfg, tenant, logger)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -35,7 +40,7 @@ func OpenTempApp(ctx context.Context, cfg config.Config, logger *slog.Logger) (*
 
 // Close closes the program and removes its folder.
 func (t *TempApp) Close() error {
-	if err := errors.Join(t.App.Close(), os.RemoveAll(t.dir)); err != nil {
+	if err := errors.Join(t.App.Close(), deleteIndex(context.Background(), t.Config, t.Tenant), os.RemoveAll(t.dir)); err != nil {
 		return fmt.Errorf("remove temporary data folder: %w", err)
 	}
 	return nil

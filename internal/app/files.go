@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/fault"
@@ -31,6 +32,7 @@ type uploads struct {
 		Close() error
 	}
 	service *files.Service
+	blobs   blobs.Store // nil: the bytes are in the data folder
 }
 
 // OpenFiles opens the uploaded files and continues the tasks that an earlier process did not finish. Programs that only read need
@@ -40,7 +42,7 @@ func (a *App) OpenFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.files.store = kept
+	a.files.store, a.files.blobs = kept, o.Blobs
 	a.files.service, err = files.Open(ctx, a.filesFolder(), o)
 	return err
 }
@@ -61,7 +63,7 @@ func (a *App) attributes(ctx context.Context, docs []corpus.Document) ([]filter.
 	return out, err
 }
 
-func (a *App) filesFolder() string { return filepath.Join(a.Config.Store.Data, "files") }
+func (a *App) filesFolder() string { return filepath.Join(a.Config.Store.Data, filesFolder) }
 
 // openStore opens the database of files and returns it with the options of the service.
 func (a *App) openStore(ctx context.Context) (kept *sqlstore.Store, o files.Options, err error) {
@@ -69,11 +71,17 @@ func (a *App) openStore(ctx context.Context) (kept *sqlstore.Store, o files.Opti
 	if err != nil {
 		return nil, o, fmt.Errorf("open files: fetch-allow %w", err)
 	}
+	var stored blobs.Store
+	if a.blobs != nil {
+		if stored, err = a.blobs.Open(ctx, a.Tenant); err != nil {
+			return nil, o, fmt.Errorf("open uploaded files: %w", err)
+		}
+	}
 	err = a.reserve.Use(func() (err error) {
 		kept, err = a.records.files(ctx, a.Tenant)
 		return err
 	})
-	return kept, files.Options{Store: kept, Index: invalidatingIndex{a.Index, a}, Ingest: notifyingIngester{a.Ingester, a},
+	return kept, files.Options{Store: kept, Server: a.server(), Gone: a.gone(""), Blobs: stored, Index: invalidatingIndex{a.Index, a}, Ingest: notifyingIngester{a.Ingester, a},
 		Fetch:   fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Ingest.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout}),
 		Workers: a.Config.Ingest.Workers, MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), Logger: a.logger, Reserve: a.reserve,
 		Collections: []string{a.Config.Store.Collection}}, err

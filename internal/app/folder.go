@@ -11,9 +11,12 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/natsconn"
 )
 
 // Folder returns the data folder of a tenant: that of the settings for [auth.DefaultTenant], and a folder in it for any other tenant.
@@ -79,9 +82,10 @@ func TenantSize(data, tenant string) (size int64, err error) {
 	return size, nil
 }
 
-// deleteFolder deletes the folder of a tenant whose keys have ended, and its runs in NATS if conn is not nil. A tenant without keys and without a
+// deleteFolder deletes the folder of a tenant whose keys have ended, and its runs in NATS if conn is not nil, and its
+// uploaded files elsewhere if stores is not nil. A tenant without keys and without a
 // folder does not exist.
-func deleteFolder(ctx context.Context, conn *natslog.Conn, data, tenant string, keys int) error {
+func deleteFolder(ctx context.Context, conn *natsconn.Conn, stores blobs.Tenants, cfg config.Config, data, tenant string, keys int) error {
 	folder := Folder(data, tenant)
 	_, err := os.Stat(folder)
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -102,6 +106,14 @@ func deleteFolder(ctx context.Context, conn *natslog.Conn, data, tenant string, 
 	}
 	if conn != nil {
 		if err := natslog.DeleteTenant(ctx, conn, "", tenant); err != nil {
+			return fmt.Errorf("delete tenant: %w", err)
+		}
+	}
+	if err := deleteIndex(ctx, cfg, tenant); err != nil {
+		return fmt.Errorf("delete tenant: %w", err)
+	}
+	if stores != nil {
+		if err := stores.Delete(ctx, tenant); err != nil {
 			return fmt.Errorf("delete tenant: %w", err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/failover"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/server/mcp"
 	"github.com/sluice-rag/sluice/server/rpc"
 )
 
@@ -27,7 +28,8 @@ func (a *App) openCalls(o *server.Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("open functions: %w", err)
 	}
-	o.Routes = append(o.Routes, a.calls.Routes()...)
+	tools := mcp.New(a.calls, mcp.Options{Version: o.Version, Grace: grace(a.Config.Runs.Grace)})
+	o.Routes = append(o.Routes, slices.Concat(a.calls.Routes(), tools.Routes())...)
 	return nil
 }
 

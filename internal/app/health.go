@@ -59,6 +59,9 @@ func (a *App) partNames() []string {
 	if a.records.External() {
 		names = append(names, "database")
 	}
+	if a.files.blobs != nil {
+		names = append(names, "files")
+	}
 	return names
 }
 
@@ -71,6 +74,9 @@ func (a *App) checkParts(ctx context.Context) map[string]server.Part {
 	}
 	if a.records.External() {
 		out["database"] = a.part("database", "PostgreSQL cannot be reached; see the log", a.records.Check(ctx))
+	}
+	if a.files.blobs != nil {
+		out["files"] = a.part("files", "the store of uploaded files cannot be reached; see the log", a.files.blobs.Check(ctx))
 	}
 	if a.keys != nil {
 		detail := "the key database cannot be read; see the log"

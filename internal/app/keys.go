@@ -102,7 +102,7 @@ func (s *Shared) OpenAccess(ctx context.Context, token string, closed bool) erro
 		return err
 	}
 	s.Access, err = access.New(keys, access.Options{Protocols: Protocols(), Origins: s.Config.HTTP.AllowOrigin, LocalToken: token, Closed: closed,
-		OIDC: provider, PublicURL: s.Config.HTTP.PublicURL, Logger: s.logger})
+		OIDC: provider, PublicURL: s.Config.HTTP.PublicURL, Rates: s.records.rates(), Logger: s.logger})
 	return err
 }
 

@@ -16,6 +16,7 @@ import (
 var limitedRoutes = []string{
 	"POST /api/query/stream", "POST /api/query", "POST /v1/responses", "POST /functions/v1/rag", "POST /v1/rag/sessions/{id}/messages/stream",
 	"POST /v1/rag/sessions/{id}/messages", "POST /v1/rag/sessions", "GET /api/runs/{id}", "GET /runs/{id}/stream", "POST /runs/{id}/cancel", "POST /forrst",
+	"POST /mcp", "GET /mcp", "DELETE /mcp",
 	"POST /auth/logout", "GET /auth/session",
 }
 

@@ -71,7 +71,7 @@ func TestTenantsInNATS(t *testing.T) {
 	two.close()
 	data := one.Default.Config.Store
 	one.close()
-	if err := app.DeleteTenant(t.Context(), data, "t-1", nil); err != nil {
+	if err := app.DeleteTenant(t.Context(), config.Config{Store: data}, "t-1", nil); err != nil {
 		t.Fatal(err)
 	}
 	nc, err := nats.Connect(s.ClientURL())

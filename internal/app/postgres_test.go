@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/sqldb/postgres"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
@@ -49,15 +51,26 @@ func TestPostgresManageTenants(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
+	db, err := postgres.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, _, err := db.Part(t.Context(), "sluicecache_acme", "cache", cache.Migrations); err != nil {
+		t.Fatal(err)
+	}
 	names, err := r.TenantNames(t.Context(), nil)
 	if err != nil || strings.Join(names, " ") != "default acme" {
 		t.Errorf("%v, %v", names, err)
 	}
-	if err := app.DeleteTenant(t.Context(), other, "acme", nil); err != nil {
+	if err := app.DeleteTenant(t.Context(), config.Config{Store: other}, "acme", nil); err != nil {
 		t.Error(err)
 	}
-	if err := app.DeleteTenant(t.Context(), other, "acme", nil); err == nil {
+	if err := app.DeleteTenant(t.Context(), config.Config{Store: other}, "acme", nil); err == nil {
 		t.Error("a tenant is deleted twice")
+	}
+	if caches, err := db.Schemas(t.Context(), "sluicecache_"); err != nil || len(caches) > 0 {
+		t.Errorf("the cached answers %v remain, %v", caches, err)
 	}
 }
 

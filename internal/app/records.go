@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	keydb "github.com/sluice-rag/sluice/auth/sqlstore"
+	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/disk/atomicfile"
 	"github.com/sluice-rag/sluice/disk/sqlitedb"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -46,21 +47,32 @@ const recordsMark = "records.elsewhere"
 // OpenRecords opens the records of the settings. It does not create the data folder. The records of a folder are either in its files or in a database.
 func OpenRecords(ctx context.Context, s config.Store) (*Records, error) {
 	r := &Records{Data: s.Data}
-	mark := filepath.Join(s.Data, recordsMark)
-	if s.Records == "" {
-		if _, err := os.Stat(mark); err == nil {
-			return nil, fmt.Errorf("open records: those of %s are in a database: set --store to its URL, or remove %s to begin with empty ones", s.Data, mark)
-		}
-		return r, nil
+	if err := checkPlace(s); err != nil {
+		return nil, fmt.Errorf("open records: %w", err)
 	}
-	for _, name := range []string{filesFile, sessionsFile, ledgerFile, keysFile} {
-		if path := filepath.Join(s.Data, name); !errors.Is(second(os.Stat(path)), fs.ErrNotExist) {
-			return nil, fmt.Errorf("open records: %s has records of a server without --store; use another data folder", path)
-		}
+	if s.Records == "" {
+		return r, nil
 	}
 	var err error
 	r.db, err = postgres.Open(ctx, s.Records.Reveal())
 	return r, err
+}
+
+// checkPlace returns an error if the records of the data folder are not where the settings have them.
+func checkPlace(s config.Store) error {
+	if s.Records == "" {
+		mark := filepath.Join(s.Data, recordsMark)
+		if _, err := os.Stat(mark); err == nil {
+			return fmt.Errorf("those of %s are in a database: set --store to its URL, or remove %s to begin with empty ones", s.Data, mark)
+		}
+		return nil
+	}
+	for _, name := range []string{filesFile, sessionsFile, ledgerFile, keysFile} {
+		if path := filepath.Join(s.Data, name); !errors.Is(second(os.Stat(path)), fs.ErrNotExist) {
+			return fmt.Errorf("%s has records of a server without --store; use another data folder", path)
+		}
+	}
+	return nil
 }
 
 // mark makes the mark of a folder whose records are in a database.
@@ -98,12 +110,14 @@ func (r *Records) path(tenant, name string) string {
 const (
 	keysSchema   = "sluice"
 	schemaPrefix = "sluice_"
-	maxSchema    = 63 // the length of the longest name in PostgreSQL
+	cachePrefix  = "sluicecache_" // of the schemas with the cached answers of tenants
+	maxSchema    = 63             // the length of the longest name in PostgreSQL
 )
 
 // schemaOf returns the name of the schema of a tenant. That of a long name ends in its hash; names of tenants have no underscores.
-func schemaOf(tenant string) string {
-	name := schemaPrefix + tenant
+func schemaOf(tenant string) string { return schemaName(schemaPrefix + tenant) }
+
+func schemaName(name string) string {
 	if len(name) > maxSchema {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(name))
@@ -155,6 +169,15 @@ func (r *Records) calls(ctx context.Context, tenant string) (sqldb.DB, *sql.DB, 
 	return db, db.DB, nil
 }
 
+// cache opens the cached answers of a tenant in the database.
+func (r *Records) cache(ctx context.Context, tenant string, o cache.Options) (*cache.Cache, error) {
+	read, write, err := r.db.Part(ctx, schemaName(cachePrefix+tenant), "cache", cache.Migrations)
+	if err != nil {
+		return nil, fmt.Errorf("open answer cache: %w", err)
+	}
+	return cache.OpenShared(ctx, read, write, o), nil
+}
+
 // Keys opens the keys of all tenants. It creates the data folder if it does not exist. A server may use the keys: changes take effect at once.
 func (r *Records) Keys(ctx context.Context) (*keydb.Store, error) {
 	if err := os.MkdirAll(r.Data, 0o700); err != nil {
@@ -167,6 +190,14 @@ func (r *Records) Keys(ctx context.Context) (*keydb.Store, error) {
 	return keydb.Open(ctx, path)
 }
 
+// rates returns what counts the requests of keys of all servers that use the database, or nil.
+func (r *Records) rates() auth.Rates {
+	if r.db == nil {
+		return nil
+	}
+	return keydb.NewRates(r.db, keysSchema)
+}
+
 // delete deletes the records of a tenant in a database, and reports whether there were any.
 func (r *Records) delete(ctx context.Context, tenant string) (existed bool, err error) {
 	if r.db == nil {
@@ -176,7 +207,8 @@ func (r *Records) delete(ctx context.Context, tenant string) (existed bool, err 
 	if err != nil {
 		return false, err
 	}
-	return slices.Contains(names, schemaOf(tenant)), r.db.Drop(ctx, schemaOf(tenant))
+	err = errors.Join(r.db.Drop(ctx, schemaOf(tenant)), r.db.Drop(ctx, schemaName(cachePrefix+tenant)))
+	return slices.Contains(names, schemaOf(tenant)), err
 }
 
 // tenants returns the names of the tenants that have a folder or records in a database, without the default one.

@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/natsconn"
 )
 
 // RunLog is the log of the runs of one tenant.
@@ -39,11 +40,19 @@ const runsFolder = "runs"
 const serverFile = "server.id"
 
 // connectLog connects to the servers of the run log, if it is in NATS.
-func connectLog(cfg config.Store, logger *slog.Logger) (*natslog.Conn, error) {
+func connectLog(cfg config.Store, logger *slog.Logger) (*natsconn.Conn, error) {
 	if cfg.RunLog == "" {
 		return nil, nil //nolint:nilnil // the log is in the data folder
 	}
-	return natslog.Connect(cfg.RunLog, natslog.ConnOptions{Credentials: cfg.LogCredentials, Log: logger})
+	return natsconn.Connect(cfg.RunLog, natsconn.Options{Credentials: cfg.LogCredentials, Log: logger})
+}
+
+// closeLog closes a connection that may be nil.
+func closeLog(conn *natsconn.Conn) error {
+	if conn == nil {
+		return nil
+	}
+	return conn.Close()
 }
 
 // openLog opens the run log of a tenant, whose data folder is that of cfg. The size of its ended runs in memory is cached; 0: the default.

@@ -24,7 +24,7 @@ func (a *App) openSessions(ctx context.Context, o *engine.Options) error {
 		return err
 	}
 	runs := a.Config.Runs
-	a.Sessions = session.New(reservedSessions{a.sessionStore, a.reserve}, session.Options{Lease: runs.Deadline + runs.QueueWait + time.Minute, Title: a.Models.Titler(a.Config.Models, a.logger), Logger: a.logger})
+	a.Sessions = session.New(reservedSessions{a.sessionStore, a.reserve}, session.Options{Server: a.server(), Lease: runs.Deadline + runs.QueueWait + time.Minute, Title: a.Models.Titler(a.Config.Models, a.logger), Logger: a.logger})
 	ended, deleted := o.Ended, o.Deleted
 	o.Ended = func(s event.State) {
 		if ended != nil {

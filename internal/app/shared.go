@@ -13,13 +13,15 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	keydb "github.com/sluice-rag/sluice/auth/sqlstore"
+	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/engine"
-	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/engine/natspeers"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/ingest/sandbox"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model/vectorcache"
+	"github.com/sluice-rag/sluice/natsconn"
 	"github.com/sluice-rag/sluice/server/access"
 )
 
@@ -38,7 +40,9 @@ type Shared struct {
 	parsers *sandbox.Pool
 	limiter *engine.Limiter
 	reserve *reserve.File
-	logConn *natslog.Conn       // nil: the run log is in the data folder
+	logConn *natsconn.Conn      // nil: the run log is in the data folder
+	blobs   blobs.Tenants       // nil: uploaded files are in the data folder
+	servers *natspeers.Servers  // nil: this server shares no work with others
 	tokens  *vectorcache.Tokens // nil: the local model embeds
 
 	background sync.WaitGroup // asks for the names of models
@@ -60,6 +64,9 @@ func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*S
 	if err := os.MkdirAll(cfg.Store.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("open data folder: %w", err)
 	}
+	if err := noMigration(cfg.Store.Data); err != nil {
+		return nil, err
+	}
 	records, err := OpenRecords(ctx, cfg.Store)
 	if err != nil {
 		return nil, err
@@ -73,12 +80,24 @@ func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*S
 		records.Close()
 		return nil, err
 	}
-	s := &Shared{Config: cfg, logConn: conn, Models: m, records: records, logger: logger, limiter: engine.NewLimiter(cfg.Runs.MaxRuns, admission(cfg.Runs)),
+	stores, err := connectBlobs(ctx, cfg.Store, logger)
+	if err == nil && stores != nil {
+		err = markBlobs(cfg.Store.Data)
+	}
+	if err != nil {
+		records.Close()
+		return nil, errors.Join(err, closeBlobs(stores), closeLog(conn))
+	}
+	s := &Shared{Config: cfg, logConn: conn, blobs: stores, Models: m, records: records, logger: logger, limiter: engine.NewLimiter(cfg.Runs.MaxRuns, admission(cfg.Runs)),
 		reserve: reserve.New(filepath.Join(cfg.Store.Data, reserveFile), reserve.DefaultSize),
 		parsers: sandbox.New(sandbox.Options{Memory: int64(cfg.Ingest.ParseMemory), Time: cfg.Ingest.ParseTime,
 			Workers: min(cfg.Ingest.Workers, sandbox.MaxWorkers), Logger: logger})}
 	if m.Embedder != nil {
 		s.tokens = vectorcache.NewTokens(m.Embedder, nil, maxTokenVectors)
+	}
+	if err := s.joinServers(); err != nil {
+		records.Close()
+		return nil, errors.Join(err, closeBlobs(stores), closeLog(conn))
 	}
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.background.Go(func() { m.resolve(ctx) })
@@ -90,9 +109,10 @@ func (s *Shared) Close() error {
 	s.cancel()
 	s.background.Wait()
 	err := errors.Join(s.parsers.Close(), s.closeKeys())
-	if s.logConn != nil {
-		err = errors.Join(err, s.logConn.Close())
+	if s.servers != nil {
+		err = errors.Join(err, s.servers.Close())
 	}
+	err = errors.Join(err, closeLog(s.logConn), closeBlobs(s.blobs))
 	s.records.Close()
 	return err
 }

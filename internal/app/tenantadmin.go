@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
-	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/natsconn"
 	"github.com/sluice-rag/sluice/server/admin"
 )
 
@@ -162,7 +163,7 @@ func (t tenantAdmin) Delete(ctx context.Context, name string) error {
 		}
 		t.shut(e)
 	}
-	err = t.shared.records.deleteTenant(ctx, t.shared.logConn, name, ended)
+	err = t.shared.records.deleteTenant(ctx, t.shared.logConn, t.shared.blobs, t.shared.Config, name, ended)
 	e.deleted = err == nil
 	t.remove(e)
 	if err == nil {
@@ -215,7 +216,7 @@ func (t *Tenants) trySeize(name string) (e *tenant, wait <-chan struct{}, err er
 
 // DeleteTenant revokes the keys of a tenant other than the default one, and deletes its folder, which no process may have open: [ErrInUse]. The keys may
 // be nil. A crash leaves either the whole folder or none of it; the next call removes what is left on the disk.
-func DeleteTenant(ctx context.Context, cfg config.Store, tenant string, keys auth.Manager) (err error) {
+func DeleteTenant(ctx context.Context, cfg config.Config, tenant string, keys auth.Manager) (err error) {
 	if err := checkDeletable(tenant); err != nil {
 		return err
 	}
@@ -226,23 +227,26 @@ func DeleteTenant(ctx context.Context, cfg config.Store, tenant string, keys aut
 			return err
 		}
 	}
-	records, err := OpenRecords(ctx, cfg)
+	records, err := OpenRecords(ctx, cfg.Store)
 	if err != nil {
 		return fmt.Errorf("delete tenant: %w", err)
 	}
 	defer records.Close()
-	conn, err := connectLog(cfg, slog.New(slog.DiscardHandler))
+	conn, err := connectLog(cfg.Store, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return fmt.Errorf("delete tenant: %w", err)
 	}
-	if conn != nil {
-		defer func() { err = errors.Join(err, conn.Close()) }()
+	defer func() { err = errors.Join(err, closeLog(conn)) }()
+	stores, err := connectBlobs(ctx, cfg.Store, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return fmt.Errorf("delete tenant: %w", err)
 	}
-	return records.deleteTenant(ctx, conn, tenant, ended)
+	defer func() { err = errors.Join(err, closeBlobs(stores)) }()
+	return records.deleteTenant(ctx, conn, stores, cfg, tenant, ended)
 }
 
 // deleteTenant deletes the records and the folder of a tenant of which so many keys have ended.
-func (r *Records) deleteTenant(ctx context.Context, conn *natslog.Conn, tenant string, keys int) error {
+func (r *Records) deleteTenant(ctx context.Context, conn *natsconn.Conn, stores blobs.Tenants, cfg config.Config, tenant string, keys int) error {
 	existed, err := r.delete(context.WithoutCancel(ctx), tenant)
 	if err != nil {
 		return fmt.Errorf("delete tenant: %w", err)
@@ -250,7 +254,7 @@ func (r *Records) deleteTenant(ctx context.Context, conn *natslog.Conn, tenant s
 	if existed {
 		keys++ // it exists also without a folder
 	}
-	return deleteFolder(ctx, conn, r.Data, tenant, keys)
+	return deleteFolder(ctx, conn, stores, cfg, r.Data, tenant, keys)
 }
 
 func checkDeletable(tenant string) error {

@@ -371,6 +371,7 @@ func (a *App) Idle() bool {
 func (t *Tenants) Start() {
 	ctx, stop := context.WithCancel(context.Background())
 	t.stop = stop
+	t.watchServers(ctx)
 	t.work.Go(func() {
 		t.visit(ctx, func(name string) bool {
 			_, err := os.Stat(filepath.Join(Folder(t.shared.Config.Store.Data, name), unfinishedFile))

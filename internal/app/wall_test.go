@@ -206,6 +206,11 @@ var attacks = []attack{
 	{route: "GET /api/documents/{id}/original", kind: "document"},
 	{route: "POST /api/documents/{id}/retry", kind: "other file"},
 
+	{route: "POST /mcp", kind: "run", body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"query":"Who keeps it?","previous":"ID"}}}`,
+		headers: []string{"Accept", "application/json, text/event-stream", "Mcp-Session-Id", "ID"}},
+	{route: "GET /mcp", kind: "run", headers: []string{"Accept", "text/event-stream", "Mcp-Session-Id", "ID", "Last-Event-ID", "ID_0"}},
+	{route: "DELETE /mcp", kind: "run", headers: []string{"Mcp-Session-Id", "ID"}},
+
 	{route: "GET /v1/models"},
 	{route: "GET /v1/serverstatus"},
 	{route: "GET /v1/serverstatus/health"},

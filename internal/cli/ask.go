@@ -26,6 +26,7 @@ import (
 
 type askCmd struct {
 	config.Store
+	config.Index
 	tenantFlag
 	config.Runs
 	config.Models

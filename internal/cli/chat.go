@@ -19,6 +19,7 @@ import (
 
 type chatCmd struct {
 	config.Store
+	config.Index
 	config.Ingest
 	config.Runs
 	config.Models

@@ -32,6 +32,8 @@ type program struct {
 	Chat      chatCmd      `cmd:"" help:"Chat about the documents in the terminal."`
 	Ingest    ingestCmd    `cmd:"" help:"Add files and folders to a collection."`
 	Reconcile reconcileCmd `cmd:"" help:"Repair differences between the file database, the uploaded bytes and the index."`
+	Migrate   migrateCmd   `cmd:"" help:"Copy a data folder and its engines to another data folder and its engines, and compare both."`
+	Doctor    doctorCmd    `cmd:"" help:"Check the data folder and every engine of the settings, and say what is wrong."`
 	Keys      keysCmd      `cmd:"" help:"Manage the API keys of a server."`
 	Runs      runsCmd      `cmd:"" help:"List runs, the newest first."`
 	Replay    replayCmd    `cmd:"" help:"Print the stream of a run."`

@@ -21,6 +21,7 @@ import (
 
 type evalCmd struct {
 	config.Models
+	config.Index
 	Dir         string   `arg:"" type:"existingdir" help:"Folder of one or several evaluation sets; with --feedback, a data folder."`
 	Feedback    bool     `help:"Ask the questions of rated answers again and compare the answers. The folder is the data folder of a server that is stopped, or a copy of it."`
 	What        []string `placeholder:"PART" help:"Part to measure: search, answers, claims, cache or followups. Can be repeated. The default is search, or with --mode all other parts except followups."`
@@ -42,7 +43,7 @@ type evalCmd struct {
 func (evalCmd) Help() string {
 	return `A set is a folder with corpus.jsonl (_id, title, text), queries.jsonl (_id, text, and optionally answers, answerable,
 multihop, type), qrels.tsv (query id, document id, score) and optionally claims.jsonl (claim, doc_id, label, evidence). If the
-folder holds several sets, each is measured. Everything is indexed in a temporary folder.
+folder holds several sets, each is measured. Everything is indexed in a temporary folder, or with --index in temporary tenants of a Weaviate server.
 
 Search: each document is one passage. Every question that has a relevant document is searched for by words (lexical), by vectors
 (vector) and by both (hybrid, as for answers). The last table compares lexical and hybrid search.

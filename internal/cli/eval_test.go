@@ -316,19 +316,19 @@ func TestFloorEveryday(t *testing.T) {
 		return all.Rows[i].Measures
 	}
 	answerable := row(eval.Answerable)
-	if x := answerable["right"].Mean; x < 0.48 {
+	if x := answerable["right"].Mean; x < 0.50 {
 		t.Errorf("%.3f of the answers are right", x)
 	}
-	if x := answerable["wrong"].Mean; x > 0.28 {
+	if x := answerable["wrong"].Mean; x > 0.27 {
 		t.Errorf("%.3f of the answers are wrong", x)
 	}
-	if x := answerable["false_abstention"].Mean; x > 0.28 {
+	if x := answerable["false_abstention"].Mean; x > 0.27 {
 		t.Errorf("%.3f of the questions are not answered", x)
 	}
-	if x := row("followup")["right"].Mean; x < 0.58 {
+	if x := row("followup")["right"].Mean; x < 0.56 {
 		t.Errorf("%.3f of the answers to follow-up questions are right", x)
 	}
-	if x := row("unanswerable")["abstention_recall"].Mean; x < 0.19 {
+	if x := row("unanswerable")["abstention_recall"].Mean; x < 0.23 {
 		t.Errorf("abstained on %.3f of the unanswerable questions", x)
 	}
 	if len(all.Results) > 0 {

@@ -17,6 +17,7 @@ import (
 
 type ingestCmd struct {
 	config.Store
+	config.Index
 	tenantFlag
 	config.Ingest
 	config.Models

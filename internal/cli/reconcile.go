@@ -12,6 +12,7 @@ import (
 
 type reconcileCmd struct {
 	config.Store
+	config.Index
 	tenantFlag
 	config.Ingest
 	config.Models

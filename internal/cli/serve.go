@@ -31,6 +31,7 @@ import (
 
 type serveCmd struct {
 	config.Store
+	config.Index
 	config.Ingest
 	config.HTTP
 	config.Runs

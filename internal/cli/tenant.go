@@ -99,6 +99,7 @@ func (c *tenantsListCmd) Run(e *env) error {
 
 type tenantsDeleteCmd struct {
 	config.Store
+	config.Index
 	Name string `arg:"" help:"Name of the tenant."`
 	Yes  bool   `help:"Confirm that all data of the tenant is deleted. There is no way back."`
 }
@@ -108,9 +109,9 @@ func (c *tenantsDeleteCmd) Run(e *env) error {
 	if !c.Yes {
 		return fmt.Errorf("tenants: this deletes all documents, runs and files of the tenant %.64q for ever: confirm it with --yes", c.Name)
 	}
-	err := withKeys(e, false, func(keys auth.Manager) error { return app.DeleteTenant(e.ctx, e.cfg.Store, c.Name, keys) })
+	err := withKeys(e, false, func(keys auth.Manager) error { return app.DeleteTenant(e.ctx, e.cfg, c.Name, keys) })
 	if errors.Is(err, app.ErrNoKeys) {
-		err = app.DeleteTenant(e.ctx, e.cfg.Store, c.Name, nil)
+		err = app.DeleteTenant(e.ctx, e.cfg, c.Name, nil)
 	}
 	if errors.Is(err, app.ErrInUse) {
 		err = fmt.Errorf("%w: its keys are revoked; delete it on the page of the server, or after the server was restarted", err)

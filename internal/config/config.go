@@ -21,6 +21,7 @@ import (
 type Config struct {
 	Log     Log     `title:"Logging"`
 	Store   Store   `title:"Storage"`
+	Index   Index   `title:"Index"`
 	Ingest  Ingest  `title:"Documents"`
 	Models  Models  `title:"Models"`
 	HTTP    HTTP    `title:"HTTP server"`
@@ -51,11 +52,20 @@ type Store struct {
 	// The variable is not SLUICE_DATA because that names the folder of the public data sets for tests and benchmarks.
 	Data string `name:"data" env:"SLUICE_DATA_DIR" placeholder:"DIR" defaultnote:"the user's data directory (on Linux $XDG_DATA_HOME/sluice or ~/.local/share/sluice)" help:"Data folder: run logs, indexes, uploaded files, the database."`
 	// The value may hold a password, so no error shows it.
-	RunLog         string `name:"log" optional:"" secret:"" placeholder:"URL" help:"Where runs are logged: addresses of NATS servers with JetStream, such as nats://user:password@host:4222, separated by commas, or tls:// for an encrypted connection. Several servers can read each other's runs there. Empty: the data folder. Set a password with the variable or --log-credentials, because other users of the machine can see flags."`
-	LogCredentials string `name:"log-credentials" optional:"" placeholder:"FILE" help:"Credentials file for the NATS servers of --log."`
-	LogReplicas    int    `name:"log-replicas" default:"0" min:"0" max:"5" help:"Number of NATS servers that store each run. 0 is as many as the cluster has, at most 3."`
-	Records        Secret `name:"store" placeholder:"URL" optional:"" help:"PostgreSQL database for the records of files, sessions, the ledger and keys, such as postgres://user@host:5432/name. Programs on this machine can see the flags of others: give a password in the variable. Empty: SQLite files in the data folder."`
-	Collection     string `name:"collection" default:"default" maxlen:"128" help:"Name of the collection of documents."`
+	RunLog           string        `name:"log" optional:"" secret:"" placeholder:"URL" help:"Where runs are logged: addresses of NATS servers with JetStream, such as nats://user:password@host:4222, separated by commas, or tls:// for an encrypted connection. Several servers can read each other's runs there. Empty: the data folder. Set a password with the variable or --log-credentials, because other users of the machine can see flags."`
+	LogCredentials   string        `name:"log-credentials" optional:"" placeholder:"FILE" help:"Credentials file for the NATS servers of --log."`
+	LogReplicas      int           `name:"log-replicas" default:"0" min:"0" max:"5" help:"Number of NATS servers that store each run. 0 is as many as the cluster has, at most 3."`
+	Records          Secret        `name:"store" placeholder:"URL" optional:"" help:"PostgreSQL database for the records of files, sessions, the ledger and keys, such as postgres://user@host:5432/name. Programs on this machine can see the flags of others: give a password in the variable. Empty: SQLite files in the data folder."`
+	Blobs            Secret        `name:"blobs" placeholder:"URL" optional:"" help:"Where the bytes of uploaded files are: nats://user:password@host:4222 is the object store of NATS JetStream, s3://bucket/prefix?endpoint=https://host&region=name a bucket of an S3-compatible server, file:///folder a folder that all servers mount. Give a password in the variable. Credentials of S3 are the usual AWS variables or --blobs-credentials. Empty: the data folder."`
+	BlobsCredentials string        `name:"blobs-credentials" optional:"" placeholder:"FILE" help:"Credentials file for --blobs: of NATS, or in the format of ~/.aws/credentials."`
+	Lease            time.Duration `name:"lease" default:"2s" min:"500ms" max:"1m" help:"Time after which other servers continue the work of a server that they hear nothing of (duration). It applies if --log and --store are set, and must be the same on all servers."`
+	Collection       string        `name:"collection" default:"default" maxlen:"128" help:"Name of the collection of documents."`
+}
+
+// Index holds the location of the index. The API key of Weaviate is in [Keys] or in a file.
+type Index struct {
+	URL     string `name:"index" optional:"" placeholder:"URL" help:"Weaviate server of the index: weaviate://host:port, or weaviates:// for TLS. Several servers can share it. Empty: the data folder."`
+	KeyFile string `name:"index-key-file" optional:"" placeholder:"FILE" help:"File that holds the API key of the Weaviate server. Empty: the variable SLUICE_INDEX_KEY, or no key."`
 }
 
 // Ingest holds the settings of indexing.
@@ -196,6 +206,12 @@ func (c Config) checkCombinations(faults Faults) Faults {
 	}
 	if url := c.Store.Records.Reveal(); url != "" && !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		faults = append(faults, Fault{Setting: "store", Problem: "must be a URL such as postgres://user@host:5432/name"})
+	}
+	if url := c.Index.URL; url != "" && !strings.HasPrefix(url, "weaviate://") && !strings.HasPrefix(url, "weaviates://") {
+		faults = append(faults, Fault{Setting: "index", Problem: "must begin with weaviate:// or weaviates://"})
+	}
+	if url := c.Store.Blobs.Reveal(); url != "" && !strings.HasPrefix(url, "s3://") && !strings.HasPrefix(url, "file:///") && checkRunLog(url) != nil {
+		faults = append(faults, Fault{Setting: "blobs", Problem: "must begin with nats://, tls://, s3:// or file:///"})
 	}
 	for setting, value := range map[string]string{"propose": c.Ingest.Propose, "entities": c.Ingest.Entities} {
 		if value == "model" && c.Models.Chain()[0].Kind == KindLocal && !faults.has(setting) && !faults.has("model") {

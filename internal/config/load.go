@@ -166,7 +166,7 @@ func (l *Loader) Misspelled() []string {
 	if environ == nil {
 		environ = os.Environ
 	}
-	known := []string{variableOfSecret}
+	known := []string{variableOfSecret, variableOfIndexKey}
 	for _, s := range fields() {
 		known = append(known, s.variable())
 	}

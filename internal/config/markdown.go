@@ -101,4 +101,7 @@ kind of model. Keys are never logged, stored or shown.
 
 ` + "`SLUICE_OIDC_CLIENT_SECRET`" + ` is the secret of the client at the OpenID provider, for the same reasons only a variable. It is only sent to the token endpoint of the
 provider. Without it, the client is a public one.
+
+` + "`SLUICE_INDEX_KEY`" + ` is the API key of the Weaviate server of ` + "`--index`" + `, unless ` + "`--index-key-file`" + ` names a file that holds it. It is only sent to that
+server.
 `

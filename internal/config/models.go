@@ -248,17 +248,21 @@ func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 // MarshalText implements [encoding.TextMarshaler].
 func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
+// variableOfIndexKey is the variable of the API key of the Weaviate server.
+const variableOfIndexKey = "SLUICE_INDEX_KEY"
+
 // Keys holds the API keys of the providers, and the secret of the login. They are only read from variables, because other users can see command lines and
 // files are easily copied.
 type Keys struct {
 	OpenAI    Secret // OPENAI_API_KEY
 	Anthropic Secret // ANTHROPIC_API_KEY
 	OIDC      Secret // SLUICE_OIDC_CLIENT_SECRET: of the login by OpenID Connect
+	Index     Secret // SLUICE_INDEX_KEY: of the Weaviate server
 }
 
 // keysFrom reads the keys.
 func keysFrom(lookup func(string) (string, bool)) (k Keys, faults Faults) {
-	for name, key := range map[string]*Secret{variableOf[KindOpenAI]: &k.OpenAI, variableOf[KindAnthropic]: &k.Anthropic, variableOfSecret: &k.OIDC} {
+	for name, key := range map[string]*Secret{variableOf[KindOpenAI]: &k.OpenAI, variableOf[KindAnthropic]: &k.Anthropic, variableOfSecret: &k.OIDC, variableOfIndexKey: &k.Index} {
 		text, _ := lookup(name)
 		text = strings.TrimSpace(text)
 		if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-rag/sluice/doctor"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+type doctorCmd struct {
+	config.Store
+	config.Models
+	Within time.Duration `default:"1m" help:"Timeout of all checks together (duration)."`
+	JSON   bool          `name:"json" help:"Print JSON."`
+}
+
+// Help returns the long help text.
+func (doctorCmd) Help() string {
+	return `It checks the data folder, the run log, the database of the records and the servers of models: whether they reply, their
+versions, rights and clocks, and how long a request takes. A server may be running. What the checks write, they remove. The exit
+status is 1 if something is wrong.`
+}
+
+// Run checks the engines of the settings and prints what it finds.
+func (c *doctorCmd) Run(e *env) error {
+	ctx, cancel := context.WithTimeout(e.ctx, c.Within)
+	defer cancel()
+	found := app.Diagnose(ctx, e.cfg)
+	var err error
+	if c.JSON {
+		enc := json.NewEncoder(e.Out)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		err = enc.Encode(found)
+	} else {
+		_, err = e.Out.Write([]byte(describe(found, paint(e.Out))))
+	}
+	for _, f := range found {
+		if err == nil && f.Failed() {
+			return exit(1)
+		}
+	}
+	return err
+}
+
+// describe returns a block of lines for each finding.
+func describe(found []doctor.Finding, colour func(code, text string) string) string {
+	var out strings.Builder
+	for _, f := range found {
+		state := colour(green, "ok")
+		if f.Failed() {
+			state = colour(red, "wrong")
+		}
+		facts := []string{state, strings.TrimSpace(f.Engine + " " + f.Version)}
+		if f.Address != "" {
+			facts = append(facts, f.Address)
+		}
+		if f.RoundTrip > 0 {
+			facts = append(facts, fmt.Sprintf("round trip %.1f ms", f.RoundTrip))
+		}
+		if f.Skew != 0 {
+			facts = append(facts, fmt.Sprintf("clock %+.1f ms", f.Skew))
+		}
+		fmt.Fprintf(&out, "%s %s\n", colour(bold, fmt.Sprintf("%-8s", f.Part)), strings.Join(facts, " · "))
+		for _, detail := range f.Details {
+			fmt.Fprintf(&out, "  %s\n", detail)
+		}
+		for _, p := range f.Problems {
+			mark := colour(red, "wrong: ")
+			if p.Warning {
+				mark = colour(amber, "warning: ")
+			}
+			fmt.Fprintf(&out, "  %s%s\n    → %s\n", mark, p.Text, p.Fix)
+		}
+	}
+	return out.String()
+}

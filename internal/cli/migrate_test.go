@@ -1,0 +1,113 @@
+package cli_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+
+	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
+)
+
+func body(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %v", url, res.Status, err)
+	}
+	return string(text)
+}
+
+// TestMigrateIsKilled kills a migration to the engines while it copies runs. A second one completes it, and the server on the engines has the same runs.
+func TestMigrateIsKilled(t *testing.T) {
+	const runs = 150
+	docs, source := docs(t), t.TempDir()
+	url, process := child(t, "--docs="+docs, "--data="+source)
+	var asking sync.WaitGroup
+	for i := range 4 {
+		asking.Go(func() {
+			for n := range runs {
+				if n%4 == i {
+					res, err := http.Post(url+"/api/query", "application/json", strings.NewReader(fmt.Sprintf(`{"query":"What does ship %d pay?","session_id":"s%d"}`, n, n)))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					_ = res.Body.Close()
+				}
+			}
+		})
+	}
+	asking.Wait()
+	paths := []string{"/api/runs?limit=100", "/v1/rag/sessions"}
+	var want []string
+	for _, p := range paths {
+		want = append(want, body(t, url+p))
+	}
+	broker, address := broker(t)
+	engines := []string{"--data=" + filepath.Join(t.TempDir(), "target"), "--log=" + address, "--blobs=" + address, "--store=" + postgrestest.URL(t)}
+	args := append([]string{"migrate", "--from", source}, engines...)
+	if status, _, errs := run(t, args...); status == 0 || !strings.Contains(errs, "stop all servers") {
+		t.Errorf("migrate while a server uses the source: status %d: %s", status, errs)
+	}
+	kill(t, process)
+	_ = os.Remove(filepath.Join(source, "server.json")) // what a killed server leaves
+
+	nc, err := nats.Connect(broker.ClientURL(), nats.UserInfo("sluice", "hunter2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := nc.JetStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := func() uint64 {
+		info, err := js.StreamInfo("SLUICE-default-RUNS")
+		if err != nil {
+			return 0
+		}
+		return info.State.Msgs
+	}
+	migration := exec.CommandContext(t.Context(), os.Args[0])
+	migration.Env = append(os.Environ(), "TEST_OF_SLUICE="+strings.Join(args, "\n"))
+	if err := migration.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); copied() < 10 && time.Now().Before(deadline); <-time.After(time.Millisecond) {
+	}
+	kill(t, migration)
+	if n := copied(); n < 10 || n >= runs {
+		t.Fatalf("the migration was killed after %d messages", n)
+	}
+	if status, _, errs := run(t, append([]string{"runs"}, engines...)...); status == 0 || !strings.Contains(errs, "migration") {
+		t.Errorf("an incomplete target is opened: status %d: %s", status, errs)
+	}
+	status, out, errs := run(t, args...)
+	if status != 0 {
+		t.Fatalf("status %d: %s", status, errs)
+	}
+	if !strings.Contains(out, "TENANT") || !strings.Contains(strings.Join(strings.Fields(out), " "), fmt.Sprintf("default runs %d ", runs)) {
+		t.Errorf("table:\n%s", out)
+	}
+	url, _ = child(t, engines...)
+	for i, p := range paths {
+		if diff := cmp.Diff(want[i], body(t, url+p)); diff != "" {
+			t.Errorf("%s: %s", p, diff)
+		}
+	}
+}
