@@ -1,6 +1,6 @@
 // What one does with an answer.
 import assert from "node:assert/strict";
-import { answered, ask, env, until } from "./stage.mjs";
+import { answered, ask, env, equals, until } from "./stage.mjs";
 
 export default {
   "rating with a reason": async (t) => {
@@ -97,9 +97,9 @@ export default {
     await answered(page);
     await ask(page, "And fishing boats from the town?");
     await answered(page, 2);
-    assert.equal(await page.locator("article").count(), 2);
+    await equals(() => page.locator("article").count(), 2);
     await page.reload();
     await answered(page, 2);
-    assert.equal(await page.getByRole("heading", { level: 2 }).count(), 2);
+    await equals(() => page.getByRole("heading", { level: 2 }).count(), 2);
   },
 };

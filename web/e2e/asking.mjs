@@ -1,7 +1,7 @@
 // The first minute, the question box, and an answer that is being written.
 import assert from "node:assert/strict";
 import { events } from "./events.mjs";
-import { answered, ask, env, unanswerable } from "./stage.mjs";
+import { answered, ask, env, equals, unanswerable } from "./stage.mjs";
 
 export default {
   "first minute": async (t) => {
@@ -36,7 +36,7 @@ export default {
     assert.match(await dialog.innerText(), /harbour\.md/);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    assert.equal(await page.evaluate(() => document.activeElement?.className), "citation", "the focus returns to the citation");
+    await equals(() => page.evaluate(() => document.activeElement?.className), "citation", "the focus returns to the citation");
   },
 
   "keys of the question box": async (t) => {
@@ -44,7 +44,7 @@ export default {
     await t.script("in the second line?", ["It pays ", "12 euros ⟦1⟧."], { hold: 1 });
     const page = await t.page(env.main);
     const box = page.getByLabel("Question", { exact: true });
-    assert.ok(await box.evaluate((e) => e === document.activeElement), "the box has the focus");
+    await equals(() => box.evaluate((e) => e === document.activeElement), true, "the box has the focus");
     await box.fill("   ");
     await page.keyboard.press("Enter");
     assert.equal(await page.locator("article").count(), 0, "nothing was asked");
@@ -139,7 +139,7 @@ export default {
     await button.focus();
     await page.keyboard.press("Enter");
     await author.waitFor();
-    assert.ok(await author.evaluate((e) => e === document.activeElement), "the first field has the focus");
+    await equals(() => author.evaluate((e) => e === document.activeElement), true, "the first field has the focus");
     await page.keyboard.type("vale");
     const [b, p] = [await button.boundingBox(), await panel.boundingBox()];
     assert.ok(p.y >= b.y + b.height || p.y + p.height <= b.y, "the panel does not cover its button");
@@ -150,16 +150,16 @@ export default {
     await page.keyboard.press("Enter");
     await author.waitFor({ state: "hidden" });
     assert.equal(await page.locator("article").count(), 0, "Enter in the filter asks nothing");
-    assert.ok(await button.evaluate((e) => e === document.activeElement), "the focus returns to the button");
+    await equals(() => button.evaluate((e) => e === document.activeElement), true, "the focus returns to the button");
     const chips = page.getByRole("list", { name: "Only documents with" }).getByRole("listitem");
-    assert.deepEqual(await chips.allInnerTexts(), ["Author: vale", "From date: Jan 1, 2021", "File type: Markdown", "Document language: English"]);
+    await equals(() => chips.allInnerTexts(), ["Author: vale", "From date: Jan 1, 2021", "File type: Markdown", "Document language: English"]);
     await page.reload();
-    assert.equal(await chips.count(), 4, "the filter is kept");
+    await equals(() => chips.count(), 4, "the filter is kept");
 
     await page.getByRole("button", { name: "Remove the filter: Document language: English" }).focus();
     await page.keyboard.press("Enter");
-    assert.equal(await chips.count(), 3);
-    assert.ok(await page.getByLabel("Question", { exact: true }).evaluate((e) => e === document.activeElement), "the focus goes to the question");
+    await equals(() => chips.count(), 3);
+    await equals(() => page.getByLabel("Question", { exact: true }).evaluate((e) => e === document.activeElement), true, "the focus goes to the question");
     const sent = page.waitForRequest((r) => r.method() === "POST" && r.url().endsWith("/api/query/stream"));
     await ask(page, "What does a late book cost?");
     assert.deepEqual((await sent).postDataJSON().filter, { type: "and", filters: [
@@ -167,7 +167,7 @@ export default {
     await answered(page);
     assert.match(await page.getByRole("group", { name: "Answer" }).innerText(), /20 cents/);
     assert.match(await page.locator("article").innerText(), /library\.md/);
-    assert.deepEqual(await page.locator("article .filters .badge").allInnerTexts(), ["Author: vale", "From date: Jan 1, 2021", "File type: Markdown"]);
+    await equals(() => page.locator("article .filters .badge").allInnerTexts(), ["Author: vale", "From date: Jan 1, 2021", "File type: Markdown"]);
     await ask(page, "What does a ship pay, says the library?");
     await answered(page, 2);
     assert.doesNotMatch(await page.locator("article").nth(1).innerText(), /harbour\.md/, "a follow-up keeps to the filter");
@@ -181,7 +181,7 @@ export default {
     await button.click();
     await panel.getByRole("button", { name: "Clear the filters" }).click();
     await panel.getByRole("button", { name: "Close" }).click();
-    assert.equal(await chips.count(), 0);
+    await equals(() => chips.count(), 0);
   },
 
   "filter of another client": async (t) => {
@@ -192,7 +192,7 @@ export default {
       await t.run(run, list);
       const page = await t.page(`${env.synthetic}/runs/${run}`);
       await page.locator("article .filters .badge").first().waitFor();
-      assert.deepEqual(await page.locator("article .filters .badge").allInnerTexts(), badges);
+      await equals(() => page.locator("article .filters .badge").allInnerTexts(), badges);
     }
   },
 };

@@ -1,6 +1,6 @@
 // What builders use: the raw frames of a run, the comparison of two ways to ask, and the replay of a shared answer.
 import assert from "node:assert/strict";
-import { answered, ask, axe, env, fits, until } from "./stage.mjs";
+import { answered, ask, axe, env, equals, fits, until } from "./stage.mjs";
 
 export default {
   "frames and code of a run": async (t) => {
@@ -25,7 +25,7 @@ export default {
     await page.getByLabel("Question", { exact: true }).fill("What does a ship pay in two ways?");
     await page.keyboard.press("Enter");
     await page.getByRole("region", { name: "Differences" }).or(page.getByRole("heading", { name: "Differences" })).first().waitFor();
-    assert.equal(await page.locator(".answer").count(), 2);
+    await equals(() => page.locator(".answer").count(), 2);
     await axe(page, "comparison");
     const link = page.url();
     assert.match(link, /\/compare\?/);

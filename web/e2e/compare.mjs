@@ -1,6 +1,6 @@
 // Answers side by side.
 import assert from "node:assert/strict";
-import { axe, env, fits } from "./stage.mjs";
+import { axe, env, equals, fits } from "./stage.mjs";
 
 export default {
   "compare two and three ways of asking": async (t) => {
@@ -8,7 +8,7 @@ export default {
     await page.getByLabel("Question", { exact: true }).fill("What does a ship pay side by side?");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Differences" }).waitFor();
-    assert.equal(await page.getByText("for each metre of its length").count(), 2);
+    await equals(() => page.getByText("for each metre of its length").count(), 2);
     assert.ok((await page.getByText("in all answers").count()) >= 2);
     const url = new URL(page.url());
     assert.deepEqual(url.searchParams.getAll("mode"), ["agentic", "direct"]);

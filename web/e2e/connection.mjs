@@ -1,6 +1,6 @@
 // Connections that are lost.
 import assert from "node:assert/strict";
-import { answered, ask, env } from "./stage.mjs";
+import { answered, ask, env, equals } from "./stage.mjs";
 
 export default {
   "the server is killed in the middle of an answer": async (t) => {
@@ -34,6 +34,6 @@ export default {
     await context.setOffline(false);
     await page.getByRole("button", { name: "Try again" }).click();
     await answered(page, 2);
-    assert.equal(await page.getByRole("heading", { level: 2, name: "asked offline" }).count(), 1);
+    await equals(() => page.getByRole("heading", { level: 2, name: "asked offline" }).count(), 1);
   },
 };

@@ -1,6 +1,6 @@
 // Narrow windows, the keyboard, reduced motion and the dark appearance.
 import assert from "node:assert/strict";
-import { answered, ask, env, fits, question, unanswerable, until } from "./stage.mjs";
+import { answered, ask, env, equals, fits, question, unanswerable, until } from "./stage.mjs";
 
 export default {
   "narrow menu": async (t) => {
@@ -61,7 +61,7 @@ export default {
       }
       assert.fail(`${name} cannot be reached with ${key}`);
     };
-    assert.equal(await page.evaluate(() => document.activeElement?.id), "question", "after an answer the next question can be typed");
+    await equals(() => page.evaluate(() => document.activeElement?.id), "question", "after an answer the next question can be typed");
     await reach("Source 1", "Shift+Tab");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();

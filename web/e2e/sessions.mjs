@@ -1,7 +1,7 @@
 // The conversations in the sidebar, two tabs, and a reload in the middle of an answer.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { answered, ask, env, until } from "./stage.mjs";
+import { answered, ask, env, equals, until } from "./stage.mjs";
 
 const title = (page, text) => page.getByRole("navigation").getByRole("link", { name: text });
 
@@ -61,7 +61,7 @@ export default {
     await t.release(q);
     await page.getByText("After it: 12 euros").waitFor();
     await answered(page);
-    assert.equal(await page.locator("article").count(), 1);
+    await equals(() => page.locator("article").count(), 1);
     await page.getByRole("button", { name: "Ask again" }).waitFor(); // the ids of the messages are known
   },
 

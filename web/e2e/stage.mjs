@@ -146,5 +146,17 @@ export async function fits(page, state) {
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${state}: the page scrolls sideways`);
 }
 
+/** Waits until what is read equals what is wanted: a page may show a change after the call that made it has returned. */
+export async function equals(read, want, message) {
+  for (const end = Date.now() + 12_000; ; ) {
+    try {
+      return assert.deepEqual(await read(), want, message);
+    } catch (err) {
+      if (Date.now() > end) throw err;
+      await new Promise((resume) => setTimeout(resume, 50));
+    }
+  }
+}
+
 /** Waits until a condition holds in the page. */
 export const until = (page, condition, arg) => page.waitForFunction(condition, arg, { timeout: 12_000 });
