@@ -122,10 +122,20 @@ func (c *Conn) Close() error {
 	return nil
 }
 
+// noStorage is the code with which JetStream refuses to reserve the maximum size of a stream:
+// https://github.com/nats-io/nats-server/blob/main/server/errors.json
+const noStorage = 10047
+
+// NoStorage reports whether a stream was refused because JetStream cannot reserve its maximum size.
+func NoStorage(err error) bool {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && api.ErrorCode == noStorage
+}
+
 // Transient reports whether an error may be gone at the next attempt: NATS did not reply, or has no leader.
 func Transient(err error) bool {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
-		return api.Code >= 500 || api.Code == 408 || api.Code == 429
+		return api.ErrorCode != noStorage && api.Code >= 500 || api.Code == 408 || api.Code == 429
 	}
 	for _, e := range []error{
 		nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection,

@@ -152,7 +152,7 @@ func explain(c *natsconn.Conn, f *doctor.Finding, text string, err error) {
 	switch {
 	case natsconn.TooFew(err):
 		f.Fail(text+": there are too few servers for --log-replicas", "start more NATS servers with JetStream, or lower --log-replicas")
-	case ok && (api.ErrorCode == noQuota || api.ErrorCode == noResources || api.ErrorCode == noStorage):
+	case ok && (api.ErrorCode == noQuota || api.ErrorCode == noResources || natsconn.NoStorage(err)):
 		f.Fail(text+": JetStream has no room for the size of --keep-runs-bytes", "raise max_file_store of nats-server or the limit of the account, or lower --keep-runs-bytes")
 	case errors.Is(err, jetstream.ErrStreamNotFound): // a leader that has just lost the other servers has accepted it
 		f.Fail(text+": the cluster has not stored it", "check that more than half of the NATS servers run and reach each other")
@@ -167,7 +167,6 @@ func explain(c *natsconn.Conn, f *doctor.Finding, text string, err error) {
 const (
 	noQuota     = 10002
 	noResources = 10023
-	noStorage   = 10047
 )
 
 // streams checks the copies of the streams of Sluice. It reports whether NATS listed them.

@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/natsconn"
 )
 
 var ctx = context.Background()
@@ -309,5 +311,18 @@ func TestCloseWithoutReplies(t *testing.T) {
 	}
 	if want := `run=live from=2 to=2 error="the store is closed"`; !strings.Contains(logged.String(), want) {
 		t.Errorf("logged, without %s: %s", want, logged.String())
+	}
+}
+
+// TestNoRoom opens a log whose maximum size JetStream cannot reserve. That is an error at once: it does not go away.
+func TestNoRoom(t *testing.T) {
+	s := configured(t, func(o *server.Options) { o.JetStreamMaxStore = 64 << 20 })
+	c, err := natsconn.Connect(s.url(), natsconn.Options{})
+	must(t, err)
+	defer c.Close()
+	began := time.Now()
+	_, err = natslog.Open(ctx, c, natslog.Options{MaxBytes: 1 << 30, Timeout: time.Hour})
+	if err == nil || !strings.Contains(err.Error(), "JetStream cannot reserve MaxBytes, 1073741824 bytes") {
+		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }

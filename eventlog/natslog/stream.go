@@ -36,6 +36,9 @@ func (l *Log) openStreams(ctx context.Context) error {
 		opened *jetstream.Stream
 	}{{runs, &l.runs}, {index, &l.index}} {
 		err := l.retry(ctx, func(ctx context.Context) (err error) { *s.opened, err = l.openStream(ctx, s.config); return err })
+		if natsconn.NoStorage(err) {
+			err = fmt.Errorf("JetStream cannot reserve MaxBytes, %d bytes: raise its max_file_store, or lower MaxBytes: %w", s.config.MaxBytes, err)
+		}
 		if err != nil {
 			return fmt.Errorf("stream %s: %w", s.config.Name, err)
 		}

@@ -38,7 +38,10 @@ func broker(t *testing.T) (s *server.Server, again func()) {
 }
 
 func withNATS(s *server.Server) func(*config.Config) {
-	return func(c *config.Config) { c.Store.RunLog = s.ClientURL() }
+	return func(c *config.Config) {
+		c.Store.RunLog = s.ClientURL()
+		c.Keep.KeepRunsBytes = 64 << 20 // NATS reserves it, and the disk may be small
+	}
 }
 
 // TestTenantsInNATS lets tenants of two servers ask. Each tenant reads its runs on both, and no runs of another tenant. A tenant that is deleted

@@ -91,7 +91,12 @@ func openCity(t *testing.T, data string, change func(*config.Config), prepare fu
 			t.Error(err)
 		}
 	})
-	t.Cleanup(c.close)
+	t.Cleanup(func() {
+		c.close()
+		if t.Failed() {
+			t.Logf("the log of the server:\n%s", c.logged)
+		}
+	})
 	return c, shared
 }
 

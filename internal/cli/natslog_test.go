@@ -42,7 +42,7 @@ func TestRunsOfSeveralServers(t *testing.T) {
 	}})
 	_, nats := broker(t)
 	args := func() []string {
-		return []string{"--docs=" + docs(t), "--data=" + t.TempDir(), "--judge=none", "--model-url=" + s.URL, "--deadline=10m", "--model-stall=5m", "--log=" + nats}
+		return []string{"--docs=" + docs(t), "--data=" + t.TempDir(), "--judge=none", "--model-url=" + s.URL, "--deadline=10m", "--model-stall=5m", "--keep-runs-bytes=64MiB", "--log=" + nats}
 	}
 	first := args()
 	one, process := child(t, first...)

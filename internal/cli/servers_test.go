@@ -62,7 +62,7 @@ func startGroup(t *testing.T, n int, model string, more ...string) *group {
 	g := &group{}
 	for range n {
 		args := append([]string{"--docs=" + docs, "--data=" + t.TempDir(), "--judge=none", "--model-url=" + model, "--deadline=10m", "--no-cache",
-			"--log=" + nats, "--store=" + store}, more...)
+			"--keep-runs-bytes=64MiB", "--log=" + nats, "--store=" + store}, more...)
 		url, process := child(t, args...)
 		g.urls, g.processes, g.args = append(g.urls, url), append(g.processes, process), append(g.args, args)
 	}
