@@ -166,7 +166,8 @@ func TestConcurrentIngestsAndDeletes(t *testing.T) {
 		all.Go(func() {
 			id := fmt.Sprintf("d%02d", i)
 			status, doc := l.document("documents.ingest", object{"name": id + ".md", "content": fmt.Sprintf("# D\n\nGold of number %d.\n", i), "id": id, "collection": fmt.Sprintf("c%d", i%2)})
-			if status != 200 && status != 410 {
+			deleted := i%3 == 0 && (status == 410 || status == 409) // while it was ingested, or just before
+			if status != 200 && !deleted {
 				t.Errorf("ingest: %d %v", status, doc)
 			}
 		})
