@@ -62,14 +62,17 @@ func (c *chatCmd) Run(e *env) (err error) {
 		o.Flags = []string{"--data", e.cfg.Store.Data}
 	}
 	if !ok {
-		own, stop, err := startServer(e)
+		own, err := startServer(e)
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, stop()) }()
-		at = own
+		defer func() { err = errors.Join(err, own.stop()) }()
+		if err := own.ingest(e.ctx, e); err != nil {
+			return err
+		}
+		at = own.remote
 	} else if len(e.cfg.Ingest.Docs) > 0 {
-		fmt.Fprintln(e.Err, "--docs is ignored: a running server is used, which has its own documents")
+		fmt.Fprintln(e.Err, docsIgnored)
 	}
 	o.Server, o.Key = at.url, at.key.Reveal()
 	if err = chat.Run(e.ctx, o); errors.Is(err, chat.ErrFailed) {
@@ -78,9 +81,31 @@ func (c *chatCmd) Run(e *env) (err error) {
 	return err
 }
 
+const docsIgnored = "--docs is ignored: a running server is used, which has its own documents"
+
+// ownServer is a server in this process.
+type ownServer struct {
+	remote
+	app   *app.App
+	quiet *env
+	stop  func() error
+}
+
+// ingest indexes the documents of the settings.
+func (s *ownServer) ingest(ctx context.Context, e *env) error {
+	if len(e.cfg.Ingest.Docs) == 0 {
+		return nil
+	}
+	report, err := ingestPaths(ctx, s.quiet, s.app, e.cfg.Ingest.Docs)
+	for _, f := range report.Failed {
+		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", shorten(f.Path, 200), shorten(f.Reason, 200))
+	}
+	return err
+}
+
 // startServer starts a server in this process and announces it in the data folder. On a terminal its log is discarded, because it
 // would overwrite the conversation.
-func startServer(e *env) (at remote, stop func() error, err error) {
+func startServer(e *env) (*ownServer, error) {
 	quiet := *e
 	quiet.logger = slog.New(slog.DiscardHandler)
 	if !chat.Terminal(e.In, e.Out, os.Environ()) {
@@ -88,7 +113,7 @@ func startServer(e *env) (at remote, stop func() error, err error) {
 	}
 	shared, err := app.OpenShared(e.ctx, e.cfg, quiet.logger)
 	if err != nil {
-		return remote{}, nil, err
+		return nil, err
 	}
 	token, instance := newToken(), rand.Text()
 	keys, err := app.HasKeys(e.ctx, e.cfg.Store)
@@ -96,24 +121,15 @@ func startServer(e *env) (at remote, stop func() error, err error) {
 		err = shared.OpenAccess(e.ctx, token, keys)
 	}
 	if err != nil {
-		return remote{}, nil, errors.Join(err, shared.Close())
+		return nil, errors.Join(err, shared.Close())
 	}
 	tenants, err := app.OpenTenants(e.ctx, shared, version(), instance)
 	if err != nil {
-		return remote{}, nil, errors.Join(err, shared.Close())
+		return nil, errors.Join(err, shared.Close())
 	}
 	closeAll := func() error { return errors.Join(tenants.Close(), shared.Close()) }
-	fail := func(err error) (remote, func() error, error) { return remote{}, nil, errors.Join(err, closeAll()) }
+	fail := func(err error) (*ownServer, error) { return nil, errors.Join(err, closeAll()) }
 	a := tenants.Default
-	if len(e.cfg.Ingest.Docs) > 0 {
-		report, err := ingestPaths(quiet.ctx, &quiet, a, e.cfg.Ingest.Docs)
-		if err != nil {
-			return fail(err)
-		}
-		for _, f := range report.Failed {
-			fmt.Fprintf(e.Err, "not indexed: %s: %s\n", shorten(f.Path, 200), shorten(f.Reason, 200))
-		}
-	}
 	l, err := new(net.ListenConfig).Listen(e.ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fail(fmt.Errorf("listen: %w", err))
@@ -121,15 +137,15 @@ func startServer(e *env) (at remote, stop func() error, err error) {
 	if err := a.Recover(e.ctx, engine.Recovery{Fail: e.cfg.Start.Recover == "fail"}); err != nil {
 		return fail(err)
 	}
-	at = remote{"http://" + l.Addr().String(), config.Secret(token)}
+	at := remote{"http://" + l.Addr().String(), config.Secret(token)}
 	withdraw := announce(&quiet, serverInfo{at.url, instance, token})
 	// The server continues after an interrupt until the chat has ended, so that the chat reads the end of the last answer.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
 	served := make(chan error, 1)
 	go func() { served <- tenants.Front(shared.Access.Handler).Serve(ctx, l) }()
-	return at, func() error {
+	return &ownServer{at, a, &quiet, func() error {
 		withdraw()
 		cancel()
 		return errors.Join(<-served, closeAll())
-	}, nil
+	}}, nil
 }

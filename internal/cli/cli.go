@@ -30,6 +30,7 @@ type program struct {
 	Serve     serveCmd     `cmd:"" help:"Index documents and answer questions over HTTP."`
 	Ask       askCmd       `cmd:"" help:"Ask a question and show the steps, the answer and its sources."`
 	Chat      chatCmd      `cmd:"" help:"Chat about the documents in the terminal."`
+	MCP       mcpCmd       `cmd:"" name:"mcp" help:"Serve the documents to an assistant or IDE by the Model Context Protocol, over standard input and output."`
 	Ingest    ingestCmd    `cmd:"" help:"Add files and folders to a collection."`
 	Reconcile reconcileCmd `cmd:"" help:"Repair differences between the file database, the uploaded bytes and the index."`
 	Migrate   migrateCmd   `cmd:"" help:"Copy a data folder and its engines to another data folder and its engines, and compare both."`

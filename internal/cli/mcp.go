@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+	mcproutes "github.com/sluice-rag/sluice/server/mcp"
+)
+
+type mcpCmd struct {
+	config.Store
+	config.Index
+	config.Ingest
+	config.Runs
+	config.Models
+	config.Cache
+	config.Files
+	config.Keep
+	Server string `placeholder:"URL" help:"Server to use. The default is the server that uses the data folder, or one that runs until the input ends."`
+	keyFlag
+}
+
+// Run passes messages of the Model Context Protocol between the standard streams, a message a line, and a server.
+func (c *mcpCmd) Run(e *env) (err error) {
+	at, ok := remote{url: c.Server}, c.Server != ""
+	if !ok {
+		at, ok = running(e.ctx, e.cfg.Store.Data)
+	}
+	at = c.over(at)
+	var own *ownServer
+	if !ok {
+		own, err = startServer(e)
+		if errors.Is(err, app.ErrInUse) { // probably by a server that is starting
+			if at, ok = awaitRunning(e.ctx, e.cfg.Store.Data); ok {
+				at, err = c.over(at), nil
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case own != nil:
+		ctx, cancel := context.WithCancel(e.ctx)
+		var work sync.WaitGroup
+		work.Go(func() { // questions are answered from what is indexed
+			if err := own.ingest(ctx, e); err != nil && ctx.Err() == nil {
+				fmt.Fprintln(e.Err, "sluice:", err)
+			}
+		})
+		defer func() { cancel(); work.Wait(); err = errors.Join(err, own.stop()) }()
+		at = own.remote
+	case len(e.cfg.Ingest.Docs) > 0:
+		fmt.Fprintln(e.Err, docsIgnored)
+	}
+	return bridge(e.ctx, e.In, e.Out, at)
+}
+
+// bridge passes messages between a client at the standard streams and a server, until the input has ended and each request has its response.
+func bridge(ctx context.Context, in io.Reader, out io.Writer, at remote) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	headers := &bridgeHeaders{key: at.key}
+	far, err := (&mcp.StreamableClientTransport{Endpoint: at.url + mcproutes.Path, HTTPClient: &http.Client{Transport: headers}}).Connect(ctx)
+	if err != nil {
+		return fmt.Errorf("mcp: %w", err)
+	}
+	b := &messageBridge{out: out, far: far, headers: headers, open: map[any]bool{}, done: func() { cancel(io.EOF) }}
+	var work sync.WaitGroup
+	work.Go(func() { cancel(b.answers(ctx)) })
+	go func() { // it may wait for input that never comes
+		if err := b.requests(ctx, in); err != nil {
+			cancel(err)
+		}
+		b.end()
+	}()
+	<-ctx.Done()
+	err = context.Cause(ctx)
+	closed := far.Close() // it ends the session
+	work.Wait()
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		return closed
+	}
+	return fmt.Errorf("mcp: %w", err)
+}
+
+// bridgeHeaders adds the key and the version of the protocol to requests. A client of the SDK would add the version; here the client is at the
+// other end of the bridge.
+type bridgeHeaders struct {
+	key     config.Secret
+	version atomic.Pointer[string] // nil: not agreed
+}
+
+const (
+	headerVersion = "Mcp-Protocol-Version"
+	maxMessage    = 1 << 20 // bytes of a message of the client, which is the limit of the server, and of the reply with an error
+)
+
+// RoundTrip implements [http.RoundTripper]. An error reply gets the form of JSON-RPC: the transport of the SDK closes the connection after others.
+func (h *bridgeHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	if h.key != "" {
+		r.Header.Set("Authorization", "Bearer "+h.key.Reveal())
+	}
+	if v := h.version.Load(); v != nil {
+		r.Header.Set(headerVersion, *v)
+	}
+	w, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || w.StatusCode < http.StatusBadRequest || w.StatusCode == http.StatusNotFound { // 404: the session has ended
+		return w, err
+	}
+	body, err := io.ReadAll(io.LimitReader(w.Body, maxMessage))
+	if err := errors.Join(err, w.Body.Close()); err != nil {
+		return nil, err
+	}
+	failed := struct{ JSONRPC, Message string }{}
+	if json.Unmarshal(body, &failed) != nil {
+		failed.Message = strings.TrimSpace(string(body))
+	}
+	if failed.JSONRPC == "" {
+		if body, err = json.Marshal(failure(1, jsonrpc.CodeInternalError, failed.Message)); err != nil { // its id is not used
+			return nil, err
+		}
+	}
+	w.Body, w.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return w, nil
+}
+
+// failure returns an error response to a request with an id, which is nil if the request has none that can be read.
+func failure(id any, code int64, message string) any {
+	return map[string]any{"jsonrpc": "2.0", "id": id, "error": jsonrpc.Error{Code: code, Message: message}}
+}
+
+// messageBridge passes messages between a client and a server.
+type messageBridge struct {
+	far     mcp.Connection
+	headers *bridgeHeaders
+	done    func() // called when the input has ended and no request is open
+
+	mu    sync.Mutex
+	out   io.Writer
+	open  map[any]bool // ids of requests without a response
+	ended bool
+}
+
+// settle removes a request that has its response.
+func (b *messageBridge) settle(id any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.open, id)
+	if b.ended && len(b.open) == 0 {
+		b.done()
+	}
+}
+
+// end notes that the input has ended.
+func (b *messageBridge) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended = true; len(b.open) == 0 {
+		b.done()
+	}
+}
+
+// write writes a message to the client.
+func (b *messageBridge) write(message []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, err := b.out.Write(append(message, '\n'))
+	return err
+}
+
+// refuse writes an error response.
+func (b *messageBridge) refuse(id any, code int64, cause error) error {
+	message, err := json.Marshal(failure(id, code, cause.Error()))
+	return errors.Join(err, b.write(message))
+}
+
+// requests passes messages of the client to the server until the input ends.
+func (b *messageBridge) requests(ctx context.Context, in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxMessage)
+	for lines.Scan() {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		if err := b.request(ctx, lines.Bytes()); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// request passes one message to the server. A request that does not reach it gets an error response.
+func (b *messageBridge) request(ctx context.Context, line []byte) error {
+	m, err := jsonrpc.DecodeMessage(line)
+	if err != nil {
+		return b.refuse(nil, jsonrpc.CodeParseError, err)
+	}
+	q, ok := m.(*jsonrpc.Request)
+	call := ok && q.IsCall()
+	if call {
+		b.mu.Lock()
+		b.open[q.ID.Raw()] = true
+		b.mu.Unlock()
+	}
+	if err = b.far.Write(ctx, m); err == nil || ctx.Err() != nil {
+		return nil
+	}
+	if call {
+		cause := err
+		if said, ok := errors.AsType[*jsonrpc.Error](err); ok {
+			cause = errors.New(said.Message)
+		}
+		if err := b.refuse(q.ID.Raw(), jsonrpc.CodeInternalError, cause); err != nil {
+			return err
+		}
+		b.settle(q.ID.Raw())
+	}
+	if errors.Is(err, mcp.ErrSessionMissing) {
+		return err
+	}
+	return nil
+}
+
+// answers passes messages of the server to the client.
+func (b *messageBridge) answers(ctx context.Context) error {
+	for {
+		m, err := b.far.Read(ctx)
+		if err != nil {
+			return err
+		}
+		r, ok := m.(*jsonrpc.Response)
+		if ok && b.headers.version.Load() == nil { // the first response is that of initialize
+			var result struct{ ProtocolVersion string }
+			if json.Unmarshal(r.Result, &result) == nil && result.ProtocolVersion != "" {
+				b.headers.version.Store(&result.ProtocolVersion)
+			}
+		}
+		message, err := jsonrpc.EncodeMessage(m)
+		if err := errors.Join(err, b.write(message)); err != nil {
+			return err
+		}
+		if ok {
+			b.settle(r.ID.Raw())
+		}
+	}
+}

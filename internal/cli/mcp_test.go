@@ -1,0 +1,134 @@
+package cli_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// mcpCommand returns the command sluice mcp.
+func mcpCommand(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "TEST_OF_SLUICE="+strings.Join(append([]string{"mcp"}, args...), "\n"))
+	return cmd
+}
+
+// TestMCP calls tools of the command with the client of the Go SDK: with a server of its own, and with one that runs.
+func TestMCP(t *testing.T) {
+	t.Parallel()
+	folder, data := docs(t), t.TempDir()
+	call := func(t *testing.T, cmd *exec.Cmd) {
+		t.Helper()
+		progress := make(chan string, 1000)
+		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { progress <- r.Params.Message }})
+		s, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tool := func(name string, arguments map[string]any) string {
+			p := &mcp.CallToolParams{Name: name, Arguments: arguments}
+			p.SetProgressToken(name)
+			r, err := s.CallTool(t.Context(), p)
+			if err != nil || r.IsError {
+				t.Fatalf("%s: %v %+v", name, err, r)
+			}
+			return r.Content[0].(*mcp.TextContent).Text
+		}
+		for !strings.Contains(tool("list_documents", nil), "handbook.md") { // it is indexed meanwhile
+			if t.Context().Err() != nil {
+				t.FailNow()
+			}
+		}
+		if text := tool("ask", map[string]any{"query": "When was the north lock opened?"}); !strings.Contains(text, "1932") || !strings.Contains(text, "Harbour handbook") {
+			t.Errorf("answer %q", text)
+		}
+		if len(progress) == 0 {
+			t.Error("no progress")
+		}
+		if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "nothing"}); err == nil {
+			t.Error("an unknown tool was called")
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Run("own server", func(t *testing.T) { call(t, mcpCommand(t, "--docs="+folder, "--data="+data)) })
+	s := startKeyed(t, "--docs="+folder, "--data="+data)
+	t.Run("server of the data folder", func(t *testing.T) { call(t, mcpCommand(t, "--data="+data)) })
+	t.Run("server at a URL", func(t *testing.T) {
+		cmd := mcpCommand(t, "--server="+s.url, "--data="+t.TempDir())
+		call(t, cmd)
+	})
+}
+
+// TestMCPLines sends lines to the command. What is not a message or is refused gets an error, and the next message is answered. After the end of
+// the input the responses that are missing are written.
+func TestMCPLines(t *testing.T) {
+	t.Parallel()
+	cmd := mcpCommand(t, "--docs="+docs(t), "--data="+t.TempDir())
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	exchange := func(message string) (reply struct {
+		ID     any
+		Result map[string]any
+		Error  struct {
+			Code    int
+			Message string
+		}
+	},
+	) {
+		t.Helper()
+		if message != "" {
+			if _, err := io.WriteString(in, message+"\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !lines.Scan() {
+			t.Fatalf("no reply to %s: %v", message, lines.Err())
+		}
+		if err := json.Unmarshal(lines.Bytes(), &reply); err != nil {
+			t.Fatalf("%s: %v", lines.Bytes(), err)
+		}
+		return reply
+	}
+	if r := exchange(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`); r.Result["protocolVersion"] != "2025-06-18" {
+		t.Errorf("initialize: %+v", r)
+	}
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	if r := exchange(`no message`); r.ID != nil || r.Error.Code != -32700 {
+		t.Errorf("no message: %+v", r)
+	}
+	if r := exchange("\n" + `{"jsonrpc":"2.0","id":"a","method":"nothing"}`); r.ID != "a" || !strings.Contains(r.Error.Message, `"nothing"`) {
+		t.Errorf("unknown method: %+v", r)
+	}
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"search","arguments":{"query":"lock"}}}`)
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r := exchange(""); r.ID != "b" || r.Result["structuredContent"] == nil {
+		t.Errorf("search: %+v", r)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
