@@ -29,7 +29,7 @@ func TestDependenciesHaveReasons(t *testing.T) {
 			}
 		}
 	}
-	for _, manifest := range []string{"clients/typescript/package.json", "web/package.json"} {
+	for _, manifest := range []string{"clients/typescript/package.json", "clients/official/package.json", "web/package.json"} {
 		for _, m := range packages(t, manifest) {
 			direct[m] = manifest
 			required = append(required, m)

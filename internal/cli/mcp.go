@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -53,11 +54,14 @@ func (c *mcpCmd) Run(e *env) (err error) {
 			return err
 		}
 	}
+	var ready chan struct{} // closed when the documents are indexed; nil: they are
 	switch {
 	case own != nil:
 		ctx, cancel := context.WithCancel(e.ctx)
 		var work sync.WaitGroup
-		work.Go(func() { // questions are answered from what is indexed
+		ready = make(chan struct{})
+		work.Go(func() {
+			defer close(ready)
 			if err := own.ingest(ctx, e); err != nil && ctx.Err() == nil {
 				fmt.Fprintln(e.Err, "sluice:", err)
 			}
@@ -67,11 +71,15 @@ func (c *mcpCmd) Run(e *env) (err error) {
 	case len(e.cfg.Ingest.Docs) > 0:
 		fmt.Fprintln(e.Err, docsIgnored)
 	}
-	return bridge(e.ctx, e.In, e.Out, at)
+	return bridge(e.ctx, e.In, e.Out, at, ready)
 }
 
-// bridge passes messages between a client at the standard streams and a server, until the input has ended and each request has its response.
-func bridge(ctx context.Context, in io.Reader, out io.Writer, at remote) error {
+// indexTime is how long the first use of a document waits until the documents are indexed. After it, tools use what is indexed.
+const indexTime = 20 * time.Second
+
+// bridge passes messages between a client at the standard streams and a server, until the input has ended and each request has its response. The first
+// use of a document waits for ready, if it is not nil.
+func bridge(ctx context.Context, in io.Reader, out io.Writer, at remote, ready <-chan struct{}) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	headers := &bridgeHeaders{key: at.key}
@@ -79,7 +87,7 @@ func bridge(ctx context.Context, in io.Reader, out io.Writer, at remote) error {
 	if err != nil {
 		return fmt.Errorf("mcp: %w", err)
 	}
-	b := &messageBridge{out: out, far: far, headers: headers, open: map[any]bool{}, done: func() { cancel(io.EOF) }}
+	b := &messageBridge{out: out, far: far, headers: headers, ready: ready, open: map[any]bool{}, done: func() { cancel(io.EOF) }}
 	var work sync.WaitGroup
 	work.Go(func() { cancel(b.answers(ctx)) })
 	go func() { // it may wait for input that never comes
@@ -149,6 +157,7 @@ func failure(id any, code int64, message string) any {
 type messageBridge struct {
 	far     mcp.Connection
 	headers *bridgeHeaders
+	ready   <-chan struct{}
 	done    func() // called when the input has ended and no request is open
 
 	mu    sync.Mutex
@@ -217,6 +226,14 @@ func (b *messageBridge) request(ctx context.Context, line []byte) error {
 		b.mu.Lock()
 		b.open[q.ID.Raw()] = true
 		b.mu.Unlock()
+	}
+	if call && b.ready != nil && (q.Method == "tools/call" || strings.HasPrefix(q.Method, "resources/")) {
+		select {
+		case <-b.ready:
+		case <-time.After(indexTime):
+		case <-ctx.Done():
+		}
+		b.ready = nil
 	}
 	if err = b.far.Write(ctx, m); err == nil || ctx.Err() != nil {
 		return nil

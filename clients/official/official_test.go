@@ -1,0 +1,104 @@
+// Package official_test runs the official clients of other protocols, unmodified, against the real program.
+package official_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const handbook = `# Harbour handbook
+
+## Locks
+
+The north lock was opened in 1932 and takes ships of up to 140 metres.
+
+## Fees
+
+A ship pays 12 euros for each metre of its length.
+`
+
+// TestClients runs the scripts, each of which uses one client.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	node, err := exec.LookPath("node")
+	if err == nil {
+		_, err = os.Stat("node_modules/.package-lock.json")
+	}
+	if err != nil {
+		message := fmt.Sprintf("the official clients need Node 20 and what \"npm ci\" installs in clients/official: %v", err)
+		if os.Getenv("CI") == "true" {
+			t.Fatal(message)
+		}
+		t.Skip(message)
+	}
+	folder, docs := t.TempDir(), t.TempDir()
+	binary := filepath.Join(folder, "sluice")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sluice").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(docs, "handbook.md"), []byte(handbook), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url := serve(t, binary, "--docs="+docs, "--data="+filepath.Join(folder, "data"))
+	scripts, err := filepath.Glob("*.test.mjs")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, script := range scripts {
+		t.Run(strings.TrimSuffix(script, ".test.mjs"), func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), node, "--test", "--test-reporter=spec", "--test-timeout=240000", script)
+			cmd.Env = append(os.Environ(), "SLUICE_URL="+url, "SLUICE_BINARY="+binary, "SLUICE_DOCS="+docs, "SLUICE_TEMP="+t.TempDir())
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// serve starts the program as a server until the test ends, and returns its address. Its documents are indexed.
+func serve(t *testing.T, binary string, args ...string) (url string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, append([]string{"serve", "--addr=127.0.0.1:0"}, args...)...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	ended, indexed := make(chan struct{}), make(chan string, 1)
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-ended
+		_ = cmd.Wait() // it was killed
+		if t.Failed() {
+			t.Logf("the log of the server:\n%s", log.String())
+		}
+	})
+	go func() {
+		defer close(ended)
+		lines := bufio.NewScanner(io.TeeReader(stderr, &log))
+		for lines.Scan() {
+			if at, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
+				url = at
+			} else if strings.Contains(lines.Text(), "documents indexed") {
+				indexed <- url
+			}
+		}
+	}()
+	select {
+	case at := <-indexed:
+		return at
+	case <-ended:
+		t.Fatalf("the server did not start: %s", log.String())
+	}
+	return ""
+}
