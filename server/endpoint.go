@@ -54,9 +54,13 @@ func (h handler) forPath(r *http.Request) handler {
 // path returns the path by which the protocol of a request is found.
 func (e Endpoint) path() string { return cmp.Or(e.StreamPath, e.Path) }
 
-// eventName returns the name of the events in the OpenAPI document.
+// eventName returns the name of the events in the OpenAPI document: without hyphens, each part of the name begins with a capital letter.
 func (e Endpoint) eventName() string {
-	return strings.ToUpper(e.Name()[:1]) + e.Name()[1:] + "Event"
+	var b strings.Builder
+	for part := range strings.SplitSeq(e.Name(), "-") {
+		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	return b.String() + "Event"
 }
 
 // commonSegments returns the length of the common prefix of two paths, in segments.

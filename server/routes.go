@@ -75,7 +75,7 @@ func (h handler) questions() []Route {
 	}
 	if h.ReplyPath == "" {
 		if stream.Reply = h.Types.Reply; !h.AlwaysOK {
-			stream.partial = failed
+			stream.partial, stream.failed = failed, h.Types.Failed
 		}
 		return []Route{stream}
 	}

@@ -55,5 +55,6 @@ type API struct {
 type Types struct {
 	Request, Reply, Fault any
 	Events                []any // of the data of events
+	Failed                any   // the JSON object that [API.Reply] returns for a run that failed; nil: that of Reply
 	Variant               any   // parameters of [API.Variant], with query tags; nil: none
 }

@@ -15,6 +15,21 @@ import (
 // Decode decodes the JSON object in the body of a request into the struct that into points to. Unknown and repeated fields are
 // errors, as [CheckFields] describes. Errors have the code [fault.InvalidRequest] and name the field.
 func Decode[T any](body []byte, into *T) error {
+	if err := decode(body, into); err != nil {
+		return err
+	}
+	return CheckFields(body, *into)
+}
+
+// DecodeKnown is [Decode] for protocols whose clients send more fields than a server uses: unknown fields are ignored.
+func DecodeKnown[T any](body []byte, into *T) error {
+	if err := decode(body, into); err != nil {
+		return err
+	}
+	return CheckFields(body, nil)
+}
+
+func decode(body []byte, into any) error {
 	if !utf8.Valid(body) {
 		return fault.Invalid("body", "not valid UTF-8")
 	}
@@ -25,7 +40,7 @@ func Decode[T any](body []byte, into *T) error {
 	if _, err := dec.Token(); err != io.EOF {
 		return fault.Invalid("body", "something follows the JSON object")
 	}
-	return CheckFields(body, *into)
+	return nil
 }
 
 func decodeFault(err error) error {

@@ -26,6 +26,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/server"
 	service "github.com/sluice-rag/sluice/server/knowledge"
+	"github.com/sluice-rag/sluice/server/openai"
 )
 
 // program finds a program that the tests need besides Go, and the packages that "npm ci" puts beside it; without them it
@@ -57,12 +58,12 @@ func TestClient(t *testing.T) {
 		t.Fatal("no tests", err)
 	}
 	scripted := serveScripts(t)
-	keyed, key := serveKeyed(t)
+	keyed, key, limited := serveKeyed(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // a client that waits for ever shall fail, and not all tests with it
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node, append([]string{"--test", "--test-reporter=spec"}, tests...)...)
 	cmd.Dir = out
-	cmd.Env = append(os.Environ(), "SLUICE_SCRIPTED="+scripted, "SLUICE_PROXY="+serveProxy(t, scripted), "SLUICE_URL="+serveWhole(t), "SLUICE_KEYED="+keyed, "SLUICE_TEST_KEY="+key,
+	cmd.Env = append(os.Environ(), "SLUICE_SCRIPTED="+scripted, "SLUICE_PROXY="+serveProxy(t, scripted), "SLUICE_URL="+serveWhole(t), "SLUICE_KEYED="+keyed, "SLUICE_TEST_KEY="+key, "SLUICE_LIMITED_KEY="+limited,
 		"SLUICE_EXAMPLE="+filepath.Join(out, "build/examples/knowledge.mjs"), "SLUICE_README="+absolute(t, "README.md"),
 		"SLUICE_README_TEST="+absolute(t, "test/readme.test.ts"))
 	text, err := cmd.CombinedOutput()
@@ -130,7 +131,16 @@ func compileAll(node string) (string, error) {
 			errs <- err
 		}()
 	}
-	return out, errors.Join(<-errs, <-errs)
+	return out, errors.Join(<-errs, <-errs, linkPackages(out))
+}
+
+// linkPackages makes the packages that "npm ci" installs available to programs in a folder.
+func linkPackages(dir string) error {
+	packages, err := filepath.Abs("node_modules")
+	if err != nil {
+		return err
+	}
+	return os.Symlink(packages, filepath.Join(dir, "node_modules"))
 }
 
 // TestPackageNamesNoRegistry holds that the lock file says what is installed and not from where.
@@ -201,8 +211,8 @@ func openTenants(t *testing.T, version string) (*app.Shared, *app.Tenants) {
 	return shared, tenants
 }
 
-// serveKeyed starts a server that needs a key, and returns a key that pages of https://page.example may use.
-func serveKeyed(t *testing.T) (url, key string) {
+// serveKeyed starts a server that needs a key, and returns a key that pages of https://page.example may use and one that permits one request an hour.
+func serveKeyed(t *testing.T) (url, key, limited string) {
 	t.Helper()
 	shared, tenants := openTenants(t, "keyed")
 	keys, err := (&app.Records{Data: shared.Config.Store.Data}).Keys(t.Context())
@@ -210,10 +220,14 @@ func serveKeyed(t *testing.T) (url, key string) {
 		t.Fatal(err)
 	}
 	key, _, err = auth.Create(t.Context(), keys, auth.Key{Tenant: "default", Account: "page", Scopes: []auth.Scope{auth.Ask}, Origins: []string{"https://page.example"}}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited, _, err = auth.Create(t.Context(), keys, auth.Key{Tenant: "default", Account: "slow", Scopes: []auth.Scope{auth.Ask}, Rate: auth.Limit{N: 1, Unit: "h"}}, time.Now())
 	if err := errors.Join(err, keys.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return listen(t, tenants.Front(shared.Access.Handler)), key
+	return listen(t, tenants.Front(shared.Access.Handler)), key, limited
 }
 
 // serveScripts starts a server whose runs say what the first word of the question names.
@@ -222,6 +236,7 @@ func serveScripts(t *testing.T) string {
 	e := engine.New(script{}, engine.Options{MaxRuns: 1000})
 	// Of the service's routes, those of responses need no more than this.
 	routes := service.Routes(service.Options{Engine: e, Search: func(context.Context, index.Query) ([]index.Hit, error) { return nil, nil }})
+	routes = append(routes, openai.Routes(openai.Options{Engine: e})...)
 	s, err := server.New(e, server.Options{Protocols: app.Protocols(), Routes: routes, Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

@@ -49,6 +49,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/forrst"
 	"github.com/sluice-rag/sluice/wire/knowledge"
+	"github.com/sluice-rag/sluice/wire/openai"
 	"github.com/sluice-rag/sluice/wire/ragevents"
 	"github.com/sluice-rag/sluice/wire/turns"
 )
@@ -60,6 +61,7 @@ func Protocols() []server.Endpoint {
 		{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true},
 		{API: ragevents.API(), StreamPath: "/functions/v1/rag", OwnKeys: true},
 		{API: turns.API(), StreamPath: "/v1/rag/sessions/{id}/messages/stream", ReplyPath: "/v1/rag/sessions/{id}/messages", Session: true, FailureStatus: http.StatusInternalServerError},
+		{API: openai.ChatAPI(), StreamPath: "/openai/v1/chat/completions"},
 		{API: forrst.API(), Path: rpc.Path},
 		{API: events.API()},
 	}
@@ -223,7 +225,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 	o := server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
 		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
-		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), accounts.Routes(a.ledger), a.adminRoutes(), sessions.Routes(a.Sessions)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept, Sessions: a.Sessions,
+		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), a.openAIRoutes(), accounts.Routes(a.ledger), a.adminRoutes(), sessions.Routes(a.Sessions)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept, Sessions: a.Sessions,
 		OwnModel: func(ctx context.Context, provider, key, name string) (context.Context, error) {
 			return a.Models.ownModel(ctx, a.Config.Models, provider, key, name)
 		}}

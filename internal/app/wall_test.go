@@ -211,6 +211,13 @@ var attacks = []attack{
 	{route: "GET /mcp", kind: "run", headers: []string{"Accept", "text/event-stream", "Mcp-Session-Id", "ID", "Last-Event-ID", "ID_0"}},
 	{route: "DELETE /mcp", kind: "run", headers: []string{"Mcp-Session-Id", "ID"}},
 
+	{route: "POST /openai/v1/chat/completions", kind: "collection", body: `{"messages":[{"role":"user","content":"Who keeps Farland?"}],"collection":"ID"}`, varies: true},
+	{route: "POST /openai/v1/chat/completions", kind: "store", body: `{"model":"sluice/ID","messages":[{"role":"user","content":"Who keeps Farland?"}]}`, varies: true},
+	{route: "POST /openai/v1/chat/completions", kind: "file", body: `{"model":"sluice-direct/file:ID","stream":true,"messages":[{"role":"user","content":"Who keeps Farland?"}]}`, varies: true, found: true},
+	{route: "POST /openai/v1/chat/completions", kind: "run", body: `{"messages":[{"role":"user","content":"Who?"}]}`, headers: []string{"Sluice-Run-Id", "ID", "Last-Event-ID", "1"}},
+	{route: "GET /runs/{id}/stream", kind: "run", path: "/runs/ID/stream?protocol=openai-chat&include_usage=true"},
+	{route: "GET /openai/v1/models"},
+	{route: "GET /openai/v1/models/{model}", kind: "collection", path: "/openai/v1/models/ID"},
 	{route: "GET /v1/models"},
 	{route: "GET /v1/serverstatus"},
 	{route: "GET /v1/serverstatus/health"},

@@ -3010,6 +3010,295 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/openai/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a question and stream every step
+         * @description Needs the scope ask.
+         */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description For the protocol openai-chat: whether a chunk with the usage precedes the end of the stream. */
+                    include_usage?: boolean;
+                };
+                header?: {
+                    /** @description With Sluice-Run-Id: continue after this event. */
+                    "Last-Event-ID"?: string;
+                    /** @description Run to resume. Only the streaming options of the body are used. */
+                    "Sluice-Run-Id"?: string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["OpenaiChatRequest"];
+                };
+            };
+            responses: {
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiCompletion"];
+                        "text/event-stream": components["schemas"]["OpenaiChatEvent"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Payment Required */
+                402: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Unprocessable Entity */
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Internal Server Error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Bad Gateway */
+                502: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Gateway Timeout */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openai/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List models, for clients of OpenAI */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiModelList"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openai/v1/models/{model}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a model, for clients of OpenAI */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description Id of the model. */
+                    model: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiModel"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/readyz": {
         parameters: {
             query?: never;
@@ -3140,6 +3429,8 @@ export interface paths {
                 query?: {
                     /** @description For the protocol turns: whether citations also follow the text that they refer to. */
                     citations?: "trailer" | "inline";
+                    /** @description For the protocol openai-chat: whether a chunk with the usage precedes the end of the stream. */
+                    include_usage?: boolean;
                     /** @description For the protocol knowledge: whether each event has the whole response, or text is sent as deltas. */
                     mode?: "snapshot" | "delta";
                     /** @description For the protocol turns: number of bytes of the stream that were received, without compression. The stream continues after them. With POST, only together with Sluice-Run-Id. */
@@ -3167,7 +3458,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["ForrstEvent"];
+                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["OpenaiChatEvent"] | components["schemas"]["ForrstEvent"];
                         "text/plain": components["schemas"]["TurnsEvent"];
                     };
                 };
@@ -7624,6 +7915,163 @@ export interface components {
         };
         /** Format: binary */
         MultipartFileHeader: string;
+        OpenaiChatEvent: components["schemas"]["OpenaiChunk"] | components["schemas"]["OpenaiError"];
+        OpenaiChatMessage: {
+            /** @description The citations of sources with URLs. */
+            annotations: components["schemas"]["OpenaiURLAnnotation"][];
+            /** @description A marker such as [2] follows text that a source with a URL supports. */
+            content: string;
+            refusal: string;
+            /** @enum {string} */
+            role: "assistant";
+        };
+        OpenaiChatOptions: {
+            /** @description Whether a chunk with the usage precedes the end of the stream. */
+            include_usage?: boolean;
+        };
+        OpenaiChatRequest: {
+            /** @description Collection to search, or another scope. Not a field of OpenAI. */
+            collection?: string;
+            max_completion_tokens?: number;
+            /** @description Limit of the answer. The same as max_completion_tokens. */
+            max_tokens?: number;
+            /** @description The last message with the role user is the question, and earlier ones are the history. Messages with the roles system and developer are instructions. */
+            messages: components["schemas"]["OpenaiChatRequestItem"][];
+            /** @description sluice, sluice-agentic or sluice-direct, with a collection after a slash if wanted, such as sluice-direct/manuals; or the name of a model that writes the answer. An unknown name selects the default model. */
+            model?: string;
+            /** @enum {integer} */
+            n?: "1";
+            /** @description Only text is supported. */
+            response_format?: components["schemas"]["OpenaiFormat"];
+            /**
+             * @description If false, the run is deleted after it was read.
+             * @default true
+             */
+            store?: boolean;
+            /** @description Whether the reply is a stream. */
+            stream?: boolean;
+            stream_options?: components["schemas"]["OpenaiChatOptions"];
+            temperature?: number;
+            /** @description auto or none. Tools of the client are not called. */
+            tool_choice?: unknown;
+        };
+        OpenaiChatRequestItem: {
+            /** @description Text, or a list of parts with type and text. The question only has parts with text. */
+            content: unknown;
+            /** @enum {string} */
+            role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
+        };
+        OpenaiChatUsage: {
+            completion_tokens: number;
+            completion_tokens_details: components["schemas"]["OpenaiCompletionDetails"];
+            prompt_tokens: number;
+            prompt_tokens_details: components["schemas"]["OpenaiPromptDetails"];
+            total_tokens: number;
+        };
+        OpenaiChoice: {
+            /** @enum {string} */
+            finish_reason: "stop" | "length" | "content_filter";
+            index: number;
+            logprobs: Record<string, never>;
+            message: components["schemas"]["OpenaiChatMessage"];
+        };
+        OpenaiChunk: {
+            /** @description One; none in the chunk with the usage. */
+            choices: components["schemas"]["OpenaiChunkChoice"][];
+            /**
+             * Format: int64
+             * @description Unix time in seconds of the start of the run.
+             */
+            created: number;
+            /** @description Id of the run. */
+            id: string;
+            /** @description As requested. */
+            model: string;
+            /** @enum {string} */
+            object: "chat.completion.chunk";
+            /** @description Only if the usage was requested: null except in the last chunk. */
+            usage?: components["schemas"]["OpenaiChatUsage"];
+        };
+        OpenaiChunkChoice: {
+            delta: components["schemas"]["OpenaiDelta"];
+            /** @description stop, length or content_filter in the last chunk with a choice, and null before. */
+            finish_reason: string;
+            index: number;
+        };
+        OpenaiCompletion: {
+            choices: components["schemas"]["OpenaiChoice"][];
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             */
+            created: number;
+            /** @description Id of the run. */
+            id: string;
+            /** @description As requested. */
+            model: string;
+            /** @enum {string} */
+            object: "chat.completion";
+            usage: components["schemas"]["OpenaiChatUsage"];
+        };
+        OpenaiCompletionDetails: {
+            reasoning_tokens: number;
+        };
+        OpenaiDelta: {
+            /** @description All citations of sources with URLs, in the chunk before the one with the reason. */
+            annotations?: components["schemas"]["OpenaiURLAnnotation"][];
+            content?: string;
+            /** @enum {string} */
+            role?: "assistant";
+        };
+        OpenaiError: {
+            error: components["schemas"]["OpenaiErrorBody"];
+        };
+        OpenaiErrorBody: {
+            /** @description invalid_api_key, insufficient_quota, rate_limit_exceeded, or a code of Sluice in lower case. */
+            code: string;
+            message: string;
+            /** @description Path of the invalid field, such as messages[1].content. */
+            param: string;
+            /** @enum {string} */
+            type: "invalid_request_error" | "permission_error" | "rate_limit_error" | "insufficient_quota" | "server_error";
+        };
+        OpenaiFormat: {
+            /** @enum {string} */
+            type: "text";
+        };
+        OpenaiModel: {
+            /**
+             * Format: int64
+             * @description Always 0.
+             */
+            created: number;
+            /** @description Value of model in a request. */
+            id: string;
+            /** @enum {string} */
+            object: "model";
+            owned_by: string;
+        };
+        OpenaiModelList: {
+            data: components["schemas"]["OpenaiModel"][];
+            /** @enum {string} */
+            object: "list";
+        };
+        OpenaiPromptDetails: {
+            cached_tokens: number;
+        };
+        OpenaiURLAnnotation: {
+            /** @enum {string} */
+            type: "url_citation";
+            url_citation: components["schemas"]["OpenaiURLCitation"];
+        };
+        OpenaiURLCitation: {
+            /** @description End of the marker. */
+            end_index: number;
+            /** @description Position of the marker in the content, in Unicode code points from 0. */
+            start_index: number;
+            title: string;
+            url: string;
+        };
         RageventsAnswer: {
             answer: string;
             cached: boolean;

@@ -14,6 +14,8 @@ export const whole = address("SLUICE_URL");
 /** A server that needs a key, and a key that pages of https://page.example may use. */
 export const keyed = address("SLUICE_KEYED");
 export const key = address("SLUICE_TEST_KEY");
+/** A key for that server with which one request an hour is allowed. */
+export const limited = address("SLUICE_LIMITED_KEY");
 const proxy = address("SLUICE_PROXY");
 
 let keys = 0;

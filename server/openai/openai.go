@@ -1,0 +1,75 @@
+// Package openai provides the routes for clients of OpenAI other than those of questions.
+package openai
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire/openai"
+)
+
+// Prefix is the path of the base URL that clients of OpenAI use.
+const Prefix = "/openai/v1"
+
+// Options configures the routes.
+type Options struct {
+	Engine *engine.Engine
+	Models []string // names of the models that write answers, the default one first
+}
+
+type routes struct {
+	models []Model
+}
+
+// Model is a model that a request may name.
+type Model struct {
+	ID      string `json:"id" description:"Value of model in a request."`
+	Object  string `json:"object" enum:"model"`
+	Created int64  `json:"created" description:"Always 0."`
+	OwnedBy string `json:"owned_by"`
+}
+
+// ModelList lists the models, those that select how questions are answered first.
+type ModelList struct {
+	Object string  `json:"object" enum:"list"`
+	Data   []Model `json:"data"`
+}
+
+type modelParam struct {
+	Model string `path:"model" description:"Id of the model."`
+}
+
+// Routes returns the routes. Their errors have the form of OpenAI's.
+func Routes(o Options) []server.Route {
+	s := &routes{models: []Model{}}
+	for _, name := range slices.Concat(openai.Models(), o.Models) {
+		s.models = append(s.models, Model{ID: name, Object: "model", OwnedBy: "sluice"})
+	}
+	all := []server.Route{
+		{Method: "GET", Path: Prefix + "/models", Scope: server.AnyKey, Limited: true, Serve: s.list, Reply: ModelList{}, Summary: "List models, for clients of OpenAI"},
+		{Method: "GET", Path: Prefix + "/models/{model}", Scope: server.AnyKey, Limited: true, Serve: s.show, Request: []any{modelParam{}}, Reply: Model{}, Faults: []int{404},
+			Summary: "Show a model, for clients of OpenAI"},
+	}
+	for i := range all {
+		all[i].Fault = func(f *fault.Error) any { return openai.FaultOf(f) }
+	}
+	return all
+}
+
+func (s *routes) list(w http.ResponseWriter, _ *http.Request) error {
+	server.ReplyJSON(w, http.StatusOK, ModelList{"list", s.models})
+	return nil
+}
+
+func (s *routes) show(w http.ResponseWriter, r *http.Request) error {
+	for _, m := range s.models {
+		if m.ID == r.PathValue("model") {
+			server.ReplyJSON(w, http.StatusOK, m)
+			return nil
+		}
+	}
+	return &fault.Error{Code: fault.NotFound, Field: "model", Message: "no such model; requests may name it, and the default model answers"}
+}

@@ -1,0 +1,69 @@
+package openai
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/wire"
+)
+
+// Limits of texts from documents in annotations, in bytes.
+const (
+	maxURL   = 2048
+	maxTitle = 300
+)
+
+// characters returns the length of a text in Unicode code points, in which OpenAI counts the positions of annotations.
+func characters(text string) int { return utf8.RuneCountInString(text) }
+
+// webURL returns the URL of a source if a browser can open it, and an empty string otherwise.
+func webURL(s *event.Source) string {
+	scheme, rest, found := strings.Cut(s.URI, "://")
+	strange := func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`"<>\^{|}`+"`", r)
+	}
+	if !found || scheme != "http" && scheme != "https" || rest == "" || strings.ContainsAny(rest[:1], "/?#") || len(s.URI) > maxURL || strings.ContainsFunc(rest, strange) {
+		return ""
+	}
+	return s.URI
+}
+
+// cite adds the annotation of a citation whose source has a URL and returns its marker, such as " [2]". Markers number the URLs in the order of their
+// first citations. Annotations of Chat Completions have no other form, so other sources have neither.
+func (p *chatProjection) cite(b event.Cited) string {
+	s := b.Source
+	if s == nil && b.N > 0 && b.N <= len(p.state.Quoted) {
+		s = &p.state.Quoted[b.N-1]
+	}
+	if s == nil {
+		return ""
+	}
+	link := webURL(s)
+	if link == "" {
+		return ""
+	}
+	n := slices.Index(p.urls, link)
+	if n < 0 {
+		n, p.urls = len(p.urls), append(p.urls, link)
+	}
+	marker := " [" + strconv.Itoa(n+1) + "]"
+	start := p.chars + 1
+	if k := len(p.notes); k > 0 && p.notes[k-1].Citation.URL == link && p.notes[k-1].Citation.EndIndex == p.chars {
+		return "" // another passage of the same document supports the same text
+	}
+	p.notes = append(p.notes, URLAnnotation{"url_citation", URLCitation{start, start + characters(marker) - 1, wire.Clip(cmp.Or(s.Title, s.Name, link), maxTitle), link}})
+	return marker
+}
+
+// links returns the annotations of the text.
+func (p *chatProjection) links() []URLAnnotation {
+	if p.notes == nil {
+		return []URLAnnotation{}
+	}
+	return p.notes
+}
