@@ -66,6 +66,7 @@ var allowedImports = map[string]string{
 	"index/*":                     "corpus fault index index/prepare index/walk disk/reserve lang disk/atomicfile",
 	"index/prepare":               "corpus fault index lang",
 	"index/walk":                  "corpus index index/prepare lang",
+	"index/weaviate":              "corpus doctor fault index index/prepare index/walk lang",
 	"index/weaviate/weaviatetest": "",
 	"eval":                        "engine answer/confidence answer/verify corpus eval/followup eval/paraphrase event index ingest lang model",
 	"model":                       "corpus",

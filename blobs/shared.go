@@ -45,6 +45,9 @@ func OpenShared(dir string, used bool) (*Shared, error) {
 	return s, nil
 }
 
+// IsShared reports whether a folder is one that [OpenShared] has opened.
+func IsShared(dir string) bool { return (&Shared{dir}).Check(context.Background()) == nil }
+
 // Check returns an error if the folder is not mounted.
 func (s *Shared) Check(context.Context) error {
 	if _, err := os.Stat(filepath.Join(s.dir, sharedMark)); err != nil {

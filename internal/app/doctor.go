@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -16,9 +18,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/doctor"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/index/weaviate"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model/transport"
 	"github.com/sluice-rag/sluice/natsconn"
@@ -26,7 +31,7 @@ import (
 )
 
 // diagnoses check the engines. Each returns nothing if the settings do not use its engine. They need no data folder that is open.
-var diagnoses = []func(context.Context, config.Config) []doctor.Finding{diagnoseFolder, diagnoseLog, diagnoseRecords, diagnoseModels}
+var diagnoses = []func(context.Context, config.Config) []doctor.Finding{diagnoseFolder, diagnoseLog, diagnoseRecords, diagnoseIndex, diagnoseBlobs, diagnoseModels}
 
 // Diagnose checks each engine of the settings. It changes nothing that servers use: what it writes for a test, it removes.
 func Diagnose(ctx context.Context, cfg config.Config) []doctor.Finding {
@@ -118,6 +123,53 @@ func diagnoseRecords(ctx context.Context, cfg config.Config) []doctor.Finding {
 		f.Fail(err.Error(), "use the --data and the --store that belong together")
 	} else if cfg.Store.Records == "" {
 		return nil
+	}
+	return []doctor.Finding{f}
+}
+
+// diagnoseIndex checks the Weaviate of the index.
+func diagnoseIndex(ctx context.Context, cfg config.Config) []doctor.Finding {
+	if cfg.Index.URL == "" {
+		return nil
+	}
+	return []doctor.Finding{weaviate.Diagnose(ctx, weaviateOptions(cfg, auth.DefaultTenant, nil), "--index", "SLUICE_INDEX_KEY or --index-key-file")}
+}
+
+// diagnoseBlobs checks the store of uploaded files: it writes, reads and deletes a blob of a tenant of its own.
+func diagnoseBlobs(ctx context.Context, cfg config.Config) []doctor.Finding {
+	if cfg.Store.Blobs == "" {
+		return nil
+	}
+	f := doctor.Finding{Part: "files", Engine: "folder"}
+	const setting = "--blobs"
+	u, err := url.Parse(cfg.Store.Blobs.Reveal())
+	switch {
+	case err != nil:
+		f.Fail("it is not a URL", "correct "+setting)
+		return []doctor.Finding{f}
+	case u.Scheme == "file":
+		if f.Address = filepath.FromSlash(u.Path); !blobs.IsShared(f.Address) { // opening it would make it one
+			f.Fail("it holds no uploaded files of Sluice", "mount its file system, or start a server, which begins with an empty folder")
+			return []doctor.Finding{f}
+		}
+	case u.Scheme == "s3":
+		f.Engine, f.Address = "S3", u.Host
+	default:
+		f.Engine, f.Address = "NATS", u.Host
+	}
+	ctx, cancel := context.WithTimeout(ctx, 4*maxCheck)
+	defer cancel()
+	var took time.Duration
+	place, err := dialBlobs(ctx, cfg.Store.Blobs.Reveal(), cfg.Store, true, slog.New(slog.DiscardHandler))
+	if err == nil {
+		took, err = blobs.Try(ctx, place, "doctor-"+strings.ToLower(rand.Text()))
+		err = errors.Join(err, place.Close())
+	}
+	switch {
+	case err == nil:
+		f.Detail("a file was written, read and deleted in %v", took.Round(100*time.Microsecond))
+	case !f.Unreachable(err, setting):
+		f.Fail(transport.WithoutURL(err).Error(), "correct "+setting+" or the rights of its user, or see the log of that server")
 	}
 	return []doctor.Finding{f}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-rag/sluice/blobs"
+	"github.com/sluice-rag/sluice/blobs/s3blobs/s3test"
 	"github.com/sluice-rag/sluice/doctor"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -112,6 +114,46 @@ func TestDiagnoseModels(t *testing.T) {
 			found, problems := diagnose(t, func(cfg *config.Config) { cfg.Models, cfg.Keys.OpenAI = c.models, c.key })
 			if len(found) != 2 || c.want == "" && problems != "" || !strings.HasPrefix(problems, c.want) {
 				t.Errorf("%q, want %q; %+v", problems, c.want, found)
+			}
+		})
+	}
+}
+
+func TestDiagnoseBlobs(t *testing.T) {
+	t.Parallel()
+	shared, empty := t.TempDir(), t.TempDir()
+	if _, err := blobs.OpenShared(shared, false); err != nil {
+		t.Fatal(err)
+	}
+	n, _ := broker(t)
+	s3 := s3test.New(t)
+	wrong := filepath.Join(t.TempDir(), "credentials")
+	if err := os.WriteFile(wrong, []byte("[default]\naws_access_key_id = "+s3test.AccessKey+"\naws_secret_access_key = hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	right := s3test.CredentialsFile(t)
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	for name, c := range map[string]struct{ place, credentials, want string }{
+		"folder":             {place: "file://" + filepath.ToSlash(shared)},
+		"folder not mounted": {place: "file://" + filepath.ToSlash(empty), want: "files: it holds no uploaded files of Sluice | mount its file system"},
+		"NATS":               {place: n.ClientURL()},
+		"NATS down":          {place: "nats://" + strings.TrimPrefix(closed.URL, "http://"), want: "files: "},
+		"S3":                 {place: s3.URL("sluice"), credentials: right},
+		"S3, wrong secret":   {place: s3.URL("sluice"), credentials: wrong, want: "files: "},
+		"S3 down":            {place: "s3://bucket?region=x&endpoint=" + closed.URL, credentials: right, want: "nothing listens at the address | start the server, or check the address in --blobs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found, problems := diagnose(t, func(cfg *config.Config) {
+				cfg.Store.Blobs, cfg.Store.BlobsCredentials = config.Secret(c.place), c.credentials
+			})
+			f := found[1]
+			if !strings.Contains(problems, c.want) || c.want == "" && (problems != "" || f.Part != "files" || len(f.Details) != 1) {
+				t.Errorf("%q, want %q: %+v", problems, c.want, f)
+			}
+			if entries, err := os.ReadDir(shared); name == "folder" && (err != nil || len(entries) != 1) {
+				t.Errorf("the folder has %v, %v", entries, err)
 			}
 		})
 	}

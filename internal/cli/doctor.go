@@ -14,6 +14,8 @@ import (
 
 type doctorCmd struct {
 	config.Store
+	config.Index
+	config.Keep
 	config.Models
 	Within time.Duration `default:"1m" help:"Timeout of all checks together (duration)."`
 	JSON   bool          `name:"json" help:"Print JSON."`
@@ -21,8 +23,8 @@ type doctorCmd struct {
 
 // Help returns the long help text.
 func (doctorCmd) Help() string {
-	return `It checks the data folder, the run log, the database of the records and the servers of models: whether they reply, their
-versions, rights and clocks, and how long a request takes. A server may be running. What the checks write, they remove. The exit
+	return `It checks the data folder, the run log, the database of the records, the index, the store of uploaded files and the servers of
+models: whether they reply, their versions, rights and clocks, and how long a request takes. A server may be running. What the checks write, they remove. The exit
 status is 1 if something is wrong.`
 }
 
