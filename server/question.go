@@ -174,7 +174,11 @@ func (h handler) reply(w http.ResponseWriter, r *http.Request, id event.RunID) {
 	}
 	w.Header().Set(headerRun, string(id))
 	h.setDeadlines(w)
-	ReplyJSON(w, status, h.Reply(log))
+	reply := h.Reply
+	if p, ok := h.Protocol.(wire.Replier); ok {
+		reply = p.Reply
+	}
+	ReplyJSON(w, status, reply(log))
 }
 
 func readLog(ctx context.Context, e *engine.Engine, id event.RunID) ([]event.Event, error) {
@@ -349,7 +353,7 @@ func (h handler) streamFrom(w http.ResponseWriter, r *http.Request, id event.Run
 	detach := h.engine.Attach(id)
 	defer detach()
 	_, err := h.engine.Store().Load(r.Context(), id, after.Seq)
-	if errors.Is(err, eventlog.ErrEnd) && after.Frame == 0 && r.Method == http.MethodGet {
+	if errors.Is(err, eventlog.ErrEnd) && after.Frame == 0 && r.Method == http.MethodGet && cursorParam == headerLast {
 		w.WriteHeader(http.StatusNoContent) // tells an EventSource to stop reconnecting
 		return
 	}

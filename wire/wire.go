@@ -105,6 +105,12 @@ type Heartbeater interface {
 	AppendHeartbeat(dst []byte, at time.Time) []byte
 }
 
+// Replier is also implemented by protocols whose variants have different replies without a stream.
+type Replier interface {
+	// Reply replaces [API.Reply].
+	Reply(log []event.Event) any
+}
+
 // ByteStream is also implemented by protocols whose streams have the same bytes for every reader: the bytes depend only on the log of the run.
 // Time and batches of events have no effect, so there are no heartbeats. A client resumes such a stream by the number of bytes that it has
 // received.

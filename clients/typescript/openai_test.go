@@ -12,13 +12,21 @@ import (
 // frames holds the types that the frames of a stream must have, and a frame that must not have them: @ts-expect-error makes the compiler fail
 // if it accepts the next line.
 const frames = `import type { ErrorObject } from "openai/resources/shared";
+import type { Response, ResponseStreamEvent } from "openai/resources/responses/responses";
 import type { ChatCompletion, ChatCompletionChunk, ChatCompletionMessage } from "openai/resources/chat/completions";
 
 // OpenAI's models that search the web send the annotations in a delta, and the types of the package lack them.
 type Delta = ChatCompletionChunk.Choice.Delta & { annotations?: ChatCompletionMessage.Annotation[] };
 type Chunk = Omit<ChatCompletionChunk, "choices"> & { choices: (Omit<ChatCompletionChunk.Choice, "delta"> & { delta: Delta })[] };
 type Failed = { error: ErrorObject };
-export const replies: ChatCompletion[] = [];
+
+// The package adds output_text to the responses that it has received.
+type Whole = Omit<Response, "output_text">;
+type Event = Exclude<ResponseStreamEvent, { response: Response }> | (Omit<Extract<ResponseStreamEvent, { response: Response }>, "response"> & { response: Whole });
+// @ts-expect-error
+export const unknown: Event = { type: "response.output_text.unknown", sequence_number: 1 };
+// @ts-expect-error
+export const partial: Event = { type: "response.file_search_call.searching", sequence_number: 1, item_id: "" };
 // @ts-expect-error
 export const chunk: Chunk = { id: "", object: "chat.completion.chunk", created: 1, model: "", choices: [], speed: 1 };
 `
@@ -73,6 +81,9 @@ func TestFramesHaveOpenAITypes(t *testing.T) {
 type kinds struct{ frame, reply string }
 
 func kindsOf(golden string) kinds {
+	if strings.HasPrefix(golden, "responses_") {
+		return kinds{"Event", "Whole"}
+	}
 	return kinds{"Chunk", "ChatCompletion"}
 }
 

@@ -62,6 +62,7 @@ func Protocols() []server.Endpoint {
 		{API: ragevents.API(), StreamPath: "/functions/v1/rag", OwnKeys: true},
 		{API: turns.API(), StreamPath: "/v1/rag/sessions/{id}/messages/stream", ReplyPath: "/v1/rag/sessions/{id}/messages", Session: true, FailureStatus: http.StatusInternalServerError},
 		{API: openai.ChatAPI(), StreamPath: "/openai/v1/chat/completions"},
+		{API: openai.ResponsesAPI(), StreamPath: "/openai/v1/responses", AlwaysOK: true},
 		{API: forrst.API(), Path: rpc.Path},
 		{API: events.API()},
 	}

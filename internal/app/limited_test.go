@@ -16,7 +16,7 @@ import (
 var limitedRoutes = []string{
 	"POST /api/query/stream", "POST /api/query", "POST /v1/responses", "POST /functions/v1/rag", "POST /v1/rag/sessions/{id}/messages/stream",
 	"POST /v1/rag/sessions/{id}/messages", "POST /v1/rag/sessions", "GET /api/runs/{id}", "GET /runs/{id}/stream", "POST /runs/{id}/cancel", "POST /forrst",
-	"POST /mcp", "GET /mcp", "DELETE /mcp", "POST /openai/v1/chat/completions", "GET /openai/v1/models", "GET /openai/v1/models/{model}",
+	"POST /mcp", "GET /mcp", "DELETE /mcp", "POST /openai/v1/chat/completions", "POST /openai/v1/responses", "GET /openai/v1/models", "GET /openai/v1/models/{model}",
 	"POST /auth/logout", "GET /auth/session",
 }
 
@@ -65,12 +65,13 @@ func (l limited) send(method, path, body string, headers ...string) *httptest.Re
 
 // questions are the requests that ask, in each protocol, with COLLECTION in the place of the collection.
 var questions = map[string][2]string{
-	"forge":       {"/api/query", `{"query":"Who keeps Farland?","collection":"COLLECTION"}`},
-	"stream":      {"/api/query/stream", `{"query":"Who keeps Farland?","collection":"COLLECTION","session_id":"s1"}`},
-	"knowledge":   {"/v1/responses", `{"input":"Who keeps Farland?","stream":false,"tools":[{"type":"file_search","vector_store_ids":["COLLECTION"]}]}`},
-	"ragevents":   {"/functions/v1/rag", `{"question":"Who keeps Farland?","collection":"COLLECTION","stream":false}`},
-	"openai chat": {"/openai/v1/chat/completions", `{"model":"sluice/COLLECTION","messages":[{"role":"user","content":"Who keeps Farland?"}]}`},
-	"turns":       {"/v1/rag/sessions/made/messages", `{"content":"Who keeps Farland?","collection":"COLLECTION"}`},
+	"forge":            {"/api/query", `{"query":"Who keeps Farland?","collection":"COLLECTION"}`},
+	"stream":           {"/api/query/stream", `{"query":"Who keeps Farland?","collection":"COLLECTION","session_id":"s1"}`},
+	"knowledge":        {"/v1/responses", `{"input":"Who keeps Farland?","stream":false,"tools":[{"type":"file_search","vector_store_ids":["COLLECTION"]}]}`},
+	"ragevents":        {"/functions/v1/rag", `{"question":"Who keeps Farland?","collection":"COLLECTION","stream":false}`},
+	"openai chat":      {"/openai/v1/chat/completions", `{"model":"sluice/COLLECTION","messages":[{"role":"user","content":"Who keeps Farland?"}]}`},
+	"openai responses": {"/openai/v1/responses", `{"input":"Who keeps Farland?","tools":[{"type":"file_search","vector_store_ids":["COLLECTION"]}]}`},
+	"turns":            {"/v1/rag/sessions/made/messages", `{"content":"Who keeps Farland?","collection":"COLLECTION"}`},
 	"forrst": {"/forrst", `{"protocol":{"name":"forrst","version":"0.1.0"},"id":"1","call":{"function":"rag.ask","version":"1.0.0",
 		"arguments":{"query":"Who keeps Farland?","collection":"COLLECTION"}}}`},
 }
@@ -91,7 +92,7 @@ func TestLimitedKey(t *testing.T) {
 			if permitted && (w.Code != http.StatusOK || !strings.Contains(text, "Zelda Quux")) {
 				t.Errorf("%s about its collection: %d %s", name, w.Code, text)
 			}
-			invalid := name == "knowledge" && w.Code == http.StatusBadRequest || w.Code == http.StatusUnprocessableEntity // names of vector stores have a form
+			invalid := (name == "knowledge" || name == "openai responses") && w.Code == http.StatusBadRequest || w.Code == http.StatusUnprocessableEntity // names of vector stores have a form
 			if !permitted && w.Code != http.StatusForbidden && !invalid || strings.Contains(text, "Bea Brook") {
 				t.Errorf("%s about %q: %d %s", name, collection, w.Code, text)
 			}
@@ -117,7 +118,7 @@ func TestLimitedKey(t *testing.T) {
 		t.Errorf("followed a run of another collection: %d %s", w.Code, w.Body)
 	}
 	own := l.send("POST", "/api/query/stream", strings.ReplaceAll(questions["stream"][1], "COLLECTION", "farland-s")).Header().Get("Sluice-Run-Id")
-	for _, protocol := range []string{"events", "turns", "forrst", "openai-chat"} {
+	for _, protocol := range []string{"events", "turns", "forrst", "openai-chat", "openai-responses"} {
 		if w := l.send("GET", "/runs/"+own+"/stream?protocol="+protocol, ""); w.Code != http.StatusOK || w.Body.Len() == 0 {
 			t.Errorf("own run in %s: %d %s", protocol, w.Code, w.Body)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/server/responses"
 	"github.com/sluice-rag/sluice/wire/openai"
 )
 
@@ -38,6 +39,13 @@ type ModelList struct {
 	Data   []Model `json:"data"`
 }
 
+// Deleted is the reply to the deletion of a response.
+type Deleted struct {
+	ID      string `json:"id"`
+	Object  string `json:"object" enum:"response"`
+	Deleted bool   `json:"deleted"`
+}
+
 type modelParam struct {
 	Model string `path:"model" description:"Id of the model."`
 }
@@ -56,7 +64,8 @@ func Routes(o Options) []server.Route {
 	for i := range all {
 		all[i].Fault = func(f *fault.Error) any { return openai.FaultOf(f) }
 	}
-	return all
+	return append(all, responses.Routes(responses.Options{Path: Prefix + "/responses", API: openai.ResponsesAPI(), Engine: o.Engine, Numbered: true,
+		Deleted: func(id string) any { return Deleted{ID: id, Object: "response", Deleted: true} }})...)
 }
 
 func (s *routes) list(w http.ResponseWriter, _ *http.Request) error {

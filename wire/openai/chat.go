@@ -102,7 +102,7 @@ func DecodeChat(body []byte, maxQuery int) (wire.Request, error) {
 	if r.StreamOptions != nil && r.StreamOptions.IncludeUsage {
 		q.Variant = Chat{Usage: true}
 	}
-	q.Request, err = json.Marshal(echo{r.Model})
+	q.Request, err = json.Marshal(echo{Model: r.Model})
 	return q, err
 }
 

@@ -75,7 +75,9 @@ func FaultOf(f *fault.Error) Error {
 
 // echo is what a run keeps of a request for its projections.
 type echo struct {
-	Model string `json:"model,omitempty"`
+	Model    string            `json:"model,omitempty"`
+	Tools    []Tool            `json:"tools,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
 // setModel sets the mode, the model and the collection of a question, which may follow the name of the model after a slash.

@@ -3299,6 +3299,379 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/openai/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a question and stream every step
+         * @description Needs the scope ask.
+         */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description For the protocol openai-responses: whether searches have their results. include[] is the same. */
+                    include?: "file_search_call.results";
+                };
+                header?: {
+                    /** @description With Sluice-Run-Id: continue after this event. */
+                    "Last-Event-ID"?: string;
+                    /** @description Run to resume. Only the streaming options of the body are used. */
+                    "Sluice-Run-Id"?: string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["OpenaiResponseRequest"];
+                };
+            };
+            responses: {
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiResponse"];
+                        "text/event-stream": components["schemas"]["OpenaiResponsesEvent"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Payment Required */
+                402: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openai/v1/responses/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a stored response, or stream it
+         * @description Needs the scope read, or ask for a run of the key's account.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The last event received, to resume a stream: its id, or its sequence_number if events have one. */
+                    starting_after?: string;
+                    /** @description Whether the reply is a stream. */
+                    stream?: boolean;
+                };
+                header?: {
+                    /** @description Id of the last event received, to resume a stream. */
+                    "Last-Event-ID"?: string;
+                };
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiResponse"];
+                        "text/event-stream": components["schemas"]["OpenaiResponseEvent"] | components["schemas"]["OpenaiItemEvent"] | components["schemas"]["OpenaiCallEvent"] | components["schemas"]["OpenaiPartEvent"] | components["schemas"]["OpenaiTextDelta"] | components["schemas"]["OpenaiTextDone"] | components["schemas"]["OpenaiAnnotationAdded"] | components["schemas"]["OpenaiSummaryPart"] | components["schemas"]["OpenaiSummaryDelta"] | components["schemas"]["OpenaiSummaryDone"];
+                    };
+                };
+                /** @description No Content */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /**
+         * Delete a stored response
+         * @description Needs the scope write.
+         */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiDeleted"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openai/v1/responses/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a response
+         * @description Needs the scope write, or ask for a run of the key's account.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiResponse"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/readyz": {
         parameters: {
             query?: never;
@@ -3429,6 +3802,8 @@ export interface paths {
                 query?: {
                     /** @description For the protocol turns: whether citations also follow the text that they refer to. */
                     citations?: "trailer" | "inline";
+                    /** @description For the protocol openai-responses: whether searches have their results. include[] is the same. */
+                    include?: "file_search_call.results";
                     /** @description For the protocol openai-chat: whether a chunk with the usage precedes the end of the stream. */
                     include_usage?: boolean;
                     /** @description For the protocol knowledge: whether each event has the whole response, or text is sent as deltas. */
@@ -3458,7 +3833,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["OpenaiChatEvent"] | components["schemas"]["ForrstEvent"];
+                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["OpenaiChatEvent"] | components["schemas"]["OpenaiResponsesEvent"] | components["schemas"]["ForrstEvent"];
                         "text/plain": components["schemas"]["TurnsEvent"];
                     };
                 };
@@ -5393,13 +5768,13 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
-                    /** @description Id of the last event received, to resume a stream. */
+                    /** @description The last event received, to resume a stream: its id, or its sequence_number if events have one. */
                     starting_after?: string;
                     /** @description Whether the reply is a stream. */
                     stream?: boolean;
                 };
                 header?: {
-                    /** @description The same as starting_after. */
+                    /** @description Id of the last event received, to resume a stream. */
                     "Last-Event-ID"?: string;
                 };
                 path: {
@@ -7915,6 +8290,23 @@ export interface components {
         };
         /** Format: binary */
         MultipartFileHeader: string;
+        OpenaiAnnotationAdded: {
+            annotation: components["schemas"]["OpenaiFileCitation"];
+            annotation_index: number;
+            content_index: number;
+            item_id: string;
+            output_index: number;
+            /** @description Number of the event in the stream, from 0. */
+            sequence_number: number;
+            type: string;
+        };
+        OpenaiCallEvent: {
+            item_id: string;
+            output_index: number;
+            /** @description Number of the event in the stream, from 0. */
+            sequence_number: number;
+            type: string;
+        };
         OpenaiChatEvent: components["schemas"]["OpenaiChunk"] | components["schemas"]["OpenaiError"];
         OpenaiChatMessage: {
             /** @description The citations of sources with URLs. */
@@ -8016,6 +8408,15 @@ export interface components {
         OpenaiCompletionDetails: {
             reasoning_tokens: number;
         };
+        OpenaiConversation: {
+            id: string;
+        };
+        OpenaiDeleted: {
+            deleted: boolean;
+            id: string;
+            /** @enum {string} */
+            object: "response";
+        };
         OpenaiDelta: {
             /** @description All citations of sources with URLs, in the chunk before the one with the reason. */
             annotations?: components["schemas"]["OpenaiURLAnnotation"][];
@@ -8035,9 +8436,53 @@ export interface components {
             /** @enum {string} */
             type: "invalid_request_error" | "permission_error" | "rate_limit_error" | "insufficient_quota" | "server_error";
         };
+        OpenaiFileCitation: {
+            file_id: string;
+            filename: string;
+            /** @description Position in the text, in Unicode code points, after the text that the document supports. */
+            index: number;
+            /** @enum {string} */
+            type: "file_citation";
+        };
         OpenaiFormat: {
             /** @enum {string} */
             type: "text";
+        };
+        OpenaiIncompleteDetails: {
+            /** @enum {string} */
+            reason?: "max_output_tokens" | "content_filter";
+        };
+        OpenaiInputDetails: {
+            /** @description Always 0. */
+            cache_write_tokens: number;
+            cached_tokens: number;
+        };
+        OpenaiItem: {
+            /** @description Of a message. */
+            content?: components["schemas"]["OpenaiPart"][];
+            id: string;
+            /** @description Of a search. */
+            queries?: string[];
+            /** @description Of a search, if include has file_search_call.results; best first. */
+            results?: components["schemas"]["OpenaiResult"][];
+            /**
+             * @description Of a message.
+             * @enum {string}
+             */
+            role?: "assistant";
+            /** @enum {string} */
+            status: "in_progress" | "searching" | "completed" | "incomplete" | "failed";
+            /** @description Of reasoning. */
+            summary?: components["schemas"]["OpenaiSummary"][];
+            /** @enum {string} */
+            type: "file_search_call" | "reasoning" | "message";
+        };
+        OpenaiItemEvent: {
+            item: components["schemas"]["OpenaiItem"];
+            output_index: number;
+            /** @description Number of the event in the stream, from 0. */
+            sequence_number: number;
+            type: string;
         };
         OpenaiModel: {
             /**
@@ -8056,8 +8501,207 @@ export interface components {
             /** @enum {string} */
             object: "list";
         };
+        OpenaiOutputDetails: {
+            reasoning_tokens: number;
+        };
+        OpenaiPart: {
+            annotations: components["schemas"]["OpenaiFileCitation"][];
+            /** @description Always empty. */
+            logprobs: Record<string, never>[];
+            text: string;
+            /** @enum {string} */
+            type: "output_text";
+        };
+        OpenaiPartEvent: {
+            content_index: number;
+            item_id: string;
+            output_index: number;
+            part: components["schemas"]["OpenaiPart"];
+            /** @description Number of the event in the stream, from 0. */
+            sequence_number: number;
+            type: string;
+        };
         OpenaiPromptDetails: {
             cached_tokens: number;
+        };
+        OpenaiResponse: {
+            background: boolean;
+            /** @description Unix time in seconds; null unless the status is completed. */
+            completed_at: number;
+            conversation: components["schemas"]["OpenaiConversation"];
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             */
+            created_at: number;
+            error: components["schemas"]["OpenaiResponseError"];
+            /** @description Id of the run. */
+            id: string;
+            incomplete_details: components["schemas"]["OpenaiIncompleteDetails"];
+            /** @description Always null. */
+            instructions: string;
+            max_output_tokens: number;
+            metadata: {
+                [key: string]: string;
+            };
+            /** @description As requested. */
+            model: string;
+            /** @enum {string} */
+            object: "response";
+            output: components["schemas"]["OpenaiItem"][];
+            parallel_tool_calls: boolean;
+            previous_response_id: string;
+            /** @enum {string} */
+            status: "in_progress" | "completed" | "incomplete" | "failed" | "cancelled";
+            temperature: number;
+            text: components["schemas"]["OpenaiTextConfig"];
+            /** @enum {string} */
+            tool_choice: "auto";
+            /** @description Those of the type file_search. */
+            tools: components["schemas"]["OpenaiTool"][];
+            top_p: number;
+            /** @enum {string} */
+            truncation: "disabled";
+            /** @description Set when the run has ended. */
+            usage?: components["schemas"]["OpenaiResponseUsage"];
+        };
+        OpenaiResponseError: {
+            /** @enum {string} */
+            code: "server_error" | "rate_limit_exceeded" | "invalid_prompt";
+            message: string;
+        };
+        OpenaiResponseEvent: {
+            response: components["schemas"]["OpenaiResponse"];
+            /** @description Number of the event in the stream, from 0. */
+            sequence_number: number;
+            type: string;
+        };
+        OpenaiResponseRequest: {
+            /** @enum {boolean} */
+            background?: "false";
+            /** @description Collection to search, or another scope, if no tool names vector stores. Not a field of OpenAI. */
+            collection?: string;
+            /** @description Session of the question: its id, or an object with the id. It is created if it does not exist. */
+            conversation?: unknown;
+            /** @description With file_search_call.results, searches have what they found. */
+            include?: string[];
+            /** @description The question, or a list of messages with role and content: the last message of the user is the question, and earlier ones are the history. */
+            input: unknown;
+            /** @description Instructions to the model. */
+            instructions?: string;
+            /** @description Limit of the answer. */
+            max_output_tokens?: number;
+            /** @description At most 16 pairs. Repeated in the response. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description As in chat completions. */
+            model?: string;
+            /** @description The previous response of the conversation. Its question and answer precede the input. */
+            previous_response_id?: string;
+            /** @description Not supported. */
+            prompt?: unknown;
+            /**
+             * @description If false, the response is deleted after it was read.
+             * @default true
+             */
+            store?: boolean;
+            /** @description Whether the reply is a stream. */
+            stream?: boolean;
+            temperature?: number;
+            /** @description Only text is supported. */
+            text?: components["schemas"]["OpenaiTextConfig"];
+            /** @description auto or none. */
+            tool_choice?: unknown;
+            /** @description Tools of the type file_search select what is searched. Others are ignored. */
+            tools?: components["schemas"]["OpenaiTool"][];
+        };
+        OpenaiResponsesEvent: components["schemas"]["OpenaiResponseEvent"] | components["schemas"]["OpenaiItemEvent"] | components["schemas"]["OpenaiCallEvent"] | components["schemas"]["OpenaiPartEvent"] | components["schemas"]["OpenaiTextDelta"] | components["schemas"]["OpenaiTextDone"] | components["schemas"]["OpenaiAnnotationAdded"] | components["schemas"]["OpenaiSummaryPart"] | components["schemas"]["OpenaiSummaryDelta"] | components["schemas"]["OpenaiSummaryDone"];
+        OpenaiResponseUsage: {
+            input_tokens: number;
+            input_tokens_details: components["schemas"]["OpenaiInputDetails"];
+            output_tokens: number;
+            output_tokens_details: components["schemas"]["OpenaiOutputDetails"];
+            total_tokens: number;
+        };
+        OpenaiResult: {
+            /** @description chunk_id and level of the passage. */
+            attributes: {
+                [key: string]: string;
+            };
+            file_id: string;
+            filename: string;
+            /**
+             * Format: double
+             * @description 0 to 1
+             */
+            score: number;
+        };
+        OpenaiSummary: {
+            text: string;
+            /** @enum {string} */
+            type: "summary_text";
+        };
+        OpenaiSummaryDelta: {
+            delta: string;
+            item_id: string;
+            output_index: number;
+            /** @description Number of the event in the stream, from 0. */
+            sequence_number: number;
+            summary_index: number;
+            type: string;
+        };
+        OpenaiSummaryDone: {
+            item_id: string;
+            output_index: number;
+            /** @description Number of the event in the stream, from 0. */
+            sequence_number: number;
+            summary_index: number;
+            text: string;
+            type: string;
+        };
+        OpenaiSummaryPart: {
+            item_id: string;
+            output_index: number;
+            part: components["schemas"]["OpenaiSummary"];
+            /** @description Number of the event in the stream, from 0. */
+            sequence_number: number;
+            summary_index: number;
+            type: string;
+        };
+        OpenaiTextConfig: {
+            format?: components["schemas"]["OpenaiFormat"];
+        };
+        OpenaiTextDelta: {
+            content_index: number;
+            delta: string;
+            item_id: string;
+            /** @description Always empty. */
+            logprobs: Record<string, never>[];
+            output_index: number;
+            /** @description Number of the event in the stream, from 0. */
+            sequence_number: number;
+            type: string;
+        };
+        OpenaiTextDone: {
+            content_index: number;
+            item_id: string;
+            /** @description Always empty. */
+            logprobs: Record<string, never>[];
+            output_index: number;
+            /** @description Number of the event in the stream, from 0. */
+            sequence_number: number;
+            text: string;
+            type: string;
+        };
+        OpenaiTool: {
+            /** @description Limits the documents that are read. Not repeated in responses. */
+            filters?: unknown;
+            /** @description Number of passages for the generator, 1 to 50. */
+            max_num_results?: number;
+            /** @enum {string} */
+            type: "file_search";
+            vector_store_ids: string[];
         };
         OpenaiURLAnnotation: {
             /** @enum {string} */
