@@ -59,7 +59,7 @@ func TestMigrateIsKilled(t *testing.T) {
 		want = append(want, body(t, url+p))
 	}
 	broker, address := broker(t)
-	engines := []string{"--data=" + filepath.Join(t.TempDir(), "target"), "--keep-runs-bytes=64MiB", "--log=" + address, "--blobs=" + address, "--store=" + postgrestest.URL(t)}
+	engines := []string{"--data=" + filepath.Join(t.TempDir(), "target"), "--log=" + address, "--blobs=" + address, "--store=" + postgrestest.URL(t)}
 	args := append([]string{"migrate", "--from", source}, engines...)
 	if status, _, errs := run(t, args...); status == 0 || !strings.Contains(errs, "stop all servers") {
 		t.Errorf("migrate while a server uses the source: status %d: %s", status, errs)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -18,7 +19,16 @@ func scanFile(scan func(...any) error) (store.File, error) {
 	err := scan(&f.ID, &f.Name, &f.MediaType, &f.Purpose, &f.Bytes, &f.MD5, &f.SHA256, &f.URL, &f.Status, &f.Failure,
 		(*[]byte)(&f.Options), (*[]byte)(&f.Fields), &created, &updated)
 	f.CreatedAt, f.UpdatedAt = sqldb.FromMicros(created), sqldb.FromMicros(updated)
+	f.Options, f.Fields = present(f.Options), present(f.Fields)
 	return f, err
+}
+
+// present returns nil for an empty value, which is not JSON. PostgreSQL tells it from NULL, and SQLite does not.
+func present(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	return raw
 }
 
 // AddFile implements [store.Files].

@@ -18,6 +18,7 @@ func scanStore(scan func(...any) error) (store.VectorStoreInfo, error) {
 	var created, updated, expires int64
 	err := scan(&c.ID, &c.Name, &c.Description, (*[]byte)(&c.Metadata), &created, &updated, &expires,
 		&c.Counts.InProgress, &c.Counts.Completed, &c.Counts.Failed, &c.Counts.Cancelled, &c.Counts.Total, &c.Bytes)
+	c.Metadata = present(c.Metadata)
 	c.CreatedAt, c.UpdatedAt, c.ExpiresAt = sqldb.FromMicros(created), sqldb.FromMicros(updated), sqldb.FromMicros(expires)
 	return c, err
 }

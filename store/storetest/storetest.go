@@ -34,7 +34,7 @@ func TestStore(t *testing.T, open func(t *testing.T) (s Store, reopen func() Sto
 	for name, test := range map[string]func(*suite){
 		"files": (*suite).files, "hashes": (*suite).hashes, "vector stores": (*suite).stores, "expiry": (*suite).expiry,
 		"memberships": (*suite).memberships, "counts": (*suite).counts, "changes": (*suite).changes, "tasks": (*suite).tasks,
-		"queue": (*suite).queue, "fetching": (*suite).fetching, "removal": (*suite).removal, "listings": (*suite).listings, "concurrent": (*suite).concurrent, "cancelled": (*suite).cancelled,
+		"queue": (*suite).queue, "fetching": (*suite).fetching, "removal": (*suite).removal, "listings": (*suite).listings, "concurrent": (*suite).concurrent, "empty": (*suite).empty, "cancelled": (*suite).cancelled,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, reopen := open(t)
@@ -162,6 +162,21 @@ func (s *suite) files() {
 	named, err = s.FilesByID(s.ctx, nil)
 	s.must(err)
 	s.same("none named", len(named), 0)
+}
+
+// empty stores records with empty values where JSON is expected. They are read as nil, which can be encoded.
+func (s *suite) empty() {
+	f := file("f1")
+	f.Options, f.Fields = json.RawMessage{}, json.RawMessage{}
+	s.must(s.AddFile(s.ctx, f, task("f1", 0), nil))
+	got, err := s.File(s.ctx, "f1")
+	s.must(err)
+	f.Options, f.Fields = nil, nil
+	s.same("file", got, f)
+	s.must(s.AddStore(s.ctx, store.VectorStore{ID: "s1", Name: "N", Metadata: json.RawMessage{}, CreatedAt: start, UpdatedAt: start}, nil))
+	of, err := s.Store.Store(s.ctx, "s1")
+	s.must(err)
+	s.same("metadata", of.Metadata, json.RawMessage(nil))
 }
 
 func (s *suite) hashes() {
