@@ -96,5 +96,5 @@ const TenantsPath = "/api/admin/tenants"
 
 // ofProcess reports whether a path is the same for all tenants.
 func ofProcess(path string) bool {
-	return path == TenantsPath || strings.HasPrefix(path, TenantsPath+"/") || path == "/healthz" || path == "/readyz" || path == "/openapi.json" || path == "/docs" || strings.HasPrefix(path, docsURL.Path)
+	return path == TenantsPath || strings.HasPrefix(path, TenantsPath+"/") || path == "/healthz" || path == "/readyz" || path == "/openapi.json" || path == schemasPath || strings.HasPrefix(path, schemasPath+"/") || path == "/docs" || strings.HasPrefix(path, docsURL.Path)
 }

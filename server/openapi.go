@@ -33,13 +33,15 @@ func (o oneOf) JSONSchemaOneOf() []any { return o.forms }
 // InlineJSONSchema implements [jsonschema.SchemaInliner].
 func (o oneOf) InlineJSONSchema() {}
 
-// asEncoded makes a schema match encoding/json: a field without omitempty is required, and lists and maps are never null.
+// asEncoded makes a schema match encoding/json: a field without omitempty is required, and null only if it is a pointer; lists and maps are never null.
 func asEncoded(p jsonschema.InterceptPropParams) error {
 	name, options, _ := strings.Cut(p.Field.Tag.Get("json"), ",")
 	if !p.Processed || name == "" {
 		return nil
 	}
-	p.PropertySchema.RemoveType(jsonschema.Null)
+	if options != "" || p.Field.Type.Kind() != reflect.Pointer {
+		p.PropertySchema.RemoveType(jsonschema.Null)
+	}
 	if options == "" && !slices.Contains(p.ParentSchema.Required, name) {
 		p.ParentSchema.Required = append(p.ParentSchema.Required, name)
 	}

@@ -140,7 +140,7 @@ func (s *Server) routes() http.Handler {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(doc) // fails if the client has disconnected
-	}})
+	}}, Route{Method: "GET", Path: schemasPath, Scope: AnyKey, handle: s.serveSchema}, Route{Method: "GET", Path: schemasPath + "/{name}", Scope: AnyKey, handle: s.serveSchema})
 	methods := map[string][]string{}
 	handlers := map[string]handler{}
 	for _, r := range table {

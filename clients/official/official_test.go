@@ -26,17 +26,7 @@ A ship pays 12 euros for each metre of its length.
 // TestClients runs the scripts, each of which uses one client.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	node, err := exec.LookPath("node")
-	if err == nil {
-		_, err = os.Stat("node_modules/.package-lock.json")
-	}
-	if err != nil {
-		message := fmt.Sprintf("the official clients need Node 20 and what \"npm ci\" installs in clients/official: %v", err)
-		if os.Getenv("CI") == "true" {
-			t.Fatal(message)
-		}
-		t.Skip(message)
-	}
+	node := packages(t)
 	folder, docs := t.TempDir(), t.TempDir()
 	binary := filepath.Join(folder, "sluice")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sluice").CombinedOutput(); err != nil {
@@ -60,6 +50,23 @@ func TestClients(t *testing.T) {
 			}
 		})
 	}
+}
+
+// packages returns the path of Node, and skips the test if it or the packages of this folder are missing.
+func packages(t *testing.T) (node string) {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err == nil {
+		_, err = os.Stat("node_modules/.package-lock.json")
+	}
+	if err != nil {
+		message := fmt.Sprintf("the official clients need Node 20 and what \"npm ci\" installs in clients/official: %v", err)
+		if os.Getenv("CI") == "true" {
+			t.Fatal(message)
+		}
+		t.Skip(message)
+	}
+	return node
 }
 
 // serve starts the program as a server until the test ends, and returns its address. Its documents are indexed.

@@ -125,7 +125,7 @@ var attacks = []attack{
 	{route: "GET /healthz"},
 	{route: "GET /readyz"},
 	{route: "GET /metrics"},
-	{route: "GET /openapi.json"},
+	{route: "GET /openapi.json"}, {route: "GET /schemas"}, {route: "GET /schemas/{name}", path: "/schemas/forge.json"},
 	{route: "POST /auth/login"},
 	{route: "POST /auth/logout"},
 	{route: "GET /auth/session"},

@@ -44,6 +44,7 @@ type program struct {
 	Tenants   tenantsCmd   `cmd:"" help:"List and delete tenants."`
 	Models    modelsCmd    `cmd:"" help:"Check the configured models."`
 	Prompts   promptsCmd   `cmd:"" help:"Write the built-in prompts to a folder."`
+	Schema    schemaCmd    `cmd:"" help:"Print the JSON Schema of the frames of a protocol, or the AsyncAPI document of all protocols."`
 	Ledger    ledgerCmd    `cmd:"" help:"Show and move the credits of accounts."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }

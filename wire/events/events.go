@@ -4,6 +4,8 @@
 package events
 
 import (
+	"time"
+
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
@@ -30,7 +32,16 @@ func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.Append
 
 // API returns the description of the protocol for a server.
 func API() wire.API {
-	return wire.API{Protocol: Protocol{}, Fault: func(f *fault.Error) any { return Error{f.Code, f.Message, f.Field} }}
+	return wire.API{Protocol: Protocol{}, Fault: func(f *fault.Error) any { return Error{f.Code, f.Message, f.Field} },
+		Types: wire.Types{Fault: Error{}, Events: []any{Event{}}}}
+}
+
+// Event is the data of a frame, for descriptions. docs/events.md describes the bodies.
+type Event struct {
+	Seq  event.Seq      `json:"seq" minimum:"1"`
+	At   time.Time      `json:"at"`
+	Kind event.Kind     `json:"kind"`
+	Body map[string]any `json:"body"`
 }
 
 // Error is the reply to a request that was refused.

@@ -7513,7 +7513,7 @@ export interface components {
         ForrstDocument: {
             errors?: components["schemas"]["ForrstError"][];
             extensions?: components["schemas"]["ForrstExtension"][];
-            id: string;
+            id: null | string;
             protocol: components["schemas"]["ForrstVersion"];
             result: unknown;
         };
@@ -8032,7 +8032,7 @@ export interface components {
             /** @description Best first, followed by the first passages of other documents with score 0. */
             data: components["schemas"]["KnowledgeSearchRow"][];
             has_more: boolean;
-            next_page: string;
+            next_page: null | string;
             /** @enum {string} */
             object: "vector_store.search_results.page";
             request_id: string;
@@ -8313,7 +8313,7 @@ export interface components {
             annotations: components["schemas"]["OpenaiURLAnnotation"][];
             /** @description A marker such as [2] follows text that a source with a URL supports. */
             content: string;
-            refusal: string;
+            refusal: null | string;
             /** @enum {string} */
             role: "assistant";
         };
@@ -8361,10 +8361,10 @@ export interface components {
             total_tokens: number;
         };
         OpenaiChoice: {
-            /** @enum {string} */
-            finish_reason: "stop" | "length" | "content_filter";
+            /** @enum {null|string} */
+            finish_reason: "stop" | "length" | "content_filter" | null;
             index: number;
-            logprobs: Record<string, never>;
+            logprobs: Record<string, never> | null;
             message: components["schemas"]["OpenaiChatMessage"];
         };
         OpenaiChunk: {
@@ -8387,7 +8387,7 @@ export interface components {
         OpenaiChunkChoice: {
             delta: components["schemas"]["OpenaiDelta"];
             /** @description stop, length or content_filter in the last chunk with a choice, and null before. */
-            finish_reason: string;
+            finish_reason: null | string;
             index: number;
         };
         OpenaiCompletion: {
@@ -8429,10 +8429,10 @@ export interface components {
         };
         OpenaiErrorBody: {
             /** @description invalid_api_key, insufficient_quota, rate_limit_exceeded, or a code of Sluice in lower case. */
-            code: string;
+            code: null | string;
             message: string;
             /** @description Path of the invalid field, such as messages[1].content. */
-            param: string;
+            param: null | string;
             /** @enum {string} */
             type: "invalid_request_error" | "permission_error" | "rate_limit_error" | "insufficient_quota" | "server_error";
         };
@@ -8854,11 +8854,11 @@ export interface components {
         RageventsPaidSource: {
             chunks_used: number;
             contributor_id: string;
-            contributor_name: string;
+            contributor_name: null | string;
             dublin_core: components["schemas"]["RageventsDublinCore"];
             portion: components["schemas"]["RageventsDecimal"];
             roc_earned: components["schemas"]["RageventsDecimal"];
-            source_title: string;
+            source_title: null | string;
             source_url: string;
         };
         RageventsProgress: {
@@ -8929,7 +8929,7 @@ export interface components {
             dublin_core: components["schemas"]["RageventsDublinCore"];
             passages: components["schemas"]["RageventsCitedPassage"][];
             portion: components["schemas"]["RageventsDecimal"];
-            source_title: string;
+            source_title: null | string;
             source_url: string;
         };
         RageventsTransaction: {
@@ -8938,7 +8938,7 @@ export interface components {
             platform_fee: components["schemas"]["RageventsDecimal"];
             roc_credits_distributed: components["schemas"]["RageventsDecimal"];
             sources: components["schemas"]["RageventsPaidSource"][];
-            transaction_id: string;
+            transaction_id: null | string;
             transaction_type: string;
             usage_duration_seconds: components["schemas"]["RageventsDecimal"];
         };

@@ -1,0 +1,50 @@
+package official_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/server"
+)
+
+// TestAsyncAPI compares the AsyncAPI document with the schema that AsyncAPI publishes.
+func TestAsyncAPI(t *testing.T) {
+	t.Parallel()
+	packages(t)
+	text, err := os.ReadFile("node_modules/@asyncapi/specs/schemas/3.0.0.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	published, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const at = "http://asyncapi.com/definitions/3.0.0/asyncapi.json"
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(at, published); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := server.AsyncAPI(app.Protocols(), "1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(v); err != nil {
+		t.Error(err)
+	}
+	v.(map[string]any)["channels"].(map[string]any)["broken"] = map[string]any{"address": 5.0}
+	if schema.Validate(v) == nil {
+		t.Error("the schema permits a broken channel")
+	}
+}
