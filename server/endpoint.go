@@ -15,6 +15,9 @@ type Endpoint struct {
 	wire.API
 	StreamPath string // POST: the reply is a stream, unless the request has [wire.Request.NoStream]; empty: runs are only read in this protocol
 	ReplyPath  string // POST: the reply is one JSON object; empty: none
+	// ResumePath is set if clients resume a stream by the session of its question: GET on it, with the session's id as the parameter {id}, replies with
+	// the whole stream of the answer that is in progress in the session, or with 204 if there is none.
+	ResumePath string
 	// Path is set if StreamPath is empty: the path of the route in [Options.Routes] that belongs to the protocol. Its errors have the form of the
 	// protocol, and its stream is described with the events of the protocol.
 	Path string

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"io"
 	"math"
 	"net/http"
 	"os"
@@ -10,7 +11,11 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
 )
+
+// textType is the content type of a [wire.Text].
+const textType = "text/plain; charset=utf-8"
 
 // statusOf returns the HTTP status of an error code.
 func statusOf(code fault.Code) int {
@@ -80,7 +85,16 @@ func (h handler) replyFault(w http.ResponseWriter, status int, f *fault.Error) {
 	if (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
-	ReplyJSON(w, status, h.Fault(f))
+	switch body := h.Fault(f).(type) {
+	case wire.Text:
+		w.Header().Set("Content-Type", textType)
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, string(body)) // fails if the client has disconnected
+	default:
+		ReplyJSON(w, status, body)
+	}
 }
 
 // coded adds the code to an error of the run log.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
@@ -177,8 +178,12 @@ func describe(oc openapi.OperationContext, rt Route, failing func(*fault.Error) 
 		failure = failing(&fault.Error{Code: fault.InvalidRequest})
 	}
 	slices.Sort(faults)
+	media := "application/json"
+	if _, ok := failure.(wire.Text); ok {
+		failure, media = "", mediaType(textType)
+	}
 	for _, status := range slices.Compact(faults) {
-		oc.AddRespStructure(failure, openapi.WithHTTPStatus(status))
+		oc.AddRespStructure(failure, openapi.WithHTTPStatus(status), openapi.WithContentType(media))
 	}
 }
 

@@ -340,6 +340,42 @@ func (h handler) resumeRun(w http.ResponseWriter, r *http.Request, id event.RunI
 	h.streamFrom(w, r, id, after, headerLast)
 }
 
+// resumeSession streams the answer that is in progress in a session of the caller's account from its beginning. If there is none, also because there
+// is no such session, the reply is 204.
+func (h handler) resumeSession(w http.ResponseWriter, r *http.Request) {
+	run, err := h.inProgress(r.Context(), r.PathValue("id"))
+	switch {
+	case err != nil:
+		h.replyError(w, err)
+	case run == "":
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		h.streamFrom(w, r, run, wire.Cursor{}, headerLast)
+	}
+}
+
+// inProgress returns the run of the answer that is in progress in a session of the caller's account; empty: there is none.
+func (h handler) inProgress(ctx context.Context, chat string) (event.RunID, error) {
+	if h.o.Sessions == nil {
+		return "", nil
+	}
+	last, err := h.o.Sessions.Branch(ctx, accountOf(ctx), chat, "", 1)
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.NotFound {
+		return "", nil
+	}
+	if err != nil || len(last) == 0 || !last[0].Status.Open() {
+		return "", err
+	}
+	state, err := h.runState(ctx, last[0].Run)
+	if errors.Is(err, eventlog.ErrNotFound) { // it waits for its start
+		return "", nil
+	}
+	if err != nil || state.Status != event.Running {
+		return "", err
+	}
+	return last[0].Run, h.checkRun(ctx, last[0].Run, auth.Read)
+}
+
 // streamFrom streams a run from after a cursor. Errors name the parameter that the cursor comes from.
 func (h handler) streamFrom(w http.ResponseWriter, r *http.Request, id event.RunID, after wire.Cursor, cursorParam string) {
 	if !id.Valid() {

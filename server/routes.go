@@ -74,7 +74,11 @@ func (h handler) questions() []Route {
 		stream.partial, stream.failed = failed, h.Types.Reply
 	}
 	if h.ReplyPath == "" {
-		if stream.Reply = h.Types.Reply; !h.AlwaysOK {
+		if stream.Reply = h.Types.Reply; h.ResumePath != "" {
+			return []Route{stream, {Method: "GET", Path: h.ResumePath, Scope: auth.Ask, Limited: true, handle: h.resumeSession, Events: h.Types.Events, name: stream.name, media: stream.media,
+				Request: []any{sessionParams{}}, Fault: h.Fault, failure: h.Types.Fault, Faults: []int{404}, Empty: true, Summary: "Stream the answer in progress in a session"}}
+		}
+		if !h.AlwaysOK {
 			stream.partial, stream.failed = failed, h.Types.Failed
 		}
 		return []Route{stream}

@@ -23,8 +23,8 @@ const (
 )
 
 // Ask asks a question in the session with the id q.Session, and returns like [engine.Engine.AskAttached]. It stores the question, waits for
-// earlier turns if t.Wait is set, and sets the history of the question to the messages of its branch, unless the question has a history. If the
-// engine rejects the question, the question stays in the session with a failed answer. When the same question is asked again, it gets another
+// earlier turns if t.Wait is set, and sets the history of the question to the messages of its branch, unless the question has a history or t.Alone
+// is set. If the engine rejects the question, the question stays in the session with a failed answer. When the same question is asked again, it gets another
 // answer and is not stored again.
 //
 // Errors: [fault.InvalidRequest], [fault.NotFound], [fault.Conflict] if another turn is open, and those of the engine.
@@ -52,7 +52,7 @@ func (s *Service) Ask(ctx context.Context, q event.Question, t Turn, c engine.Ca
 	if err != nil {
 		return "", nil, err
 	}
-	id, detach, err := s.start(ctx, found.Key, q, answer, c)
+	id, detach, err := s.start(ctx, found.Key, q, t.Alone, answer, c)
 	if err != nil {
 		s.abandon(ctx, found.Key, b.Run, err)
 		return "", nil, err
@@ -227,14 +227,14 @@ func (s *Service) begin(ctx context.Context, key Key, b Begin) (Message, error) 
 	}
 }
 
-// start waits until no earlier turn is open, and asks the question.
-func (s *Service) start(ctx context.Context, key Key, q event.Question, answer Message, c engine.Caller) (event.RunID, func(), error) {
+// start waits until no earlier turn is open, and asks the question. If alone is set, the question gets no history.
+func (s *Service) start(ctx context.Context, key Key, q event.Question, alone bool, answer Message, c engine.Caller) (event.RunID, func(), error) {
 	if answer.Status == Queued {
 		if err := s.await(ctx, key, answer.Run); err != nil {
 			return "", nil, err
 		}
 	}
-	if len(q.History) == 0 && q.Summary == "" {
+	if !alone && len(q.History) == 0 && q.Summary == "" {
 		h, err := s.history(ctx, key, answer.Parent)
 		if err != nil {
 			return "", nil, err

@@ -22,6 +22,7 @@ type Turn struct {
 	Edit       string // id of the question that this question replaces; both are kept
 	Regenerate string // id of a question or an answer; the question is asked again with its earlier parameters
 	Wait       bool   // wait for the open turns of the session instead of failing
+	Alone      bool   // the request has the whole history: the messages of the session are not added to it
 }
 
 // Throttled is also implemented by protocols that limit the rate of their frames. Each of their frames holds the whole state
@@ -46,7 +47,7 @@ type API struct {
 	Variant func(p Protocol, parameter func(name string) string) (Protocol, error)
 	// Reply returns the JSON object with the result of a run, for a reply without a stream.
 	Reply func(log []event.Event) any
-	// Fault returns the JSON object of an error that precedes a stream.
+	// Fault returns the JSON object of an error that precedes a stream, or a [Text].
 	Fault func(f *fault.Error) any
 	Types Types
 }
@@ -58,3 +59,6 @@ type Types struct {
 	Failed                any   // the JSON object that [API.Reply] returns for a run that failed; nil: that of Reply
 	Variant               any   // parameters of [API.Variant], with query tags; nil: none
 }
+
+// Text is the body of a reply that is a plain text instead of a JSON object.
+type Text string

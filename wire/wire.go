@@ -111,6 +111,12 @@ type Replier interface {
 	Reply(log []event.Event) any
 }
 
+// HeaderField is also implemented by protocols whose streams have a header field of their own.
+type HeaderField interface {
+	// HeaderField returns the name and the value of the field.
+	HeaderField() (name, value string)
+}
+
 // ByteStream is also implemented by protocols whose streams have the same bytes for every reader: the bytes depend only on the log of the run.
 // Time and batches of events have no effect, so there are no heartbeats. A client resumes such a stream by the number of bytes that it has
 // received.

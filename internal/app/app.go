@@ -52,6 +52,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/openai"
 	"github.com/sluice-rag/sluice/wire/ragevents"
 	"github.com/sluice-rag/sluice/wire/turns"
+	"github.com/sluice-rag/sluice/wire/uistream"
 )
 
 // Protocols returns the endpoint of each protocol, the default one first.
@@ -63,6 +64,7 @@ func Protocols() []server.Endpoint {
 		{API: turns.API(), StreamPath: "/v1/rag/sessions/{id}/messages/stream", ReplyPath: "/v1/rag/sessions/{id}/messages", Session: true, FailureStatus: http.StatusInternalServerError},
 		{API: openai.ChatAPI(), StreamPath: "/openai/v1/chat/completions"},
 		{API: openai.ResponsesAPI(), StreamPath: "/openai/v1/responses", AlwaysOK: true},
+		{API: uistream.API(), StreamPath: "/api/ai/chat", ResumePath: "/api/ai/chat/{id}/stream"},
 		{API: forrst.API(), Path: rpc.Path},
 		{API: events.API()},
 	}

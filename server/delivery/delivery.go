@@ -103,6 +103,9 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, run event.RunID, p w
 	header.Set("X-Accel-Buffering", "no")
 	header.Add("Vary", "Accept-Encoding") // beside the Origin of pages on other hosts
 	header.Set("Sluice-Run-Id", string(run))
+	if own, ok := p.(wire.HeaderField); ok {
+		header.Set(own.HeaderField())
+	}
 	if r.Method == http.MethodHead {
 		return // writes to the connection would not be suppressed
 	}

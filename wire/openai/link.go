@@ -4,34 +4,17 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire"
 )
 
-// Limits of texts from documents in annotations, in bytes.
-const (
-	maxURL   = 2048
-	maxTitle = 300
-)
+// maxTitle limits the titles in annotations, in bytes.
+const maxTitle = 300
 
 // characters returns the length of a text in Unicode code points, in which OpenAI counts the positions of annotations.
 func characters(text string) int { return utf8.RuneCountInString(text) }
-
-// webURL returns the URL of a source if a browser can open it, and an empty string otherwise.
-func webURL(s *event.Source) string {
-	scheme, rest, found := strings.Cut(s.URI, "://")
-	strange := func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`"<>\^{|}`+"`", r)
-	}
-	if !found || scheme != "http" && scheme != "https" || rest == "" || strings.ContainsAny(rest[:1], "/?#") || len(s.URI) > maxURL || strings.ContainsFunc(rest, strange) {
-		return ""
-	}
-	return s.URI
-}
 
 // cite adds the annotation of a citation whose source has a URL and returns its marker, such as " [2]". Markers number the URLs in the order of their
 // first citations. Annotations of Chat Completions have no other form, so other sources have neither.
@@ -43,7 +26,7 @@ func (p *chatProjection) cite(b event.Cited) string {
 	if s == nil {
 		return ""
 	}
-	link := webURL(s)
+	link := wire.WebURL(s)
 	if link == "" {
 		return ""
 	}

@@ -1,0 +1,91 @@
+package uistream
+
+import (
+	"cmp"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/wire"
+)
+
+// mediaTypes are the media types of documents by the extension of their file.
+var mediaTypes = map[string]string{
+	".pdf": "application/pdf", ".md": "text/markdown", ".markdown": "text/markdown", ".html": "text/html", ".htm": "text/html", ".csv": "text/csv", ".tsv": "text/tab-separated-values",
+	".json": "application/json", ".xml": "application/xml", ".eml": "message/rfc822", ".epub": "application/epub+zip", ".rtf": "application/rtf",
+	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".odt": "application/vnd.oasis.opendocument.text",
+}
+
+// sourceOf returns the source with a number, or nil if it is not known yet.
+func sourceOf(s *event.State, n int) *event.Source {
+	if n > 0 && n <= len(s.Quoted) && s.Quoted[n-1].N == n {
+		return &s.Quoted[n-1]
+	}
+	for i := range s.Sources {
+		if s.Sources[i].N == n {
+			return &s.Sources[i]
+		}
+	}
+	return nil
+}
+
+func sourceID(n int) string { return "source-" + strconv.Itoa(n) }
+
+// cited returns what parts and citations say of a source.
+func cited(s *event.Source) CitedSource {
+	c := CitedSource{Type: "source", SourceType: "document", ID: sourceID(s.N), Title: wire.Clip(cmp.Or(s.Title, s.Name, string(s.Document)), maxTitle)}
+	if c.URL = wire.WebURL(s); c.URL != "" {
+		c.SourceType = "url"
+		return c
+	}
+	c.Filename = wire.Clip(s.Name, maxTitle)
+	c.MediaType = cmp.Or(mediaTypes[strings.ToLower(path.Ext(s.Name))], "text/plain")
+	return c
+}
+
+// source returns the part of a source at its first citation. A source that is not known yet gets it with the list of all.
+func (p *projection) source(n int) []any {
+	s := sourceOf(&p.state, n)
+	if s == nil || p.shown[n] {
+		return nil
+	}
+	p.shown[n] = true
+	about := SourceMetadata{Passage{N: n, ChunkID: string(s.Chunk), DocumentID: string(s.Document), Heading: wire.Clip(s.Heading, maxTitle), Pages: s.Pages[:min(len(s.Pages), maxPages)],
+		Score: wire.Round(s.Score), Quote: wire.Clip(cmp.Or(s.CitedText(), s.Text), maxQuote)}}
+	c := cited(s)
+	if c.URL != "" {
+		return []any{SourceURL{"source-url", c.ID, c.URL, c.Title, about}}
+	}
+	return []any{SourceDocument{"source-document", c.ID, c.MediaType, c.Title, c.Filename, about}}
+}
+
+// citationsOf returns the citations of the text whose sources are known. A citation refers to the text since the one before it, without the white space
+// around it; citations without text between them refer to the same text.
+func citationsOf(s *event.State) (out []Citation) {
+	units, at := 0, 0 // UTF-16 code units before the byte at
+	start, stop, begun := 0, 0, false
+	for _, c := range s.Citations {
+		if c.At > at {
+			begun = false
+		}
+		for at < c.At && at < len(s.Text) {
+			r, n := utf8.DecodeRune(s.Text[at:])
+			if !unicode.IsSpace(r) && !begun {
+				begun, start = true, units
+			}
+			units += utf16.RuneLen(r)
+			if at += n; !unicode.IsSpace(r) {
+				stop = units
+			}
+		}
+		if src := sourceOf(s, c.N); src != nil {
+			out = append(out, Citation{cited(src), start, stop, wire.Clip(src.CitedText(), maxQuote)})
+		}
+	}
+	return out
+}
