@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -122,7 +123,7 @@ func (c *fieldChecker) object(t reflect.Type) error {
 		}
 		if seen[name] {
 			c.path = append(c.path, step{name, -1})
-			return fault.Invalid(shown(c.at()), "given twice")
+			return fault.Invalid(cmp.Or(shown(c.at()), `""`), "given twice")
 		}
 		seen[name] = true
 		if err := c.inside(step{name, -1}, field); err != nil {
