@@ -75,7 +75,7 @@ func (h handler) questions() []Route {
 	}
 	if h.ReplyPath == "" {
 		if stream.Reply = h.Types.Reply; h.ResumePath != "" {
-			return []Route{stream, {Method: "GET", Path: h.ResumePath, Scope: auth.Ask, Limited: true, handle: h.resumeSession, Events: h.Types.Events, name: stream.name, media: stream.media,
+			return []Route{stream, {Method: "GET", Path: h.ResumePath, Scope: auth.Ask, Limited: true, handle: h.resumeSession, Events: h.Types.Events, any: map[string][]string{stream.media: {stream.name}},
 				Request: []any{sessionParams{}}, Fault: h.Fault, failure: h.Types.Fault, Faults: []int{404}, Empty: true, Summary: "Stream the answer in progress in a session"}}
 		}
 		if !h.AlwaysOK {

@@ -2,6 +2,7 @@ package typescript_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,6 +28,8 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	service "github.com/sluice-rag/sluice/server/knowledge"
 	"github.com/sluice-rag/sluice/server/openai"
+	"github.com/sluice-rag/sluice/session"
+	sessiondb "github.com/sluice-rag/sluice/session/sqlstore"
 )
 
 // program finds a program that the tests need besides Go, and the packages that "npm ci" puts beside it; without them it
@@ -63,7 +66,7 @@ func TestClient(t *testing.T) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node, append([]string{"--test", "--test-reporter=spec"}, tests...)...)
 	cmd.Dir = out
-	cmd.Env = append(os.Environ(), "SLUICE_SCRIPTED="+scripted, "SLUICE_PROXY="+serveProxy(t, scripted), "SLUICE_URL="+serveWhole(t), "SLUICE_KEYED="+keyed, "SLUICE_TEST_KEY="+key, "SLUICE_LIMITED_KEY="+limited,
+	cmd.Env = append(os.Environ(), "SLUICE_SCRIPTED="+scripted, "SLUICE_PROXY="+serveProxy(t, scripted), "SLUICE_URL="+serveWhole(t), "SLUICE_KEYED="+keyed, "SLUICE_TEST_KEY="+key, "SLUICE_LIMITED_KEY="+limited, "SLUICE_UISTREAM_GOLDENS="+goldens(t),
 		"SLUICE_EXAMPLE="+filepath.Join(out, "build/examples/knowledge.mjs"), "SLUICE_README="+absolute(t, "README.md"),
 		"SLUICE_README_TEST="+absolute(t, "test/readme.test.ts"))
 	text, err := cmd.CombinedOutput()
@@ -72,6 +75,20 @@ func TestClient(t *testing.T) {
 	} else if testing.Verbose() {
 		t.Logf("%s", text)
 	}
+}
+
+// goldens returns the golden transcripts of the protocol uistream, as a JSON text.
+func goldens(t *testing.T) string {
+	t.Helper()
+	paths, err := filepath.Glob(absolute(t, "../../wire/uistream/testdata/*.txt"))
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no goldens", err)
+	}
+	text, err := json.Marshal(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func absolute(t *testing.T, path string) string {
@@ -233,11 +250,24 @@ func serveKeyed(t *testing.T) (url, key, limited string) {
 // serveScripts starts a server whose runs say what the first word of the question names.
 func serveScripts(t *testing.T) string {
 	t.Helper()
-	e := engine.New(script{}, engine.Options{MaxRuns: 1000})
+	chats, err := sessiondb.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions := session.New(chats, session.Options{})
+	e := engine.New(script{}, engine.Options{MaxRuns: 1000, Ended: sessions.Ended, Deleted: sessions.Deleted})
+	sessions.Bind(e)
+	t.Cleanup(func() {
+		_ = e.Close(t.Context()) // the context has ended: its runs are cancelled
+		sessions.Close()
+		if err := chats.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	// Of the service's routes, those of responses need no more than this.
 	routes := service.Routes(service.Options{Engine: e, Search: func(context.Context, index.Query) ([]index.Hit, error) { return nil, nil }})
 	routes = append(routes, openai.Routes(openai.Options{Engine: e})...)
-	s, err := server.New(e, server.Options{Protocols: app.Protocols(), Routes: routes, Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
+	s, err := server.New(e, server.Options{Protocols: app.Protocols(), Routes: routes, Sessions: sessions, Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -965,6 +965,229 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/ai/chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a question and stream every step
+         * @description Needs the scope ask.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description With Sluice-Run-Id: continue after this event. */
+                    "Last-Event-ID"?: string;
+                    /** @description Run to resume. Only the streaming options of the body are used. */
+                    "Sluice-Run-Id"?: string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["UistreamRequest"];
+                };
+            };
+            responses: {
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/event-stream": components["schemas"]["UistreamEvent"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description Payment Required */
+                402: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/ai/chat/{id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream the answer in progress in a session
+         * @description Needs the scope ask.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description Id of the session. */
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/event-stream": components["schemas"]["UistreamEvent"];
+                    };
+                };
+                /** @description No Content */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/documents": {
         parameters: {
             query?: never;
@@ -3833,7 +4056,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["OpenaiChatEvent"] | components["schemas"]["OpenaiResponsesEvent"] | components["schemas"]["ForrstEvent"];
+                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["OpenaiChatEvent"] | components["schemas"]["OpenaiResponsesEvent"] | components["schemas"]["UistreamEvent"] | components["schemas"]["ForrstEvent"];
                         "text/plain": components["schemas"]["TurnsEvent"];
                     };
                 };
@@ -9263,6 +9486,226 @@ export interface components {
             standalone_question?: string;
             tools_used: string[];
             usage: components["schemas"]["WireUsage"];
+        };
+        UistreamAbort: {
+            reason: string;
+            /** @enum {string} */
+            type: "abort";
+        };
+        UistreamCitation: {
+            /** @description The sentence of the source that supports the part. */
+            citedText?: string;
+            /** @description End of the part. */
+            endIndex: number;
+            source: components["schemas"]["UistreamCitedSource"];
+            /** @description Start of the part in the text, in UTF-16 code units: an index of a string of JavaScript. */
+            startIndex: number;
+        };
+        UistreamCitedSource: {
+            filename?: string;
+            /** @description The sourceId of the source. */
+            id: string;
+            mediaType?: string;
+            /** @enum {string} */
+            sourceType: "url" | "document";
+            title: string;
+            /** @enum {string} */
+            type: "source";
+            url?: string;
+        };
+        UistreamConfidence: {
+            /** @description The documents do not hold an answer. */
+            abstained: boolean;
+            cached: boolean;
+            /**
+             * Format: double
+             * @description Share of the claims in the answer that the sources support, 0 to 1.
+             */
+            claimSupport: number;
+            /** @description The sources do not support the answer. */
+            flagged: boolean;
+            /**
+             * Format: double
+             * @description Estimated probability that the answer is right, 0 to 1; 0 for an abstention.
+             */
+            probability: number;
+        };
+        UistreamConfidencePart: {
+            data: components["schemas"]["UistreamConfidence"];
+            id: string;
+            /** @enum {string} */
+            type: "data-confidence";
+        };
+        UistreamCost: {
+            /** @description Balance of the account after it. */
+            balanceMicroCredits?: number;
+            /** @description Requests to models. */
+            calls: number;
+            /** @description A provider did not report the tokens of some calls. */
+            estimated: boolean;
+            /** @description What the account was charged, in millionths of a credit. */
+            feeMicroCredits?: number;
+            inputTokens: number;
+            models: string[];
+            outputTokens: number;
+        };
+        UistreamCostPart: {
+            data: components["schemas"]["UistreamCost"];
+            id: string;
+            /** @enum {string} */
+            type: "data-cost";
+        };
+        UistreamError: {
+            errorText: string;
+            /** @enum {string} */
+            type: "error";
+        };
+        UistreamEvent: components["schemas"]["UistreamStart"] | components["schemas"]["UistreamStep"] | components["schemas"]["UistreamTextStart"] | components["schemas"]["UistreamTextDelta"] | components["schemas"]["UistreamTextEnd"] | components["schemas"]["UistreamReasoning"] | components["schemas"]["UistreamReasoningDelta"] | components["schemas"]["UistreamToolInput"] | components["schemas"]["UistreamToolOutput"] | components["schemas"]["UistreamToolError"] | components["schemas"]["UistreamSourceURL"] | components["schemas"]["UistreamSourceDocument"] | components["schemas"]["UistreamConfidencePart"] | components["schemas"]["UistreamCostPart"] | components["schemas"]["UistreamFinish"] | components["schemas"]["UistreamError"] | components["schemas"]["UistreamAbort"];
+        UistreamFinish: {
+            /** @enum {string} */
+            finishReason: "stop" | "length" | "content-filter" | "other";
+            /** @enum {string} */
+            type: "finish";
+        };
+        UistreamMessage: {
+            parts: components["schemas"]["UistreamPart"][];
+            /** @enum {string} */
+            role: "system" | "user" | "assistant";
+        };
+        UistreamMetadata: {
+            /** @description Id of the run. It can be read in any protocol. */
+            runId: string;
+        };
+        UistreamPart: {
+            /** @description A string, if the type is text. */
+            text?: unknown;
+            /** @description text, or another type. The question only has texts and data. */
+            type: string;
+        };
+        UistreamPassage: {
+            chunkId: string;
+            documentId: string;
+            heading?: string;
+            /** @description Number of the source, from 1. */
+            n: number;
+            pages?: number[];
+            /** @description The sentence that supports the first citation, or the beginning of the passage. */
+            quote?: string;
+            /**
+             * Format: double
+             * @description Relevance to the question, 0 to 1.
+             */
+            score: number;
+        };
+        UistreamReasoning: {
+            id: string;
+            /** @enum {string} */
+            type: "reasoning-start" | "reasoning-end";
+        };
+        UistreamReasoningDelta: {
+            delta: string;
+            id: string;
+            /** @enum {string} */
+            type: "reasoning-delta";
+        };
+        UistreamRequest: {
+            /** @description Collection to search, or another scope. */
+            collection?: string;
+            /** @description Id of the chat. It is the session of the question, and resumes the stream. */
+            id?: string;
+            /** @description Id of the message that was edited or is answered again. It is not used: messages has what precedes it. */
+            messageId?: string;
+            /** @description The last message with the role user is the question, and earlier ones are the history. Messages with the role system are instructions. */
+            messages: components["schemas"]["UistreamMessage"][];
+            /**
+             * @description Method of answering.
+             * @default agentic
+             * @enum {string}
+             */
+            mode?: "agentic" | "direct";
+            /** @description Model that writes the answer. An unknown name selects the default model. */
+            model?: string;
+            /**
+             * @description regenerate-message: the question is answered again, without the cache.
+             * @enum {string}
+             */
+            trigger?: "submit-message" | "regenerate-message";
+        };
+        UistreamSourceDocument: {
+            filename?: string;
+            mediaType: string;
+            providerMetadata: components["schemas"]["UistreamSourceMetadata"];
+            sourceId: string;
+            title: string;
+            /** @enum {string} */
+            type: "source-document";
+        };
+        UistreamSourceMetadata: {
+            sluice: components["schemas"]["UistreamPassage"];
+        };
+        UistreamSourceURL: {
+            providerMetadata: components["schemas"]["UistreamSourceMetadata"];
+            sourceId: string;
+            title: string;
+            /** @enum {string} */
+            type: "source-url";
+            url: string;
+        };
+        UistreamStart: {
+            /** @description Id of the answer, also in its session. */
+            messageId: string;
+            messageMetadata: components["schemas"]["UistreamMetadata"];
+            /** @enum {string} */
+            type: "start";
+        };
+        UistreamStep: {
+            /** @enum {string} */
+            type: "start-step" | "finish-step";
+        };
+        UistreamTextDelta: {
+            delta: string;
+            id: string;
+            /** @enum {string} */
+            type: "text-delta";
+        };
+        UistreamTextEnd: {
+            /** @description In the order of the text. Version 7 of the client keeps them. */
+            citations?: components["schemas"]["UistreamCitation"][];
+            id: string;
+            /** @enum {string} */
+            type: "text-end";
+        };
+        UistreamTextStart: {
+            id: string;
+            /** @enum {string} */
+            type: "text-start";
+        };
+        UistreamToolError: {
+            dynamic: boolean;
+            errorText: string;
+            providerExecuted: boolean;
+            toolCallId: string;
+            /** @enum {string} */
+            type: "tool-output-error";
+        };
+        UistreamToolInput: {
+            dynamic: boolean;
+            input: unknown;
+            providerExecuted: boolean;
+            toolCallId: string;
+            /** @description A search or another tool, grade_passages, or rerank_colbert. */
+            toolName: string;
+            /** @enum {string} */
+            type: "tool-input-available";
+        };
+        UistreamToolOutput: {
+            dynamic: boolean;
+            /** @description Found, Result, Grades or Ranking, by the kind of the tool. */
+            output: unknown;
+            providerExecuted: boolean;
+            toolCallId: string;
+            /** @enum {string} */
+            type: "tool-output-available";
         };
         WireDublinCore: {
             dc_creator?: string;
