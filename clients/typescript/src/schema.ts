@@ -8750,7 +8750,7 @@ export interface components {
         OpenaiResponse: {
             background: boolean;
             /** @description Unix time in seconds; null unless the status is completed. */
-            completed_at: number;
+            completed_at: null | number;
             conversation: components["schemas"]["OpenaiConversation"];
             /**
              * Format: int64
@@ -8762,8 +8762,8 @@ export interface components {
             id: string;
             incomplete_details: components["schemas"]["OpenaiIncompleteDetails"];
             /** @description Always null. */
-            instructions: string;
-            max_output_tokens: number;
+            instructions: null | string;
+            max_output_tokens: null | number;
             metadata: {
                 [key: string]: string;
             };
@@ -8773,16 +8773,16 @@ export interface components {
             object: "response";
             output: components["schemas"]["OpenaiItem"][];
             parallel_tool_calls: boolean;
-            previous_response_id: string;
+            previous_response_id: null | string;
             /** @enum {string} */
             status: "in_progress" | "completed" | "incomplete" | "failed" | "cancelled";
-            temperature: number;
+            temperature: null | number;
             text: components["schemas"]["OpenaiTextConfig"];
             /** @enum {string} */
             tool_choice: "auto";
             /** @description Those of the type file_search. */
             tools: components["schemas"]["OpenaiTool"][];
-            top_p: number;
+            top_p: null | number;
             /** @enum {string} */
             truncation: "disabled";
             /** @description Set when the run has ended. */

@@ -1,0 +1,172 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/session"
+	"github.com/sluice-rag/sluice/session/sqlstore"
+	"github.com/sluice-rag/sluice/wire/uistream"
+)
+
+// chats is a server with sessions. The header Account of a request is its account, and Collections is what its key is limited to.
+type chats struct {
+	*testing.T
+	url    string
+	engine *engine.Engine
+}
+
+func openChats(t *testing.T, a answer.Answerer) chats {
+	t.Helper()
+	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions := session.New(store, session.Options{})
+	e := engine.New(a, engine.Options{Ended: sessions.Ended, Deleted: sessions.Deleted})
+	sessions.Bind(e)
+	s, err := server.New(e, server.Options{Sessions: sessions,
+		Protocols: []server.Endpoint{forgeEndpoint, {API: uistream.API(), StreamPath: "/api/ai/chat", ResumePath: "/api/ai/chat/{id}/stream"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i := auth.Identity{Tenant: auth.DefaultTenant, Account: r.Header.Get("Account"), Key: "k", Scopes: []auth.Scope{auth.Ask}}
+		if only := r.Header.Get("Collections"); only != "" {
+			i.Collections = []string{only}
+		}
+		s.Handler().ServeHTTP(w, r.WithContext(auth.With(r.Context(), i)))
+	}))
+	t.Cleanup(func() {
+		stopped, stop := context.WithCancel(context.Background())
+		stop()
+		_ = e.Close(stopped) // it cancels the runs
+		h.Close()
+		sessions.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return chats{t, h.URL, e}
+}
+
+// send sends a request. The body is read by the caller.
+func (c chats) send(method, path, body string, headers ...string) *http.Response {
+	c.Helper()
+	r, err := http.NewRequestWithContext(c.Context(), method, c.url+path, strings.NewReader(body))
+	if err != nil {
+		c.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() { _ = res.Body.Close() })
+	return res
+}
+
+func chatBody(id, text string) string {
+	return `{"id":"` + id + `","messages":[{"role":"user","parts":[{"type":"text","text":"` + text + `"}]}],"trigger":"submit-message"}`
+}
+
+// TestResumeChat: a chat belongs to the account of its key. Its stream is that of the answer in progress, from the beginning.
+func TestResumeChat(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	c := openChats(t, script(func(ctx context.Context, r *answer.Recorder) error {
+		bodies := everything(3, 1)
+		if err := emit(ctx, r, bodies[0]); err != nil {
+			return err
+		}
+		select {
+		case <-release:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		return emit(ctx, r, bodies[1:]...)
+	}))
+	const path = "/api/ai/chat/c%2F1/stream"
+	if res := c.send("GET", path, "", "Account", "ada"); res.StatusCode != http.StatusNoContent {
+		t.Errorf("before the first question: %s", res.Status)
+	}
+	asked := c.send("POST", "/api/ai/chat", chatBody("c/1", "Why?"), "Account", "ada")
+	first := bufio.NewReader(asked.Body)
+	line, err := first.ReadString('\n')
+	if err != nil || asked.Header.Get(uistream.VersionHeader) != uistream.Version {
+		t.Fatalf("%v: %s %v", err, asked.Status, asked.Header)
+	}
+	for name, refused := range map[string]struct {
+		headers []string
+		status  int
+	}{
+		"another account":                         {[]string{"Account", "bob"}, http.StatusNoContent},
+		"a key for another collection":            {[]string{"Account", "ada", "Collections", "other"}, http.StatusNotFound},
+		"a key of another account and collection": {[]string{"Account", "bob", "Collections", "other"}, http.StatusNoContent},
+	} {
+		res := c.send("GET", path, "", refused.headers...)
+		if body := slurp(t, res.Body); res.StatusCode != refused.status || strings.Contains(body, "data:") {
+			t.Errorf("%s: %s: %s", name, res.Status, body)
+		}
+	}
+	resumed := c.send("GET", path, "", "Account", "ada")
+	if resumed.StatusCode != http.StatusOK || resumed.Header.Get("Sluice-Run-Id") != asked.Header.Get("Sluice-Run-Id") {
+		t.Errorf("%s, run %s", resumed.Status, resumed.Header.Get("Sluice-Run-Id"))
+	}
+	close(release)
+	rest, err := io.ReadAll(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole := line + string(rest); slurp(t, resumed.Body) != whole || !strings.HasSuffix(whole, "data: [DONE]\n\n") {
+		t.Errorf("the resumed stream differs from %s", whole)
+	}
+	if res := c.send("GET", path, "", "Account", "ada"); res.StatusCode != http.StatusNoContent {
+		t.Errorf("after the answer: %s", res.Status)
+	}
+}
+
+// TestChatHistory: the history is that of the request, also if the session has more messages.
+func TestChatHistory(t *testing.T) {
+	t.Parallel()
+	var asked []event.Question
+	c := openChats(t, script(func(ctx context.Context, r *answer.Recorder) error {
+		asked = append(asked, r.State().Question)
+		return emit(ctx, r, everything(3, 1)...)
+	}))
+	for _, text := range []string{"Who keeps it?", "And since when?"} {
+		if got := slurp(t, c.send("POST", "/api/ai/chat", chatBody("c1", text)).Body); !strings.Contains(got, `"finish"`) {
+			t.Fatal(got)
+		}
+	}
+	if len(asked) != 2 || len(asked[1].History) != 0 || asked[1].Session != "c1" {
+		t.Errorf("%+v", asked)
+	}
+}
+
+// TestTextFaults: the body of an error is the text that the client shows.
+func TestTextFaults(t *testing.T) {
+	t.Parallel()
+	c := openChats(t, saying(everything(3, 1)...))
+	res := c.send("POST", "/api/ai/chat", `{"messages":[]}`)
+	if body := slurp(t, res.Body); res.StatusCode != http.StatusBadRequest || body != "messages: no message of the role user" || res.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
+		t.Errorf("%s %v: %s", res.Status, res.Header, body)
+	}
+	if res := c.send("PUT", "/api/ai/chat", `{}`); res.StatusCode != http.StatusMethodNotAllowed || !strings.HasPrefix(slurp(t, res.Body), "method not allowed") {
+		t.Error(res.Status)
+	}
+}
