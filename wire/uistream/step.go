@@ -178,12 +178,13 @@ func (p *projection) finish() []any {
 	s := &p.state
 	out := p.endText()
 	usage := wire.UsageOf(s)
-	if usage != nil || s.Settlement != nil {
+	charged := s.Settlement != nil && s.Settlement.Fee != 0
+	if usage != nil || charged {
 		c := Cost{Models: []string{}}
 		if usage != nil {
 			c = Cost{InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens, Calls: usage.Calls, Models: usage.Models, Estimated: usage.Estimated}
 		}
-		if s.Settlement != nil {
+		if charged {
 			c.Fee, c.Balance = &s.Settlement.Fee, &s.Settlement.After
 		}
 		out = append(out, CostPart{"data-cost", "cost", c})

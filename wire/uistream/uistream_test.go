@@ -192,6 +192,18 @@ func TestCitations(t *testing.T) {
 	}
 }
 
+// TestNoCost: an answer that costs nothing has no part that says so.
+func TestNoCost(t *testing.T) {
+	t.Parallel()
+	for fee, want := range map[event.Credits]bool{0: false, 7: true} {
+		log := wiretest.LogOf(append(wiretest.Opening(""), event.CacheChecked{Hit: true}, event.Token{Text: "Zoë."}, event.Attributed{By: "cache"},
+			event.Settled{Transaction: "t_1", Fee: fee}, event.RunFinished{})...)
+		if got := strings.Contains(wiretest.Golden(uistream.Protocol{}, [][]event.Event{log}), "data-cost"); got != want {
+			t.Errorf("a fee of %d: %v", fee, got)
+		}
+	}
+}
+
 // TestLargeInputs: what clients send back with each question stays small.
 func TestLargeInputs(t *testing.T) {
 	t.Parallel()
