@@ -40,8 +40,13 @@ func asEncoded(p jsonschema.InterceptPropParams) error {
 	if !p.Processed || name == "" {
 		return nil
 	}
+	s := p.PropertySchema
 	if options != "" || p.Field.Type.Kind() != reflect.Pointer {
-		p.PropertySchema.RemoveType(jsonschema.Null)
+		s.RemoveType(jsonschema.Null)
+	} else if s.Ref != nil { // a reference has no type of its own
+		null := (&jsonschema.Schema{}).WithType(jsonschema.Null.Type()).ToSchemaOrBool()
+		object := (&jsonschema.Schema{Ref: s.Ref}).ToSchemaOrBool()
+		s.Ref, s.AnyOf = nil, []jsonschema.SchemaOrBool{object, null}
 	}
 	if options == "" && !slices.Contains(p.ParentSchema.Required, name) {
 		p.ParentSchema.Required = append(p.ParentSchema.Required, name)

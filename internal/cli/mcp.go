@@ -235,8 +235,11 @@ func (b *messageBridge) request(ctx context.Context, line []byte) error {
 		}
 		b.ready = nil
 	}
-	if err = b.far.Write(ctx, m); err == nil || ctx.Err() != nil {
+	if err = b.far.Write(ctx, m); err == nil {
 		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	if call {
 		cause := err

@@ -7752,7 +7752,7 @@ export interface components {
         };
         ForrstFailure: {
             code: string;
-            details: components["schemas"]["ForrstDetails"];
+            details: components["schemas"]["ForrstDetails"] | null;
             message: string;
         };
         ForrstGreeting: {
@@ -8751,16 +8751,16 @@ export interface components {
             background: boolean;
             /** @description Unix time in seconds; null unless the status is completed. */
             completed_at: null | number;
-            conversation: components["schemas"]["OpenaiConversation"];
+            conversation: components["schemas"]["OpenaiConversation"] | null;
             /**
              * Format: int64
              * @description Unix time in seconds.
              */
             created_at: number;
-            error: components["schemas"]["OpenaiResponseError"];
+            error: components["schemas"]["OpenaiResponseError"] | null;
             /** @description Id of the run. */
             id: string;
-            incomplete_details: components["schemas"]["OpenaiIncompleteDetails"];
+            incomplete_details: components["schemas"]["OpenaiIncompleteDetails"] | null;
             /** @description Always null. */
             instructions: null | string;
             max_output_tokens: null | number;
@@ -9078,9 +9078,9 @@ export interface components {
             chunks_used: number;
             contributor_id: string;
             contributor_name: null | string;
-            dublin_core: components["schemas"]["RageventsDublinCore"];
+            dublin_core: components["schemas"]["RageventsDublinCore"] | null;
             portion: components["schemas"]["RageventsDecimal"];
-            roc_earned: components["schemas"]["RageventsDecimal"];
+            roc_earned: components["schemas"]["RageventsDecimal"] | null;
             source_title: null | string;
             source_url: string;
         };
@@ -9149,15 +9149,15 @@ export interface components {
             chunks_used: number;
             cited: boolean;
             document_id: string;
-            dublin_core: components["schemas"]["RageventsDublinCore"];
+            dublin_core: components["schemas"]["RageventsDublinCore"] | null;
             passages: components["schemas"]["RageventsCitedPassage"][];
             portion: components["schemas"]["RageventsDecimal"];
             source_title: null | string;
             source_url: string;
         };
         RageventsTransaction: {
-            balance_after: components["schemas"]["RageventsDecimal"];
-            balance_before: components["schemas"]["RageventsDecimal"];
+            balance_after: components["schemas"]["RageventsDecimal"] | null;
+            balance_before: components["schemas"]["RageventsDecimal"] | null;
             platform_fee: components["schemas"]["RageventsDecimal"];
             roc_credits_distributed: components["schemas"]["RageventsDecimal"];
             sources: components["schemas"]["RageventsPaidSource"][];
