@@ -31,6 +31,9 @@ type Endpoint struct {
 	// OwnKeys is set if requests may have a key of the caller for the model, in the header x-openai-key or x-anthropic-key: see
 	// [Options.OwnModel].
 	OwnKeys bool
+	// Misdirected returns the JSON object of the reply, whose status is 404, to a question that is meant for another protocol; nil: it is not. stream is
+	// set unless the request demands a reply without a stream. May be nil.
+	Misdirected func(r *http.Request, stream bool) any
 }
 
 // handler has the handlers of an endpoint. Errors have the form of its protocol.

@@ -199,6 +199,12 @@ func (h handler) decodeQuestion(w http.ResponseWriter, r *http.Request) (wire.Re
 		return wire.Request{}, false
 	}
 	q, err := h.Decode(body, h.o.MaxQuery)
+	if h.Misdirected != nil {
+		if refusal := h.Misdirected(r, err != nil || !q.NoStream); refusal != nil {
+			ReplyJSON(w, http.StatusNotFound, refusal)
+			return wire.Request{}, false
+		}
+	}
 	if err == nil && h.Session {
 		q.Session = r.PathValue("id")
 	}

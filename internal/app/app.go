@@ -41,6 +41,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
 	"github.com/sluice-rag/sluice/server/accounts"
+	clients "github.com/sluice-rag/sluice/server/openai"
 	"github.com/sluice-rag/sluice/server/rpc"
 	"github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/session"
@@ -59,7 +60,7 @@ import (
 func Protocols() []server.Endpoint {
 	return []server.Endpoint{
 		{API: forge.API(), StreamPath: "/api/query/stream", ReplyPath: "/api/query"},
-		{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true},
+		{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true, Misdirected: clients.Misdirected},
 		{API: ragevents.API(), StreamPath: "/functions/v1/rag", OwnKeys: true},
 		{API: turns.API(), StreamPath: "/v1/rag/sessions/{id}/messages/stream", ReplyPath: "/v1/rag/sessions/{id}/messages", Session: true, FailureStatus: http.StatusInternalServerError},
 		{API: openai.ChatAPI(), StreamPath: "/openai/v1/chat/completions"},

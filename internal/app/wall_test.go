@@ -85,6 +85,8 @@ var attacks = []attack{
 	{route: "POST /api/ai/chat", kind: "run", body: `{"messages":[{"role":"user","parts":[{"type":"text","text":"Who?"}]}]}`, headers: []string{"Sluice-Run-Id", "ID", "Last-Event-ID", "1"}},
 	{route: "GET /api/ai/chat/{id}/stream", kind: "session", found: true},
 	{route: "GET /runs/{id}/stream", kind: "run", path: "/runs/ID/stream?protocol=uistream"},
+	{route: "POST /v1/chat/completions"},
+	{route: "POST /v1/embeddings"},
 	{route: "GET /openai/v1/models"},
 	{route: "GET /openai/v1/models/{model}", kind: "collection", path: "/openai/v1/models/ID"},
 	{route: "POST /v1/rag/sessions/{id}/messages/stream", kind: "other session", body: `{"content":"Who keeps it?"}`},

@@ -4,6 +4,7 @@ package openai
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
@@ -61,6 +62,9 @@ func Routes(o Options) []server.Route {
 		{Method: "GET", Path: Prefix + "/models/{model}", Scope: server.AnyKey, Limited: true, Serve: s.show, Request: []any{modelParam{}}, Reply: Model{}, Faults: []int{404},
 			Summary: "Show a model, for clients of OpenAI"},
 	}
+	for _, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
+		all = append(all, server.Route{Method: "POST", Path: path, Scope: server.AnyKey, Limited: true, Serve: func(http.ResponseWriter, *http.Request) error { return errElsewhere }})
+	}
 	for i := range all {
 		all[i].Fault = func(f *fault.Error) any { return openai.FaultOf(f) }
 	}
@@ -81,4 +85,17 @@ func (s *routes) show(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return &fault.Error{Code: fault.NotFound, Field: "model", Message: "no such model; requests may name it, and the default model answers"}
+}
+
+// errElsewhere is the error for a request with another base URL than the one of this package.
+var errElsewhere = fault.New(fault.NotFound, "this is not the base URL for clients of OpenAI: use one that ends in %s", Prefix)
+
+// Misdirected returns the error in OpenAI's form if an SDK of OpenAI asks in another protocol. Such a request works without a stream, and so do those for
+// files and vector stores, but the SDKs cannot read the events of a stream. It is a field of [server.Endpoint].
+func Misdirected(r *http.Request, stream bool) any {
+	agent, _, _ := strings.Cut(r.UserAgent(), "/")
+	if !stream || !strings.HasSuffix(agent, "OpenAI") && r.Header.Get("X-Stainless-Lang") == "" {
+		return nil
+	}
+	return openai.FaultOf(errElsewhere)
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChatOpenAI } from "@langchain/openai";
 import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError, RateLimitError } from "openai";
-import { all, key, keyed, limited, scripted } from "./support.js";
+import { all, key, keyed, limited, scripted, whole } from "./support.js";
 
 const openai = (base: string, apiKey = "any") => new OpenAI({ baseURL: `${base}/openai/v1`, apiKey, maxRetries: 0 });
 const asked = (content: string) => [{ role: "user" as const, content }];
@@ -68,6 +68,28 @@ test("errors", async () => {
   assert.ok((await all(openai(keyed, key).models.list())).length > 0);
   await openai(keyed, limited).models.list();
   await assert.rejects(openai(keyed, limited).models.list(), (e: unknown) => e instanceof RateLimitError && e.code === "rate_limit_exceeded" && Number(e.headers.get("retry-after")) > 60);
+});
+
+// With the base URL of the knowledge protocol, what OpenAI's client cannot read is refused, and the rest works.
+test("another base URL", async () => {
+  const client = new OpenAI({ baseURL: `${whole}/v1`, apiKey: "any", maxRetries: 0 });
+  const named = (e: unknown) => e instanceof NotFoundError && e.message.includes("/openai/v1");
+  await assert.rejects(client.chat.completions.create({ model: "sluice", messages: asked("short") }), named);
+  await assert.rejects(client.embeddings.create({ model: "sluice", input: "short" }), named);
+  await assert.rejects(client.responses.create({ model: "sluice", input: "short", stream: true }), named);
+  await assert.rejects(client.responses.create({ model: "sluice", input: "short" }), named);
+  const file = await client.files.create({ file: new File(["# Zoë\n\nZoë keeps the lamp of Farland.\n"], "lamp.md"), purpose: "user_data" });
+  const store = await client.vectorStores.create({ name: "lamps", file_ids: [file.id] });
+  while ((await client.vectorStores.retrieve(store.id)).status !== "completed");
+  const stores = { type: "file_search" as const, vector_store_ids: [store.id] };
+  const plain = await client.responses.create({ model: "sluice", input: "Who keeps the lamp of Farland?", stream: false, tools: [stores] });
+  assert.equal(plain.status, "completed");
+  const r = await openai(whole).responses.create({ model: "sluice", input: "Who keeps the lamp of Farland?", tools: [stores], include: ["file_search_call.results"] });
+  assert.match(r.output_text, /Zoë/);
+  assert.ok(JSON.stringify(r.output).includes(`"type":"file_citation","file_id":"${file.id}"`));
+  assert.deepEqual(r.tools, [stores]);
+  await client.vectorStores.delete(store.id);
+  await client.files.delete(file.id);
 });
 
 // What Open WebUI sends beside questions: a title, tags and follow-up questions, without a stream.
