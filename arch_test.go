@@ -125,7 +125,7 @@ var allowedImports = map[string]string{
 	// Streams. It loads events through an interface and knows no engine.
 	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream, and the functions of Forrst.
-	"server/*":      "eval/summary auth engine corpus corpus/filter event eventlog fault files files/search index lang server server/responses session store wire wire/... ledger",
+	"server/*":      "eval/summary auth engine corpus corpus/filter event eventlog fault files files/search index lang server server/responses session store wire wire/... ledger model",
 	"server/access": "auth auth/oidc fault server",
 	"server/mcp":    "auth corpus engine fault files forrst server server/rpc wire/forrst",
 	"server/rpc":    "auth corpus corpus/filter engine event fault files files/search forrst index model server store wire wire/forrst",

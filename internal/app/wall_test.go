@@ -88,6 +88,7 @@ var attacks = []attack{
 	{route: "POST /v1/chat/completions"},
 	{route: "POST /v1/embeddings"},
 	{route: "GET /openai/v1/models"},
+	{route: "POST /openai/v1/embeddings", body: `{"input":"Who keeps Farland?"}`},
 	{route: "GET /openai/v1/models/{model}", kind: "collection", path: "/openai/v1/models/ID"},
 	{route: "POST /v1/rag/sessions/{id}/messages/stream", kind: "other session", body: `{"content":"Who keeps it?"}`},
 	{route: "POST /v1/rag/sessions/{id}/messages/stream", kind: "message", path: "/v1/rag/sessions/own-session/messages/stream", body: `{"content":"Who keeps it?","parent":"ID"}`},

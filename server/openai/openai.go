@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/responses"
 	"github.com/sluice-rag/sluice/wire/openai"
@@ -18,12 +20,14 @@ const Prefix = "/openai/v1"
 
 // Options configures the routes.
 type Options struct {
-	Engine *engine.Engine
-	Models []string // names of the models that write answers, the default one first
+	Engine   *engine.Engine
+	Models   []string // names of the models that write answers, the default one first
+	Embedder model.Embedder
 }
 
 type routes struct {
-	models []Model
+	models   []Model
+	embedder model.Embedder
 }
 
 // Model is a model that a request may name.
@@ -53,7 +57,7 @@ type modelParam struct {
 
 // Routes returns the routes. Their errors have the form of OpenAI's.
 func Routes(o Options) []server.Route {
-	s := &routes{models: []Model{}}
+	s := &routes{models: []Model{}, embedder: o.Embedder}
 	for _, name := range slices.Concat(openai.Models(), o.Models) {
 		s.models = append(s.models, Model{ID: name, Object: "model", OwnedBy: "sluice"})
 	}
@@ -61,6 +65,8 @@ func Routes(o Options) []server.Route {
 		{Method: "GET", Path: Prefix + "/models", Scope: server.AnyKey, Limited: true, Serve: s.list, Reply: ModelList{}, Summary: "List models, for clients of OpenAI"},
 		{Method: "GET", Path: Prefix + "/models/{model}", Scope: server.AnyKey, Limited: true, Serve: s.show, Request: []any{modelParam{}}, Reply: Model{}, Faults: []int{404},
 			Summary: "Show a model, for clients of OpenAI"},
+		{Method: "POST", Path: Prefix + "/embeddings", Scope: auth.Ask, Limited: true, MaxBody: maxInputB, Timeout: embedTime, Serve: s.embed, Request: []any{EmbeddingRequest{}}, Reply: EmbeddingList{},
+			Faults: []int{400, 413, 502, 503}, Summary: "Embed texts, for clients of OpenAI"},
 	}
 	for _, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
 		all = append(all, server.Route{Method: "POST", Path: path, Scope: server.AnyKey, Limited: true, Serve: func(http.ResponseWriter, *http.Request) error { return errElsewhere }})

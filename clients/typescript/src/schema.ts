@@ -3420,6 +3420,103 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/openai/v1/embeddings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Embed texts, for clients of OpenAI
+         * @description Needs the scope ask.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["OpenaiEmbeddingRequest"];
+                };
+            };
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiEmbeddingList"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Bad Gateway */
+                502: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/openai/v1/models": {
         parameters: {
             query?: never;
@@ -8646,6 +8743,40 @@ export interface components {
             content?: string;
             /** @enum {string} */
             role?: "assistant";
+        };
+        OpenaiEmbedding: {
+            /** @description A list of numbers, or the base64 text of 32-bit floats, the least significant byte first. All zeros if the embedder knows no word of the text. */
+            embedding: unknown;
+            /** @description Number of the text, from 0. */
+            index: number;
+            /** @enum {string} */
+            object: "embedding";
+        };
+        OpenaiEmbeddingList: {
+            data: components["schemas"]["OpenaiEmbedding"][];
+            model: string;
+            /** @enum {string} */
+            object: "list";
+            usage: components["schemas"]["OpenaiEmbeddingUsage"];
+        };
+        OpenaiEmbeddingRequest: {
+            /** @description Only the number of dimensions that the embedder has. */
+            dimensions?: number;
+            /**
+             * @default float
+             * @enum {string}
+             */
+            encoding_format?: "float" | "base64";
+            /** @description A text, or a list of at most 2048 texts, each with at most 32 KiB. Lists of tokens are refused. */
+            input: unknown;
+            /** @description The reply repeats it. The embedder of the server is used, whatever it is. */
+            model?: string;
+        };
+        OpenaiEmbeddingUsage: {
+            /** @enum {integer} */
+            prompt_tokens: "0";
+            /** @enum {integer} */
+            total_tokens: "0";
         };
         OpenaiError: {
             error: components["schemas"]["OpenaiErrorBody"];

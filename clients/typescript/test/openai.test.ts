@@ -20,6 +20,16 @@ test("chat completion", async () => {
   assert.equal(data.usage?.total_tokens, (data.usage?.prompt_tokens ?? 0) + (data.usage?.completion_tokens ?? 0));
 });
 
+test("embeddings, in the form that the client requests by itself and as numbers", async () => {
+  const create = (encoding_format?: "float") => openai(whole).embeddings.create({ model: "any", input: ["a ship", "a boat"], ...(encoding_format && { encoding_format }) });
+  const [binary, numbers] = [await create(), await create("float")];
+  assert.equal(binary.data.length, 2);
+  for (const [i, e] of numbers.data.entries()) {
+    assert.ok(e.embedding.length > 50);
+    assert.ok(e.embedding.every((x, j) => Math.abs(x - binary.data[i]!.embedding[j]!) < 1e-6));
+  }
+});
+
 test("chat completion as a stream", async () => {
   for (const word of ["short", "long", "cached", "thinking"]) {
     const whole = await openai(scripted).chat.completions.create({ model: "sluice", messages: asked(`${word} streams`) });

@@ -1,0 +1,109 @@
+package app_test
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/responses"
+)
+
+// openAIClient returns OpenAI's client for Go and a server with documents.
+func openAIClient(t *testing.T) (client openai.Client, url string) {
+	t.Helper()
+	_, url, key := openMCP(t)
+	return openai.NewClient(option.WithBaseURL(url+"/openai/v1"), option.WithAPIKey(key), option.WithMaxRetries(0)), url
+}
+
+// TestOpenAIChat asks with OpenAI's client for Go.
+func TestOpenAIChat(t *testing.T) {
+	t.Parallel()
+	client, _ := openAIClient(t)
+	question := openai.ChatCompletionNewParams{Model: "sluice-direct/lands", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Who keeps Farland?")}}
+	whole, err := client.Chat.Completions.New(t.Context(), question)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := whole.Choices[0].Message.Content
+	if !strings.Contains(text, "Zelda Quux") || whole.Choices[0].FinishReason != "stop" {
+		t.Errorf("%s", whole.RawJSON())
+	}
+	stream := client.Chat.Completions.NewStreaming(t.Context(), question)
+	var all openai.ChatCompletionAccumulator
+	for stream.Next() {
+		if !all.AddChunk(stream.Current()) {
+			t.Fatalf("not a chunk of the completion: %s", stream.Current().RawJSON())
+		}
+	}
+	if err := stream.Err(); err != nil || all.Choices[0].Message.Content != text {
+		t.Errorf("stream %q, %v; want %q", all.Choices[0].Message.Content, err, text)
+	}
+	question.N = openai.Int(2)
+	_, err = client.Chat.Completions.New(t.Context(), question)
+	if failed, ok := errors.AsType[*openai.Error](err); !ok || failed.StatusCode != http.StatusBadRequest || failed.Param != "n" {
+		t.Errorf("n=2: %v", err)
+	}
+}
+
+// TestOpenAIResponses asks, shows, streams again, follows up and deletes with OpenAI's client for Go.
+func TestOpenAIResponses(t *testing.T) {
+	t.Parallel()
+	client, _ := openAIClient(t)
+	question := responses.ResponseNewParams{Model: "sluice-direct/lands", Input: responses.ResponseNewParamsInputUnion{OfString: param.NewOpt("Who keeps Farland?")}}
+	stream := client.Responses.NewStreaming(t.Context(), question)
+	var text string
+	var done responses.Response
+	for stream.Next() {
+		switch e := stream.Current().AsAny().(type) {
+		case responses.ResponseTextDeltaEvent:
+			text += e.Delta
+		case responses.ResponseCompletedEvent:
+			done = e.Response
+		case nil:
+			t.Errorf("an unknown event: %s", stream.Current().RawJSON())
+		}
+	}
+	if err := stream.Err(); err != nil || !strings.Contains(text, "Zelda Quux") || done.OutputText() != text {
+		t.Fatalf("stream %q, %v; response %q", text, err, done.OutputText())
+	}
+	shown, err := client.Responses.Get(t.Context(), done.ID, responses.ResponseGetParams{})
+	if err != nil || shown.OutputText() != text {
+		t.Errorf("shown %v, %v", shown, err)
+	}
+	if err := client.Responses.Delete(t.Context(), done.ID); err == nil {
+		t.Error("a key without the scope write deleted a response")
+	}
+}
+
+// TestOpenAIEmbeddings embeds texts with OpenAI's client for Go.
+func TestOpenAIEmbeddings(t *testing.T) {
+	t.Parallel()
+	client, _ := openAIClient(t)
+	embed := func(texts ...string) (*openai.CreateEmbeddingResponse, error) {
+		return client.Embeddings.New(t.Context(), openai.EmbeddingNewParams{Model: "any", Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts}})
+	}
+	r, err := embed("a ship in the harbour", "a boat at the pier", "the price of bread", "zzqqxx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dot := func(a, b int) (sum float64) {
+		for i := range r.Data[a].Embedding {
+			sum += r.Data[a].Embedding[i] * r.Data[b].Embedding[i]
+		}
+		return sum
+	}
+	if len(r.Data) != 4 || math.Abs(dot(0, 0)-1) > 1e-3 || dot(0, 1) <= dot(0, 2) || len(r.Data[3].Embedding) != len(r.Data[0].Embedding) || dot(3, 3) != 0 {
+		t.Errorf("%d vectors; the same %f, alike %f, different %f, unknown %f", len(r.Data), dot(0, 0), dot(0, 1), dot(0, 2), dot(3, 3))
+	}
+	for field, texts := range map[string][]string{"input": {}, "input[1]": {"a", " "}, "input[0]": {strings.Repeat("a", 40_000)}} {
+		_, err := embed(texts...)
+		if failed, ok := errors.AsType[*openai.Error](err); !ok || failed.StatusCode != http.StatusBadRequest || failed.Param != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
