@@ -24,7 +24,6 @@ func mcpCommand(t *testing.T, args ...string) *exec.Cmd {
 
 // TestMCP calls tools of the command with the client of the Go SDK: with a server of its own, and with one that runs.
 func TestMCP(t *testing.T) {
-	t.Parallel()
 	folder, data := docs(t), t.TempDir()
 	call := func(t *testing.T, cmd *exec.Cmd) {
 		t.Helper()
@@ -72,7 +71,6 @@ func TestMCP(t *testing.T) {
 // TestMCPLines sends lines to the command. What is not a message or is refused gets an error, and the next message is answered. After the end of
 // the input the responses that are missing are written.
 func TestMCPLines(t *testing.T) {
-	t.Parallel()
 	cmd := mcpCommand(t, "--docs="+docs(t), "--data="+t.TempDir())
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -26,7 +26,8 @@ const preferred = "X-Preferred"
 type balancer struct {
 	url     string
 	servers []*url.URL
-	out     [3]atomic.Bool // servers that get no new requests
+	out     [3]atomic.Bool  // servers that get no new requests: see take
+	waiting [3]atomic.Int32 // requests that have no reply yet, by server
 	next    atomic.Int64
 	plain   *http.Transport
 
@@ -93,6 +94,14 @@ func (b *balancer) cut() (n int) {
 	return len(some)
 }
 
+// take lets a server get no new requests, and waits until it has begun to reply to the ones that it has.
+func (b *balancer) take(server int) {
+	b.out[server].Store(true)
+	for b.waiting[server].Load() > 0 {
+		<-time.After(time.Millisecond)
+	}
+}
+
 // RoundTrip sends a request to the preferred server, or to the next one if that does not accept the connection.
 func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	first, err := strconv.Atoi(r.Header.Get(preferred))
@@ -107,7 +116,9 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	for i := range 2 * len(b.servers) {
 		n := (first + i) % len(b.servers)
+		b.waiting[n].Add(1)
 		if b.out[n].Load() && i < len(b.servers) {
+			b.waiting[n].Add(-1)
 			continue
 		}
 		at := r.Clone(r.Context())
@@ -116,6 +127,7 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 			at.Body = io.NopCloser(bytes.NewReader(body))
 		}
 		res, rerr := b.plain.RoundTrip(at)
+		b.waiting[n].Add(-1)
 		if op, ok := errors.AsType[*net.OpError](rerr); ok && op.Op == "dial" {
 			err = rerr
 			continue

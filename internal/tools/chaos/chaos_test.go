@@ -273,7 +273,7 @@ func TestRollingRestart(t *testing.T) {
 	defer cancel()
 	l := startLoad(t, ctx, b.url)
 	for i, p := range g.servers {
-		b.out[i].Store(true)
+		b.take(i)
 		if err := p.end(syscall.SIGTERM); err != nil {
 			t.Errorf("%s: %v", p.name, err)
 		}
