@@ -129,8 +129,8 @@ func joined(events []sse.Event) (out []sse.Event) {
 	}
 	for _, e := range events {
 		text, ok := piece(e)
-		if before, continued := "", false; ok && len(out) > 0 {
-			if before, continued = piece(out[len(out)-1]); continued {
+		if ok && len(out) > 0 {
+			if before, continues := piece(out[len(out)-1]); continues {
 				whole, _ := json.Marshal(map[string]string{"content": before + text})
 				out, e.Data = out[:len(out)-1], string(whole)
 			}
