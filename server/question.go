@@ -68,14 +68,15 @@ func (h handler) variant(body wire.Protocol, r *http.Request) (handler, error) {
 	if body != nil {
 		h.Protocol = body
 	}
-	if h.Variant == nil {
-		return h, nil
-	}
-	p, err := h.Variant(h.Protocol, r.URL.Query().Get)
-	if err == nil {
+	if h.Variant != nil {
+		p, err := h.Variant(h.Protocol, r.URL.Query().Get)
+		if err != nil {
+			return h, err
+		}
 		h.Protocol = p
 	}
-	return h, err
+	h.Protocol = h.linked(h.Protocol, r)
+	return h, nil
 }
 
 // stream streams a run from after a cursor.
@@ -356,6 +357,7 @@ func (h handler) resumeSession(w http.ResponseWriter, r *http.Request) {
 	case run == "":
 		w.WriteHeader(http.StatusNoContent)
 	default:
+		h.Protocol = h.linked(h.Protocol, r)
 		h.streamFrom(w, r, run, wire.Cursor{}, headerLast)
 	}
 }

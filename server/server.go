@@ -40,6 +40,9 @@ type Options struct {
 	AllowHosts   []string             // host names, besides localhost, that requests to a loopback address may have
 	Version      string               // shown in the OpenAPI document
 	Instance     string               // shown by the health check; default: random
+	// Page returns the origin of the pages of documents for the sender of a request, such as http://localhost:8000, or nothing if it is not known. May be
+	// nil: answers do not link to such pages.
+	Page func(r *http.Request) string
 	// Parts returns the state of the parts of the server by name. /readyz shows them, and replies 503 if one is starting or
 	// has failed. May be nil.
 	Parts func(ctx context.Context) map[string]Part

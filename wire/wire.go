@@ -111,6 +111,12 @@ type Replier interface {
 	Reply(log []event.Event) any
 }
 
+// Linked is also implemented by protocols whose clients show the URLs of sources.
+type Linked interface {
+	// LinkTo returns the protocol with links to pages of the server at an origin for the sources that have no URL of their own; see [LinkOf].
+	LinkTo(origin string) Protocol
+}
+
 // HeaderField is also implemented by protocols whose streams have a header field of their own.
 type HeaderField interface {
 	// HeaderField returns the name and the value of the field.

@@ -23,7 +23,7 @@ func openAIClient(t *testing.T) (client openai.Client, url string) {
 // TestOpenAIChat asks with OpenAI's client for Go.
 func TestOpenAIChat(t *testing.T) {
 	t.Parallel()
-	client, _ := openAIClient(t)
+	client, url := openAIClient(t)
 	question := openai.ChatCompletionNewParams{Model: "sluice-direct/lands", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Who keeps Farland?")}}
 	whole, err := client.Chat.Completions.New(t.Context(), question)
 	if err != nil {
@@ -32,6 +32,26 @@ func TestOpenAIChat(t *testing.T) {
 	text := whole.Choices[0].Message.Content
 	if !strings.Contains(text, "Zelda Quux") || whole.Choices[0].FinishReason != "stop" {
 		t.Errorf("%s", whole.RawJSON())
+	}
+	notes := whole.Choices[0].Message.Annotations
+	if len(notes) == 0 {
+		t.Fatalf("no citations: %s", whole.RawJSON())
+	}
+	for _, n := range notes {
+		if link := n.URLCitation.URL; !strings.HasPrefix(link, url+"/documents/") || text[n.URLCitation.StartIndex] != '[' {
+			t.Errorf("a citation of %s at %d", link, n.URLCitation.StartIndex)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.URLCitation.URL, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = res.Body.Close(); res.StatusCode != http.StatusOK || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
+			t.Errorf("the page of the document: %s", res.Status)
+		}
 	}
 	stream := client.Chat.Completions.NewStreaming(t.Context(), question)
 	var all openai.ChatCompletionAccumulator

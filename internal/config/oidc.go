@@ -51,10 +51,14 @@ func (c Config) checkLogin(faults Faults) Faults {
 			faults = append(faults, Fault{Setting: setting, Problem: problem})
 		}
 	}
-	if u := c.HTTP.PublicURL; u != "" && (auth.CheckOrigin(u) != nil || !secure(u)) {
-		add("public-url", "must be an https address without a path, such as https://sluice.example.com")
-	}
 	o := c.OIDC
+	switch u := c.HTTP.PublicURL; {
+	case u == "":
+	case auth.CheckOrigin(u) != nil:
+		add("public-url", "must be an address without a path, such as https://sluice.example.com")
+	case o.Issuer != "" && !secure(u):
+		add("public-url", "must begin with https:// for the login by OpenID Connect")
+	}
 	for _, text := range o.Role {
 		if _, err := auth.ParseRole(text); err != nil {
 			add("oidc-role", message(err))

@@ -42,10 +42,11 @@ func TestLoginFaults(t *testing.T) {
 		"--oidc-issuer=https://a:s3cret@login.example --oidc-client-id=x":               "oidc-issuer: must be an https address",
 		"--oidc-issuer=https://login.example?s3cret --oidc-client-id=x":                 "oidc-issuer: must be an https address",
 		issuer + "--oidc-default-role=ask --oidc-account=............":                  "oidc-account: must have at most 10 dots",
-		"--oidc-client-id=x":                   "oidc-client-id: is set, but no oidc-issuer",
-		"--public-url=http://sluice.example":   "public-url: must be an https address",
-		"--public-url=https://sluice.example/": "public-url: must be an https address",
-		"--public-url=https://a/b":             "public-url: must be an https address",
+		"--oidc-client-id=x": "oidc-client-id: is set, but no oidc-issuer",
+		issuer + "--oidc-default-role=ask --public-url=http://sluice.example": "public-url: must begin with https://",
+		"--public-url=sluice.example":                                         "public-url: must be an address without a path",
+		"--public-url=https://sluice.example/":                                "public-url: must be an address without a path",
+		"--public-url=https://a/b":                                            "public-url: must be an address without a path",
 	} {
 		_, _, _, err := load(t, input{args: append([]string{"serve"}, strings.Fields(args)...)})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {

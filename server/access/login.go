@@ -3,9 +3,7 @@ package access
 import (
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
@@ -127,26 +125,13 @@ func cookieName(r *http.Request) string { return hostName(r, "sluice_session") }
 // hostName returns the full name of a cookie. Browsers accept a name with the prefix __Host- only from this host over TLS, so that no other host of the
 // domain can set it.
 func hostName(r *http.Request, name string) string {
-	if plain(r) {
+	if server.Loopback(r) {
 		return name
 	}
 	return "__Host-" + name
 }
 
-// plain reports whether the browser reaches the server without TLS on the same machine. Browsers do not send cookies with the attribute Secure there.
-func plain(r *http.Request) bool {
-	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
-		return false
-	}
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
-}
-
 // cookie returns the session cookie. A negative age removes it.
 func cookie(r *http.Request, value string, age int) *http.Cookie {
-	return &http.Cookie{Name: cookieName(r), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: !plain(r)}
+	return &http.Cookie{Name: cookieName(r), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: !server.Loopback(r)}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -170,21 +169,7 @@ func (a *Access) baseURL(r *http.Request) string {
 	if a.o.PublicURL != "" {
 		return a.o.PublicURL
 	}
-	return localURL(r)
-}
-
-// localURL returns the address of this server for a browser on the same machine, or nothing for others: the host of their requests is not to be
-// trusted.
-func localURL(r *http.Request) string {
-	base := "http://" + r.Host
-	u, err := url.Parse(base)
-	if err != nil || !plain(r) || u.Host != r.Host || u.User != nil || u.Path != "" {
-		return ""
-	}
-	if _, err := strconv.ParseUint(u.Port(), 10, 16); err != nil && u.Port() != "" {
-		return ""
-	}
-	return base
+	return server.LocalOrigin(r)
 }
 
 // loginPrefix begins the names of the cookies of logins that have begun. The rest is the state of the login, so that several tabs can log in at the
@@ -198,7 +183,7 @@ func loginName(r *http.Request, state string) string { return hostName(r, loginP
 
 // loginCookie returns the cookie of a login that has begun. Its site is Lax, since the provider sends the browser back from another one.
 func loginCookie(r *http.Request, state, value string, age int) *http.Cookie {
-	return &http.Cookie{Name: loginName(r, state), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: !plain(r)}
+	return &http.Cookie{Name: loginName(r, state), Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: !server.Loopback(r)}
 }
 
 // forgetAttempts removes the cookies of the logins that the browser has begun if there are too many for another one.

@@ -78,12 +78,12 @@ func hintCookie(r *http.Request, idToken string, age int) *http.Cookie {
 }
 
 func logoutCookie(r *http.Request, name, value string, age int, site http.SameSite) *http.Cookie {
-	return &http.Cookie{Name: pathName(r, name), Value: value, Path: logoutPath, MaxAge: age, HttpOnly: true, SameSite: site, Secure: !plain(r)}
+	return &http.Cookie{Name: pathName(r, name), Value: value, Path: logoutPath, MaxAge: age, HttpOnly: true, SameSite: site, Secure: !server.Loopback(r)}
 }
 
 // pathName returns the full name of a cookie of one path. Such a cookie cannot have the prefix __Host-.
 func pathName(r *http.Request, name string) string {
-	if plain(r) {
+	if server.Loopback(r) {
 		return name
 	}
 	return "__Secure-" + name

@@ -17,7 +17,8 @@ const ChatName = "openai-chat"
 
 // Chat implements [wire.Protocol] for Chat Completions. The zero value streams without usage.
 type Chat struct {
-	Usage bool // a chunk with the usage precedes the end of the stream
+	Usage  bool   // a chunk with the usage precedes the end of the stream
+	Origin string // of the pages of documents without a URL, such as http://localhost:8000; empty: they are not cited
 }
 
 // Name implements [wire.Protocol].
@@ -27,7 +28,13 @@ func (Chat) Name() string { return ChatName }
 func (Chat) ContentType() string { return sse.ContentType }
 
 // New implements [wire.Protocol].
-func (c Chat) New() wire.Projection { return &chatProjection{usage: c.Usage} }
+func (c Chat) New() wire.Projection { return &chatProjection{usage: c.Usage, origin: c.Origin} }
+
+// LinkTo implements [wire.Linked].
+func (c Chat) LinkTo(origin string) wire.Protocol {
+	c.Origin = origin
+	return c
+}
 
 // AppendFrame implements [wire.Protocol].
 func (Chat) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
@@ -36,7 +43,7 @@ func (Chat) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFram
 func ChatAPI() wire.API {
 	return wire.API{
 		Protocol: Chat{}, Decode: DecodeChat, Variant: chatVariant,
-		Reply: func(log []event.Event) any { return CompletionOf(log) },
+		Reply: func(log []event.Event) any { return Chat{}.Reply(log) },
 		Fault: func(f *fault.Error) any { return FaultOf(f) },
 		Types: wire.Types{Request: ChatRequest{}, Reply: Completion{}, Failed: Error{}, Fault: Error{}, Events: []any{Chunk{}, Error{}}, Variant: chatParams{}},
 	}
@@ -106,9 +113,9 @@ func DecodeChat(body []byte, maxQuery int) (wire.Request, error) {
 	return q, err
 }
 
-// CompletionOf returns the reply to a request without a stream: a [Completion], or an [Error] if the run failed.
-func CompletionOf(log []event.Event) any {
-	var p chatProjection
+// Reply implements [wire.Replier]. It returns the reply to a request without a stream: a [Completion], or an [Error] if the run failed.
+func (c Chat) Reply(log []event.Event) any {
+	p := chatProjection{origin: c.Origin}
 	var text []byte
 	for _, e := range log {
 		p.state.Apply(e)
@@ -127,13 +134,14 @@ const maxKept = 4 << 10
 
 // chatProjection folds the run. Each event of a run has its own frames, so that every frame can be resumed.
 type chatProjection struct {
-	usage bool
-	state event.State
-	notes []URLAnnotation // in the order of the text
-	urls  []string        // without repetitions
-	chars int             // characters of the text so far
-	head  []byte          // the fields before the delta of a chunk
-	buf   []byte          // backs the data of the frames of one call
+	usage  bool
+	origin string
+	state  event.State
+	notes  []URLAnnotation // in the order of the text
+	urls   []string        // without repetitions
+	chars  int             // characters of the text so far
+	head   []byte          // the fields before the delta of a chunk
+	buf    []byte          // backs the data of the frames of one call
 }
 
 // Project implements [wire.Projection].

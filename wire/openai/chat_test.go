@@ -96,7 +96,7 @@ func logs() map[string][]event.Event {
 
 func TestChatLaws(t *testing.T) {
 	t.Parallel()
-	for _, p := range []openai.Chat{{}, {Usage: true}} {
+	for _, p := range []openai.Chat{{}, {Usage: true}, {Origin: "http://localhost:8000"}} {
 		wiretest.TestProtocol(t, wiretest.Subject{Protocol: p, Read: readChat}, wiretest.WithRandom(logs()))
 	}
 }
@@ -108,7 +108,7 @@ func TestChatGoldens(t *testing.T) {
 			if err := event.CheckLog(log, true); err != nil {
 				t.Fatal(err)
 			}
-			reply, err := json.MarshalIndent(openai.CompletionOf(log), "", "  ")
+			reply, err := json.MarshalIndent(openai.Chat{}.Reply(log), "", "  ")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestChatReplyIsStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		whole := strings.Join(states, "\n")
-		switch r := openai.CompletionOf(log).(type) {
+		switch r := (openai.Chat{}).Reply(log).(type) {
 		case openai.Completion:
 			usage, _ := json.Marshal(r.Usage)
 			notes, _ := json.Marshal(r.Choices[0].Message.Annotations)

@@ -16,7 +16,7 @@ const maxTitle = 300
 // characters returns the length of a text in Unicode code points, in which OpenAI counts the positions of annotations.
 func characters(text string) int { return utf8.RuneCountInString(text) }
 
-// cite adds the annotation of a citation whose source has a URL and returns its marker, such as " [2]". Markers number the URLs in the order of their
+// cite adds the annotation of a citation whose source has a link and returns its marker, such as " [2]". Markers number the links in the order of their
 // first citations. Annotations of Chat Completions have no other form, so other sources have neither.
 func (p *chatProjection) cite(b event.Cited) string {
 	s := b.Source
@@ -26,7 +26,7 @@ func (p *chatProjection) cite(b event.Cited) string {
 	if s == nil {
 		return ""
 	}
-	link := wire.WebURL(s)
+	link := wire.LinkOf(p.origin, s)
 	if link == "" {
 		return ""
 	}

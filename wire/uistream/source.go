@@ -37,9 +37,9 @@ func sourceOf(s *event.State, n int) *event.Source {
 func sourceID(n int) string { return "source-" + strconv.Itoa(n) }
 
 // cited returns what parts and citations say of a source.
-func cited(s *event.Source) CitedSource {
+func (p *projection) cited(s *event.Source) CitedSource {
 	c := CitedSource{Type: "source", SourceType: "document", ID: sourceID(s.N), Title: wire.Clip(cmp.Or(s.Title, s.Name, string(s.Document)), maxTitle)}
-	if c.URL = wire.WebURL(s); c.URL != "" {
+	if c.URL = wire.LinkOf(p.origin, s); c.URL != "" {
 		c.SourceType = "url"
 		return c
 	}
@@ -57,16 +57,17 @@ func (p *projection) source(n int) []any {
 	p.shown[n] = true
 	about := SourceMetadata{Passage{N: n, ChunkID: string(s.Chunk), DocumentID: string(s.Document), Heading: wire.Clip(s.Heading, maxTitle), Pages: s.Pages[:min(len(s.Pages), maxPages)],
 		Score: wire.Round(s.Score), Quote: wire.Clip(cmp.Or(s.CitedText(), s.Text), maxQuote)}}
-	c := cited(s)
+	c := p.cited(s)
 	if c.URL != "" {
 		return []any{SourceURL{"source-url", c.ID, c.URL, c.Title, about}}
 	}
 	return []any{SourceDocument{"source-document", c.ID, c.MediaType, c.Title, c.Filename, about}}
 }
 
-// citationsOf returns the citations of the text whose sources are known. A citation refers to the text since the one before it, without the white space
+// citations returns the citations of the text whose sources are known. A citation refers to the text since the one before it, without the white space
 // around it; citations without text between them refer to the same text.
-func citationsOf(s *event.State) (out []Citation) {
+func (p *projection) citations() (out []Citation) {
+	s := &p.state
 	units, at := 0, 0 // UTF-16 code units before the byte at
 	start, stop, begun := 0, 0, false
 	for _, c := range s.Citations {
@@ -84,7 +85,7 @@ func citationsOf(s *event.State) (out []Citation) {
 			}
 		}
 		if src := sourceOf(s, c.N); src != nil {
-			out = append(out, Citation{cited(src), start, stop, wire.Clip(src.CitedText(), maxQuote)})
+			out = append(out, Citation{p.cited(src), start, stop, wire.Clip(src.CitedText(), maxQuote)})
 		}
 	}
 	return out

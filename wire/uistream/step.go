@@ -79,7 +79,7 @@ func (p *projection) endText() []any {
 	out := p.endReasoning()
 	if p.writing {
 		p.writing, p.written = false, true
-		out = append(out, TextEnd{"text-end", textID, citationsOf(&p.state)})
+		out = append(out, TextEnd{"text-end", textID, p.citations()})
 	}
 	return out
 }

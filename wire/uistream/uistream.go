@@ -22,10 +22,15 @@ const (
 // end is the data of the last frame of each stream.
 const end = "[DONE]"
 
-// Protocol implements [wire.Protocol] and [wire.HeaderField]. The zero value is ready to use.
-type Protocol struct{}
+// Protocol implements [wire.Protocol], [wire.HeaderField] and [wire.Linked]. The zero value is ready to use.
+type Protocol struct {
+	Origin string // of the pages of documents without a URL, such as http://localhost:8000; empty: they have no link
+}
 
-var _ wire.HeaderField = Protocol{}
+var (
+	_ wire.HeaderField = Protocol{}
+	_ wire.Linked      = Protocol{}
+)
 
 // Name implements [wire.Protocol].
 func (Protocol) Name() string { return Name }
@@ -37,7 +42,12 @@ func (Protocol) ContentType() string { return sse.ContentType }
 func (Protocol) HeaderField() (name, value string) { return VersionHeader, Version }
 
 // New implements [wire.Protocol].
-func (Protocol) New() wire.Projection { return &projection{shown: map[int]bool{}} }
+func (p Protocol) New() wire.Projection {
+	return &projection{origin: p.Origin, shown: map[int]bool{}}
+}
+
+// LinkTo implements [wire.Linked].
+func (Protocol) LinkTo(origin string) wire.Protocol { return Protocol{origin} }
 
 // AppendFrame implements [wire.Protocol].
 func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
@@ -60,6 +70,7 @@ const textID = "text-1"
 
 // projection folds the run. Each event of a run has its own frames, so that every frame can be resumed.
 type projection struct {
+	origin   string
 	state    event.State
 	writing  bool         // the text has begun and not ended
 	written  bool         // the text has ended

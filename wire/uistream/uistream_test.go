@@ -145,7 +145,9 @@ func logs() map[string][]event.Event {
 
 func TestLaws(t *testing.T) {
 	t.Parallel()
-	wiretest.TestProtocol(t, wiretest.Subject{Protocol: uistream.Protocol{}, Read: read}, wiretest.WithRandom(logs()))
+	for _, p := range []uistream.Protocol{{}, {Origin: "http://localhost:8000"}} {
+		wiretest.TestProtocol(t, wiretest.Subject{Protocol: p, Read: read}, wiretest.WithRandom(logs()))
+	}
 }
 
 func TestGoldens(t *testing.T) {
