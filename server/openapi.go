@@ -188,7 +188,11 @@ func describe(oc openapi.OperationContext, rt Route, failing func(*fault.Error) 
 		failure, media = "", mediaType(textType)
 	}
 	for _, status := range slices.Compact(faults) {
-		oc.AddRespStructure(failure, openapi.WithHTTPStatus(status), openapi.WithContentType(media))
+		form := failure
+		if slices.Contains(rt.partial, status) && reflect.TypeOf(rt.failed) != reflect.TypeOf(failure) {
+			form = oneOf{[]any{rt.failed, failure}}
+		}
+		oc.AddRespStructure(form, openapi.WithHTTPStatus(status), openapi.WithContentType(media))
 	}
 }
 

@@ -111,7 +111,7 @@ func TestDocumentListsEveryRoute(t *testing.T) {
 		if !slices.Equal(routes, want) {
 			t.Errorf("routes %v", routes)
 		}
-		for path, want := range map[string][]string{"/api/query/stream": {"Last-Event-ID", "Sluice-Run-Id"}, "/runs/{id}/stream": {"Last-Event-ID", "id", "protocol"},
+		for path, want := range map[string][]string{"/api/query/stream": {"Idempotency-Key", "Last-Event-ID", "Sluice-Run-Id"}, "/runs/{id}/stream": {"Last-Event-ID", "id", "protocol"},
 			"/api/runs": {"before", "limit"}} {
 			var got []string
 			for _, op := range d.paths[path] {

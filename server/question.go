@@ -41,7 +41,7 @@ func (h handler) serveQuestion(w http.ResponseWriter, r *http.Request) {
 		h.replyError(w, fault.Invalid(headerRun, "required with %s", paramOffset))
 		return
 	}
-	q, ok := h.decodeQuestion(w, r)
+	q, body, ok := h.decodeQuestion(w, r)
 	if !ok {
 		return
 	}
@@ -50,7 +50,7 @@ func (h handler) serveQuestion(w http.ResponseWriter, r *http.Request) {
 		h.replyError(w, err)
 		return
 	}
-	id, detach, ok := h.ask(w, r, q)
+	id, detach, ok := h.ask(w, r, q, body)
 	if !ok {
 		return
 	}
@@ -148,11 +148,11 @@ func (h handler) resumeQuestion(w http.ResponseWriter, r *http.Request) {
 
 // serveReply replies to a question with one JSON object.
 func (h handler) serveReply(w http.ResponseWriter, r *http.Request) {
-	q, ok := h.decodeQuestion(w, r)
+	q, body, ok := h.decodeQuestion(w, r)
 	if !ok {
 		return
 	}
-	id, detach, ok := h.ask(w, r, q)
+	id, detach, ok := h.ask(w, r, q, body)
 	if !ok {
 		return
 	}
@@ -193,17 +193,16 @@ func readLog(ctx context.Context, e *engine.Engine, id event.RunID) ([]event.Eve
 	return log, nil
 }
 
-// decodeQuestion reads a request's question. Errors are written to w.
-func (h handler) decodeQuestion(w http.ResponseWriter, r *http.Request) (wire.Request, bool) {
-	body, ok := h.readJSON(w, r)
-	if !ok {
-		return wire.Request{}, false
+// decodeQuestion reads a request's question, and returns it with the body. Errors are written to w.
+func (h handler) decodeQuestion(w http.ResponseWriter, r *http.Request) (q wire.Request, body []byte, ok bool) {
+	if body, ok = h.readJSON(w, r); !ok {
+		return q, nil, false
 	}
 	q, err := h.Decode(body, h.o.MaxQuery)
 	if h.Misdirected != nil {
 		if refusal := h.Misdirected(r, err != nil || !q.NoStream); refusal != nil {
 			ReplyJSON(w, http.StatusNotFound, refusal)
-			return wire.Request{}, false
+			return q, nil, false
 		}
 	}
 	if err == nil && h.Session {
@@ -214,21 +213,27 @@ func (h handler) decodeQuestion(w http.ResponseWriter, r *http.Request) (wire.Re
 	}
 	if err != nil {
 		h.replyError(w, err)
-		return wire.Request{}, false
+		return q, nil, false
 	}
-	return q, true
+	return q, body, true
 }
 
-func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request) (event.RunID, func(), bool) {
+// ask starts the run of a question, or joins that of an earlier request with its Idempotency-Key. Errors are written to w.
+func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request, body []byte) (event.RunID, func(), bool) {
 	ctx, err := h.ownModel(r, &q)
 	if err != nil {
 		h.replyError(w, err)
 		return "", nil, false
 	}
-	id, detach, err := h.admit(ctx, q, RunCaller(r, h.Name()))
+	id, detach, replayed, err := h.once(r, body, func() (event.RunID, func(), error) {
+		return h.admit(ctx, q, RunCaller(r, h.Name()))
+	})
 	if err != nil {
 		h.replyError(w, err)
 		return "", nil, false
+	}
+	if replayed {
+		w.Header().Set(headerReplayed, "true")
 	}
 	return id, detach, true
 }

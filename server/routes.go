@@ -33,6 +33,9 @@ type (
 	offsetParams struct {
 		Offset int64 `query:"offset" minimum:"0" description:"For the protocol turns: number of bytes of the stream that were received, without compression. The stream continues after them. With POST, only together with Sluice-Run-Id."`
 	}
+	keyParams struct {
+		Key string `header:"Idempotency-Key" minLength:"1" maxLength:"255" description:"A random text. Requests of one sender with the same value, path and body within 24 hours have one run."`
+	}
 	resumeParams struct {
 		LastEventID string `header:"Last-Event-ID" description:"With Sluice-Run-Id: continue after this event."`
 		RunID       string `header:"Sluice-Run-Id" description:"Run to resume. Only the streaming options of the body are used."`
@@ -55,7 +58,7 @@ func (h handler) questions() []Route {
 	if h.StreamPath == "" {
 		return nil
 	}
-	asked := []any{h.Types.Request}
+	asked := []any{h.Types.Request, keyParams{}}
 	if h.Session {
 		asked = append(asked, sessionParams{})
 	}
@@ -69,7 +72,7 @@ func (h handler) questions() []Route {
 	}
 	stream := Route{Method: "POST", Path: h.StreamPath, Scope: auth.Ask, Limited: true, handle: h.serveQuestion, Events: h.Types.Events,
 		name: h.eventName(), media: mediaType(h.ContentType()), Request: append(streamed, h.variantParams()...),
-		Fault: h.Fault, failure: h.Types.Fault, Faults: []int{400, 402, 403, 404, 409, 413, 415, 429, 503, 507}, Summary: "Answer a question and stream every step"}
+		Fault: h.Fault, failure: h.Types.Fault, Faults: []int{400, 402, 403, 404, 409, 413, 415, 422, 429, 503, 507}, Summary: "Answer a question and stream every step"}
 	if h.FailureStatus != 0 {
 		stream.partial, stream.failed = failed, h.Types.Reply
 	}
@@ -83,9 +86,9 @@ func (h handler) questions() []Route {
 		}
 		return []Route{stream}
 	}
-	faults := []int{400, 402, 403, 413, 415, 429, 503, 507}
+	faults := []int{400, 402, 403, 409, 413, 415, 422, 429, 503, 507}
 	if h.FailureStatus != 0 {
-		faults = append(faults, 404, 409)
+		faults = append(faults, 404)
 	} else {
 		failed = append(failed, 409)
 	}

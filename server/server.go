@@ -19,6 +19,7 @@ import (
 
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/server/delivery"
 	"github.com/sluice-rag/sluice/session"
 )
@@ -58,6 +59,9 @@ type Options struct {
 	// OwnModel returns a context in which a question is answered by a model of the provider, openai or anthropic, that the caller's key
 	// pays. The name of the model may be empty. May be nil: such keys are refused.
 	OwnModel func(ctx context.Context, provider, key, name string) (context.Context, error)
+	// Keys holds the values of the header Idempotency-Key, with the runs of their requests, for 24 hours. Servers that share runs need a shared
+	// store. Default: 100,000 values in memory.
+	Keys forrst.IdempotencyStore
 }
 
 // Server serves an engine.
@@ -91,6 +95,9 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	}
 	if o.Live == nil {
 		o.Live = e.Live
+	}
+	if o.Keys == nil {
+		o.Keys = forrst.NewMemoryIdempotency()
 	}
 	if len(o.Protocols) == 0 {
 		return nil, errors.New("make server: no protocol")

@@ -407,7 +407,7 @@ func TestTurnsDocument(t *testing.T) {
 		got = append(got, p.In+" "+p.Name)
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff([]string{"header Last-Event-ID", "header Sluice-Run-Id", "path id", "query citations", "query offset"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"header Idempotency-Key", "header Last-Event-ID", "header Sluice-Run-Id", "path id", "query citations", "query offset"}, got); diff != "" {
 		t.Errorf("parameters (-want +got):\n%s", diff)
 	}
 }

@@ -231,6 +231,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
 		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
 		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), a.openAIRoutes(), accounts.Routes(a.ledger), a.adminRoutes(), sessions.Routes(a.Sessions)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept, Sessions: a.Sessions,
+		Keys: a.callStore.Idempotency(),
 		Page: func(r *http.Request) string { return cmp.Or(a.Config.HTTP.PublicURL, server.LocalOrigin(r)) },
 		OwnModel: func(ctx context.Context, provider, key, name string) (context.Context, error) {
 			return a.Models.ownModel(ctx, a.Config.Models, provider, key, name)

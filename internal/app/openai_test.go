@@ -2,15 +2,20 @@ package app_test
 
 import (
 	"errors"
+	"io"
 	"math"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/responses"
+
+	"github.com/sluice-rag/sluice/auth"
 )
 
 // openAIClient returns OpenAI's client for Go and a server with documents.
@@ -125,5 +130,46 @@ func TestOpenAIEmbeddings(t *testing.T) {
 		if failed, ok := errors.AsType[*openai.Error](err); !ok || failed.StatusCode != http.StatusBadRequest || failed.Param != field {
 			t.Errorf("%s: %v", field, err)
 		}
+	}
+}
+
+// lossy loses the reply to the first request, as a network that fails does. It counts the requests.
+type lossy struct{ requests atomic.Int64 }
+
+func (c *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if c.requests.Add(1) == 1 && err == nil {
+		_, _ = io.Copy(io.Discard, res.Body)
+		_ = res.Body.Close()
+		return nil, errors.New("the connection was cut")
+	}
+	return res, err
+}
+
+// TestOpenAIRetry: a request that OpenAI's client for Go repeats by itself has one run, and counts once.
+func TestOpenAIRetry(t *testing.T) {
+	t.Parallel()
+	c, url, _ := openMCP(t)
+	key, _, err := auth.Create(t.Context(), c.keys, auth.Key{Tenant: "acme", Account: "ada", Scopes: []auth.Scope{auth.Ask, auth.Read}, Quota: auth.Limit{N: 1, Unit: "month"}}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	network := &lossy{}
+	client := openai.NewClient(option.WithBaseURL(url+"/openai/v1"), option.WithAPIKey(key), option.WithHTTPClient(&http.Client{Transport: network}),
+		option.WithHeader("Idempotency-Key", "2a9f"))
+	question := openai.ChatCompletionNewParams{Model: "sluice-direct/lands", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Who keeps Farland?")}}
+	var res *http.Response
+	whole, err := client.Chat.Completions.New(t.Context(), question, option.WithResponseInto(&res))
+	if err != nil || !strings.Contains(whole.Choices[0].Message.Content, "Zelda Quux") || res.Header.Get("Idempotent-Replayed") != "true" || network.requests.Load() != 2 {
+		t.Fatalf("%v, %v after %d requests", whole, err, network.requests.Load())
+	}
+	question.Model = "sluice/lands"
+	_, err = client.Chat.Completions.New(t.Context(), question)
+	if failed, ok := errors.AsType[*openai.Error](err); !ok || failed.StatusCode != http.StatusUnprocessableEntity || failed.Param != "Idempotency-Key" {
+		t.Errorf("another body: %v", err)
+	}
+	_, err = client.Chat.Completions.New(t.Context(), question, option.WithHeader("Idempotency-Key", "77c0"), option.WithMaxRetries(0))
+	if failed, ok := errors.AsType[*openai.Error](err); !ok || failed.StatusCode != http.StatusTooManyRequests || failed.Code != "insufficient_quota" {
+		t.Errorf("another question: %v", err)
 	}
 }

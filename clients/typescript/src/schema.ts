@@ -982,6 +982,8 @@ export interface paths {
             parameters: {
                 query?: never;
                 header?: {
+                    /** @description A random text. Requests of one sender with the same value, path and body within 24 hours have one run. */
+                    "Idempotency-Key"?: string;
                     /** @description With Sluice-Run-Id: continue after this event. */
                     "Last-Event-ID"?: string;
                     /** @description Run to resume. Only the streaming options of the body are used. */
@@ -1070,6 +1072,15 @@ export interface paths {
                 };
                 /** @description Unsupported Media Type */
                 415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/plain": string;
+                    };
+                };
+                /** @description Unprocessable Entity */
+                422: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -1615,7 +1626,10 @@ export interface paths {
         post: {
             parameters: {
                 query?: never;
-                header?: never;
+                header?: {
+                    /** @description A random text. Requests of one sender with the same value, path and body within 24 hours have one run. */
+                    "Idempotency-Key"?: string;
+                };
                 path?: never;
                 cookie?: never;
             };
@@ -1676,7 +1690,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeAnswer"];
+                        "application/json": components["schemas"]["ForgeAnswer"] | components["schemas"]["ForgeError"];
                     };
                 };
                 /** @description Request Entity Too Large */
@@ -1703,7 +1717,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeAnswer"];
+                        "application/json": components["schemas"]["ForgeAnswer"] | components["schemas"]["ForgeError"];
                     };
                 };
                 /** @description Too Many Requests */
@@ -1785,6 +1799,8 @@ export interface paths {
             parameters: {
                 query?: never;
                 header?: {
+                    /** @description A random text. Requests of one sender with the same value, path and body within 24 hours have one run. */
+                    "Idempotency-Key"?: string;
                     /** @description With Sluice-Run-Id: continue after this event. */
                     "Last-Event-ID"?: string;
                     /** @description Run to resume. Only the streaming options of the body are used. */
@@ -1873,6 +1889,15 @@ export interface paths {
                 };
                 /** @description Unsupported Media Type */
                 415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unprocessable Entity */
+                422: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -2750,6 +2775,8 @@ export interface paths {
             parameters: {
                 query?: never;
                 header?: {
+                    /** @description A random text. Requests of one sender with the same value, path and body within 24 hours have one run. */
+                    "Idempotency-Key"?: string;
                     /** @description With Sluice-Run-Id: continue after this event. */
                     "Last-Event-ID"?: string;
                     /** @description Run to resume. Only the streaming options of the body are used. */
@@ -2856,7 +2883,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["RageventsAnswer"];
+                        "application/json": components["schemas"]["RageventsAnswer"] | components["schemas"]["RageventsError"];
                     };
                 };
                 /** @description Too Many Requests */
@@ -3253,6 +3280,8 @@ export interface paths {
                     include_usage?: boolean;
                 };
                 header?: {
+                    /** @description A random text. Requests of one sender with the same value, path and body within 24 hours have one run. */
+                    "Idempotency-Key"?: string;
                     /** @description With Sluice-Run-Id: continue after this event. */
                     "Last-Event-ID"?: string;
                     /** @description Run to resume. Only the streaming options of the body are used. */
@@ -3639,6 +3668,8 @@ export interface paths {
                     include?: "file_search_call.results";
                 };
                 header?: {
+                    /** @description A random text. Requests of one sender with the same value, path and body within 24 hours have one run. */
+                    "Idempotency-Key"?: string;
                     /** @description With Sluice-Run-Id: continue after this event. */
                     "Last-Event-ID"?: string;
                     /** @description Run to resume. Only the streaming options of the body are used. */
@@ -3728,6 +3759,15 @@ export interface paths {
                 };
                 /** @description Unsupported Media Type */
                 415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Unprocessable Entity */
+                422: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -5392,7 +5432,10 @@ export interface paths {
         post: {
             parameters: {
                 query?: never;
-                header?: never;
+                header?: {
+                    /** @description A random text. Requests of one sender with the same value, path and body within 24 hours have one run. */
+                    "Idempotency-Key"?: string;
+                };
                 path: {
                     /** @description Id of the session. */
                     id: string;
@@ -5479,6 +5522,15 @@ export interface paths {
                 };
                 /** @description Unsupported Media Type */
                 415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unprocessable Entity */
+                422: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -5725,6 +5777,8 @@ export interface paths {
                     offset?: number;
                 };
                 header?: {
+                    /** @description A random text. Requests of one sender with the same value, path and body within 24 hours have one run. */
+                    "Idempotency-Key"?: string;
                     /** @description With Sluice-Run-Id: continue after this event. */
                     "Last-Event-ID"?: string;
                     /** @description Run to resume. Only the streaming options of the body are used. */
@@ -5816,6 +5870,15 @@ export interface paths {
                 };
                 /** @description Unsupported Media Type */
                 415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["TurnsFault"];
+                    };
+                };
+                /** @description Unprocessable Entity */
+                422: {
                     headers: {
                         [name: string]: unknown;
                     };
@@ -5943,6 +6006,8 @@ export interface paths {
                     snapshots_per_second?: number;
                 };
                 header?: {
+                    /** @description A random text. Requests of one sender with the same value, path and body within 24 hours have one run. */
+                    "Idempotency-Key"?: string;
                     /** @description With Sluice-Run-Id: continue after this event. */
                     "Last-Event-ID"?: string;
                     /** @description Run to resume. Only the streaming options of the body are used. */
@@ -6032,6 +6097,15 @@ export interface paths {
                 };
                 /** @description Unsupported Media Type */
                 415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["KnowledgeFault"];
+                    };
+                };
+                /** @description Unprocessable Entity */
+                422: {
                     headers: {
                         [name: string]: unknown;
                     };
