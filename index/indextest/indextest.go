@@ -74,6 +74,8 @@ func TestIndex(t *testing.T, open Open) {
 		{"Contents", contents},
 		{"Annotate", annotate},
 		{"AmongDocuments", amongDocuments},
+		{"Copies", copies},
+		{"ExportRefuses", exportRefuses},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open) })
 	}

@@ -106,3 +106,14 @@ func (n *Mentions) Keys() (all, subjects []string) {
 	}
 	return all, subjects
 }
+
+// Restore sets the mentions and relations of an entry that was stored with n, which may be nil.
+func (n *Mentions) Restore(e *index.Entry) {
+	if n == nil {
+		return
+	}
+	e.Mentions = n.List
+	for _, r := range n.Relations {
+		e.Relations = append(e.Relations, corpus.Relation{From: n.List[r.From].Name, To: n.List[r.To].Name, Predicate: r.Predicate})
+	}
+}

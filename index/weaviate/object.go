@@ -34,7 +34,7 @@ const (
 	propSeq      = "seq"      // number of the commit of the writer
 	propRow      = "row"      // the first bits of the object's id; divides the objects into ranges
 	propOrdinal  = "ordinal"
-	propOrder    = "order"  // of a document: its id in hex
+	propOrder    = "order"  // of a document or a member: its id in hex
 	propSet      = "set"    // of a member: name of the set
 	propSpaces   = "spaces" // of a chunk: slots of the spaces in which its vector is known, or known to be none
 	propNamed    = "named"  // of a passage: the entities that it mentions
@@ -70,6 +70,7 @@ type object struct {
 	Additional struct {
 		ID       string
 		Distance *float64
+		Vectors  map[string][]float32
 	} `json:"_additional,omitzero"`
 }
 

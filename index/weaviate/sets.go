@@ -14,9 +14,10 @@ import (
 func (x *Index) AddToSet(ctx context.Context, name, set string, ids []corpus.DocumentID) error {
 	return x.changeSet(ctx, "add to set", name, set, ids, true, func(c *collection) error {
 		var objects []stored
-		for _, k := range keysOf(ids) {
+		for _, member := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+			k := key(string(member))
 			id := idOf("member", set, k)
-			objects = append(objects, stored{c.class, x.tenant, id, object{Kind: kindMember, Row: rowOf(id), Set: set, Document: k}, nil})
+			objects = append(objects, stored{c.class, x.tenant, id, object{Kind: kindMember, Row: rowOf(id), Set: set, Document: k, Order: orderOf(member)}, nil})
 		}
 		return x.putObjects(ctx, objects)
 	})
