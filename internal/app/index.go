@@ -30,6 +30,7 @@ type byDocument interface {
 	index.Sets
 	index.DocumentReader
 	index.Annotator
+	index.Exporter
 }
 
 // maintained is an index that runs.

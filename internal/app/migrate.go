@@ -30,7 +30,7 @@ type MigrateOptions struct {
 type MigratedPart struct {
 	Tenant   string // empty: of all tenants
 	Part     string
-	Count    int    // runs, rows, blobs or files
+	Count    int    // runs, rows, blobs, documents with sets, or files
 	Checksum string // of the source and of the target, in hex
 }
 
@@ -64,7 +64,7 @@ type side struct {
 // target is empty, or the target of a migration from the same source that was interrupted, which is then completed. At the end, both sides are
 // compared. Nothing is removed from the source. No server may use either side: [ErrInUse].
 //
-// Caches are not copied, and neither is an index that one of the sides has in Weaviate.
+// Caches are not copied.
 func Migrate(ctx context.Context, from, to config.Config, o MigrateOptions) (parts []MigratedPart, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -87,9 +87,6 @@ func Migrate(ctx context.Context, from, to config.Config, o MigrateOptions) (par
 		return nil, fmt.Errorf("migrate: open target: %w", err)
 	}
 	defer func() { err = errors.Join(err, m.to.close()) }()
-	if m.otherIndex() {
-		o.Logger.Warn("the index is not copied, since a side has it in Weaviate: the server of the target indexes uploaded files again at its start")
-	}
 	if err := m.begin(); err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
@@ -318,24 +315,20 @@ var (
 	keyParts    = []migratedPart{recordsPart("keys", keysTables)}
 	tenantParts = []migratedPart{
 		recordsPart("files", filesTables), recordsPart("sessions", sessionTables), recordsPart("ledger", ledgerTables), recordsPart("calls", callsTables),
-		{"blobs", copyBlobs, compareBlobs}, {indexPart, copyFolder("index"), compareFolder("index")}, {"other files", copyOthers, compareOthers}, {"runs", copyRuns, compareRuns},
+		{"blobs", copyBlobs, compareBlobs}, {indexPart, copyIndex, compareIndex}, {"other files", copyOthers, compareOthers}, {"runs", copyRuns, compareRuns},
 	}
 )
 
-// indexPart is the part that is only copied between data folders.
+// indexPart is the name of the index, and of its folder.
 const indexPart = "index"
 
-// otherIndex reports whether the index of a side is not in the data folder. Then the server of the target indexes the uploaded files again at its
-// start, and the documents of folders as always.
+// otherIndex reports whether the index of a side is not in its data folder.
 func (m *migration) otherIndex() bool { return m.from.cfg.Index.URL != "" || m.to.cfg.Index.URL != "" }
 
 // parts copies the parts of a tenant that are not copied yet, or compares them.
 func (m *migration) parts(ctx context.Context, tenant string, compare bool, all []migratedPart) (out []MigratedPart, err error) {
 	m.tenant = tenant
 	for _, p := range all {
-		if p.name == indexPart && m.otherIndex() {
-			continue
-		}
 		name := tenant + "/" + p.name
 		if compare {
 			from, to, err := p.compare(ctx, m)

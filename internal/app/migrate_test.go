@@ -71,7 +71,7 @@ func migrationSource(t *testing.T) (cfg config.Config, paths []string) {
 // replies returns the replies of a server with the settings, and what it answers to new questions.
 func replies(t *testing.T, cfg config.Config, paths []string) map[string]string {
 	t.Helper()
-	c := openTenants(t, cfg.Store.Data, func(c *config.Config) { priced(c); c.Store = cfg.Store })
+	c := openTenants(t, cfg.Store.Data, func(c *config.Config) { priced(c); c.Store, c.Index = cfg.Store, cfg.Index })
 	defer c.close()
 	out := map[string]string{}
 	for _, p := range paths {
@@ -91,7 +91,7 @@ func replies(t *testing.T, cfg config.Config, paths []string) map[string]string 
 // ask asks a new question on a server with the settings, and deletes and uploads files.
 func useServer(t *testing.T, cfg config.Config) {
 	t.Helper()
-	c := openTenants(t, cfg.Store.Data, func(c *config.Config) { priced(c); c.Store = cfg.Store })
+	c := openTenants(t, cfg.Store.Data, func(c *config.Config) { priced(c); c.Store, c.Index = cfg.Store, cfg.Index })
 	defer c.close()
 	if _, text := c.answer("acme", "s", whoKeeps); !strings.Contains(text, "Ada Brook of acme") {
 		t.Errorf("answer: %s", text)
@@ -171,7 +171,7 @@ func TestMigrate(t *testing.T) {
 // useServer2 checks that numbers of sessions and changes continue.
 func useServer2(t *testing.T, cfg config.Config) {
 	t.Helper()
-	c := openTenants(t, cfg.Store.Data, func(c *config.Config) { priced(c); c.Store = cfg.Store })
+	c := openTenants(t, cfg.Store.Data, func(c *config.Config) { priced(c); c.Store, c.Index = cfg.Store, cfg.Index })
 	defer c.close()
 	c.reply(http.StatusOK, "acme", "POST", "/api/query", `{"query":"Who keeps it?","collection":"s","session_id":"newer"}`)
 	c.upload("acme", "f4", farland("Di Ewer"))
@@ -225,7 +225,7 @@ func TestMigrationNeedsStoppedServers(t *testing.T) {
 	}
 	used := func(what string, cfg config.Config) {
 		t.Helper()
-		c := openTenants(t, cfg.Store.Data, func(c *config.Config) { priced(c); c.Store = cfg.Store })
+		c := openTenants(t, cfg.Store.Data, func(c *config.Config) { priced(c); c.Store, c.Index = cfg.Store, cfg.Index })
 		refused(what)
 		c.close()
 	}
@@ -240,28 +240,4 @@ func TestMigrationNeedsStoppedServers(t *testing.T) {
 	if _, err := app.Migrate(t.Context(), source, source, app.MigrateOptions{}); err == nil {
 		t.Error("a folder is migrated to itself")
 	}
-}
-
-// TestMigrateToAnotherIndex copies no index if a side has it elsewhere. A server without an index indexes the uploaded files again.
-func TestMigrateToAnotherIndex(t *testing.T) {
-	t.Parallel()
-	source, _ := migrationSource(t)
-	target := folderConfig(t)
-	target.Index.URL = "weaviate://127.0.0.1:1" // nothing listens there, and nothing is sent
-	for _, p := range migrate(t, source, target) {
-		if p.Part == "index" {
-			t.Errorf("part %+v", p)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(target.Store.Data, "index")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the index of the target: %v", err)
-	}
-	c := openTenants(t, target.Store.Data, priced)
-	c.indexed("acme", "f1")
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		if _, text := c.answer("acme", "s", whoKeeps); strings.Contains(text, "Ada Brook of acme") {
-			return
-		}
-	}
-	t.Error("the uploaded files are not indexed again")
 }

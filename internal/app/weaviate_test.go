@@ -3,12 +3,18 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
@@ -75,6 +81,45 @@ func TestIndexInWeaviate(t *testing.T) {
 	if strings.Contains(logs.String(), s.Key) {
 		t.Error("the log shows the API key")
 	}
+}
+
+// TestMigrateToWeaviate moves a data folder to another one with its index in Weaviate, and back. The servers give the same replies on each, without
+// indexing anything again. A migration that is cut can be repeated.
+func TestMigrateToWeaviate(t *testing.T) {
+	t.Parallel()
+	source, paths := migrationSource(t)
+	want := replies(t, source, paths)
+	there, back := folderConfig(t), folderConfig(t)
+	there.Index.URL = weaviatetest.New(t, "").URL()
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := app.Migrate(ctx, source, there, app.MigrateOptions{Progress: func(part string, _ int) {
+		if strings.Contains(part, "index") {
+			cancel()
+		}
+	}})
+	if cancel(); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a migration that is cut: %v", err)
+	}
+	counts := map[string]int{}
+	for _, p := range migrate(t, source, there) {
+		counts[p.Tenant+"/"+p.Part] = p.Count
+	}
+	if counts["acme/index"] < 3 || counts["acme/index"] != counts["default/index"] { // two documents, and a set
+		t.Errorf("counts %v", counts)
+	}
+	if _, err := os.Stat(filepath.Join(there.Store.Data, "index")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an index in the folder of the target: %v", err)
+	}
+	if diff := cmp.Diff(want, replies(t, there, paths)); diff != "" {
+		t.Errorf("replies with Weaviate: %s", diff)
+	}
+	useServer(t, there)
+	want = replies(t, there, paths[:len(paths)-1])
+	migrate(t, there, back)
+	if diff := cmp.Diff(want, replies(t, back, paths[:len(paths)-1])); diff != "" {
+		t.Errorf("replies from the folder: %s", diff)
+	}
+	useServer2(t, back)
 }
 
 // BenchmarkIndexes measures a question and its answer without a model, with the index in the data folder and in Weaviate.
