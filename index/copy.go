@@ -18,15 +18,15 @@ import (
 // Copied is an index that can be copied to another one.
 type Copied interface {
 	Exporter
-	Spaces
+	VectorStats(ctx context.Context, collection string) (VectorStats, error) // as in [Spaces]
 }
 
-// CopyTarget is an index to which another one can be copied.
+// CopyTarget is an index to which another one can be copied. Its methods are those of [Writer], [DocumentReader], [Sets] and [Spaces].
 type CopyTarget interface {
-	Writer
-	Sets
-	Spaces
-	DocumentReader
+	Put(ctx context.Context, docs []corpus.Document, entries [][]Entry) error
+	DocumentsByID(ctx context.Context, collection string, ids []corpus.DocumentID) ([]corpus.Document, error)
+	AddToSet(ctx context.Context, collection, set string, ids []corpus.DocumentID) error
+	MarkComplete(ctx context.Context, collection, space string) error
 }
 
 // exportDocuments is the most documents of one export.
@@ -87,7 +87,7 @@ func Copy(ctx context.Context, from Copied, to CopyTarget, collection string, pr
 }
 
 // spaceInUse returns the name of the complete space of a collection with the most vectors, or nothing.
-func spaceInUse(ctx context.Context, x Spaces, collection string) (string, error) {
+func spaceInUse(ctx context.Context, x Copied, collection string) (string, error) {
 	stats, err := x.VectorStats(ctx, collection)
 	if err != nil {
 		return "", err

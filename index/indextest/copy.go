@@ -20,7 +20,6 @@ type Copyable interface {
 	index.Spaces
 	index.Sets
 	index.DocumentReader
-	index.Graph
 	index.Annotator
 }
 
