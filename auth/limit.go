@@ -52,6 +52,12 @@ func (l Limit) Interval() time.Duration {
 	return units[l.Unit] / time.Duration(max(l.N, 1))
 }
 
+// Left returns how many requests can be taken at once from the bucket of a rate that will be full after a time.
+func (l Limit) Left(full time.Duration) int {
+	interval := max(l.Interval(), 1)
+	return max(l.N-int((full+interval-1)/interval), 0)
+}
+
 // Window returns the name of the day or month of a quota, in UTC, and when the next one begins.
 func (l Limit) Window(at time.Time) (name string, next time.Time) {
 	at = at.UTC()

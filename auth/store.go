@@ -53,8 +53,8 @@ type Store interface {
 // Rates counts requests against rates. It is safe for concurrent use.
 type Rates interface {
 	// Take takes one request of a key at a rate, or returns how long to wait until the next one may be taken. Limit.N requests can be taken at once,
-	// and then one after each [Limit.Interval]: a token bucket.
-	Take(ctx context.Context, key string, rate Limit, at time.Time) (wait time.Duration, err error)
+	// and then one after each [Limit.Interval]: a token bucket. full is how long after at it is full, if no other request is taken: see [Limit.Left].
+	Take(ctx context.Context, key string, rate Limit, at time.Time) (wait, full time.Duration, err error)
 }
 
 // Manager changes keys. It is safe for concurrent use.

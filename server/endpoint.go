@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
@@ -34,6 +35,9 @@ type Endpoint struct {
 	// Misdirected returns the JSON object of the reply, whose status is 404, to a question that is meant for another protocol; nil: it is not. stream is
 	// set unless the request demands a reply without a stream. May be nil.
 	Misdirected func(r *http.Request, stream bool) any
+	// RateHeaders sets the headers that clients of the protocol read about the rate of their key: how many requests it allows at once, how many of
+	// them are left, and how long it takes until all of them are again. May be nil.
+	RateHeaders func(h http.Header, limit, left int, full time.Duration)
 }
 
 // handler has the handlers of an endpoint. Errors have the form of its protocol.
@@ -46,12 +50,12 @@ type handler struct {
 func (s *Server) defaultHandler() handler { return handler{s, s.o.Protocols[0]} }
 
 // forPath returns the handler of the endpoint whose path has the longest common prefix with the path of the request, in segments. If there are several,
-// it returns the first. The handler determines the form of errors.
+// it returns the first. The handler determines the form of errors and of rates.
 func (h handler) forPath(r *http.Request) handler {
 	most := 0
 	for _, e := range h.o.Protocols {
 		if n := commonSegments(e.path(), r.URL.Path); n > most {
-			most, h.Fault = n, e.Fault
+			most, h.Fault, h.RateHeaders = n, e.Fault, e.RateHeaders
 		}
 	}
 	return h

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/eventlog"
@@ -77,6 +78,10 @@ func (h handler) replyError(w http.ResponseWriter, err error) {
 	}
 	if l, ok := errors.AsType[*auth.LimitError](err); ok {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(l.After.Seconds()))))
+		w.Header().Set("Retry-After-Ms", strconv.FormatInt((l.After+time.Millisecond-1).Milliseconds(), 10))
+		if l.Fault.Code == fault.Quota {
+			w.Header().Set("X-Should-Retry", "false") // SDKs would repeat the request at once, because the wait is too long for them
+		}
 	}
 	h.replyFault(w, status, f)
 }
@@ -120,6 +125,14 @@ func Refuse(w http.ResponseWriter, r *http.Request, o Options, err error) {
 	s := &Server{o: o}
 	s.setDeadlines(w)
 	s.defaultHandler().forPath(r).replyError(w, err)
+}
+
+// ShowRate adds to a reply how much of the rate of a key is left, in the headers of the protocol of the request's path. full is how long it takes until
+// all of it is. Of the options, only Protocols is used.
+func ShowRate(w http.ResponseWriter, r *http.Request, o Options, rate auth.Limit, full time.Duration) {
+	if h := (&Server{o: o}).defaultHandler().forPath(r); h.RateHeaders != nil {
+		h.RateHeaders(w.Header(), rate.N, rate.Left(full), full)
+	}
 }
 
 // statusError is an error with its own HTTP status.

@@ -41,9 +41,9 @@ func takeAll(t *testing.T, servers [2]sqlstore.Rates, key string, rate auth.Limi
 	var accepted atomic.Int32
 	for i := range requests {
 		wg.Go(func() {
-			wait, err := servers[i%2].Take(context.Background(), key, rate, time.Time{})
-			if err != nil || wait < 0 || wait > rate.Interval() {
-				t.Errorf("wait %v, %v", wait, err)
+			wait, full, err := servers[i%2].Take(context.Background(), key, rate, time.Time{})
+			if left := rate.Left(full); err != nil || wait < 0 || wait > rate.Interval() || left < 0 || left > rate.N || wait > 0 && left > 0 {
+				t.Errorf("wait %v, full after %v, %v", wait, full, err)
 			}
 			if wait == 0 {
 				accepted.Add(1)
@@ -111,7 +111,7 @@ func BenchmarkRates(b *testing.B) {
 	rate := auth.Limit{N: 1_000_000_000, Unit: "s"}
 	b.Run("alone", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := rates.Take(b.Context(), "a", rate, now); err != nil {
+			if _, _, err := rates.Take(b.Context(), "a", rate, now); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -120,7 +120,7 @@ func BenchmarkRates(b *testing.B) {
 		b.SetParallelism(8)
 		b.RunParallel(func(p *testing.PB) {
 			for p.Next() {
-				if _, err := rates.Take(b.Context(), "a", rate, now); err != nil {
+				if _, _, err := rates.Take(b.Context(), "a", rate, now); err != nil {
 					b.Error(err)
 				}
 			}

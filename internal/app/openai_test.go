@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -130,6 +131,59 @@ func TestOpenAIEmbeddings(t *testing.T) {
 		if failed, ok := errors.AsType[*openai.Error](err); !ok || failed.StatusCode != http.StatusBadRequest || failed.Param != field {
 			t.Errorf("%s: %v", field, err)
 		}
+	}
+}
+
+// TestOpenAIRates: replies say how much of the rate of the key is left, and OpenAI's client for Go waits as long as a refusal says.
+func TestOpenAIRates(t *testing.T) {
+	t.Parallel()
+	c, url, _ := openMCP(t)
+	client := func(rate, quota auth.Limit) openai.Client {
+		key, _, err := auth.Create(t.Context(), c.keys, auth.Key{Tenant: "acme", Account: "ada", Scopes: []auth.Scope{auth.Ask}, Rate: rate, Quota: quota}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return openai.NewClient(option.WithBaseURL(url+"/openai/v1"), option.WithAPIKey(key))
+	}
+	const prefix = "X-Ratelimit-"
+	question := openai.ChatCompletionNewParams{Model: "sluice-direct/lands", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Who keeps Farland?")}}
+	hourly := client(auth.Limit{N: 2, Unit: "h"}, auth.Limit{})
+	for _, left := range []string{"1", "0"} {
+		var res *http.Response
+		if _, err := hourly.Chat.Completions.New(t.Context(), question, option.WithResponseInto(&res)); err != nil {
+			t.Fatal(err)
+		}
+		reset, err := time.ParseDuration(res.Header.Get(prefix + "Reset-Requests"))
+		most := map[string]time.Duration{"1": 30 * time.Minute, "0": time.Hour}[left]
+		if res.Header.Get(prefix+"Limit-Requests") != "2" || res.Header.Get(prefix+"Remaining-Requests") != left || err != nil || reset > most || reset < most-time.Minute {
+			t.Errorf("%v", res.Header)
+		}
+	}
+	_, err := hourly.Models.List(t.Context(), option.WithMaxRetries(0))
+	refused, ok := errors.AsType[*openai.Error](err)
+	if !ok || refused.StatusCode != http.StatusTooManyRequests || refused.Code != "rate_limit_exceeded" {
+		t.Fatalf("over the rate: %v", err)
+	}
+	h := refused.Response.Header
+	if ms, err := strconv.Atoi(h.Get("Retry-After-Ms")); err != nil || ms > 30*60_000 || ms < 29*60_000 || h.Get(prefix+"Remaining-Requests") != "0" || h.Get("X-Should-Retry") != "" {
+		t.Errorf("%v", h)
+	}
+	fast := client(auth.Limit{N: 5, Unit: "s"}, auth.Limit{})
+	for i := range 8 { // the last ones are refused at first, and repeated by the client
+		if _, err := fast.Models.List(t.Context(), option.WithMaxRetries(10)); err != nil {
+			t.Errorf("request %d: %v", i, err)
+		}
+	}
+	daily := client(auth.Limit{}, auth.Limit{N: 1, Unit: "day"})
+	var res *http.Response
+	if _, err := daily.Chat.Completions.New(t.Context(), question, option.WithResponseInto(&res)); err != nil || res.Header.Get(prefix+"Limit-Requests") != "" {
+		t.Errorf("a key without a rate: %v %v", err, res.Header)
+	}
+	network := &lossy{}
+	network.requests.Store(1) // loses nothing
+	_, err = daily.Chat.Completions.New(t.Context(), question, option.WithHTTPClient(&http.Client{Transport: network}))
+	if failed, ok := errors.AsType[*openai.Error](err); !ok || failed.Code != "insufficient_quota" || network.requests.Load() != 2 {
+		t.Errorf("over the quota: %v after %d requests", err, network.requests.Load()-1)
 	}
 }
 

@@ -118,8 +118,9 @@ func New(store auth.Store, o Options) (*Access, error) {
 		},
 		AllowedMethods: []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
 		AllowedHeaders: []string{"*"}, // requests from other origins have no cookies, so their headers give them no rights
-		ExposedHeaders: []string{"Sluice-Run-Id", "Retry-After", "WWW-Authenticate", "Content-Disposition"},
-		MaxAge:         600,
+		ExposedHeaders: []string{"Sluice-Run-Id", "Retry-After", "WWW-Authenticate", "Content-Disposition", "Idempotent-Replayed", "Retry-After-Ms", "X-Should-Retry",
+			"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
+		MaxAge: 600,
 	})
 	return a, nil
 }
@@ -132,7 +133,7 @@ func (a *Access) Close() { a.work.Wait() }
 // scopes. Refused requests get the error in the form of the protocol of their path.
 func (a *Access) Handler(next http.Handler) http.Handler {
 	return a.cors.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, err := a.admit(r)
+		ctx, err := a.admit(w, r)
 		if err != nil {
 			a.refuse(w, r, err)
 			return
@@ -151,8 +152,8 @@ type caller struct {
 	cookie bool     // browsers send it by themselves
 }
 
-// admit returns the context for the handler of a request.
-func (a *Access) admit(r *http.Request) (context.Context, error) {
+// admit returns the context for the handler of a request. It may set headers of the reply.
+func (a *Access) admit(w http.ResponseWriter, r *http.Request) (context.Context, error) {
 	by, err := a.identify(r)
 	if err != nil {
 		return nil, err
@@ -164,7 +165,7 @@ func (a *Access) admit(r *http.Request) (context.Context, error) {
 	if by.key.ID == "" {
 		return ctx, nil
 	}
-	if err := a.countRequest(r.Context(), by.key); err != nil {
+	if err := a.countRequest(w, r, by.key); err != nil {
 		return nil, err
 	}
 	if by.key.Quota.N > 0 {

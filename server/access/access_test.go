@@ -192,7 +192,7 @@ func TestRate(t *testing.T) {
 			s.expect(200, "GET", "/api/runs", "", bearer(limited)...)
 		}
 		r := s.expect(429, "GET", "/api/runs", "", bearer(limited)...)
-		if r.Header.Get("Retry-After") != "20" || r.Code != "OVERLOADED" || !strings.Contains(r.body, "3/m") {
+		if r.Header.Get("Retry-After") != "20" || r.Header.Get("Retry-After-Ms") != "20000" || r.Header.Get("X-Should-Retry") != "" || r.Code != "OVERLOADED" || !strings.Contains(r.body, "3/m") {
 			t.Errorf("%q: %s", r.Header.Get("Retry-After"), r.body)
 		}
 		s.expect(200, "GET", "/api/runs", "", bearer(other)...)
@@ -216,7 +216,7 @@ func TestQuota(t *testing.T) {
 		s.expect(400, "POST", "/api/query", `{}`, bearer(key)...)
 	}
 	r := s.expect(429, "POST", "/api/query", question, bearer(key)...)
-	if r.Code != "QUOTA_EXCEEDED" || r.Header.Get("Retry-After") != "7200" || !strings.Contains(r.body, "2 questions a day; the next begins at 2026-05-05T00:00:00Z") {
+	if r.Code != "QUOTA_EXCEEDED" || r.Header.Get("X-Should-Retry") != "false" || r.Header.Get("Retry-After") != "7200" || !strings.Contains(r.body, "2 questions a day; the next begins at 2026-05-05T00:00:00Z") {
 		t.Errorf("%q: %s", r.Header.Get("Retry-After"), r.body)
 	}
 	s.clock.advance(2 * time.Hour)

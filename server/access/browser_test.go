@@ -151,7 +151,7 @@ func TestCORS(t *testing.T) {
 	} {
 		for _, site := range [][]string{{}, {"Sec-Fetch-Site", "cross-site"}} {
 			r := s.expect(c.status, "POST", "/api/query/stream", "{}", append(bearer(c.key), append(site, "Origin", c.origin)...)...)
-			if c.status == 400 && (r.Header.Get("Access-Control-Allow-Origin") != c.origin || r.Header.Get("Access-Control-Expose-Headers") != "Sluice-Run-Id, Retry-After, Www-Authenticate, Content-Disposition" ||
+			if c.status == 400 && (r.Header.Get("Access-Control-Allow-Origin") != c.origin || r.Header.Get("Access-Control-Expose-Headers") != exposed ||
 				!strings.Contains(strings.Join(r.Header.Values("Vary"), ","), "Origin")) {
 				t.Errorf("%s: %v", c.origin, r.Header)
 			}
@@ -167,3 +167,7 @@ func TestCORS(t *testing.T) {
 		t.Error("a revoked key allows an origin")
 	}
 }
+
+// exposed are the headers of replies that pages of other origins may read.
+const exposed = "Sluice-Run-Id, Retry-After, Www-Authenticate, Content-Disposition, Idempotent-Replayed, Retry-After-Ms, X-Should-Retry, " +
+	"X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests"

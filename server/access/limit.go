@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"errors"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/server"
 )
 
 // Writes of the last uses of keys.
@@ -38,14 +40,16 @@ func (a *Access) state(k auth.Key) *keyState {
 	return s
 }
 
-// countRequest counts a request against the rate of its key, and records that the key was used.
-func (a *Access) countRequest(ctx context.Context, k auth.Key) error {
-	s, now := a.state(k), a.o.Now()
+// countRequest counts a request against the rate of its key, and records that the key was used. The reply says how much of the rate is left, if its
+// protocol has headers for that.
+func (a *Access) countRequest(w http.ResponseWriter, r *http.Request, k auth.Key) error {
+	ctx, s, now := r.Context(), a.state(k), a.o.Now()
 	if k.Rate.N > 0 {
-		wait, err := a.take(ctx, s, k, now)
+		wait, full, err := a.take(ctx, s, k, now)
 		if err != nil {
 			return a.unavailable(ctx, err)
 		}
+		server.ShowRate(w, r, a.replies, k.Rate, full)
 		if wait > 0 {
 			return &auth.LimitError{After: wait, Fault: fault.New(fault.Overloaded, "too many requests with this key: its limit is %s", k.Rate)}
 		}
@@ -56,14 +60,14 @@ func (a *Access) countRequest(ctx context.Context, k auth.Key) error {
 
 // take takes a request of the rate of a key, or returns how long to wait. After a refusal, it refuses further requests without counting them until the
 // wait is over: no server can accept one before.
-func (a *Access) take(ctx context.Context, s *keyState, k auth.Key, now time.Time) (wait time.Duration, err error) {
+func (a *Access) take(ctx context.Context, s *keyState, k auth.Key, now time.Time) (wait, full time.Duration, err error) {
 	if wait = time.UnixMicro(s.refused.Load()).Sub(now); wait > 0 && wait <= k.Rate.Interval() {
-		return wait, nil
+		return wait, wait + time.Duration(k.Rate.N-1)*k.Rate.Interval(), nil
 	}
-	if wait, err = a.o.Rates.Take(ctx, k.ID, k.Rate, now); wait > 0 {
+	if wait, full, err = a.o.Rates.Take(ctx, k.ID, k.Rate, now); wait > 0 {
 		s.refused.Store(now.Add(wait).UnixMicro())
 	}
-	return wait, err
+	return wait, full, err
 }
 
 // touch writes the last use of a key in the background if it is due, so that no request waits for the disk.
@@ -117,8 +121,12 @@ func newBuckets(size int) (buckets, error) {
 }
 
 // Take implements [auth.Rates].
-func (b buckets) Take(_ context.Context, name string, l auth.Limit, at time.Time) (wait time.Duration, err error) {
-	return b.take(name, l.Interval(), l.N, at), nil
+func (b buckets) Take(_ context.Context, name string, l auth.Limit, at time.Time) (wait, full time.Duration, err error) {
+	wait = b.take(name, l.Interval(), l.N, at)
+	if bucket, ok := b.Peek(name); ok {
+		full = time.Duration((float64(l.N) - bucket.TokensAt(at)) * float64(l.Interval()))
+	}
+	return wait, max(full, 0), nil
 }
 
 // take takes an event of a bucket, or returns how long to wait for it.

@@ -70,7 +70,7 @@ func (a *Access) login(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.failed(r, err)
 	}
-	if err := a.countRequest(r.Context(), k); err != nil {
+	if err := a.countRequest(w, r, k); err != nil {
 		return err
 	}
 	expires := now.Add(a.o.Session)

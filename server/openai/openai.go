@@ -4,7 +4,9 @@ package openai
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/engine"
@@ -95,6 +97,13 @@ func (s *routes) show(w http.ResponseWriter, r *http.Request) error {
 
 // errElsewhere is the error for a request with another base URL than the one of this package.
 var errElsewhere = fault.New(fault.NotFound, "this is not the base URL for clients of OpenAI: use one that ends in %s", Prefix)
+
+// RateHeaders sets the headers of https://platform.openai.com/docs/guides/rate-limits. It is a field of [server.Endpoint].
+func RateHeaders(h http.Header, limit, left int, full time.Duration) {
+	h.Set("X-Ratelimit-Limit-Requests", strconv.Itoa(limit))
+	h.Set("X-Ratelimit-Remaining-Requests", strconv.Itoa(left))
+	h.Set("X-Ratelimit-Reset-Requests", full.Round(time.Millisecond).String())
+}
 
 // Misdirected returns the error in OpenAI's form if an SDK of OpenAI asks in another protocol. Such a request works without a stream, and so do those for
 // files and vector stores, but the SDKs cannot read the events of a stream. It is a field of [server.Endpoint].

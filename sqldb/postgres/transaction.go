@@ -97,7 +97,11 @@ func (d *db) Each(ctx context.Context, row func(func(...any) error) error, query
 			none = false
 			return row(scan)
 		}, query, args...)
-		return none && c.Conn().IsClosed(), explain(ctx, c.Conn(), err)
+		again = c.Conn().IsClosed()
+		if d.single {
+			again = pgconn.SafeToRetry(err) || conflict(err)
+		}
+		return none && again, explain(ctx, c.Conn(), err)
 	})
 }
 
