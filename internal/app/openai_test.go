@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -100,6 +101,35 @@ func TestOpenAIResponses(t *testing.T) {
 	shown, err := client.Responses.Get(t.Context(), done.ID, responses.ResponseGetParams{})
 	if err != nil || shown.OutputText() != text {
 		t.Errorf("shown %v, %v", shown, err)
+	}
+	follow := question
+	follow.PreviousResponseID = param.NewOpt(done.ID)
+	follow.Input = responses.ResponseNewParamsInputUnion{OfString: param.NewOpt("And who keeps Nearland?")}
+	second, err := client.Responses.New(t.Context(), follow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for order, want := range map[responses.InputItemListParamsOrder][]string{"asc": {"Who keeps Farland?", text, "And who keeps Nearland?"}, "desc": {"And who keeps Nearland?", text, "Who keeps Farland?"}} {
+		var got []string
+		items := client.Responses.InputItems.ListAutoPaging(t.Context(), second.ID, responses.InputItemListParams{Limit: param.NewOpt(int64(2)), Order: order})
+		for items.Next() {
+			switch m := items.Current().AsAny().(type) {
+			case responses.ResponseInputMessageItem:
+				got = append(got, m.Content[0].Text)
+			case responses.ResponseOutputMessage:
+				got = append(got, m.Content[0].Text)
+			default:
+				got = append(got, items.Current().RawJSON())
+			}
+		}
+		if err := items.Err(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("input items: %q, %v; want %q", got, err, want)
+		}
+	}
+	for _, p := range []responses.InputItemListParams{{After: param.NewOpt("x")}, {Limit: param.NewOpt(int64(101))}, {Order: "up"}} {
+		if _, err := client.Responses.InputItems.List(t.Context(), second.ID, p); err == nil {
+			t.Errorf("%+v is accepted", p)
+		}
 	}
 	if err := client.Responses.Delete(t.Context(), done.ID); err == nil {
 		t.Error("a key without the scope write deleted a response")

@@ -75,6 +75,7 @@ var attacks = []attack{
 	{route: "POST /openai/v1/responses", kind: "file", body: `{"input":"Who keeps Farland?","collection":"file:ID"}`, varies: true, found: true},
 	{route: "POST /openai/v1/responses", kind: "run", body: `{"input":"Who?"}`, headers: []string{"Sluice-Run-Id", "ID", "Last-Event-ID", "1.1"}},
 	{route: "GET /openai/v1/responses/{id}", kind: "run"},
+	{route: "GET /openai/v1/responses/{id}/input_items", kind: "run"},
 	{route: "GET /openai/v1/responses/{id}", kind: "run", path: "/openai/v1/responses/ID?stream=true&starting_after=2"},
 	{route: "DELETE /openai/v1/responses/{id}", kind: "run"},
 	{route: "POST /openai/v1/responses/{id}/cancel", kind: "run"},

@@ -28,6 +28,7 @@ type Options struct {
 }
 
 type routes struct {
+	engine   *engine.Engine
 	models   []Model
 	embedder model.Embedder
 }
@@ -59,7 +60,7 @@ type modelParam struct {
 
 // Routes returns the routes. Their errors have the form of OpenAI's.
 func Routes(o Options) []server.Route {
-	s := &routes{models: []Model{}, embedder: o.Embedder}
+	s := &routes{engine: o.Engine, models: []Model{}, embedder: o.Embedder}
 	for _, name := range slices.Concat(openai.Models(), o.Models) {
 		s.models = append(s.models, Model{ID: name, Object: "model", OwnedBy: "sluice"})
 	}
@@ -69,6 +70,8 @@ func Routes(o Options) []server.Route {
 			Summary: "Show a model, for clients of OpenAI"},
 		{Method: "POST", Path: Prefix + "/embeddings", Scope: auth.Ask, Limited: true, MaxBody: maxInputB, Timeout: embedTime, Serve: s.embed, Request: []any{EmbeddingRequest{}}, Reply: EmbeddingList{},
 			Faults: []int{400, 413, 502, 503}, Summary: "Embed texts, for clients of OpenAI"},
+		{Method: "GET", Path: Prefix + "/responses/{id}/input_items", Scope: auth.Read, Own: true, Serve: s.inputItems, Request: []any{inputParams{}}, Reply: InputItemList{},
+			Faults: []int{400, 404}, Summary: "List the messages that a response was given"},
 	}
 	for _, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
 		all = append(all, server.Route{Method: "POST", Path: path, Scope: server.AnyKey, Limited: true, Serve: func(http.ResponseWriter, *http.Request) error { return errElsewhere }})

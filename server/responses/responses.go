@@ -69,6 +69,21 @@ func Archive(e *engine.Engine) (eventlog.Archive, error) {
 	return nil, fault.New(fault.NotFound, "this server's store does not list responses")
 }
 
+// Start returns the first event of the stored response whose id is the parameter {id} of the request.
+func Start(r *http.Request, e *engine.Engine) (event.RunStarted, error) {
+	s := &routes{Options{Engine: e}}
+	sum, err := s.summary(r)
+	if err != nil {
+		return event.RunStarted{}, err
+	}
+	log, err := eventlog.Read(r.Context(), e.Store(), sum.Start.Run, 0, 1)
+	if err != nil || len(log) == 0 {
+		return event.RunStarted{}, deletedError(err)
+	}
+	start, _ := log[0].Body.(event.RunStarted) // the first event of every run
+	return start, nil
+}
+
 // summary returns the summary of a stored response. An ephemeral one exists only while it runs.
 func (s *routes) summary(r *http.Request) (eventlog.Summary, error) {
 	id := event.RunID(r.PathValue("id"))

@@ -4032,6 +4032,89 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/openai/v1/responses/{id}/input_items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the messages that a response was given
+         * @description Needs the scope read, or ask for a run of the key's account.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Id of an item. The list continues after it. */
+                    after?: string;
+                    limit?: number;
+                    /** @description asc: the oldest item first. */
+                    order?: "asc" | "desc";
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiInputItemList"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["OpenaiError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/readyz": {
         parameters: {
             query?: never;
@@ -8884,6 +8967,33 @@ export interface components {
             /** @description Always 0. */
             cache_write_tokens: number;
             cached_tokens: number;
+        };
+        OpenaiInputItem: {
+            content: components["schemas"]["OpenaiInputPart"][];
+            id: string;
+            /** @enum {string} */
+            role: "user" | "assistant";
+            /** @enum {string} */
+            status: "completed";
+            /** @enum {string} */
+            type: "message";
+        };
+        OpenaiInputItemList: {
+            data: components["schemas"]["OpenaiInputItem"][];
+            /** @description Empty if there are no items. */
+            first_id: string;
+            has_more: boolean;
+            /** @description Empty if there are no items. */
+            last_id: string;
+            /** @enum {string} */
+            object: "list";
+        };
+        OpenaiInputPart: {
+            /** @description Of an answer; always empty. */
+            annotations?: components["schemas"]["OpenaiFileCitation"][];
+            text: string;
+            /** @enum {string} */
+            type: "input_text" | "output_text";
         };
         OpenaiItem: {
             /** @description Of a message. */
