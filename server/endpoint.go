@@ -58,6 +58,11 @@ func (h handler) forPath(r *http.Request) handler {
 			most, h.Fault, h.RateHeaders = n, e.Fault, e.RateHeaders
 		}
 	}
+	for path, form := range h.o.Forms {
+		if n := commonSegments(path, r.URL.Path); n > most {
+			most, h.Fault, h.RateHeaders = n, form, nil
+		}
+	}
 	return h
 }
 

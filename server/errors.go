@@ -120,7 +120,7 @@ func UnsupportedMedia(field, message string) error {
 func Forbid(f *fault.Error) error { return &statusError{http.StatusForbidden, f} }
 
 // Refuse replies with an error to a request that does not reach a [Server]. The error has the form of the protocol of the path. Of the options,
-// only Protocols, Logger and the timeouts are used, and must be set.
+// only Protocols, Forms, Logger and the timeouts are used; all but Forms must be set.
 func Refuse(w http.ResponseWriter, r *http.Request, o Options, err error) {
 	s := &Server{o: o}
 	s.setDeadlines(w)

@@ -28,6 +28,7 @@ import (
 type Options struct {
 	Protocols    []Endpoint           // protocols; the first one is the default
 	Routes       []Route              // additional routes
+	Forms        Forms                // of the errors of paths that are those of no protocol
 	MaxBody      int64                // limit of a request body in bytes; default 256 KiB
 	MaxQuery     int                  // limit of a question in bytes; default 32 KiB
 	MaxHeader    int                  // limit of a request header in bytes; default 32 KiB
@@ -63,6 +64,9 @@ type Options struct {
 	// store. Default: 100,000 values in memory.
 	Keys forrst.IdempotencyStore
 }
+
+// Forms has functions that return the JSON object of an error, by the path of the requests.
+type Forms map[string]func(f *fault.Error) any
 
 // Server serves an engine.
 type Server struct {

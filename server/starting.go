@@ -36,7 +36,7 @@ type Starting struct {
 	conns   chan struct{} // receives an element when a connection closes
 }
 
-// NewStarting starts to serve l. It only uses the options Instance, Version and Protocols.
+// NewStarting starts to serve l. It only uses the options Instance, Version, Protocols and Forms.
 func NewStarting(l *net.TCPListener, o Options) *Starting {
 	s := &Server{o: o}
 	health := Health{Status: PartStarting, Version: o.Version, Instance: o.Instance}

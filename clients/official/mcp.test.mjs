@@ -1,11 +1,14 @@
 // The Model Context Protocol: the official TypeScript SDKs of both generations, and the command line of the MCP Inspector.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { extractWWWAuthenticateParams } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { JSONRPCErrorResponseSchema } from "@modelcontextprotocol/sdk/types.js";
 
 const { SLUICE_URL: url, SLUICE_BINARY: binary, SLUICE_DOCS: docs, SLUICE_TEMP: temp } = process.env;
 const transports = {
@@ -73,4 +76,39 @@ test("the Inspector's command line", async () => {
     assert.match(answer.content[0].text, /1932/);
   }
   assert.match(JSON.stringify(await inspect(`${url}/mcp`, "--transport", "http", "--method", "resources/list")), /sluice:\/\/documents\//);
+});
+
+test("http: refusals of a server with keys", async () => {
+  const data = `${temp}/keys`;
+  const add = async (...args) => (await promisify(execFile)(binary, ["keys", "add", "--data", data, ...args])).stdout.trim();
+  const key = await add();
+  const slow = await add("--rate", "4/h");
+  const server = spawn(binary, ["serve", "--addr=127.0.0.1:0", "--data", data], { stdio: ["ignore", "ignore", "pipe"] });
+  try {
+    const at = await new Promise((resolve, reject) => {
+      server.on("exit", () => reject(new Error("the server did not start")));
+      createInterface({ input: server.stderr }).on("line", (line) => line.startsWith("listening on ") && resolve(line.slice("listening on ".length)));
+    });
+    for (let ready = false; !ready; ready = (await fetch(`${at}/readyz`)).ok);
+    const use = (token) => new StreamableHTTPClientTransport(new URL(`${at}/mcp`), { requestInit: { headers: { Authorization: `Bearer ${token}` } } });
+    const refused = (status, message) => (e) => {
+      assert.ok(e instanceof StreamableHTTPError && e.code === status, String(e));
+      const { error } = JSONRPCErrorResponseSchema.parse(JSON.parse(e.message.slice(e.message.indexOf("{"))));
+      return message.test(error.message);
+    };
+    await assert.rejects(connect(use("wrong")), refused(401, /key is not valid/));
+    const client = await connect(use(key));
+    assert.equal((await client.listTools()).tools.length, 4);
+    await client.close();
+    await assert.rejects(async () => {
+      const limited = await connect(use(slow));
+      for (let i = 0; i < 5; i++) await limited.listTools();
+    }, refused(429, /too many requests/));
+    // A client with OAuth reads the challenge, and finds that there is no OAuth.
+    const challenged = await fetch(`${at}/mcp`, { method: "POST", body: "{}" });
+    assert.deepEqual([challenged.status, challenged.headers.get("www-authenticate"), extractWWWAuthenticateParams(challenged)],
+      [401, 'Bearer realm="sluice"', { resourceMetadataUrl: undefined, scope: undefined, error: undefined }]);
+  } finally {
+    server.kill();
+  }
 });

@@ -227,7 +227,7 @@ func (a *App) Warm(ctx context.Context, collection string) error {
 
 // Server returns the HTTP server.
 func (a *App) Server(version string) (*server.Server, error) {
-	o := server.Options{Protocols: Protocols(), MaxBody: int64(a.Config.HTTP.MaxBody),
+	o := server.Options{Protocols: Protocols(), Forms: Forms(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
 		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
 		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), a.openAIRoutes(), accounts.Routes(a.ledger), a.adminRoutes(), sessions.Routes(a.Sessions)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept, Sessions: a.Sessions,

@@ -33,6 +33,9 @@ func (a *App) openCalls(o *server.Options) (err error) {
 	return nil
 }
 
+// Forms returns the forms of the errors of paths that are those of no protocol.
+func Forms() server.Forms { return server.Forms{mcp.Path: mcp.FaultOf} }
+
 const (
 	rerankShare = 0.25 // of the reranker in the score of a search
 	maxTerms    = 64   // words of a query whose frequency the reranker gets

@@ -101,7 +101,7 @@ func (s *Shared) OpenAccess(ctx context.Context, token string, closed bool) erro
 	if err != nil {
 		return err
 	}
-	s.Access, err = access.New(keys, access.Options{Protocols: Protocols(), Origins: s.Config.HTTP.AllowOrigin, LocalToken: token, Closed: closed,
+	s.Access, err = access.New(keys, access.Options{Protocols: Protocols(), Forms: Forms(), Origins: s.Config.HTTP.AllowOrigin, LocalToken: token, Closed: closed,
 		OIDC: provider, PublicURL: s.Config.HTTP.PublicURL, Rates: s.records.rates(), Logger: s.logger})
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
@@ -21,6 +22,8 @@ import (
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model/modeltest"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire/sse"
 )
 
 // withKey sends requests with a key.
@@ -268,6 +271,128 @@ func TestMCPKeys(t *testing.T) {
 				t.Errorf("%s %s: %d %s", method, name, w.Code, w.Body)
 			}
 		}
+	}
+}
+
+// TestMCPRefusals: requests without a valid key, from a foreign page and over the rate get JSON-RPC errors with the status and the headers of HTTP.
+func TestMCPRefusals(t *testing.T) {
+	t.Parallel()
+	c, _, key := openMCP(t)
+	slow, _, err := auth.Create(t.Context(), c.keys, auth.Key{Tenant: "acme", Account: "ada", Scopes: []auth.Scope{auth.Ask}, Rate: auth.Limit{N: 1, Unit: "h"}}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(body string, headers ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body))
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		w := httptest.NewRecorder()
+		c.handler.ServeHTTP(w, r)
+		return w
+	}
+	send("{}", "Authorization", "Bearer "+slow)
+	for name, want := range map[string]struct {
+		reply  *httptest.ResponseRecorder
+		status int
+		code   int
+		data   string
+		header string
+		value  string
+	}{
+		"no key":      {send("{}"), 401, -32010, "UNAUTHENTICATED", "WWW-Authenticate", `Bearer realm="sluice"`},
+		"wrong key":   {send("{}", "Authorization", "Bearer x"), 401, -32010, "UNAUTHENTICATED", "WWW-Authenticate", `Bearer realm="sluice", error="invalid_token"`},
+		"page":        {send("{}", "Authorization", "Bearer "+key, "Origin", "https://evil.example"), 403, -32010, "FORBIDDEN", "WWW-Authenticate", ""},
+		"rate":        {send("{}", "Authorization", "Bearer "+slow), 429, -32010, "OVERLOADED", "Retry-After", "3600"},
+		"not allowed": {httptest.NewRecorder(), 405, -32600, "INVALID_REQUEST", "Allow", "DELETE, GET, HEAD, POST"},
+	} {
+		if name == "not allowed" {
+			r := httptest.NewRequest(http.MethodPut, "/mcp", nil)
+			r.Header.Set("Authorization", "Bearer "+key)
+			c.handler.ServeHTTP(want.reply, r)
+		}
+		var got struct {
+			JSONRPC string
+			ID      *json.RawMessage
+			Error   struct {
+				Code    int
+				Message string
+				Data    struct{ Code string }
+			}
+		}
+		err := json.Unmarshal(want.reply.Body.Bytes(), &got)
+		if err != nil || want.reply.Code != want.status || got.JSONRPC != "2.0" || got.ID != nil || got.Error.Code != want.code || got.Error.Message == "" || got.Error.Data.Code != want.data ||
+			want.reply.Header().Get(want.header) != want.value {
+			t.Errorf("%s: %d %v %s", name, want.reply.Code, want.reply.Header(), want.reply.Body)
+		}
+	}
+}
+
+// TestMCPWatched: a question that is asked over this protocol is read in another one while it is being answered, and the reader gets the whole answer.
+func TestMCPWatched(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	release := sync.OnceFunc(func() { close(gate) })
+	slow := modeltest.NewOpenAI(t, modeltest.Script{Tokens: []string{"Ada ", "Brook ", "keeps ", "it."}, Next: func(int, []byte) modeltest.Script {
+		<-gate
+		return modeltest.Script{Tokens: []string{"Ada ", "Brook ", "keeps ", "it."}}
+	}})
+	t.Cleanup(release)
+	c := secured(t, slow)
+	c.add("a", "account-a", 0, auth.Ask, auth.Read)
+	srv := httptest.NewServer(c.handler)
+	t.Cleanup(srv.Close)
+	web := &http.Client{Transport: withKey{c.texts["a"]}}
+	get := func(path string) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := web.Do(r)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %v %v", path, res, err)
+		}
+		t.Cleanup(func() { _ = res.Body.Close() })
+		return res
+	}
+	begun := make(chan struct{}, 100)
+	s := dial(t, srv.URL, c.texts["a"], func(*mcp.ProgressNotificationParams) { begun <- struct{}{} })
+	type result struct {
+		text, run string
+	}
+	answered := make(chan result, 1)
+	go func() {
+		text, content, _ := callTool(t, s, "ask", map[string]any{"query": whoKeeps})
+		run, _ := content["run_id"].(string)
+		answered <- result{text, run}
+	}()
+	<-begun
+	var list server.RunList
+	if err := json.NewDecoder(get("/api/runs").Body).Decode(&list); err != nil || len(list.Runs) != 1 || list.Runs[0].Protocol != "mcp" || list.Runs[0].Status != event.Running {
+		t.Fatalf("%+v %v", list, err)
+	}
+	var names []string
+	text := ""
+	for ev, err := range sse.NewReader(get("/runs/"+string(list.Runs[0].RunID)+"/stream?protocol=forge").Body, 0).All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(names) == 0 {
+			select {
+			case r := <-answered:
+				t.Errorf("the first event was read after the answer %+v", r)
+			default:
+			}
+			release()
+		}
+		var token struct{ Content string }
+		if names = append(names, ev.Name); ev.Name == "token" && json.Unmarshal([]byte(ev.Data), &token) == nil {
+			text += token.Content
+		}
+	}
+	r := <-answered
+	if r.run != string(list.Runs[0].RunID) || names[0] != "query_analysis" || names[len(names)-1] != "done" || !strings.Contains(text, "Ada Brook keeps it") || !strings.Contains(r.text, "Ada Brook keeps it") {
+		t.Errorf("events %q with the text %q; the result %+v", names, text, r)
 	}
 }
 

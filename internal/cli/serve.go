@@ -75,7 +75,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 		defer metrics.Close()
 	}
 	instance, token := rand.Text(), newToken()
-	starting := server.NewStarting(l, server.Options{Protocols: app.Protocols(), Version: version(), Instance: instance})
+	starting := server.NewStarting(l, server.Options{Protocols: app.Protocols(), Forms: app.Forms(), Version: version(), Instance: instance})
 	stop := sync.OnceFunc(starting.Stop)
 	defer stop()
 	url := "http://" + clientAddr(l.Addr())

@@ -30,6 +30,7 @@ import (
 // Options configures an [Access]. The zero value of each field except Protocols is a usable default.
 type Options struct {
 	Protocols []server.Endpoint // their forms of errors; the first one is the default
+	Forms     server.Forms      // forms of errors of other paths
 	Origins   []string          // of other pages that may send requests, besides those of keys
 	// LocalToken is accepted as a key for everything in the default tenant. It is for commands on the same machine. Empty: none.
 	LocalToken string
@@ -107,7 +108,7 @@ func New(store auth.Store, o Options) (*Access, error) {
 	}
 	a := &Access{store: store, o: o, guard: http.NewCrossOriginProtection(), keys: keys, failures: failures,
 		broken: rate.Sometimes{Interval: time.Second}, uses: make(chan struct{}, maxUses),
-		replies: server.Options{Protocols: o.Protocols, Logger: o.Logger, BodyTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second}}
+		replies: server.Options{Protocols: o.Protocols, Forms: o.Forms, Logger: o.Logger, BodyTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second}}
 	a.closed.Store(o.Closed || o.OIDC != nil)
 	if o.LocalToken != "" {
 		a.local = auth.Hash(o.LocalToken)

@@ -73,7 +73,7 @@ func New(calls *rpc.Server, o Options) *Server {
 // Routes returns the routes of the protocol.
 func (s *Server) Routes() []server.Route {
 	route := server.Route{Path: Path, Serve: s.serve, Scope: server.AnyKey, Limited: true, MaxBody: maxBody + 1, BodyIdle: bodyIdle, Timeout: streamTime,
-		Needs: "Needs the scope ask or read, depending on the tool.", Faults: []int{400, 403, 404, 413, 415, 503}}
+		Needs: "Needs the scope ask or read, depending on the tool.", Faults: []int{400, 401, 403, 404, 413, 415, 429, 503}, Fault: FaultOf}
 	post, get, end := route, route, route
 	post.Method, post.Summary, post.Text = http.MethodPost, "Send a message of the Model Context Protocol", "text/event-stream"
 	post.Request = []any{message{}}

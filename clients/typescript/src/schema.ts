@@ -3019,7 +3019,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Unauthorized */
@@ -3028,7 +3028,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Forbidden */
@@ -3037,7 +3037,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Not Found */
@@ -3046,7 +3046,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Request Entity Too Large */
@@ -3055,7 +3055,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Unsupported Media Type */
@@ -3064,7 +3064,16 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Service Unavailable */
@@ -3073,7 +3082,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
             };
@@ -3111,7 +3120,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Unauthorized */
@@ -3120,7 +3129,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Forbidden */
@@ -3129,7 +3138,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Not Found */
@@ -3138,7 +3147,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Request Entity Too Large */
@@ -3147,7 +3156,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Unsupported Media Type */
@@ -3156,7 +3165,16 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Service Unavailable */
@@ -3165,7 +3183,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
             };
@@ -3196,7 +3214,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Unauthorized */
@@ -3205,7 +3223,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Forbidden */
@@ -3214,7 +3232,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Not Found */
@@ -3223,7 +3241,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Request Entity Too Large */
@@ -3232,7 +3250,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Unsupported Media Type */
@@ -3241,7 +3259,16 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
                 /** @description Service Unavailable */
@@ -3250,7 +3277,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ForgeError"];
+                        "application/json": components["schemas"]["McpRefusal"];
                     };
                 };
             };
@@ -8764,6 +8791,21 @@ export interface components {
             params?: {
                 [key: string]: unknown;
             };
+        };
+        McpRefusal: {
+            error: components["schemas"]["McpRefusalError"];
+            /** @enum {string} */
+            jsonrpc: "2.0";
+        };
+        McpRefusalData: {
+            code: string;
+            /** @description Header or part of the request that is invalid. */
+            field?: string;
+        };
+        McpRefusalError: {
+            code: number;
+            data: components["schemas"]["McpRefusalData"];
+            message: string;
         };
         /** Format: binary */
         MultipartFileHeader: string;
