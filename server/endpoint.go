@@ -35,6 +35,8 @@ type Endpoint struct {
 	// Misdirected returns the JSON object of the reply, whose status is 404, to a question that is meant for another protocol; nil: it is not. stream is
 	// set unless the request demands a reply without a stream. May be nil.
 	Misdirected func(r *http.Request, stream bool) any
+	// TaskModel is the name of the model by which questions ask for [Options.Task]; empty: none.
+	TaskModel string
 	// RateHeaders sets the headers that clients of the protocol read about the rate of their key: how many requests it allows at once, how many of
 	// them are left, and how long it takes until all of them are again. May be nil.
 	RateHeaders func(h http.Header, limit, left int, full time.Duration)

@@ -50,6 +50,10 @@ func (h handler) serveQuestion(w http.ResponseWriter, r *http.Request) {
 		h.replyError(w, err)
 		return
 	}
+	if task := h.taskOf(q); task != nil {
+		h.serveTask(w, r, q, task)
+		return
+	}
 	id, detach, ok := h.ask(w, r, q, body)
 	if !ok {
 		return

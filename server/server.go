@@ -60,6 +60,8 @@ type Options struct {
 	// OwnModel returns a context in which a question is answered by a model of the provider, openai or anthropic, that the caller's key
 	// pays. The name of the model may be empty. May be nil: such keys are refused.
 	OwnModel func(ctx context.Context, provider, key, name string) (context.Context, error)
+	// Task writes texts beside answers; see [Endpoint.TaskModel]. May be nil: the questions are answered.
+	Task Task
 	// Keys holds the values of the header Idempotency-Key, with the runs of their requests, for 24 hours. Servers that share runs need a shared
 	// store. Default: 100,000 values in memory.
 	Keys forrst.IdempotencyStore

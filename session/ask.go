@@ -147,7 +147,7 @@ func (s *Service) place(ctx context.Context, found Session, q *event.Question, t
 
 // ask sets the title, and the parameters of a question that the store keeps.
 func (s *Service) ask(q *event.Question, b *Begin) {
-	b.Title = title(q.Query)
+	b.Title = Title(q.Query)
 	b.Asked = *q
 	b.Asked.Summary, b.Asked.History, b.Asked.Request, b.Asked.Session, b.Asked.Previous = "", nil, nil, "", ""
 }

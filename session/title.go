@@ -12,8 +12,8 @@ const titleLength = 80
 // byRules is the value of [Session.TitleBy] for a title by rules.
 const byRules = "rules"
 
-// title returns the first sentence of a question. If the sentence is too long, its last words are left out.
-func title(question string) string {
+// Title returns the first sentence of a question. If the sentence is too long, its last words are left out.
+func Title(question string) string {
 	text := strings.Join(strings.Fields(lang.Clean(lang.Truncate(question, 8*titleLength))), " ")
 	if spans := lang.Sentences(text); len(spans) > 0 {
 		text = strings.TrimSpace(text[spans[0].Start:spans[0].End])

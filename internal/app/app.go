@@ -64,7 +64,7 @@ func Protocols() []server.Endpoint {
 		{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true, Misdirected: clients.Misdirected},
 		{API: ragevents.API(), StreamPath: "/functions/v1/rag", OwnKeys: true},
 		{API: turns.API(), StreamPath: "/v1/rag/sessions/{id}/messages/stream", ReplyPath: "/v1/rag/sessions/{id}/messages", Session: true, FailureStatus: http.StatusInternalServerError},
-		{API: openai.ChatAPI(), StreamPath: "/openai/v1/chat/completions", RateHeaders: clients.RateHeaders},
+		{API: openai.ChatAPI(), StreamPath: "/openai/v1/chat/completions", TaskModel: openai.ModelTask, RateHeaders: clients.RateHeaders},
 		{API: openai.ResponsesAPI(), StreamPath: "/openai/v1/responses", AlwaysOK: true, RateHeaders: clients.RateHeaders},
 		{API: uistream.API(), StreamPath: "/api/ai/chat", ResumePath: "/api/ai/chat/{id}/stream"},
 		{API: forrst.API(), Path: rpc.Path},
@@ -236,6 +236,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 		OwnModel: func(ctx context.Context, provider, key, name string) (context.Context, error) {
 			return a.Models.ownModel(ctx, a.Config.Models, provider, key, name)
 		}}
+	o.Task = a.task(server.NewAsker(a.Engine, o))
 	if err := a.openCalls(&o); err != nil {
 		return nil, err
 	}

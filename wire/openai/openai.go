@@ -18,10 +18,11 @@ const (
 	ModelDefault = "sluice"         // as agentic
 	ModelAgentic = "sluice-agentic" // tools are chosen until the evidence suffices
 	ModelDirect  = "sluice-direct"  // one search
+	ModelTask    = "sluice-task"    // titles, tags and follow-up questions of a conversation: no answer from documents
 )
 
-// Models returns the models that select how questions are answered, the default one first.
-func Models() []string { return []string{ModelDefault, ModelAgentic, ModelDirect} }
+// Models returns the models that select how questions are answered, the default one first, and [ModelTask].
+func Models() []string { return []string{ModelDefault, ModelAgentic, ModelDirect, ModelTask} }
 
 // MaxNameLength limits the names of models, collections and users in requests, in bytes. The collection may follow the model, after a slash.
 const MaxNameLength = 256
