@@ -22,6 +22,10 @@ const sentenceWeight = 0.5
 // maxRanked is the number of passages that are reranked, or four times the number to read if that is more.
 const maxRanked = 60
 
+// definitionBonus is added to the score of a passage that defines what the question asks to define. In a document about a thing, most passages name it, and
+// few say what it is.
+var definitionBonus = map[grade.Definition]float64{grade.InTable: 0.5, grade.Stated: 1}
+
 // titleBonus is added, in agentic mode, to the score of a passage about something that the question names.
 const titleBonus = 0.2
 
@@ -119,10 +123,14 @@ func (j *job) rank(rerankScores []float64) []float64 {
 			searchScores[i] += titleBonus
 		}
 	}
+	subject := lang.DefinitionSubject(j.q.Query)
 	scaleSearch, scaleRerank := scale(searchScores), scale(rerankScores)
 	out := make([]float64, len(j.pool))
-	for i := range out {
+	for i, c := range j.pool {
 		out[i] = (1-rerankWeight)*scaleSearch(searchScores[i]) + rerankWeight*scaleRerank(rerankScores[i])
+		if subject != nil {
+			out[i] += definitionBonus[grade.Defines(c.Chunk.Text, subject)]
+		}
 	}
 	return out
 }

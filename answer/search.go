@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
@@ -106,6 +107,10 @@ func (j *job) find(ctx context.Context, s *search) error {
 	if q.Vector == nil && q.Text == "" {
 		q.Text = s.vectorText
 	}
+	subject := lang.DefinitionSubject(s.asked)
+	if subject != nil && slices.Equal(s.levels, []corpus.Level{corpus.Passage}) {
+		q.Limit = max(s.limit, definitionHits)
+	}
 	hits, err := j.Index.Search(ctx, q)
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Field == "vector" && q.Vector != nil {
 		// The server now has another embedding model under the same name, whose vectors have another length.
@@ -123,7 +128,25 @@ func (j *job) find(ctx context.Context, s *search) error {
 	if err != nil {
 		return err
 	}
-	return j.score(ctx, s, hits)
+	return j.score(ctx, s, withDefinitions(hits, s.limit, subject))
+}
+
+// definitionHits is the number of hits among which definitions are looked for.
+const definitionHits = 200
+
+// withDefinitions returns the first hits, and those after them that define the subject. All passages of a document about a thing can precede the one that
+// says what it is.
+func withDefinitions(hits []index.Hit, limit int, subject []string) []index.Hit {
+	if len(hits) <= limit {
+		return hits
+	}
+	out := slices.Clip(hits[:limit])
+	for _, h := range hits[limit:] {
+		if len(out) < 2*limit && grade.Defines(h.Chunk.Text, subject) != grade.NoDefinition {
+			out = append(out, h)
+		}
+	}
+	return out
 }
 
 // score sets the hits of a search and grades them by rules, for the scores that the run shows. The scores of the index are relative: the best hit

@@ -47,6 +47,24 @@ func Defines(sentence string, subject []string) bool {
 	return opensWith(words, subject) || endsWith(sentence, words, subject)
 }
 
+// labelRE matches what stands before the text of a row, or of a line with a label: "lease | ", "- Lease (of a server): ", "Lease – ".
+var labelRE = regexp.MustCompile(`^[\s*•·-]*([^|:(]{1,80}?)(?: \([^)]{0,80}\))?(?: \| |: | [–—] )\S`)
+
+// Labels reports whether a line begins with the subject as a label or as the first cell of a row, as in a glossary.
+func Labels(line string, subject []string) bool {
+	m := labelRE.FindStringSubmatch(line)
+	if m == nil || len(subject) == 0 {
+		return false
+	}
+	words := Words(m[1])
+	if len(words) > 0 {
+		if _, article := articles[words[0].Text]; article {
+			words = words[1:]
+		}
+	}
+	return len(words) == len(subject) && startsWithStems(words, subject)
+}
+
 // endsWith reports whether the sentence defines the subject at the end of a clause: "… is a SUBJECT."
 func endsWith(sentence string, words []Token, subject []string) bool {
 	if len(words) == 0 || len(subject) == 0 {

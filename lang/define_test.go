@@ -26,6 +26,24 @@ func TestDefinitionSubject(t *testing.T) {
 	}
 }
 
+func TestLabels(t *testing.T) {
+	for line, want := range map[string]bool{
+		"grace period | how long a run goes on": true,
+		"- **Grace period**: how long":          true,
+		"The grace periods – how long":          true,
+		"grace period (of a run): how long":     true,
+		"Grace period of a run: how long":       false,
+		"grace | period":                        false,
+		"Grace period":                          false,
+		"grace period:":                         false,
+		"":                                      false,
+	} {
+		if got := lang.Labels(line, []string{"grace", "period"}); got != want {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
+}
+
 func TestDefines(t *testing.T) {
 	for s, want := range map[string]bool{
 		"A run is one question being answered.":               true,

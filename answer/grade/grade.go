@@ -5,6 +5,7 @@ package grade
 import (
 	"context"
 	"math"
+	"strings"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
@@ -54,15 +55,15 @@ type Coverage struct {
 // Grade implements [Grader]. The only error is that of ctx.
 func (g Coverage) Grade(ctx context.Context, question string, chunks []Scored, stats index.TermStats) (Grades, error) {
 	subject, defined := lang.DefinitionSubject(question), false
-	defines := make([]bool, len(chunks))
+	defines := make([]Definition, len(chunks))
 	space := ""
 	for i, c := range chunks {
 		if c.Space != "" {
 			space = c.Space
 		}
 		if subject != nil {
-			defines[i] = holdsDefinition(c.Chunk.Text, subject)
-			defined = defined || defines[i]
+			defines[i] = Defines(c.Chunk.Text, subject)
+			defined = defined || defines[i] == Stated
 		}
 	}
 	calibration := g.Fitted.Of(space)
@@ -77,7 +78,7 @@ func (g Coverage) Grade(ctx context.Context, question string, chunks []Scored, s
 			out[i] = calibration.Score(s)
 		}
 		switch {
-		case defines[i]:
+		case defines[i] != NoDefinition:
 			out[i] = max(out[i], CorrectFrom+0.1)
 		case defined:
 			out[i] *= mentionedFactor
@@ -89,14 +90,34 @@ func (g Coverage) Grade(ctx context.Context, question string, chunks []Scored, s
 // mentionedFactor is the factor for passages that mention the term of a definition question while another passage defines it.
 const mentionedFactor = 0.39
 
-// holdsDefinition reports whether a sentence of s defines the subject.
-func holdsDefinition(s string, subject []string) bool {
+// Definition is how a text defines a thing.
+type Definition int
+
+// The ways to define a thing. A row with several other cells need not define it: tables of all kinds begin their rows with names of things.
+const (
+	NoDefinition Definition = iota
+	InTable                 // the thing is the first of three or more cells of a row
+	Stated                  // a sentence says what it is, or a line or a row of two cells has it as its label
+)
+
+// Defines returns how s defines the subject; see [lang.DefinitionSubject].
+func Defines(s string, subject []string) Definition {
 	for _, sp := range lang.Sentences(s) {
 		if lang.Defines(s[sp.Start:sp.End], subject) {
-			return true
+			return Stated
 		}
 	}
-	return false
+	found := NoDefinition
+	for line := range strings.Lines(s) {
+		if !lang.Labels(line, subject) {
+			continue
+		}
+		if strings.Count(line, " | ") < 2 {
+			return Stated
+		}
+		found = InTable
+	}
+	return found
 }
 
 // vague are stems of words that are common in questions and rarely repeated in the passage with the answer.
