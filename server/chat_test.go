@@ -37,7 +37,7 @@ func openChats(t *testing.T, a answer.Answerer) chats {
 	e := engine.New(a, engine.Options{Ended: sessions.Ended, Deleted: sessions.Deleted})
 	sessions.Bind(e)
 	s, err := server.New(e, server.Options{Sessions: sessions,
-		Protocols: []server.Endpoint{forgeEndpoint, {API: uistream.API(), StreamPath: "/api/ai/chat", ResumePath: "/api/ai/chat/{id}/stream"}}})
+		Protocols: []server.Endpoint{forgeEndpoint, {API: uistream.API(), StreamPath: "/api/ai/chat", ResumePath: "/api/ai/chat/{id}/stream", StopPath: "/api/ai/chat/{id}/stop"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,6 +141,46 @@ func TestResumeChat(t *testing.T) {
 }
 
 // TestChatHistory: the history is that of the request, also if the session has more messages.
+// TestStopChat: the answer in progress is cancelled by its account, with its number if one is given, and a late request does not cancel the next one.
+func TestStopChat(t *testing.T) {
+	t.Parallel()
+	c := openChats(t, script(func(ctx context.Context, r *answer.Recorder) error {
+		if err := emit(ctx, r, everything(3, 1)[0]); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}))
+	stop := func(body string, status int, headers ...string) {
+		t.Helper()
+		if res := c.send("POST", "/api/ai/chat/c1/stop", body, headers...); res.StatusCode != status {
+			text, _ := io.ReadAll(res.Body)
+			t.Errorf("%s: %s %s", body, res.Status, text)
+		}
+	}
+	stop("", http.StatusNoContent, "Account", "ada")
+	for _, byRun := range []bool{false, true} {
+		asked := c.send("POST", "/api/ai/chat", chatBody("c1", "Why?"), "Account", "ada")
+		run := asked.Header.Get("Sluice-Run-Id")
+		stop("", http.StatusNoContent, "Account", "eve")
+		stop(`{"activeStreamId":"run_of_the_last_question"}`, http.StatusNoContent, "Account", "ada")
+		stop(`{"activeStreamId":1}`, http.StatusBadRequest, "Account", "ada")
+		stop(`[`, http.StatusBadRequest, "Account", "ada")
+		if !c.engine.Answering(event.RunID(run)) {
+			t.Error("the answer was cancelled by another account, or for another run")
+		}
+		body := `{"assistantMessage":{"id":"m","parts":[]}}`
+		if byRun {
+			body = `{"activeStreamId":"` + run + `"}`
+		}
+		stop(body, http.StatusNoContent, "Account", "ada")
+		text, err := io.ReadAll(asked.Body)
+		if err != nil || !strings.Contains(string(text), `"type":"abort"`) || !strings.HasSuffix(string(text), "data: [DONE]\n\n") {
+			t.Errorf("%v %s", err, text)
+		}
+	}
+}
+
 func TestChatHistory(t *testing.T) {
 	t.Parallel()
 	var asked []event.Question

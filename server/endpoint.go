@@ -19,6 +19,9 @@ type Endpoint struct {
 	// ResumePath is set if clients resume a stream by the session of its question: GET on it, with the session's id as the parameter {id}, replies with
 	// the whole stream of the answer that is in progress in the session, or with 204 if there is none.
 	ResumePath string
+	// StopPath is set if clients stop an answer by the session of its question: POST to it, with the session's id as the parameter {id}, cancels the
+	// answer that is in progress in the session. The reply is 204, also if there is none.
+	StopPath string
 	// Path is set if StreamPath is empty: the path of the route in [Options.Routes] that belongs to the protocol. Its errors have the form of the
 	// protocol, and its stream is described with the events of the protocol.
 	Path string

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -369,6 +370,32 @@ func (h handler) resumeSession(w http.ResponseWriter, r *http.Request) {
 		h.Protocol = h.linked(h.Protocol, r)
 		h.streamFrom(w, r, run, wire.Cursor{}, headerLast)
 	}
+}
+
+// stopSession cancels the answer that is in progress in a session of the caller's account. The body may be empty. It may name the run, so that a request
+// which arrives late does not cancel the next one; its other fields are ignored.
+func (h handler) stopSession(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.o.MaxBody))
+	if err != nil {
+		h.replyError(w, bodyFault(err, h.o.MaxBody))
+		return
+	}
+	var named struct {
+		Run *string `json:"activeStreamId"`
+	}
+	if len(body) > 0 && json.Unmarshal(body, &named) != nil {
+		h.replyError(w, fault.Invalid("body", "want a JSON object, in which activeStreamId is a string"))
+		return
+	}
+	run, err := h.inProgress(r.Context(), r.PathValue("id"))
+	if err == nil && run != "" && (named.Run == nil || *named.Run == string(run)) {
+		err = h.engine.Cancel(r.Context(), run, CallerOf(r))
+	}
+	if err != nil {
+		h.replyError(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // inProgress returns the run of the answer that is in progress in a session of the caller's account; empty: there is none.

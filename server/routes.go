@@ -30,6 +30,10 @@ type (
 	sessionParams struct {
 		ID string `path:"id" description:"Id of the session."`
 	}
+	stopRequest struct {
+		sessionParams
+		ActiveStreamID string `json:"activeStreamId,omitempty" description:"Id of the run. If it is set, no other run is cancelled."`
+	}
 	offsetParams struct {
 		Offset int64 `query:"offset" minimum:"0" description:"For the protocol turns: number of bytes of the stream that were received, without compression. The stream continues after them. With POST, only together with Sluice-Run-Id."`
 	}
@@ -78,8 +82,13 @@ func (h handler) questions() []Route {
 	}
 	if h.ReplyPath == "" {
 		if stream.Reply = h.Types.Reply; h.ResumePath != "" {
-			return []Route{stream, {Method: "GET", Path: h.ResumePath, Scope: auth.Ask, Limited: true, handle: h.resumeSession, Events: h.Types.Events, any: map[string][]string{stream.media: {stream.name}},
+			routes := []Route{stream, {Method: "GET", Path: h.ResumePath, Scope: auth.Ask, Limited: true, handle: h.resumeSession, Events: h.Types.Events, any: map[string][]string{stream.media: {stream.name}},
 				Request: []any{sessionParams{}}, Fault: h.Fault, failure: h.Types.Fault, Faults: []int{404}, Empty: true, Summary: "Stream the answer in progress in a session"}}
+			if h.StopPath != "" {
+				routes = append(routes, Route{Method: "POST", Path: h.StopPath, Scope: auth.Ask, Limited: true, handle: h.stopSession, Request: []any{stopRequest{}}, Status: http.StatusNoContent,
+					Fault: h.Fault, failure: h.Types.Fault, Faults: []int{400, 413}, Summary: "Cancel the answer in progress in a session"})
+			}
+			return routes
 		}
 		if !h.AlwaysOK {
 			stream.partial, stream.failed = failed, h.Types.Failed

@@ -66,7 +66,7 @@ func Protocols() []server.Endpoint {
 		{API: turns.API(), StreamPath: "/v1/rag/sessions/{id}/messages/stream", ReplyPath: "/v1/rag/sessions/{id}/messages", Session: true, FailureStatus: http.StatusInternalServerError},
 		{API: openai.ChatAPI(), StreamPath: "/openai/v1/chat/completions", TaskModel: openai.ModelTask, RateHeaders: clients.RateHeaders},
 		{API: openai.ResponsesAPI(), StreamPath: "/openai/v1/responses", AlwaysOK: true, RateHeaders: clients.RateHeaders},
-		{API: uistream.API(), StreamPath: "/api/ai/chat", ResumePath: "/api/ai/chat/{id}/stream"},
+		{API: uistream.API(), StreamPath: "/api/ai/chat", ResumePath: "/api/ai/chat/{id}/stream", StopPath: "/api/ai/chat/{id}/stop"},
 		{API: forrst.API(), Path: rpc.Path},
 		{API: events.API()},
 	}

@@ -85,6 +85,7 @@ var attacks = []attack{
 	{route: "POST /api/ai/chat", kind: "file", body: `{"messages":[{"role":"user","parts":[{"type":"text","text":"Who keeps Farland?"}]}],"collection":"file:ID"}`, varies: true, found: true},
 	{route: "POST /api/ai/chat", kind: "run", body: `{"messages":[{"role":"user","parts":[{"type":"text","text":"Who?"}]}]}`, headers: []string{"Sluice-Run-Id", "ID", "Last-Event-ID", "1"}},
 	{route: "GET /api/ai/chat/{id}/stream", kind: "session", found: true},
+	{route: "POST /api/ai/chat/{id}/stop", kind: "session", found: true},
 	{route: "GET /runs/{id}/stream", kind: "run", path: "/runs/ID/stream?protocol=uistream"},
 	{route: "POST /v1/chat/completions"},
 	{route: "POST /v1/embeddings"},

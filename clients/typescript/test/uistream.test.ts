@@ -114,6 +114,16 @@ test("abort and resume", async () => {
   assert.equal(await waits.reconnectToStream({ chatId: id }), null);
 });
 
+test("stop", async () => {
+  const t = transport(scripted);
+  const id = chatID();
+  const stream = await send(t, id, [user("waiting for a stop")]);
+  assert.equal((await fetch(`${scripted}/api/ai/chat/${encodeURIComponent(id)}/stop`, { method: "POST" })).status, 204);
+  const { chunks } = await read(stream);
+  assert.equal(chunks.at(-1)?.type, "abort");
+  assert.equal(await t.reconnectToStream({ chatId: id }), null);
+});
+
 /** Reads a stream until its text begins, cancels its run, reads the rest and returns the id of the run. */
 async function cancelled(stream: ReadableStream<UIMessageChunk>): Promise<string> {
   let run = "";
