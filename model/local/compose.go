@@ -83,7 +83,7 @@ func (q *question) wantsList(c *sentence, cs []*sentence) int {
 		return cs[c.at+1].group
 	case !c.listed || c.group == 0:
 		return 0
-	case asksList:
+	case asksList && (c.ordered || c.lead != "" || q.kind == listKind || q.listed || q.broad || q.open):
 		return c.group
 	case c.evid[near] >= 1.5*c.evid[own] && !q.hasType(): // what leads to the list is what the question is about
 		return c.group

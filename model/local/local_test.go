@@ -109,6 +109,8 @@ func TestGenerateFromPages(t *testing.T) {
 			"On SIGTERM the server stops in order: New questions are refused. Running questions go on for half a minute."},
 		"items with their lead": {"What is passed over in a folder?", []model.Passage{manual("What is skipped", skipped)},
 			"In a folder these are passed over without a word: hidden files and folders; symbolic links."},
+		"remarks are no steps": {"How do I limit the memory of a parser?", []model.Passage{manual("Remarks",
+			"Remarks\n\n- Set --parse-memory to limit the memory of a parser.\n- Threads are named after files.\n- Pictures are counted.")}, "Set --parse-memory to limit the memory of a parser."},
 		"no so": {"How do I resume a stream?", []model.Passage{manual("Protocol", cursors), manual("Cursor",
 			"Cursor\n\nTo resume a stream, send the last cursor that you received.")}, "To resume a stream, send the last cursor that you received."},
 		"one sentence is better": {"Which formats are read?", []model.Passage{manual("Formats", "Formats\n\nThe formats that are read are Markdown, HTML and PDF."),
