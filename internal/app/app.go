@@ -47,6 +47,7 @@ import (
 	"github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/session"
 	sessiondb "github.com/sluice-rag/sluice/session/sqlstore"
+	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/events"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/forrst"
@@ -64,7 +65,7 @@ func Protocols() []server.Endpoint {
 		{API: knowledge.API(), StreamPath: "/v1/responses", AlwaysOK: true, Misdirected: clients.Misdirected},
 		{API: ragevents.API(), StreamPath: "/functions/v1/rag", OwnKeys: true},
 		{API: turns.API(), StreamPath: "/v1/rag/sessions/{id}/messages/stream", ReplyPath: "/v1/rag/sessions/{id}/messages", Session: true, FailureStatus: http.StatusInternalServerError},
-		{API: openai.ChatAPI(), StreamPath: "/openai/v1/chat/completions", TaskModel: openai.ModelTask, RateHeaders: clients.RateHeaders},
+		{API: openai.ChatAPI(), StreamPath: "/openai/v1/chat/completions", TaskModel: wire.ModelTask, RateHeaders: clients.RateHeaders},
 		{API: openai.ResponsesAPI(), StreamPath: "/openai/v1/responses", AlwaysOK: true, RateHeaders: clients.RateHeaders},
 		{API: uistream.API(), StreamPath: "/api/ai/chat", ResumePath: "/api/ai/chat/{id}/stream", StopPath: "/api/ai/chat/{id}/stop"},
 		{API: forrst.API(), Path: rpc.Path},

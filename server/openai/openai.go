@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/responses"
+	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/openai"
 )
 
@@ -61,7 +62,7 @@ type modelParam struct {
 // Routes returns the routes. Their errors have the form of OpenAI's.
 func Routes(o Options) []server.Route {
 	s := &routes{engine: o.Engine, models: []Model{}, embedder: o.Embedder}
-	for _, name := range slices.Concat(openai.Models(), o.Models) {
+	for _, name := range slices.Concat(wire.Models(), o.Models) {
 		s.models = append(s.models, Model{ID: name, Object: "model", OwnedBy: "sluice"})
 	}
 	all := []server.Route{

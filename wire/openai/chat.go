@@ -104,7 +104,7 @@ func DecodeChat(body []byte, maxQuery int) (wire.Request, error) {
 	if err != nil {
 		return q, err
 	}
-	setModel(&q.Question, r.Model, r.Collection)
+	wire.SetModel(&q.Question, r.Model, r.Collection)
 	q.Ephemeral = r.Store != nil && !*r.Store
 	if r.StreamOptions != nil && r.StreamOptions.IncludeUsage {
 		q.Variant = Chat{Usage: true}
@@ -165,18 +165,9 @@ func (p *chatProjection) Project(dst []wire.Frame, batch []event.Event) []wire.F
 			p.buf = sse.AppendJSON(p.buf, FaultOf(&fault.Error{Code: b.Code, Message: b.Message}))
 			dst = p.frame(dst, start)
 		}
-		number(dst[first:], e.Seq)
+		wire.NumberFrames(dst[first:], e.Seq)
 	}
 	return dst
-}
-
-// number sets the cursors of the frames of an event.
-func number(frames []wire.Frame, seq event.Seq) {
-	for i := range frames {
-		if frames[i].ID.Seq = seq; i < len(frames)-1 {
-			frames[i].ID.Frame = i + 1
-		}
-	}
 }
 
 // begin encodes the fields that all chunks have in common.

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/event"
@@ -96,18 +95,11 @@ func setMessages(q *event.Question, path string, all []message, instructions str
 	if q.Instructions = strings.Join(before, "\n\n"); len(q.Instructions) > event.MaxInstructions {
 		return fault.Invalid(path, "%d bytes of instructions and messages of the roles system and developer; the limit is %d", len(q.Instructions), event.MaxInstructions)
 	}
-	size := 0
-	for _, m := range slices.Backward(all[:last]) {
-		text := strings.TrimSpace(m.text)
-		if m.role != event.RoleUser && m.role != event.RoleAssistant || text == "" {
-			continue
-		}
-		if size += len(text); size > event.MaxHistory || len(q.History) == event.MaxMessages {
-			break
-		}
-		q.History = append(q.History, event.Message{Role: m.role, Text: text})
+	earlier := make([]event.Message, last)
+	for i, m := range all[:last] {
+		earlier[i] = event.Message{Role: m.role, Text: m.text}
 	}
-	slices.Reverse(q.History)
+	q.History = wire.History(earlier)
 	return nil
 }
 

@@ -13,17 +13,6 @@ import (
 	"github.com/sluice-rag/sluice/wire"
 )
 
-// The models that select how questions are answered. Requests may name any other model: an unknown name selects the default model.
-const (
-	ModelDefault = "sluice"         // as agentic
-	ModelAgentic = "sluice-agentic" // tools are chosen until the evidence suffices
-	ModelDirect  = "sluice-direct"  // one search
-	ModelTask    = "sluice-task"    // titles, tags and follow-up questions of a conversation: no answer from documents
-)
-
-// Models returns the models that select how questions are answered, the default one first, and [ModelTask].
-func Models() []string { return []string{ModelDefault, ModelAgentic, ModelDirect, ModelTask} }
-
 // MaxNameLength limits the names of models, collections and users in requests, in bytes. The collection may follow the model, after a slash.
 const MaxNameLength = 256
 
@@ -81,26 +70,11 @@ type echo struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-// setModel sets the mode, the model and the collection of a question, which may follow the name of the model after a slash.
-func setModel(q *event.Question, name, collection string) {
-	base, below, _ := strings.Cut(name, "/")
-	switch base {
-	case ModelDefault, "":
-	case ModelAgentic:
-		q.Mode = event.Agentic
-	case ModelDirect:
-		q.Mode = event.Direct
-	default:
-		q.Model, below = name, ""
-	}
-	q.Collection = cmp.Or(collection, below)
-}
-
 // modelOf returns the model of a reply: the requested one.
 func modelOf(b event.RunStarted, protocol string) string {
 	var asked echo
 	if b.Protocol == protocol && json.Unmarshal(b.Request, &asked) == nil && asked.Model != "" {
 		return wire.Clip(asked.Model, MaxNameLength)
 	}
-	return wire.Clip(cmp.Or(b.Model, ModelDefault), MaxNameLength)
+	return wire.Clip(cmp.Or(b.Model, wire.ModelDefault), MaxNameLength)
 }

@@ -57,7 +57,7 @@ func (p *responding) Project(dst []wire.Frame, batch []event.Event) []wire.Frame
 	for _, e := range batch {
 		p.frames = p.frames[:0]
 		p.apply(e)
-		number(p.frames, e.Seq)
+		wire.NumberFrames(p.frames, e.Seq)
 		dst = append(dst, p.frames...)
 	}
 	return dst

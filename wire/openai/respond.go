@@ -44,7 +44,7 @@ func DecodeResponse(body []byte, maxQuery int) (wire.Request, error) {
 	if err != nil {
 		return q, err
 	}
-	setModel(&q.Question, r.Model, r.Collection)
+	wire.SetModel(&q.Question, r.Model, r.Collection)
 	q.Ephemeral = r.Store != nil && !*r.Store
 	kept := echo{Model: r.Model, Metadata: r.Metadata}
 	if kept.Tools, err = r.search(&q.Question); err != nil {

@@ -3,7 +3,6 @@ package uistream
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -69,14 +68,14 @@ func Decode(body []byte, maxQuery int) (wire.Request, error) {
 // setMessages sets the question, the history and the instructions. If the history is too long, its oldest messages are dropped.
 func setMessages(q *event.Question, messages []Message, maxQuery int) error {
 	asked := -1
-	texts := make([]string, len(messages))
+	earlier := make([]event.Message, len(messages))
 	var before []string
 	for i, m := range messages {
 		text, err := textOf(i, m)
 		if err != nil {
 			return err
 		}
-		texts[i] = text
+		earlier[i] = event.Message{Role: m.Role, Text: text}
 		switch m.Role {
 		case event.RoleUser:
 			asked = i
@@ -96,7 +95,7 @@ func setMessages(q *event.Question, messages []Message, maxQuery int) error {
 			return fault.Invalid(fmt.Sprintf("%s[%d]", field, i), "only text is supported in the question")
 		}
 	}
-	if q.Query = texts[asked]; strings.TrimSpace(q.Query) == "" {
+	if q.Query = earlier[asked].Text; strings.TrimSpace(q.Query) == "" {
 		return fault.Invalid(field, "want a text that is not only white space")
 	}
 	if err := wire.CheckText(field, q.Query, maxQuery); err != nil {
@@ -105,18 +104,7 @@ func setMessages(q *event.Question, messages []Message, maxQuery int) error {
 	if q.Instructions = strings.Join(before, "\n\n"); len(q.Instructions) > event.MaxInstructions {
 		return fault.Invalid("messages", "%d bytes of messages of the role system; the limit is %d", len(q.Instructions), event.MaxInstructions)
 	}
-	size := 0
-	for i, m := range slices.Backward(messages[:asked]) {
-		text := strings.TrimSpace(texts[i])
-		if m.Role == "system" || text == "" {
-			continue
-		}
-		if size += len(text); size > event.MaxHistory || len(q.History) == event.MaxMessages {
-			break
-		}
-		q.History = append(q.History, event.Message{Role: m.Role, Text: text})
-	}
-	slices.Reverse(q.History)
+	q.History = wire.History(earlier[:asked])
 	return nil
 }
 

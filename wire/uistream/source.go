@@ -21,19 +21,6 @@ var mediaTypes = map[string]string{
 	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".odt": "application/vnd.oasis.opendocument.text",
 }
 
-// sourceOf returns the source with a number, or nil if it is not known yet.
-func sourceOf(s *event.State, n int) *event.Source {
-	if n > 0 && n <= len(s.Quoted) && s.Quoted[n-1].N == n {
-		return &s.Quoted[n-1]
-	}
-	for i := range s.Sources {
-		if s.Sources[i].N == n {
-			return &s.Sources[i]
-		}
-	}
-	return nil
-}
-
 func sourceID(n int) string { return "source-" + strconv.Itoa(n) }
 
 // cited returns what parts and citations say of a source.
@@ -50,7 +37,7 @@ func (p *projection) cited(s *event.Source) CitedSource {
 
 // source returns the part of a source at its first citation. A source that is not known yet gets it with the list of all.
 func (p *projection) source(n int) []any {
-	s := sourceOf(&p.state, n)
+	s := wire.SourceOf(&p.state, n)
 	if s == nil || p.shown[n] {
 		return nil
 	}
@@ -84,7 +71,7 @@ func (p *projection) citations() (out []Citation) {
 				stop = units
 			}
 		}
-		if src := sourceOf(s, c.N); src != nil {
+		if src := wire.SourceOf(s, c.N); src != nil {
 			out = append(out, Citation{p.cited(src), start, stop, wire.Clip(src.CitedText(), maxQuote)})
 		}
 	}
