@@ -35,6 +35,8 @@ type Endpoint struct {
 	// OwnKeys is set if requests may have a key of the caller for the model, in the header x-openai-key or x-anthropic-key: see
 	// [Options.OwnModel].
 	OwnKeys bool
+	// RunHeader is a header with the id of the run, in addition to Sluice-Run-Id, in replies to questions; empty: none.
+	RunHeader string
 	// Misdirected returns the JSON object of the reply, whose status is 404, to a question that is meant for another protocol; nil: it is not. stream is
 	// set unless the request demands a reply without a stream. May be nil.
 	Misdirected func(r *http.Request, stream bool) any

@@ -240,6 +240,9 @@ func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request, bod
 	if replayed {
 		w.Header().Set(headerReplayed, "true")
 	}
+	if h.RunHeader != "" {
+		w.Header().Set(h.RunHeader, string(id))
+	}
 	return id, detach, true
 }
 

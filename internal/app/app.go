@@ -42,12 +42,14 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
 	"github.com/sluice-rag/sluice/server/accounts"
+	messages "github.com/sluice-rag/sluice/server/anthropic"
 	clients "github.com/sluice-rag/sluice/server/openai"
 	"github.com/sluice-rag/sluice/server/rpc"
 	"github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/session"
 	sessiondb "github.com/sluice-rag/sluice/session/sqlstore"
 	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/anthropic"
 	"github.com/sluice-rag/sluice/wire/events"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/forrst"
@@ -68,6 +70,7 @@ func Protocols() []server.Endpoint {
 		{API: openai.ChatAPI(), StreamPath: "/openai/v1/chat/completions", TaskModel: wire.ModelTask, RateHeaders: clients.RateHeaders},
 		{API: openai.ResponsesAPI(), StreamPath: "/openai/v1/responses", AlwaysOK: true, RateHeaders: clients.RateHeaders},
 		{API: uistream.API(), StreamPath: "/api/ai/chat", ResumePath: "/api/ai/chat/{id}/stream", StopPath: "/api/ai/chat/{id}/stop"},
+		{API: anthropic.API(), StreamPath: messages.Prefix + "/messages", TaskModel: wire.ModelTask, RunHeader: messages.RequestID, RateHeaders: messages.RateHeaders},
 		{API: forrst.API(), Path: rpc.Path},
 		{API: events.API()},
 	}
@@ -231,7 +234,7 @@ func (a *App) Server(version string) (*server.Server, error) {
 	o := server.Options{Protocols: Protocols(), Forms: Forms(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
 		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
-		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), a.openAIRoutes(), accounts.Routes(a.ledger), a.adminRoutes(), sessions.Routes(a.Sessions)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept, Sessions: a.Sessions,
+		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), a.openAIRoutes(), a.anthropicRoutes(), accounts.Routes(a.ledger), a.adminRoutes(), sessions.Routes(a.Sessions)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept, Sessions: a.Sessions,
 		Keys: a.callStore.Idempotency(),
 		Page: func(r *http.Request) string { return cmp.Or(a.Config.HTTP.PublicURL, server.LocalOrigin(r)) },
 		OwnModel: func(ctx context.Context, provider, key, name string) (context.Context, error) {

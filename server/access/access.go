@@ -120,7 +120,8 @@ func New(store auth.Store, o Options) (*Access, error) {
 		AllowedMethods: []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
 		AllowedHeaders: []string{"*"}, // requests from other origins have no cookies, so their headers give them no rights
 		ExposedHeaders: []string{"Sluice-Run-Id", "Retry-After", "WWW-Authenticate", "Content-Disposition", "Idempotent-Replayed", "Retry-After-Ms", "X-Should-Retry",
-			"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
+			"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests",
+			"Request-Id", "Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Requests-Remaining", "Anthropic-Ratelimit-Requests-Reset"},
 		MaxAge: 600,
 	})
 	return a, nil

@@ -170,4 +170,5 @@ func TestCORS(t *testing.T) {
 
 // exposed are the headers of replies that pages of other origins may read.
 const exposed = "Sluice-Run-Id, Retry-After, Www-Authenticate, Content-Disposition, Idempotent-Replayed, Retry-After-Ms, X-Should-Retry, " +
-	"X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests"
+	"X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests, " +
+	"Request-Id, Anthropic-Ratelimit-Requests-Limit, Anthropic-Ratelimit-Requests-Remaining, Anthropic-Ratelimit-Requests-Reset"

@@ -1,6 +1,313 @@
 // Made from openapi.json by "npm run types". Do not edit.
 
 export interface paths {
+    "/anthropic/v1/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a question and stream every step
+         * @description Needs the scope ask.
+         */
+        post: {
+            parameters: {
+                query?: {
+                    /** @description For the protocol anthropic: whether the message has the reasoning of models. */
+                    thinking?: boolean;
+                };
+                header?: {
+                    /** @description A random text. Requests of one sender with the same value, path and body within 24 hours have one run. */
+                    "Idempotency-Key"?: string;
+                    /** @description With Sluice-Run-Id: continue after this event. */
+                    "Last-Event-ID"?: string;
+                    /** @description Run to resume. Only the streaming options of the body are used. */
+                    "Sluice-Run-Id"?: string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["AnthropicRequest"];
+                };
+            };
+            responses: {
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicMessage"];
+                        "text/event-stream": components["schemas"]["AnthropicEvent"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Payment Required */
+                402: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Unprocessable Entity */
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Internal Server Error */
+                500: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Bad Gateway */
+                502: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Gateway Timeout */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/anthropic/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List models, for clients of Anthropic */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The page begins after this model. */
+                    after_id?: string;
+                    /** @description The page ends before this model. */
+                    before_id?: string;
+                    /** @description Most models of the page. */
+                    limit?: number;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicModelList"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/anthropic/v1/models/{model}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a model, for clients of Anthropic */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description Id of the model. */
+                    model: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicModel"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AnthropicError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/accounts/{id}": {
         parameters: {
             query?: never;
@@ -4364,6 +4671,8 @@ export interface paths {
                     protocol?: string;
                     /** @description For the protocol knowledge: maximum rate of snapshots that only add text. */
                     snapshots_per_second?: number;
+                    /** @description For the protocol anthropic: whether the message has the reasoning of models. */
+                    thinking?: boolean;
                 };
                 header?: {
                     /** @description Id of the last event received. */
@@ -4383,7 +4692,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["OpenaiChatEvent"] | components["schemas"]["OpenaiResponsesEvent"] | components["schemas"]["UistreamEvent"] | components["schemas"]["ForrstEvent"];
+                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["OpenaiChatEvent"] | components["schemas"]["OpenaiResponsesEvent"] | components["schemas"]["UistreamEvent"] | components["schemas"]["AnthropicEvent"] | components["schemas"]["ForrstEvent"];
                         "text/plain": components["schemas"]["TurnsEvent"];
                     };
                 };
@@ -7597,6 +7906,235 @@ export interface components {
             scopes?: "ask" | "read" | "write" | "admin";
             /** @description 1 to 64 lower-case letters, digits and dashes that begin with a letter or digit. */
             tenant: string;
+        };
+        AnthropicBlockStop: {
+            index: number;
+            /** @enum {string} */
+            type: "content_block_stop";
+        };
+        AnthropicCitation: {
+            /** @description The sentence, or the passage if the sentence is not known. */
+            cited_text: string;
+            /** @description start_block_index + 1 */
+            end_block_index: number;
+            /** @description Number of the source, from 0. */
+            search_result_index: number;
+            /** @description URL of the document, or else the path of its file, or its id. */
+            source: string;
+            /** @description Number of the sentence among those of the source that the answer cites, from 0, in the order of their first citations. */
+            start_block_index: number;
+            title: string;
+            /** @enum {string} */
+            type: "search_result_location";
+        };
+        AnthropicCitationsDelta: {
+            delta: {
+                citation: components["schemas"]["AnthropicCitation"];
+                /** @enum {string} */
+                type: "citations_delta";
+            };
+            index: number;
+            /** @enum {string} */
+            type: "content_block_delta";
+        };
+        AnthropicCounts: {
+            /** @description Always null. */
+            cache_creation_input_tokens: null | number;
+            cache_read_input_tokens: null | number;
+            /** @description Without those that were read from the cache of a provider. */
+            input_tokens: number;
+            output_tokens: number;
+            output_tokens_details: components["schemas"]["AnthropicOutputDetails"] | null;
+            /** @description Always null. */
+            server_tool_use: Record<string, never> | null;
+        };
+        AnthropicError: {
+            error: components["schemas"]["AnthropicErrorBody"];
+            /** @description Id of the run; null if none was started. */
+            request_id: null | string;
+            /** @enum {string} */
+            type: "error";
+        };
+        AnthropicErrorBody: {
+            /** @description Begins with the path of the invalid field, such as messages.1.content.0.type. */
+            message: string;
+            /** @enum {string} */
+            type: "invalid_request_error" | "authentication_error" | "billing_error" | "permission_error" | "not_found_error" | "rate_limit_error" | "timeout_error" | "overloaded_error" | "api_error";
+        };
+        AnthropicEvent: components["schemas"]["AnthropicMessageStart"] | components["schemas"]["AnthropicTextStart"] | components["schemas"]["AnthropicThinkingStart"] | components["schemas"]["AnthropicTextDelta"] | components["schemas"]["AnthropicThinkingDelta"] | components["schemas"]["AnthropicCitationsDelta"] | components["schemas"]["AnthropicBlockStop"] | components["schemas"]["AnthropicMessageDelta"] | components["schemas"]["AnthropicMessageStop"] | components["schemas"]["AnthropicPing"] | components["schemas"]["AnthropicError"];
+        AnthropicInputMessage: {
+            /** @description Text, or a list of content blocks with type. The question only has blocks with text; other blocks are left out of the history. */
+            content: unknown;
+            /** @enum {string} */
+            role: "user" | "assistant" | "system";
+        };
+        AnthropicMessage: {
+            container: Record<string, never> | null;
+            /** @description TextBlock, and ThinkingBlock if the request enables thinking. The texts joined without a separator are the answer. */
+            content: unknown[];
+            diagnostics: Record<string, never> | null;
+            /** @description Id of the run. */
+            id: string;
+            /** @description As requested. */
+            model: string;
+            /** @enum {string} */
+            role: "assistant";
+            stop_details: Record<string, never> | null;
+            /** @description end_turn, max_tokens or refusal; null at the beginning of a stream. */
+            stop_reason: null | string;
+            /** @description Always null, as container, diagnostics and stop_details. */
+            stop_sequence: null | string;
+            /** @enum {string} */
+            type: "message";
+            usage: components["schemas"]["AnthropicUsage"];
+        };
+        AnthropicMessageDelta: {
+            delta: components["schemas"]["AnthropicStop"];
+            /** @enum {string} */
+            type: "message_delta";
+            usage: components["schemas"]["AnthropicCounts"];
+        };
+        AnthropicMessageStart: {
+            message: components["schemas"]["AnthropicMessage"];
+            /** @enum {string} */
+            type: "message_start";
+        };
+        AnthropicMessageStop: {
+            /** @enum {string} */
+            type: "message_stop";
+        };
+        AnthropicModel: {
+            capabilities: Record<string, never> | null;
+            /**
+             * Format: date-time
+             * @description Always 1970-01-01T00:00:00Z: it is not known.
+             */
+            created_at: string;
+            deprecated_at: null | string;
+            display_name: string;
+            /** @description Value of model in a request. */
+            id: string;
+            /** @enum {string} */
+            lifecycle: "active";
+            line: null | string;
+            max_input_tokens: null | number;
+            max_tokens: null | number;
+            retires_at: null | string;
+            /** @enum {string} */
+            type: "model";
+        };
+        AnthropicModelList: {
+            data: components["schemas"]["AnthropicModel"][];
+            first_id: null | string;
+            has_more: boolean;
+            last_id: null | string;
+        };
+        AnthropicOutputConfig: {
+            /** @description Not supported: the answer is text. */
+            format?: Record<string, never>;
+        };
+        AnthropicOutputDetails: {
+            thinking_tokens: number;
+        };
+        AnthropicPing: {
+            /** @enum {string} */
+            type: "ping";
+        };
+        AnthropicRequest: {
+            /** @description Collection to search, or another scope. Not a field of Anthropic. */
+            collection?: string;
+            /** @description Limit of the answer; default: that of the model. Rules, which answer without a model, ignore it. */
+            max_tokens?: number;
+            /** @description The last message is the question and has the role user. The messages before it are the history. Messages with the role system are instructions. */
+            messages: components["schemas"]["AnthropicInputMessage"][];
+            /** @description sluice, sluice-agentic or sluice-direct, with a collection after a slash if wanted, such as sluice-direct/manuals; or the name of a model that writes the answer. An unknown name selects the default model. */
+            model?: string;
+            output_config?: components["schemas"]["AnthropicOutputConfig"];
+            /** @description Whether the reply is a stream. */
+            stream?: boolean;
+            /** @description Instructions: text, or a list of text blocks. */
+            system?: unknown;
+            temperature?: number;
+            thinking?: components["schemas"]["AnthropicThinking"];
+            tool_choice?: components["schemas"]["AnthropicToolChoice"];
+        };
+        AnthropicStop: {
+            container: Record<string, never> | null;
+            stop_details: Record<string, never> | null;
+            /** @enum {string} */
+            stop_reason: "end_turn" | "max_tokens" | "refusal";
+            /** @description Always null, as stop_details and container. */
+            stop_sequence: null | string;
+        };
+        AnthropicTextBlock: {
+            citations: components["schemas"]["AnthropicCitation"][];
+            text: string;
+            /** @enum {string} */
+            type: "text";
+        };
+        AnthropicTextDelta: {
+            delta: {
+                text: string;
+                /** @enum {string} */
+                type: "text_delta";
+            };
+            index: number;
+            /** @enum {string} */
+            type: "content_block_delta";
+        };
+        AnthropicTextStart: {
+            content_block: components["schemas"]["AnthropicTextBlock"];
+            index: number;
+            /** @enum {string} */
+            type: "content_block_start";
+        };
+        AnthropicThinking: {
+            /** @description omitted: it has not. */
+            display?: string;
+            /** @description enabled and adaptive: it has; other types: it has not. */
+            type: string;
+        };
+        AnthropicThinkingBlock: {
+            /** @description Always empty. */
+            signature: string;
+            thinking: string;
+            /** @enum {string} */
+            type: "thinking";
+        };
+        AnthropicThinkingDelta: {
+            delta: {
+                thinking: string;
+                /** @enum {string} */
+                type: "thinking_delta";
+            };
+            index: number;
+            /** @enum {string} */
+            type: "content_block_delta";
+        };
+        AnthropicThinkingStart: {
+            content_block: components["schemas"]["AnthropicThinkingBlock"];
+            index: number;
+            /** @enum {string} */
+            type: "content_block_start";
+        };
+        AnthropicToolChoice: {
+            /** @enum {string} */
+            type: "auto" | "none";
+        };
+        AnthropicUsage: {
+            cache_creation: Record<string, never> | null;
+            /** @description Always null. */
+            cache_creation_input_tokens: null | number;
+            cache_read_input_tokens: null | number;
+            inference_geo: null | string;
+            /** @description Without those that were read from the cache of a provider. */
+            input_tokens: number;
+            output_tokens: number;
+            output_tokens_details: components["schemas"]["AnthropicOutputDetails"] | null;
+            /** @description Always null. */
+            server_tool_use: Record<string, never> | null;
+            service_tier: null | string;
+            speed: null | string;
         };
         AuthKey: {
             account: string;
