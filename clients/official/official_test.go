@@ -36,6 +36,8 @@ func TestClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := serve(t, binary, "--docs="+docs, "--data="+filepath.Join(folder, "data"))
+	t.Run("types of Anthropic", func(t *testing.T) { checkAnthropicTypes(t, node, url) })
+	keyed, key := serveKeyed(t, binary, filepath.Join(folder, "keyed"))
 	scripts, err := filepath.Glob("*.test.mjs")
 	if err != nil || len(scripts) == 0 {
 		t.Fatal("no scripts", err)
@@ -44,12 +46,26 @@ func TestClients(t *testing.T) {
 		t.Run(strings.TrimSuffix(script, ".test.mjs"), func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), node, "--test", "--test-reporter=spec", "--test-timeout=240000", script)
-			cmd.Env = append(os.Environ(), "SLUICE_URL="+url, "SLUICE_BINARY="+binary, "SLUICE_DOCS="+docs, "SLUICE_TEMP="+t.TempDir())
+			cmd.Env = append(os.Environ(), "SLUICE_URL="+url, "SLUICE_KEYED="+keyed, "SLUICE_KEY="+key, "SLUICE_BINARY="+binary, "SLUICE_DOCS="+docs, "SLUICE_TEMP="+t.TempDir())
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
 	}
+}
+
+// serveKeyed starts the program with one key, whose rate is 20 requests a minute. It returns its address and the key.
+func serveKeyed(t *testing.T, binary, data string) (url, key string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), binary, "keys", "add", "--data="+data, "--account=ada", "--rate=20/m").Output()
+	if err != nil {
+		t.Fatalf("add a key: %v", err)
+	}
+	docs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(docs, "empty.md"), []byte("# Nothing\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, binary, "--data="+data, "--docs="+docs), strings.TrimSpace(string(out))
 }
 
 // packages returns the path of Node, and skips the test if it or the packages of this folder are missing.
