@@ -66,10 +66,18 @@ test("a run can be read in other protocols, and the other way round", async () =
   assert.match(await read(other.headers.get("sluice-run-id"), "anthropic"), /search_result_location/);
 });
 
+test("a title without a run", async () => {
+  const named = asked("Name this chat.\nReply with { \"title\": \"the name\" }\n<chat_history>\nUSER: Who keeps Farland?\nASSISTANT: Zelda Quux.\n</chat_history>", { model: "sluice-task" });
+  const message = await client().messages.create(named);
+  assert.match(text(message), /"title"/);
+  assert.deepEqual((await client().messages.stream(named).finalMessage()).content, message.content);
+  assert.equal((await fetch(`${url}/api/runs/${message.id}`)).status, 404);
+});
+
 test("models", async () => {
   const ids = [];
   for await (const m of client().models.list({ limit: 2 })) ids.push(m.id);
-  assert.deepEqual(ids.slice(0, 3), ["sluice", "sluice-agentic", "sluice-direct"]);
+  assert.deepEqual(ids.slice(0, 4), ["sluice", "sluice-agentic", "sluice-direct", "sluice-task"]);
   assert.equal(new Set(ids).size, ids.length);
   const before = await client().models.list({ before_id: "sluice-direct", limit: 1 });
   assert.deepEqual([before.data.map((m) => m.id), before.has_more], [["sluice-agentic"], true]);
