@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/internal/tools/clienttest"
 )
 
 var update = flag.Bool("update", false, "write openapi.json anew")
@@ -47,7 +49,7 @@ func TestDocument(t *testing.T) {
 func document(t *testing.T) []byte {
 	t.Helper()
 	w := httptest.NewRecorder()
-	open(t, "0").Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	clienttest.Open(t, "0").Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
 	var out bytes.Buffer
 	if err := json.Indent(&out, w.Body.Bytes(), "", " "); err != nil {
 		t.Fatalf("%v: %.200s", err, w.Body)
