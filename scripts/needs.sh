@@ -28,7 +28,7 @@ installed() {
 [ "$(uname -sm)" != "Linux x86_64" ] || installed model/modeltest/llama llama.cpp
 # The compiler of the TypeScript client and the generator of its types: 47 MB, a few seconds.
 installed clients/typescript TypeScript
-# The official clients of other protocols: 125 MB, about ten seconds.
+# The official clients of other protocols: 270 MB, about ten seconds.
 installed clients/official "the official clients of other protocols"
 # What builds the page, and what drives Chromium in its tests: 230 MB, about ten seconds.
 installed web "the packages of the page"

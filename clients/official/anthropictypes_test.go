@@ -92,19 +92,11 @@ func checkAnthropicTypes(t *testing.T, node, url string) {
 	add("ErrorResponse", reply("GET", "/nothing", ""))
 	add("ModelPage", reply("GET", "/models", ""))
 	add("ModelInfo", reply("GET", "/models/sluice", ""))
-	modules, err := filepath.Abs("node_modules")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
+	linkPackages(t, dir)
 	file := filepath.Join(dir, "frames.ts")
-	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
-	}
-	for path, content := range map[string]string{file: text.String(), filepath.Join(dir, "package.json"): `{"type":"module"}`} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 	out, err := exec.CommandContext(t.Context(), node, "node_modules/typescript/bin/tsc", "--noEmit", "--strict", "--target", "ES2022", "--module", "NodeNext", "--skipLibCheck", file).CombinedOutput()
 	if err != nil {

@@ -1,4 +1,4 @@
-package typescript_test
+package official_test
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 // TestPageOfVercelAI compiles the page in the documentation with the packages that it names.
 func TestPageOfVercelAI(t *testing.T) {
 	t.Parallel()
-	node := program(t, "node")
+	node := packages(t)
 	doc, err := os.ReadFile("../../docs/integrations/vercel-ai.md")
 	if err != nil {
 		t.Fatal(err)
@@ -22,14 +22,10 @@ func TestPageOfVercelAI(t *testing.T) {
 		t.Fatal("the document has no page")
 	}
 	dir := t.TempDir()
-	if err := linkPackages(dir); err != nil {
-		t.Fatal(err)
-	}
+	linkPackages(t, dir)
 	file := filepath.Join(dir, "page.tsx")
-	for name, text := range map[string]string{file: code, filepath.Join(dir, "package.json"): `{"type":"module"}`} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	out, err := exec.CommandContext(t.Context(), node, "node_modules/typescript/bin/tsc", "--noEmit", "--strict", "--target", "ES2022", "--module", "ESNext", "--moduleResolution", "bundler", "--jsx", "react-jsx",
 		"--lib", "ES2022,DOM,DOM.Iterable", "--skipLibCheck", "--typeRoots", filepath.Join(dir, "node_modules/@types"), "--types", "react", file).CombinedOutput()

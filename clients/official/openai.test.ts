@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChatOpenAI } from "@langchain/openai";
-import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError, RateLimitError } from "openai";
-import { all, key, keyed, limited, scripted, whole } from "./support.js";
+import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError, RateLimitError, UnprocessableEntityError } from "openai";
+import { all, key, keyed, limited, scripted, whole } from "./servers.js";
 
 const openai = (base: string, apiKey = "any") => new OpenAI({ baseURL: `${base}/openai/v1`, apiKey, maxRetries: 0 });
 const asked = (content: string) => [{ role: "user" as const, content }];
@@ -102,14 +102,24 @@ test("another base URL", async () => {
   await client.files.delete(file.id);
 });
 
-// What Open WebUI sends beside questions: a title, tags and follow-up questions, without a stream.
+// What Open WebUI sends beside questions, without a stream: prompts for a title, tags and follow-up questions to the model for tasks.
 test("the tasks of front ends", async () => {
-  for (const task of ["Generate a concise title", "Generate 1-3 tags", "Suggest 3-5 follow-up questions"]) {
-    const prompt = `short ### Task:\n${task}\n### Chat History:\n<chat_history>\nUSER: Who?\nASSISTANT: Zoë.\n</chat_history>`;
-    const body = { model: "sluice", messages: asked(prompt), stream: false, max_completion_tokens: 1000, metadata: { task: "title_generation", chat_id: "c" } };
-    const reply = (await openai(scripted).post("/chat/completions", { body })) as OpenAI.ChatCompletion;
-    assert.equal(typeof reply.choices[0]?.message.content, "string");
+  for (const [object, want] of [['{ "title": "…" }', { title: "Who keeps it?" }], ['{ "tags": ["…"] }', { tags: ["keeps"] }], ['{ "follow_ups": ["…"] }', { follow_ups: [] }]] as const) {
+    const prompt = `### Task\nReply with ${object}\n<chat_history>\nUSER: Who keeps it?\nASSISTANT: Zoë.\n</chat_history>`;
+    const body = { model: "sluice-task", messages: asked(prompt), stream: false, max_completion_tokens: 1000 };
+    const reply = (await openai(whole).post("/chat/completions", { body })) as OpenAI.ChatCompletion;
+    assert.deepEqual(JSON.parse(reply.choices[0]?.message.content ?? ""), want);
   }
+});
+
+test("a request that is repeated", async () => {
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  const body = { model: "sluice", messages: asked("short one, once"), stream: false } as const;
+  const first = await openai(scripted).chat.completions.create(body, { headers }).withResponse();
+  const second = await openai(scripted).chat.completions.create(body, { headers }).withResponse();
+  assert.equal(second.data.id, first.data.id);
+  assert.equal(second.response.headers.get("idempotent-replayed"), "true");
+  await assert.rejects(openai(scripted).chat.completions.create({ ...body, messages: asked("short two") }, { headers }), UnprocessableEntityError);
 });
 
 test("LangChain", async () => {

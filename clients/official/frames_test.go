@@ -1,4 +1,4 @@
-package typescript_test
+package official_test
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ export const chunk: Chunk = { id: "", object: "chat.completion.chunk", created: 
 // a missing field or one that the type does not have fails.
 func TestFramesHaveOpenAITypes(t *testing.T) {
 	t.Parallel()
-	node := program(t, "node")
+	node := packages(t)
 	dir := t.TempDir()
 	var text strings.Builder
 	text.WriteString(frames)
@@ -65,12 +65,7 @@ func TestFramesHaveOpenAITypes(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type":"module"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := linkPackages(dir); err != nil {
-		t.Fatal(err)
-	}
+	linkPackages(t, dir)
 	out, err := exec.CommandContext(t.Context(), node, "node_modules/typescript/bin/tsc", "--noEmit", "--strict", "--target", "ES2022", "--module", "NodeNext", "--skipLibCheck", file).CombinedOutput()
 	if err != nil || n < 30 {
 		t.Errorf("%d frames: %v\n%.4000s", n, err, out)

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { AbstractChat, type ChatState, DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk, uiMessageChunkSchema } from "ai";
-import { all, keyed, limited, scripted, whole } from "./support.js";
+import { all, keyed, limited, scripted, whole } from "./servers.js";
 
 let chats = 0;
 const chatID = () => `chat-${process.pid}-${++chats}`;

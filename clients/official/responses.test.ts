@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { ChatOpenAI } from "@langchain/openai";
 import OpenAI, { APIError, BadRequestError, NotFoundError } from "openai";
 import type { ResponseStreamEvent } from "openai/resources/responses/responses";
-import { all, scripted } from "./support.js";
+import { all, scripted } from "./servers.js";
 
 const openai = new OpenAI({ baseURL: `${scripted}/openai/v1`, apiKey: "any", maxRetries: 0 });
 const first = (events: ResponseStreamEvent[]) => (events[0]?.type === "response.created" ? events[0].response.id : "");
