@@ -90,10 +90,10 @@ func (r *reader) next(f wire.Frame) error {
 	case "content_block_delta text_delta":
 		var e anthropic.TextDelta
 		block, ok := r.blocks[last].(*anthropic.TextBlock)
-		if !ok || len(block.Citations) > 0 {
+		err := strict(f.Data, &e)
+		if !ok || len(block.Citations) > 0 && strings.Trim(e.Delta.Text, ".,!?") != "" {
 			return errors.New("text after a citation, or in another block")
 		}
-		err := strict(f.Data, &e)
 		block.Text += e.Delta.Text
 		return err
 	case "content_block_delta citations_delta":
@@ -174,6 +174,10 @@ func logs() map[string][]event.Event {
 		event.Token{Text: " It burns"}, event.Token{Text: " oil."}, event.Cited{N: 1, Chunk: "c_1", Source: &again}, event.Cited{N: 1, Chunk: "c_1"},
 		event.GenerationFinished{Reason: event.StopLength}, event.ModelUsed{Step: event.StepGenerate, Model: "gpt", Calls: 1, Input: 342, Output: 9, Cached: 100, Reasoning: 2},
 		event.Verified{By: "rules", Flagged: true}, event.Attributed{By: "rules", Sources: sources}, event.RunFinished{})...)
+	first, second := wiretest.Sources()[0], wiretest.Sources()[1]
+	all["early"] = wiretest.LogOf(append(wiretest.Generating(), event.Token{Text: "Zoë keeps it"}, event.Cited{N: 1, Chunk: "c_1", Source: &first}, event.Token{Text: ". It burns"}, event.Token{Text: " oil"},
+		event.Cited{N: 2, Chunk: "c_2", Source: &second}, event.Token{Text: "!"}, event.GenerationFinished{Reason: event.StopEnd}, event.Verified{By: "rules"},
+		event.Attributed{By: "rules", Sources: wiretest.Sources()}, event.RunFinished{})...)
 	return all
 }
 
@@ -236,6 +240,7 @@ func TestCitations(t *testing.T) {
 	for name, want := range map[string][]string{
 		"linked": {`"Zoë keeps it 🕯." 0 0 https://farland.example/chronicle "Zoë has kept the lighthouse since May."`, `"Zoë keeps it 🕯." 1 0 docs/keepers.md "Keepers: Zoë <Farland>."`,
 			`" It burns oil." 0 1 https://farland.example/chronicle "The lamp burns oil."`, `" It burns oil." 0 1 https://farland.example/chronicle "The lamp burns oil."`},
+		"early":  {`"Zoë keeps it." 0 0 farland.pdf "Zoë has kept the lighthouse since May."`, `" It burns oil!" 1 0 docs/keepers.md "Keepers: Zoë <Farland>."`},
 		"cached": {`"Zoë keeps it." 0 0 farland.pdf "Zoë has kept the lighthouse since May."`},
 	} {
 		r, err := whole(wiretest.Project(anthropic.Protocol{}.New(), wiretest.Single(logs()[name])))

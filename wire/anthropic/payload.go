@@ -107,7 +107,7 @@ type (
 			Thinking string `json:"thinking"`
 		} `json:"delta"`
 	}
-	// CitationsDelta adds a citation to a block, after its text.
+	// CitationsDelta adds a citation to a block, after its text. The end of the sentence may follow.
 	CitationsDelta struct {
 		Type  string `json:"type" enum:"content_block_delta"`
 		Index int    `json:"index"`

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strconv"
@@ -29,7 +30,7 @@ type projection struct {
 	noted    int              // citations of the text that were sent or left out
 	block    string           // type of the open block; empty: none
 	index    int              // of the open block, or of the next one
-	cited    bool             // the open block has a citation, so that it gets no more text
+	cited    bool             // the open block has a citation, so that it only gets the end of the sentence
 	quotes   map[int][]string // cited sentences by the number of their source
 	buf      []byte           // backs the data of the frames of one call
 }
@@ -163,20 +164,33 @@ func (p *projection) write(all bool) (out []any) {
 	return append(out, p.say(s.Text[p.sent:])...)
 }
 
-// say returns the next piece of the text. Text after a citation begins a new block.
+// say returns the next piece of the text. Text after a citation begins a new block, except for the end of the sentence: models write citations before or after it.
 func (p *projection) say(text []byte) (out []any) {
-	if len(text) == 0 {
-		return nil
-	}
 	p.sent += len(text)
-	if p.block != blockText || p.cited {
-		out = p.stop()
+	if p.cited {
+		rest := bytes.TrimLeft(text, sentenceEnds)
+		out = p.piecesOf(text[:len(text)-len(rest)])
+		text = rest
+	}
+	if len(text) > 0 && (p.block != blockText || p.cited) {
+		out = append(out, p.stop()...)
 		p.block = blockText
 		out = append(out, TextStart{"content_block_start", p.index, TextBlock{Type: blockText, Citations: []Citation{}}})
 	}
+	return append(out, p.piecesOf(text)...)
+}
+
+// sentenceEnds are the characters that end sentences and clauses.
+const sentenceEnds = ".,;:!?…)。，、；：！？）।؟،"
+
+// piecesOf returns a piece of the open block; none if the text is empty.
+func (p *projection) piecesOf(text []byte) []any {
+	if len(text) == 0 {
+		return nil
+	}
 	d := TextDelta{Type: "content_block_delta", Index: p.index}
 	d.Delta.Type, d.Delta.Text = "text_delta", string(text)
-	return append(out, d)
+	return []any{d}
 }
 
 // citation returns a citation of a source. One without a source of its own repeats the last sentence of the source that was cited.
