@@ -58,7 +58,9 @@ var allowedImports = map[string]string{
 	// Documents and retrieval.
 	"ingest":                      "corpus fault index ingest/entities ingest/parse ingest/proposition lang model disk/atomicfile",
 	"ingest/*":                    "prompt corpus fault lang model",
-	"ingest/parse":                "corpus fault lang",
+	"ingest/parse":                "corpus fault lang ingest/parse/...",
+	"ingest/parse/document":       "corpus fault lang",
+	"ingest/parse/*":              "corpus lang ingest/parse/archive ingest/parse/document ingest/parse/xmltext",
 	"ingest/parse/parsetest":      "",
 	"ingest/sandbox":              "fault ingest/parse",
 	"ingest/reembed":              "corpus fault index model",

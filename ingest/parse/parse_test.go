@@ -138,7 +138,7 @@ func TestRefusals(t *testing.T) {
 		{"a.txt", "a\x00b", parse.Limits{}, fault.InvalidRequest, "a.txt: a binary file cannot be read"},
 		{"a.txt", "hello", parse.Limits{Bytes: 4}, fault.TooLarge, "a.txt: larger than the limit of 4 bytes"},
 		{"a.txt", "hello", parse.Limits{Text: 4}, fault.TooLarge, "a.txt: holds more than 4 bytes of text"},
-		{"a.docx", "PK\x03\x04....", parse.Limits{}, fault.InvalidRequest, "a.docx: a ZIP archive or an Office document cannot be read"},
+		{"a.docx", "PK\x03\x04....", parse.Limits{}, fault.InvalidRequest, "a.docx: not a valid ZIP file"},
 		{"a.pdf", "hello", parse.Limits{}, fault.InvalidRequest, "a.pdf: not valid PDF"},
 		{"a.pdf", "%PDF-1.4\n", parse.Limits{}, fault.InvalidRequest, "a.pdf: not valid PDF: its end is missing"},
 		{"b\xff\n\u202e.md", "", parse.Limits{}, fault.InvalidRequest, `b\xff\x0a\u202e.md: the file is empty`},

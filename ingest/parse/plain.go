@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/ingest/parse/document"
 )
 
 var (
@@ -272,16 +274,4 @@ func parseTable(ctx context.Context, src source) (Parsed, error) {
 	}
 }
 
-// tableRow joins cells with bars. It returns "" if all cells are empty.
-func tableRow(cells []string) string {
-	any := false
-	out := make([]string, len(cells))
-	for i, c := range cells {
-		out[i] = oneLine(c)
-		any = any || out[i] != ""
-	}
-	if !any {
-		return ""
-	}
-	return strings.TrimSpace(strings.Join(out, " | "))
-}
+var tableRow = document.Row

@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/ingest/parse/document"
 )
 
 // source is the input of a parser.
@@ -14,6 +16,7 @@ type source struct {
 	data   []byte
 	format format
 	limits Limits
+	embed  document.Parser
 }
 
 // format is a document format and its parser.
@@ -22,6 +25,8 @@ type format struct {
 	label string // for messages: "not valid <label>"
 	parse func(context.Context, source) (Parsed, error)
 	lang  *language // of source code
+
+	container bool // only recognised by its bytes
 }
 
 var (
@@ -33,18 +38,10 @@ var (
 	formatTSV      = format{media: "text/tab-separated-values", label: "TSV", parse: parseTable}
 )
 
-var extensions = map[string]format{
-	".txt": formatText, ".text": formatText, ".log": formatText, ".rst": formatText, ".adoc": formatText, ".org": formatText,
-	".md": formatMarkdown, ".markdown": formatMarkdown, ".mdx": formatMarkdown, ".mkd": formatMarkdown,
-	".html": formatHTML, ".htm": formatHTML, ".xhtml": formatHTML,
-	".pdf": formatPDF,
-	".csv": formatCSV, ".tsv": formatTSV,
-}
-
 // Supported reports whether a name's extension is that of a supported format. [Parse] also accepts other names if the bytes are text.
 func Supported(name string) bool {
 	ext := extOf(name)
-	_, ok := extensions[ext]
+	_, ok := byExtension[ext]
 	return ok || languageOf(name) != nil
 }
 
@@ -58,8 +55,8 @@ func extOf(name string) string {
 
 // binaries are formats that users may expect to work and that are not supported, by their magic bytes.
 var binaries = []struct{ magic, what string }{
-	{"PK\x03\x04", "a ZIP archive or an Office document"},
-	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document"},
+	{"PK\x03\x04", "a ZIP archive"}, {"PK\x05\x06", "a ZIP archive"},
+	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or protected Office document"},
 	{"\x89PNG\r\n", "a picture"}, {"\xff\xd8\xff", "a picture"}, {"GIF8", "a picture"},
 	{"\x1f\x8b\x08", "a gzip archive"}, {"7z\xbc\xaf\x27\x1c", "a 7z archive"}, {"\x28\xb5\x2f\xfd", "a zstd archive"},
 	{"\x7fELF", "a program"}, {"SQLite format 3\x00", "a database"}, {"{\\rtf", "an RTF document"},
@@ -74,14 +71,17 @@ func recognise(name string, data []byte) (format, error) {
 	if i := bytes.Index(head, []byte("%PDF-")); i == 0 || i > 0 && extOf(name) == ".pdf" {
 		return formatPDF, nil
 	}
+	if f, ok := recogniseContainer(data); ok {
+		return f, nil
+	}
 	for _, b := range binaries {
 		if bytes.HasPrefix(head, []byte(b.magic)) {
 			return format{}, refuse(nil, "%s cannot be read", b.what)
 		}
 	}
-	f, known := extensions[extOf(name)]
-	if known && f.media == formatPDF.media {
-		return format{}, refuse(nil, "not valid PDF")
+	f, known := byExtension[extOf(name)]
+	if known && (f.media == formatPDF.media || f.container) {
+		return format{}, refuse(nil, "not valid %s", f.label)
 	}
 	if isBinary(data) {
 		return format{}, refuse(nil, "a binary file cannot be read")

@@ -1,0 +1,128 @@
+package parse
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/ingest/parse/archive"
+	"github.com/sluice-rag/sluice/ingest/parse/document"
+	"github.com/sluice-rag/sluice/ingest/parse/office"
+)
+
+// formats are the formats that are selected by the extension of a name, unless the bytes identify another one. A format of a package of its
+// own is one line here.
+var formats = []struct {
+	extensions string
+	format     format
+}{
+	{".txt .text .log .rst .adoc .org", formatText},
+	{".md .markdown .mdx .mkd", formatMarkdown},
+	{".html .htm .xhtml", formatHTML},
+	{".pdf", formatPDF},
+	{".csv", formatCSV},
+	{".tsv", formatTSV},
+}
+
+// containers are the formats that are ZIP files, which one of the members identifies, or the media type in the first one.
+var containers = []struct {
+	extensions string
+	member     string
+	format     format
+}{
+	{".docx .docm .dotx", "word/document.xml", container("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "DOCX", office.ParseDOCX)},
+	{".pptx .pptm .ppsx", "ppt/presentation.xml", container("application/vnd.openxmlformats-officedocument.presentationml.presentation", "PPTX", office.ParsePPTX)},
+	{".xlsx .xlsm .xltx", "xl/workbook.xml", container("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "XLSX", office.ParseXLSX)},
+	{".odt .ott", "", container("application/vnd.oasis.opendocument.text", "ODT", office.ParseODF)},
+	{".odp .otp", "", container("application/vnd.oasis.opendocument.presentation", "ODP", office.ParseODF)},
+	{".ods .ots", "", container("application/vnd.oasis.opendocument.spreadsheet", "ODS", office.ParseODF)},
+}
+
+var byExtension = formatsByExtension()
+
+func formatsByExtension() map[string]format {
+	out := map[string]format{}
+	add := func(extensions string, f format) {
+		for e := range strings.FieldsSeq(extensions) {
+			out[e] = f
+		}
+	}
+	for _, f := range formats {
+		add(f.extensions, f.format)
+	}
+	for _, c := range containers {
+		add(c.extensions, c.format)
+	}
+	return out
+}
+
+// Extensions returns the extensions of the formats other than source code, sorted, each with its dot.
+func Extensions() []string { return slices.Sorted(maps.Keys(byExtension)) }
+
+func container(media, label string, p document.Parser) format {
+	f := shared(media, label, p)
+	f.container = true
+	return f
+}
+
+// shared returns the format of a parser of another package.
+func shared(media, label string, p document.Parser) format {
+	return format{media: media, label: label, parse: func(ctx context.Context, src source) (Parsed, error) {
+		return p(ctx, document.Source{Name: src.name, Data: src.data, Limits: src.limits, Embed: src.embed})
+	}}
+}
+
+// recogniseContainer recognises a ZIP file that is a document.
+func recogniseContainer(data []byte) (format, bool) {
+	if !bytes.HasPrefix(data, []byte("PK\x03\x04")) {
+		return format{}, false
+	}
+	z, err := archive.Open(data)
+	if err != nil {
+		// Its parser returns the error. A damaged directory says nothing of the format, but any parser reports it.
+		return shared("application/zip", "ZIP", func(context.Context, document.Source) (Parsed, error) { return Parsed{}, err }), true
+	}
+	for _, c := range containers {
+		if c.member != "" && z.Has(c.member) {
+			return c.format, true
+		}
+	}
+	media, _ := z.Read("mimetype")
+	named := strings.TrimSuffix(strings.TrimSpace(string(media[:min(len(media), 200)])), "-template")
+	for _, c := range containers {
+		if named == c.format.media {
+			return c.format, true
+		}
+	}
+	return format{}, false
+}
+
+// Limits of documents in documents.
+const (
+	maxNesting  = 8
+	maxEmbedded = 50_000 // in one document, at all depths
+)
+
+// nesting counts the documents that a document contains.
+type nesting struct {
+	depth int
+	count *int
+}
+
+// embed returns the parser of documents in a document.
+func (n nesting) embed(limits Limits) document.Parser {
+	return func(ctx context.Context, inner document.Source) (Parsed, error) {
+		if n.depth >= maxNesting {
+			return Parsed{}, tooLarge("holds documents nested more than %d deep", maxNesting)
+		}
+		if *n.count++; *n.count > maxEmbedded {
+			return Parsed{}, tooLarge("holds more than %d documents", maxEmbedded)
+		}
+		if err := ctx.Err(); err != nil {
+			return Parsed{}, err
+		}
+		return parseAs(ctx, inner.Name, inner.Data, limits, nesting{n.depth + 1, n.count})
+	}
+}

@@ -1,0 +1,338 @@
+package office
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-rag/sluice/ingest/parse/archive"
+	"github.com/sluice-rag/sluice/ingest/parse/document"
+	"github.com/sluice-rag/sluice/ingest/parse/xmltext"
+)
+
+// ParseDOCX parses a document of WordprocessingML (ISO/IEC 29500-1, 17).
+func ParseDOCX(ctx context.Context, src document.Source) (document.Parsed, error) {
+	f, err := open(ctx, src)
+	if err != nil {
+		return document.Parsed{}, err
+	}
+	name := f.main("word/document.xml")
+	if !f.zip.Has(name) {
+		return document.Parsed{}, document.Refuse(nil, "not valid DOCX")
+	}
+	d := &docx{file: f, flow: newFlow(src.Limits), counters: map[string]*[9]int{}}
+	if d.links, err = f.relations(name); err != nil {
+		return document.Parsed{}, err
+	}
+	if d.styles, err = f.wordStyles(archive.Resolve(name, "styles.xml")); err != nil {
+		return document.Parsed{}, err
+	}
+	if d.numbering, err = f.numbering(archive.Resolve(name, "numbering.xml")); err != nil {
+		return document.Parsed{}, err
+	}
+	if d.footnotes, err = d.readNotes(archive.Resolve(name, "footnotes.xml"), "footnote"); err != nil {
+		return document.Parsed{}, err
+	}
+	if d.endnotes, err = d.readNotes(archive.Resolve(name, "endnotes.xml"), "endnote"); err != nil {
+		return document.Parsed{}, err
+	}
+	if err := f.read(name, d.handler()); err != nil {
+		return document.Parsed{}, err
+	}
+	p := document.Parsed{Meta: f.properties("docProps/core.xml"), Blocks: d.out}
+	for len(d.open) > 0 {
+		d.end("")
+	}
+	p.Blocks, p.Title = d.out, d.title
+	if p.Title == "" || p.Meta.Title != "" {
+		p.Title = titleOf(p.Meta, p.Blocks)
+	}
+	return p, nil
+}
+
+type docx struct {
+	*file
+	*flow
+	styles              map[string]wordStyle
+	numbering           map[string]*[9]string // by the id of the list: the format of each level
+	counters            map[string]*[9]int    // by the same
+	links               map[string]relation
+	footnotes, endnotes map[string]string
+	paragraphs          []wordStyle // of the open paragraphs
+	inText              bool
+	title               string
+}
+
+// wordStyle is what a style or a paragraph's own properties say. Heading is from 1, 0 for none.
+type wordStyle struct {
+	based   string
+	heading int
+	title   bool
+	code    bool
+	list    string // id of the list; "0" for none
+	level   int    // of the list, from 0
+}
+
+// wordStyles reads the styles of paragraphs by their ids, with what they inherit.
+func (f *file) wordStyles(member string) (map[string]wordStyle, error) {
+	styles := map[string]wordStyle{}
+	var id string
+	var s wordStyle
+	err := f.read(member, xmltext.Handler{
+		Start: func(e xmltext.Element) bool {
+			switch e.Name {
+			case "style":
+				id, s = e.Attr("styleId"), wordStyle{}
+				return e.Attr("type") == "paragraph"
+			case "name":
+				s.named(e.Attr("val"))
+			case "basedOn":
+				s.based = e.Attr("val")
+			default:
+				s.property(e)
+			}
+			return true
+		},
+		End: func(name string) {
+			if name == "style" {
+				styles[id] = s
+			}
+		},
+	})
+	for id, s := range styles {
+		for depth := 0; depth < 10 && s.based != ""; depth++ {
+			base := styles[s.based]
+			s.based = base.based
+			if s.heading == 0 {
+				s.heading = base.heading
+			}
+			if s.list == "" {
+				s.list, s.level = base.list, base.level
+			}
+			s.title, s.code = s.title || base.title, s.code || base.code
+		}
+		s.based = ""
+		styles[id] = s
+	}
+	return styles, err
+}
+
+// named recognises the names that Word gives its own styles in every language, and those of styles for code.
+func (s *wordStyle) named(name string) {
+	name = strings.ToLower(name)
+	if n, err := strconv.Atoi(strings.TrimPrefix(name, "heading ")); err == nil && n >= 1 && n <= 9 {
+		s.heading = n
+	}
+	s.title = name == "title"
+	s.code = strings.Contains(name, "code") || strings.Contains(name, "preformatted") || name == "plain text" || strings.Contains(name, "verbatim")
+}
+
+// property applies a property of a paragraph.
+func (s *wordStyle) property(e xmltext.Element) {
+	n, err := strconv.Atoi(e.Attr("val"))
+	switch {
+	case e.Name == "outlineLvl" && err == nil:
+		s.heading = 0
+		if n >= 0 && n < 9 {
+			s.heading = n + 1
+		}
+	case e.Name == "numId":
+		s.list = e.Attr("val")
+	case e.Name == "ilvl" && err == nil && n >= 0 && n < 9:
+		s.level = n
+	}
+}
+
+// numbering returns the formats of the levels of each list, such as bullet or decimal.
+func (f *file) numbering(member string) (map[string]*[9]string, error) {
+	abstract, lists := map[string]*[9]string{}, map[string]*[9]string{}
+	var formats *[9]string
+	var list string
+	level := 0
+	err := f.read(member, xmltext.Handler{Start: func(e xmltext.Element) bool {
+		switch e.Name {
+		case "abstractNum":
+			formats = &[9]string{}
+			abstract[e.Attr("abstractNumId")] = formats
+		case "lvl":
+			level, _ = strconv.Atoi(e.Attr("ilvl"))
+		case "numFmt":
+			if formats != nil && level >= 0 && level < 9 {
+				formats[level] = e.Attr("val")
+			}
+		case "num":
+			formats, list = nil, e.Attr("numId")
+		case "abstractNumId":
+			if a := abstract[e.Attr("val")]; a != nil && list != "" {
+				lists[list] = a
+			}
+		}
+		return true
+	}})
+	return lists, err
+}
+
+// readNotes returns the texts of the footnotes or endnotes by their ids.
+func (d *docx) readNotes(member, element string) (map[string]string, error) {
+	notes := map[string]string{}
+	var id string
+	var text strings.Builder
+	inText := false
+	err := d.file.read(member, xmltext.Handler{
+		Start: func(e xmltext.Element) bool {
+			switch e.Name {
+			case element:
+				id = e.Attr("id")
+				text.Reset()
+				return e.Attr("type") == "" // others are separators
+			case "del", "moveFrom", "Fallback", "instrText":
+				return false
+			case "tab", "br", "p":
+				text.WriteByte(' ')
+			}
+			inText = e.Name == "t"
+			return true
+		},
+		End: func(name string) {
+			inText = false
+			if s := document.OneLine(text.String()); name == element && s != "" {
+				notes[id] = s
+			}
+		},
+		Text: func(s string) {
+			if inText {
+				text.WriteString(s)
+			}
+		},
+	})
+	return notes, err
+}
+
+func (d *docx) handler() xmltext.Handler {
+	return xmltext.Handler{Start: d.start, End: d.ended, Text: func(s string) {
+		if d.inText {
+			d.write(s)
+		}
+	}}
+}
+
+func (d *docx) start(e xmltext.Element) bool {
+	switch e.Name {
+	case "del", "moveFrom", "Fallback", "instrText", "delText", "sectPr", "rPr", "tblPr", "tblGrid", "trPr":
+		return false
+	case "p":
+		if strings.Contains(e.Space, "drawingml") {
+			return true
+		}
+		d.begin(document.Paragraph, 0)
+		d.paragraphs = append(d.paragraphs, wordStyle{})
+	case "pStyle":
+		if n := len(d.paragraphs); n > 0 {
+			d.paragraphs[n-1] = d.styles[e.Attr("val")]
+		}
+	case "outlineLvl", "numId", "ilvl":
+		if n := len(d.paragraphs); n > 0 {
+			d.paragraphs[n-1].property(e)
+		}
+	case "t":
+		d.inText = true
+	case "tab", "ptab":
+		if len(d.paragraphs) > 0 {
+			d.write("\t")
+		}
+	case "br", "cr":
+		d.write("\n")
+	case "noBreakHyphen":
+		d.write("-")
+	case "hyperlink":
+		if r := d.links[e.Attr("id")]; r.kind == "hyperlink" {
+			d.beginLink(r.target)
+		}
+	case "footnoteReference":
+		d.note(d.footnotes[e.Attr("id")])
+	case "endnoteReference":
+		d.note(d.endnotes[e.Attr("id")])
+	case "tbl":
+		d.beginTable()
+	case "tc":
+		d.cell(0)
+	case "gridSpan":
+		if n, err := strconv.Atoi(e.Attr("val")); err == nil && n > 1 && d.table() != nil {
+			d.span(n - 1)
+		}
+	case "tabs":
+		return false // positions of tabulators
+	}
+	return true
+}
+
+// span appends empty cells for a cell that spans several columns. Its text is in the last of them, because it has not been read yet.
+func (d *docx) span(n int) {
+	t := d.table()
+	if len(t.cells) > 0 {
+		for range min(n, 64) {
+			t.cells = append(t.cells, nil)
+		}
+	}
+}
+
+func (d *docx) note(text string) {
+	if p := d.current(); p != nil && text != "" {
+		p.notes = append(p.notes, document.Block{Kind: document.Paragraph, Text: "Note: " + text})
+	}
+}
+
+func (d *docx) ended(name string) {
+	switch name {
+	case "t":
+		d.inText = false
+	case "hyperlink":
+		d.endLink()
+	case "p":
+		if n := len(d.paragraphs); n > 0 && d.current() != nil {
+			s := d.paragraphs[n-1]
+			d.paragraphs = d.paragraphs[:n-1]
+			d.endParagraph(s)
+		}
+	case "tr":
+		d.endRow()
+	case "tbl":
+		d.endTable()
+	}
+}
+
+// endParagraph decides what kind of block a paragraph is.
+func (d *docx) endParagraph(s wordStyle) {
+	p := d.current()
+	mark := ""
+	switch {
+	case s.heading > 0:
+		p.Kind, p.Level = document.Heading, s.heading
+	case s.title:
+		if p.Kind, p.Level = document.Heading, 1; d.title == "" {
+			d.title = document.OneLine(p.text.String())
+		}
+	case s.code:
+		p.Kind, p.Fenced = document.Code, true
+	case s.list != "" && s.list != "0" && strings.TrimSpace(p.text.String()) != "":
+		p.Kind, p.Level = document.ListItem, s.level+1
+		mark = d.mark(s)
+	}
+	d.end(mark)
+}
+
+// mark returns the number or bullet of a list item, and counts it.
+func (d *docx) mark(s wordStyle) string {
+	formats := d.numbering[s.list]
+	if formats == nil || formats[s.level] == "bullet" || formats[s.level] == "none" || formats[s.level] == "" {
+		return "- "
+	}
+	n := d.counters[s.list]
+	if n == nil {
+		n = &[9]int{}
+		d.counters[s.list] = n
+	}
+	n[s.level]++
+	clear(n[s.level+1:])
+	return strconv.Itoa(n[s.level]) + ". "
+}

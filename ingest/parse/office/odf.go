@@ -1,0 +1,277 @@
+package office
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-rag/sluice/ingest/parse/document"
+	"github.com/sluice-rag/sluice/ingest/parse/xmltext"
+)
+
+// ParseODF parses a text, presentation or spreadsheet of OpenDocument. Each slide is a page, and the name of each sheet is a heading.
+func ParseODF(ctx context.Context, src document.Source) (document.Parsed, error) {
+	f, err := open(ctx, src)
+	if err != nil {
+		return document.Parsed{}, err
+	}
+	if !f.zip.Has("content.xml") {
+		return document.Parsed{}, document.Refuse(nil, "not valid OpenDocument")
+	}
+	o := &odf{flow: newFlow(src.Limits), limits: src.Limits, styles: map[string]odfStyle{}}
+	for _, member := range []string{"styles.xml", "content.xml"} {
+		if err := f.read(member, o.styleHandler()); err != nil {
+			return document.Parsed{}, err
+		}
+	}
+	if err := f.read("content.xml", xmltext.Handler{Start: o.start, End: o.ended, Text: o.write}); err != nil {
+		return document.Parsed{}, err
+	}
+	if o.failed != nil {
+		return document.Parsed{}, o.failed
+	}
+	p := document.Parsed{Meta: f.properties("meta.xml"), Blocks: o.out, Pages: o.page, Title: o.title}
+	if p.Title == "" || p.Meta.Title != "" {
+		p.Title = titleOf(p.Meta, p.Blocks)
+	}
+	if o.sheet {
+		p.Title = p.Meta.Title // the name of a sheet is none
+	}
+	return p, nil
+}
+
+type odfStyle struct {
+	base     string
+	numbered bool // a style of a list: its items have numbers
+	hidden   bool // a style of a table: it is not shown
+}
+
+type odf struct {
+	*flow
+	limits document.Limits
+	styles map[string]odfStyle
+	lists  []odfList
+	title  string
+	sheet  bool
+	cells  int
+	failed error
+
+	repeat int    // of the open cell
+	holder string // class of the open frame: title, outline, notes or the like
+	notes  int    // open footnotes
+}
+
+type odfList struct {
+	style string
+	n     int
+	fresh bool // the item has no text yet
+}
+
+// styleHandler reads the styles of paragraphs, lists and tables.
+func (o *odf) styleHandler() xmltext.Handler {
+	var id string
+	return xmltext.Handler{Start: func(e xmltext.Element) bool {
+		s := o.styles[id]
+		switch e.Name {
+		case "body", "master-styles":
+			return false
+		case "style":
+			id = e.Attr("name")
+			s = odfStyle{base: e.Attr("parent-style-name")}
+		case "list-style":
+			id = e.Attr("name")
+			s = odfStyle{}
+		case "list-level-style-number":
+			s.numbered = s.numbered || e.Attr("level") == "1"
+		case "table-properties":
+			s.hidden = e.Attr("display") == "false"
+		default:
+			return true
+		}
+		if id != "" {
+			o.styles[id] = s
+		}
+		return true
+	}}
+}
+
+// styled reports whether a style or one that it is based on has a name with a part.
+func (o *odf) styled(name, part string) bool {
+	for depth := 0; depth < 10 && name != ""; depth++ {
+		if strings.Contains(strings.ToLower(name), part) {
+			return true
+		}
+		name = o.styles[name].base
+	}
+	return false
+}
+
+func (o *odf) start(e xmltext.Element) bool {
+	if o.failed != nil {
+		return false
+	}
+	switch e.Name {
+	case "annotation", "tracked-changes", "automatic-styles", "styles", "forms", "index-title-template", "table-of-content", "shapes", "note-citation", "settings":
+		return false
+	case "spreadsheet":
+		o.sheet = true
+	case "page":
+		if o.page++; o.page > o.limits.Pages {
+			o.failed = document.TooLarge("holds more than %d slides", o.limits.Pages)
+		}
+	case "frame":
+		o.holder = e.Attr("class")
+		return o.holder != "page-number" && o.holder != "date-time" && o.holder != "footer" && o.holder != "header"
+	case "note-body":
+		o.notes++
+	case "notes":
+		o.holder = "notes"
+	case "h":
+		level, _ := strconv.Atoi(e.Attr("outline-level"))
+		o.begin(document.Heading, min(max(level, 1), 9))
+	case "p":
+		o.paragraph(e.Attr("style-name"))
+	case "list":
+		o.lists = append(o.lists, odfList{style: e.Attr("style-name")})
+	case "list-item":
+		if n := len(o.lists); n > 0 {
+			o.lists[n-1].n++
+			o.lists[n-1].fresh = true
+		}
+	case "s":
+		n, _ := strconv.Atoi(e.Attr("c"))
+		o.write(strings.Repeat(" ", min(max(n, 1), 200)))
+	case "tab":
+		o.write("\t")
+	case "line-break":
+		o.write("\n")
+	case "a":
+		o.beginLink(e.Attr("href"))
+	default:
+		return o.startTable(e)
+	}
+	return true
+}
+
+// startTable begins a table, row or cell.
+func (o *odf) startTable(e xmltext.Element) bool {
+	switch e.Name {
+	case "table":
+		if len(o.tables) == 0 && o.sheet {
+			if o.styles[e.Attr("style-name")].hidden {
+				return false
+			}
+			o.add(document.Block{Kind: document.Heading, Level: 1, Text: e.Attr("name")})
+		}
+		o.beginTable()
+		o.table().sheet = o.sheet
+	case "table-cell", "covered-table-cell":
+		n, err := strconv.Atoi(e.Attr("number-columns-repeated"))
+		if err != nil || n < 1 || n > 64 { // more are empty cells up to the last column of the sheet
+			n = 1
+		}
+		if o.cells += n; o.cells > maxCells {
+			o.failed = document.TooLarge("holds more than %d cells", maxCells)
+			return false
+		}
+		o.repeat = n
+		o.cell(0)
+	}
+	return true
+}
+
+func (o *odf) paragraph(style string) {
+	p := o.begin(document.Paragraph, 0)
+	switch {
+	case o.holder == "title" || style == "Title" || o.styles[style].base == "Title":
+		p.Kind, p.Level = document.Heading, 1
+	case o.styled(style, "preformatted") || o.styled(style, "source_20_code"):
+		p.Kind, p.Fenced = document.Code, true
+	case len(o.lists) > 0:
+		p.Level = len(o.lists)
+	}
+}
+
+func (o *odf) ended(name string) {
+	switch name {
+	case "frame", "notes":
+		o.holder = ""
+	case "h":
+		o.end("")
+	case "p":
+		o.endParagraph()
+	case "list":
+		if n := len(o.lists); n > 0 {
+			o.lists = o.lists[:n-1]
+		}
+	case "a":
+		o.endLink()
+	case "note-body":
+		o.notes--
+	case "table-cell", "covered-table-cell":
+		o.endCell()
+	case "table-row":
+		o.trimRow()
+		o.endRow()
+	case "table":
+		o.endTable()
+	}
+}
+
+func (o *odf) endParagraph() {
+	p := o.current()
+	if p == nil {
+		return
+	}
+	if n := len(o.open); o.notes > 0 && n > 1 {
+		o.open = o.open[:n-1]
+		if text := document.OneLine(p.text.String()); text != "" {
+			o.current().notes = append(o.current().notes, document.Block{Kind: document.Paragraph, Text: "Note: " + text})
+		}
+		return
+	}
+	mark := ""
+	if n := len(o.lists); n > 0 && p.Kind == document.Paragraph {
+		if l := &o.lists[n-1]; l.fresh && strings.TrimSpace(p.text.String()) != "" {
+			p.Kind, l.fresh, mark = document.ListItem, false, "- "
+			if o.styles[o.lists[0].style].numbered && n == 1 {
+				mark = strconv.Itoa(l.n) + ". "
+			}
+		} else {
+			p.Level = 0
+		}
+	}
+	if p.Kind == document.Heading && p.Level == 1 && o.title == "" && !o.sheet {
+		o.title = document.OneLine(p.text.String())
+	}
+	o.end(mark)
+}
+
+// endCell repeats a cell that stands for several.
+func (o *odf) endCell() {
+	t := o.table()
+	if t == nil || len(t.cells) == 0 {
+		return
+	}
+	last := t.cells[len(t.cells)-1]
+	for range o.repeat - 1 {
+		t.cells = append(t.cells, last)
+	}
+	o.repeat = 1
+}
+
+// trimRow drops the empty cells at the end of a sheet's row, up to the width of its header.
+func (o *odf) trimRow() {
+	t := o.table()
+	if t == nil {
+		return
+	}
+	n := len(t.cells)
+	for n > t.width && len(t.cells[n-1]) == 0 {
+		n--
+	}
+	t.cells = t.cells[:n]
+	if t.width == 0 {
+		t.width = n
+	}
+}

@@ -1,0 +1,166 @@
+package office
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/sluice-rag/sluice/ingest/parse/document"
+	"github.com/sluice-rag/sluice/ingest/parse/xmltext"
+)
+
+// ParsePPTX parses slides of PresentationML (ISO/IEC 29500-1, 19). Each slide is a page.
+func ParsePPTX(ctx context.Context, src document.Source) (document.Parsed, error) {
+	f, err := open(ctx, src)
+	if err != nil {
+		return document.Parsed{}, err
+	}
+	name := f.main("ppt/presentation.xml")
+	if !f.zip.Has(name) {
+		return document.Parsed{}, document.Refuse(nil, "not valid PPTX")
+	}
+	relations, err := f.relations(name)
+	if err != nil {
+		return document.Parsed{}, err
+	}
+	var slides []string
+	err = f.read(name, xmltext.Handler{Start: func(e xmltext.Element) bool {
+		if e.Name == "sldId" {
+			e.Attrs(func(_, value string) { // the attributes id and r:id differ by their namespaces only
+				if r := relations[value]; r.kind == "slide" && f.zip.Has(r.target) {
+					slides = append(slides, r.target)
+				}
+			})
+		}
+		return true
+	}})
+	if err != nil {
+		return document.Parsed{}, err
+	}
+	if len(slides) > src.Limits.Pages {
+		return document.Parsed{}, document.TooLarge("holds more than %d slides", src.Limits.Pages)
+	}
+	p := document.Parsed{Meta: f.properties("docProps/core.xml"), Pages: len(slides)}
+	fl := newFlow(src.Limits)
+	for i, slide := range slides {
+		fl.page = i + 1
+		if err := f.slide(slide, fl); err != nil {
+			return document.Parsed{}, err
+		}
+	}
+	p.Blocks = fl.out
+	p.Title = titleOf(p.Meta, p.Blocks)
+	return p, nil
+}
+
+// slide reads a slide and its notes.
+func (f *file) slide(name string, fl *flow) error {
+	relations, err := f.relations(name)
+	if err != nil {
+		return err
+	}
+	s := &slide{flow: fl, links: relations}
+	if err := f.read(name, s.handler()); err != nil {
+		return err
+	}
+	notes := related(relations, "notesSlide")
+	if notes == "" {
+		return nil
+	}
+	s = &slide{flow: fl, notes: true}
+	return f.read(notes, s.handler())
+}
+
+// slide reads the shapes of a slide in their order.
+type slide struct {
+	*flow
+	links  map[string]relation
+	notes  bool   // of the notes: only the text itself is read
+	holder string // the kind of the placeholder of the open shape: title, body or the like; "" for a text box
+	held   bool   // the shape is a placeholder
+	level  int
+	plain  bool // the open paragraph has no bullet
+	inText bool
+}
+
+func (s *slide) handler() xmltext.Handler {
+	return xmltext.Handler{Start: s.start, End: s.ended, Text: func(t string) {
+		if s.inText {
+			s.write(t)
+		}
+	}}
+}
+
+func (s *slide) start(e xmltext.Element) bool {
+	switch e.Name {
+	case "sp":
+		s.holder, s.held = "", false
+	case "ph":
+		s.holder, s.held = e.Attr("type"), true
+	case "txBody":
+		switch s.holder {
+		case "sldNum", "dt", "ftr", "hdr", "sldImg":
+			return false
+		}
+		return !s.notes || s.holder == "body"
+	case "Fallback":
+		return false
+	case "tbl":
+		s.beginTable()
+	case "tc":
+		s.cell(0)
+	case "p":
+		s.begin(document.Paragraph, 0)
+		s.level, s.plain = 0, false
+	case "pPr":
+		s.level, _ = strconv.Atoi(e.Attr("lvl"))
+	case "buNone":
+		s.plain = true
+	case "t":
+		s.inText = true
+	case "br":
+		s.write("\n")
+	case "hlinkClick":
+		if r := s.links[e.Attr("id")]; r.kind == "hyperlink" {
+			s.beginLink(r.target)
+		}
+	}
+	return true
+}
+
+func (s *slide) ended(name string) {
+	switch name {
+	case "t":
+		s.inText = false
+	case "r":
+		s.endLink()
+	case "p":
+		s.endParagraph()
+	case "tr":
+		s.endRow()
+	case "tbl":
+		s.endTable()
+	case "graphicFrame", "sp":
+		s.holder, s.held = "", false
+	}
+}
+
+func (s *slide) endParagraph() {
+	p := s.current()
+	if p == nil {
+		return
+	}
+	mark := ""
+	switch {
+	case s.notes || s.table() != nil:
+	case s.holder == "title" || s.holder == "ctrTitle":
+		p.Kind, p.Level = document.Heading, 1
+	case s.held && !s.plain && (s.holder == "body" || s.holder == "" || s.holder == "obj"):
+		p.Kind, p.Level, mark = document.ListItem, min(max(s.level, 0), 8)+1, "- "
+	}
+	if p.Kind == document.Heading {
+		text := document.OneLine(p.text.String())
+		p.text.Reset()
+		p.text.WriteString(text)
+	}
+	s.end(mark)
+}
