@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // The chunks of a stream. Those of tools have providerExecuted, so that the client does not run the tool, and dynamic, so that it needs no
@@ -126,33 +127,15 @@ type (
 	}
 	// ConfidencePart tells how far the answer can be trusted.
 	ConfidencePart struct {
-		Type string     `json:"type" enum:"data-confidence"`
-		ID   string     `json:"id"`
-		Data Confidence `json:"data"`
-	}
-	// Confidence is the data of a [ConfidencePart].
-	Confidence struct {
-		Probability  float64 `json:"probability" description:"Estimated probability that the answer is right, 0 to 1; 0 for an abstention."`
-		ClaimSupport float64 `json:"claimSupport" description:"Share of the claims in the answer that the sources support, 0 to 1."`
-		Abstained    bool    `json:"abstained" description:"The documents do not hold an answer."`
-		Flagged      bool    `json:"flagged" description:"The sources do not support the answer."`
-		Cached       bool    `json:"cached"`
+		Type string          `json:"type" enum:"data-confidence"`
+		ID   string          `json:"id"`
+		Data wire.Confidence `json:"data"`
 	}
 	// CostPart tells what the run cost. It is left out if no model was called and nothing was charged.
 	CostPart struct {
-		Type string `json:"type" enum:"data-cost"`
-		ID   string `json:"id"`
-		Data Cost   `json:"data"`
-	}
-	// Cost is the data of a [CostPart].
-	Cost struct {
-		InputTokens  int            `json:"inputTokens"`
-		OutputTokens int            `json:"outputTokens"`
-		Calls        int            `json:"calls" description:"Requests to models."`
-		Models       []string       `json:"models"`
-		Estimated    bool           `json:"estimated" description:"A provider did not report the tokens of some calls."`
-		Fee          *event.Credits `json:"feeMicroCredits,omitempty" description:"What the account was charged, in millionths of a credit."`
-		Balance      *event.Credits `json:"balanceMicroCredits,omitempty" description:"Balance of the account after it."`
+		Type string    `json:"type" enum:"data-cost"`
+		ID   string    `json:"id"`
+		Data wire.Cost `json:"data"`
 	}
 	// Finish ends a message.
 	Finish struct {
@@ -173,25 +156,6 @@ type (
 
 // The outputs of tools.
 type (
-	// Found is the output of a search.
-	Found struct {
-		Passages   []FoundPassage `json:"passages" description:"The best ones, at most 10."`
-		Total      int            `json:"total"`
-		DurationMS event.Millis   `json:"durationMs"`
-	}
-	// FoundPassage is a passage that a search found.
-	FoundPassage struct {
-		ChunkID    string  `json:"chunkId"`
-		DocumentID string  `json:"documentId,omitempty"`
-		Name       string  `json:"name,omitempty"`
-		Score      float64 `json:"score"`
-	}
-	// Result is the output of another tool.
-	Result struct {
-		Result     json.RawMessage `json:"result,omitempty" description:"An object. It is left out if it is longer than 2 KiB: clients send it back with each question."`
-		Passages   int             `json:"passages" description:"Number of passages that it added."`
-		DurationMS event.Millis    `json:"durationMs"`
-	}
 	// Grades is the output of grade_passages.
 	Grades struct {
 		Correct   int          `json:"correct"`

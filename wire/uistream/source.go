@@ -5,9 +5,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire"
@@ -51,29 +48,10 @@ func (p *projection) source(n int) []any {
 	return []any{SourceDocument{"source-document", c.ID, c.MediaType, c.Title, c.Filename, about}}
 }
 
-// citations returns the citations of the text whose sources are known. A citation refers to the text since the one before it, without the white space
-// around it; citations without text between them refer to the same text.
+// citations returns the citations of the text whose sources are known.
 func (p *projection) citations() (out []Citation) {
-	s := &p.state
-	units, at := 0, 0 // UTF-16 code units before the byte at
-	start, stop, begun := 0, 0, false
-	for _, c := range s.Citations {
-		if c.At > at {
-			begun = false
-		}
-		for at < c.At && at < len(s.Text) {
-			r, n := utf8.DecodeRune(s.Text[at:])
-			if !unicode.IsSpace(r) && !begun {
-				begun, start = true, units
-			}
-			units += utf16.RuneLen(r)
-			if at += n; !unicode.IsSpace(r) {
-				stop = units
-			}
-		}
-		if src := wire.SourceOf(s, c.N); src != nil {
-			out = append(out, Citation{p.cited(src), start, stop, wire.Clip(src.CitedText(), maxQuote)})
-		}
+	for _, part := range wire.CitedParts(&p.state) {
+		out = append(out, Citation{p.cited(part.Source), part.Start, part.End, wire.Clip(part.Source.CitedText(), maxQuote)})
 	}
 	return out
 }

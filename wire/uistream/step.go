@@ -12,13 +12,10 @@ import (
 
 // Limits of texts in chunks, in bytes unless noted. Clients send the chunks of earlier answers back with each question.
 const (
-	maxQuery    = 500
-	maxError    = 300
-	maxTitle    = 300
-	maxQuote    = 400
-	maxTool     = 2 << 10 // of the input or the result of a tool
-	maxPages    = 20      // numbers
-	maxPassages = 10      // of a search
+	maxError = 300
+	maxTitle = 300
+	maxQuote = 400
+	maxPages = 20 // numbers
 )
 
 // toolGrade is the name of the step that grades passages.
@@ -92,17 +89,14 @@ func (p *projection) call(kind string, n int) string {
 func (p *projection) callID(id event.CallID) string { return p.call("call", int(id)) }
 
 func toolInput(id, name string, input json.RawMessage) ToolInput {
-	if len(input) > maxTool || !json.Valid(input) {
-		input = json.RawMessage(`{}`)
-	}
-	return ToolInput{"tool-input-available", id, name, input, true, true}
+	return ToolInput{"tool-input-available", id, name, wire.ToolInput(input), true, true}
 }
 
 // tool returns the chunks of an event of a search or of another step.
 func (p *projection) tool(body event.Body) []any {
 	switch b := body.(type) {
 	case event.RetrievalStarted:
-		return []any{toolInput(p.callID(b.Call), b.Tool, object("query", wire.Clip(b.Query, maxQuery)))}
+		return []any{toolInput(p.callID(b.Call), b.Tool, wire.SearchInput(b))}
 	case event.RetrievalFinished:
 		return []any{p.found(b)}
 	case event.ToolCalled:
@@ -111,18 +105,12 @@ func (p *projection) tool(body event.Body) []any {
 		return []any{p.returned(b)}
 	case event.Graded:
 		id := p.call("grades", len(p.state.Grades))
-		return []any{toolInput(id, toolGrade, object("iteration", b.Iteration)), toolOutput(id, Grades{b.Correct, b.Ambiguous, b.Incorrect, b.Action})}
+		return []any{toolInput(id, toolGrade, wire.ToolObject("iteration", b.Iteration)), toolOutput(id, Grades{b.Correct, b.Ambiguous, b.Incorrect, b.Action})}
 	case event.Reranked:
 		id := p.call("ranking", 1)
-		return []any{toolInput(id, event.ToolRerank, object("passages", b.Inputs)), toolOutput(id, Ranking{len(b.Outputs), b.Duration})}
+		return []any{toolInput(id, event.ToolRerank, wire.ToolObject("passages", b.Inputs)), toolOutput(id, Ranking{len(b.Outputs), b.Duration})}
 	}
 	return nil
-}
-
-// object returns a JSON object with one field.
-func object(name string, value any) json.RawMessage {
-	text, _ := json.Marshal(map[string]any{name: value}) // strings and numbers always have a JSON text
-	return text
 }
 
 func toolOutput(id string, output any) ToolOutput {
@@ -130,32 +118,21 @@ func toolOutput(id string, output any) ToolOutput {
 }
 
 func toolError(id, message string) ToolError {
-	return ToolError{"tool-output-error", id, wire.Clip(message, maxError), true, true}
+	return ToolError{"tool-output-error", id, message, true, true}
 }
 
 func (p *projection) found(b event.RetrievalFinished) any {
-	if b.Error != "" {
-		return toolError(p.callID(b.Call), b.Error)
-	}
-	out := Found{Passages: []FoundPassage{}, Total: len(b.Found), DurationMS: b.Duration}
-	for _, f := range b.Found[:min(len(b.Found), maxPassages)] {
-		out.Passages = append(out.Passages, FoundPassage{string(f.Chunk), string(f.Document), wire.Clip(f.Name, maxTitle), wire.Round(f.Score)})
+	out, failed := wire.FoundBy(b)
+	if failed != "" {
+		return toolError(p.callID(b.Call), failed)
 	}
 	return toolOutput(p.callID(b.Call), out)
 }
 
 func (p *projection) returned(b event.ToolReturned) any {
-	var failed struct {
-		Error any `json:"error"`
-	}
-	if err := json.Unmarshal(b.Result, &failed); err == nil {
-		if message, ok := failed.Error.(string); ok && message != "" {
-			return toolError(p.callID(b.Call), message)
-		}
-	}
-	out := Result{Passages: len(b.Passages), DurationMS: b.Duration}
-	if len(b.Result) <= maxTool && json.Valid(b.Result) {
-		out.Result = b.Result
+	out, failed := wire.ReturnedBy(b)
+	if failed != "" {
+		return toolError(p.callID(b.Call), failed)
 	}
 	return toolOutput(p.callID(b.Call), out)
 }
@@ -166,39 +143,18 @@ func (p *projection) attributed() []any {
 	for i := range p.state.Citations {
 		out = append(out, p.source(p.state.Citations[i].N)...)
 	}
-	s := &p.state
-	if s.Check == nil && !s.Cached() {
-		return out
+	if c := wire.ConfidenceOf(&p.state); c != nil {
+		out = append(out, ConfidencePart{"data-confidence", "confidence", *c})
 	}
-	return append(out, ConfidencePart{"data-confidence", "confidence", Confidence{wire.Round(s.Confidence), wire.Round(s.ClaimSupport()), s.Abstained(),
-		s.Check != nil && s.Check.Flagged, s.Cached()}})
+	return out
 }
 
 func (p *projection) finish() []any {
-	s := &p.state
 	out := p.endText()
-	usage := wire.UsageOf(s)
-	charged := s.Settlement != nil && s.Settlement.Fee != 0
-	if usage != nil || charged {
-		c := Cost{Models: []string{}}
-		if usage != nil {
-			c = Cost{InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens, Calls: usage.Calls, Models: usage.Models, Estimated: usage.Estimated}
-		}
-		if charged {
-			c.Fee, c.Balance = &s.Settlement.Fee, &s.Settlement.After
-		}
-		out = append(out, CostPart{"data-cost", "cost", c})
+	if c := wire.CostOf(&p.state); c != nil {
+		out = append(out, CostPart{"data-cost", "cost", *c})
 	}
-	reason := "stop"
-	switch s.Stop {
-	case event.StopLength:
-		reason = "length"
-	case event.StopFiltered:
-		reason = "content-filter"
-	case event.StopIncomplete:
-		reason = "other"
-	}
-	return append(out, Step{"finish-step"}, Finish{"finish", reason}, end)
+	return append(out, Step{"finish-step"}, Finish{"finish", wire.FinishReason(&p.state)}, end)
 }
 
 // fail ends the parts that are open, so that clients do not show them as in progress.
