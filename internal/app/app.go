@@ -49,6 +49,7 @@ import (
 	"github.com/sluice-rag/sluice/session"
 	sessiondb "github.com/sluice-rag/sluice/session/sqlstore"
 	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/agui"
 	"github.com/sluice-rag/sluice/wire/anthropic"
 	"github.com/sluice-rag/sluice/wire/events"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -71,6 +72,7 @@ func Protocols() []server.Endpoint {
 		{API: openai.ResponsesAPI(), StreamPath: "/openai/v1/responses", AlwaysOK: true, RateHeaders: clients.RateHeaders},
 		{API: uistream.API(), StreamPath: "/api/ai/chat", ResumePath: "/api/ai/chat/{id}/stream", StopPath: "/api/ai/chat/{id}/stop"},
 		{API: anthropic.API(), StreamPath: messages.Prefix + "/messages", TaskModel: wire.ModelTask, RunHeader: messages.RequestID, RateHeaders: messages.RateHeaders},
+		{API: agui.API(), StreamPath: "/agui", ResumePath: "/agui/{id}/stream", StopPath: "/agui/{id}/stop"},
 		{API: forrst.API(), Path: rpc.Path},
 		{API: events.API()},
 	}

@@ -16,7 +16,7 @@ import (
 var limitedRoutes = []string{
 	"POST /api/query/stream", "POST /api/query", "POST /v1/responses", "POST /functions/v1/rag", "POST /v1/rag/sessions/{id}/messages/stream",
 	"POST /v1/rag/sessions/{id}/messages", "POST /v1/rag/sessions", "GET /api/runs/{id}", "GET /runs/{id}/stream", "POST /runs/{id}/cancel", "POST /forrst",
-	"POST /mcp", "GET /mcp", "DELETE /mcp", "POST /openai/v1/chat/completions", "POST /openai/v1/responses", "POST /api/ai/chat", "GET /api/ai/chat/{id}/stream", "POST /api/ai/chat/{id}/stop", "POST /v1/chat/completions", "POST /v1/embeddings", "POST /openai/v1/embeddings", "GET /openai/v1/models", "GET /openai/v1/models/{model}",
+	"POST /mcp", "GET /mcp", "DELETE /mcp", "POST /openai/v1/chat/completions", "POST /openai/v1/responses", "POST /api/ai/chat", "GET /api/ai/chat/{id}/stream", "POST /api/ai/chat/{id}/stop", "POST /agui", "GET /agui/{id}/stream", "POST /agui/{id}/stop", "POST /v1/chat/completions", "POST /v1/embeddings", "POST /openai/v1/embeddings", "GET /openai/v1/models", "GET /openai/v1/models/{model}",
 	"POST /anthropic/v1/messages", "GET /anthropic/v1/models", "GET /anthropic/v1/models/{model}",
 	"POST /auth/logout", "GET /auth/session",
 }
@@ -72,6 +72,7 @@ var questions = map[string][2]string{
 	"ragevents":        {"/functions/v1/rag", `{"question":"Who keeps Farland?","collection":"COLLECTION","stream":false}`},
 	"openai chat":      {"/openai/v1/chat/completions", `{"model":"sluice/COLLECTION","messages":[{"role":"user","content":"Who keeps Farland?"}]}`},
 	"openai responses": {"/openai/v1/responses", `{"input":"Who keeps Farland?","tools":[{"type":"file_search","vector_store_ids":["COLLECTION"]}]}`},
+	"agui":             {"/agui", `{"messages":[{"role":"user","content":"Who keeps Farland?"}],"forwardedProps":{"collection":"COLLECTION"}}`},
 	"anthropic":        {"/anthropic/v1/messages", `{"model":"sluice/COLLECTION","max_tokens":100,"messages":[{"role":"user","content":"Who keeps Farland?"}]}`},
 	"ai":               {"/api/ai/chat", `{"messages":[{"role":"user","parts":[{"type":"text","text":"Who keeps Farland?"}]}],"collection":"COLLECTION"}`},
 	"turns":            {"/v1/rag/sessions/made/messages", `{"content":"Who keeps Farland?","collection":"COLLECTION"}`},
@@ -121,7 +122,7 @@ func TestLimitedKey(t *testing.T) {
 		t.Errorf("followed a run of another collection: %d %s", w.Code, w.Body)
 	}
 	own := l.send("POST", "/api/query/stream", strings.ReplaceAll(questions["stream"][1], "COLLECTION", "farland-s")).Header().Get("Sluice-Run-Id")
-	for _, protocol := range []string{"events", "turns", "forrst", "openai-chat", "openai-responses", "anthropic", "uistream"} {
+	for _, protocol := range []string{"events", "turns", "forrst", "openai-chat", "openai-responses", "anthropic", "uistream", "agui"} {
 		if w := l.send("GET", "/runs/"+own+"/stream?protocol="+protocol, ""); w.Code != http.StatusOK || w.Body.Len() == 0 {
 			t.Errorf("own run in %s: %d %s", protocol, w.Code, w.Body)
 		}
