@@ -1,6 +1,320 @@
 // Made from openapi.json by "npm run types". Do not edit.
 
 export interface paths {
+    "/agui": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a question and stream every step
+         * @description Needs the scope ask.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description A random text. Requests of one sender with the same value, path and body within 24 hours have one run. */
+                    "Idempotency-Key"?: string;
+                    /** @description With Sluice-Run-Id: continue after this event. */
+                    "Last-Event-ID"?: string;
+                    /** @description Run to resume. Only the streaming options of the body are used. */
+                    "Sluice-Run-Id"?: string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["AguiRequest"];
+                };
+            };
+            responses: {
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/event-stream": components["schemas"]["AguiEvent"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Payment Required */
+                402: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Unprocessable Entity */
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agui/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel the answer in progress in a session
+         * @description Needs the scope ask.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description Id of the session. */
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["ServerStopRequest"];
+                };
+            };
+            responses: {
+                /** @description No Content */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agui/{id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream the answer in progress in a session
+         * @description Needs the scope ask.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    /** @description Id of the session. */
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/event-stream": components["schemas"]["AguiEvent"];
+                    };
+                };
+                /** @description No Content */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AguiFault"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/anthropic/v1/messages": {
         parameters: {
             query?: never;
@@ -4692,7 +5006,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["OpenaiChatEvent"] | components["schemas"]["OpenaiResponsesEvent"] | components["schemas"]["UistreamEvent"] | components["schemas"]["AnthropicEvent"] | components["schemas"]["ForrstEvent"];
+                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["OpenaiChatEvent"] | components["schemas"]["OpenaiResponsesEvent"] | components["schemas"]["UistreamEvent"] | components["schemas"]["AnthropicEvent"] | components["schemas"]["AguiEvent"] | components["schemas"]["ForrstEvent"];
                         "text/plain": components["schemas"]["TurnsEvent"];
                     };
                 };
@@ -7907,6 +8221,255 @@ export interface components {
             /** @description 1 to 64 lower-case letters, digits and dashes that begin with a letter or digit. */
             tenant: string;
         };
+        AguiActivityDelta: {
+            /** @enum {string} */
+            activityType: "grading";
+            messageId: string;
+            patch: components["schemas"]["AguiOperation"][];
+            /** @enum {string} */
+            type: "ACTIVITY_DELTA";
+        };
+        AguiActivitySnapshot: {
+            /** @enum {string} */
+            activityType: "grading" | "reranking" | "verification";
+            /** @description Grading, Reranking or Verification, by the type. */
+            content: unknown;
+            messageId: string;
+            /** @enum {string} */
+            type: "ACTIVITY_SNAPSHOT";
+        };
+        AguiCitation: {
+            /** @description End of the part. */
+            end: number;
+            /** @description Number of the source. */
+            n: number;
+            /** @description Start of the part in the text, in UTF-16 code units: an index of a string of JavaScript. */
+            start: number;
+        };
+        AguiContext: {
+            description: string;
+            value: string;
+        };
+        AguiEvent: components["schemas"]["AguiRunStarted"] | components["schemas"]["AguiRunFinished"] | components["schemas"]["AguiRunError"] | components["schemas"]["AguiStep"] | components["schemas"]["AguiTextStart"] | components["schemas"]["AguiTextContent"] | components["schemas"]["AguiTextEnd"] | components["schemas"]["AguiReasoningStart"] | components["schemas"]["AguiReasoning"] | components["schemas"]["AguiReasoningContent"] | components["schemas"]["AguiToolCallStart"] | components["schemas"]["AguiToolCallArgs"] | components["schemas"]["AguiToolCallEnd"] | components["schemas"]["AguiToolCallResult"] | components["schemas"]["AguiStateSnapshot"] | components["schemas"]["AguiStateDelta"] | components["schemas"]["AguiActivitySnapshot"] | components["schemas"]["AguiActivityDelta"];
+        AguiFault: {
+            code: string;
+            field?: string;
+            message: string;
+            /** @enum {string} */
+            type: "RUN_ERROR";
+        };
+        AguiMessage: {
+            /** @description A string, or a list of parts for the role user. The question only has parts with the type text. */
+            content?: unknown;
+            /** @enum {string} */
+            role: "developer" | "system" | "assistant" | "user" | "tool" | "activity" | "reasoning";
+        };
+        AguiOperation: {
+            /** @enum {string} */
+            op: "add" | "replace";
+            /** @description A JSON Pointer (RFC 6901). */
+            path: string;
+            value: unknown;
+        };
+        AguiOutcome: {
+            /** @enum {string} */
+            type: "success" | "cancelled";
+        };
+        AguiProps: {
+            /** @description Collection to search, or another scope. */
+            collection?: string;
+            /**
+             * @description Method of answering.
+             * @default agentic
+             * @enum {string}
+             */
+            mode?: "agentic" | "direct";
+            /** @description Model that writes the answer. An unknown name selects the default model. */
+            model?: string;
+            /** @description The answer does not come from the cache. */
+            noCache?: boolean;
+        };
+        AguiReasoning: {
+            messageId: string;
+            /** @enum {string} */
+            type: "REASONING_START" | "REASONING_MESSAGE_END" | "REASONING_END";
+        };
+        AguiReasoningContent: {
+            delta: string;
+            messageId: string;
+            /** @enum {string} */
+            type: "REASONING_MESSAGE_CONTENT";
+        };
+        AguiReasoningStart: {
+            messageId: string;
+            /** @enum {string} */
+            role: "reasoning";
+            /** @enum {string} */
+            type: "REASONING_MESSAGE_START";
+        };
+        AguiRequest: {
+            /** @description Instructions, after those of the messages. */
+            context?: components["schemas"]["AguiContext"][];
+            forwardedProps?: components["schemas"]["AguiProps"];
+            /** @description The last message with the role user is the question, and earlier ones are the history. Messages with the roles system and developer are instructions. */
+            messages: components["schemas"]["AguiMessage"][];
+            /** @description Must be empty: runs are not interrupted. */
+            resume?: unknown[];
+            /** @description Ignored: the server gives the run an id of its own, which is in RUN_STARTED. */
+            runId?: unknown;
+            /** @description Ignored: each run begins with a state of its own. */
+            state?: unknown;
+            /** @description Id of the thread. It is the session of the question, and resumes the stream. */
+            threadId?: string;
+            /** @description Ignored: the server calls no tools of the client. */
+            tools?: unknown;
+        };
+        AguiResult: {
+            /**
+             * @description Why the text ended.
+             * @enum {string}
+             */
+            finishReason: "stop" | "length" | "content-filter" | "other";
+            /** @description Id of the answer, also in its session. */
+            messageId: string;
+        };
+        AguiRunError: {
+            code: string;
+            message: string;
+            /** Format: int64 */
+            timestamp: number;
+            /** @enum {string} */
+            type: "RUN_ERROR";
+            usage?: components["schemas"]["AguiTokenUsage"][];
+        };
+        AguiRunFinished: {
+            outcome: components["schemas"]["AguiOutcome"];
+            /** @description Left out if the run was cancelled. */
+            result?: components["schemas"]["AguiResult"];
+            runId: string;
+            threadId: string;
+            /** Format: int64 */
+            timestamp: number;
+            /** @enum {string} */
+            type: "RUN_FINISHED";
+            /** @description Of each model that was called. */
+            usage?: components["schemas"]["AguiTokenUsage"][];
+        };
+        AguiRunStarted: {
+            /** @enum {string} */
+            protocolVersion: "1.0";
+            /** @description Id that the server gave the run. The run can be read in any protocol by it. */
+            runId: string;
+            /** @description The session of the question; the id of the run if it has none. */
+            threadId: string;
+            /** Format: int64 */
+            timestamp: number;
+            /** @enum {string} */
+            type: "RUN_STARTED";
+        };
+        AguiSource: {
+            chunkId: string;
+            documentId: string;
+            heading?: string;
+            /** @description Number of the source, from 1. */
+            n: number;
+            /** @description Name of the file. */
+            name?: string;
+            pages?: number[];
+            /** @description The sentence that supports the first citation, or the beginning of the passage. */
+            quote?: string;
+            /**
+             * Format: double
+             * @description Relevance to the question, 0 to 1.
+             */
+            score: number;
+            title: string;
+            /** @description Where a browser can open the document. */
+            url?: string;
+        };
+        AguiState: {
+            /** @description In the order of the text. */
+            citations: components["schemas"]["AguiCitation"][];
+            confidence?: components["schemas"]["WireConfidence"];
+            /** @description Left out if no model was called and nothing was charged. */
+            cost?: components["schemas"]["WireCost"];
+            runId: string;
+            /** @description The cited sources, in the order of their first citations. */
+            sources: components["schemas"]["AguiSource"][];
+            /** @enum {string} */
+            stage: "analyze" | "retrieve" | "generate" | "verify" | "finished" | "failed" | "cancelled";
+        };
+        AguiStateDelta: {
+            delta: components["schemas"]["AguiOperation"][];
+            /** @enum {string} */
+            type: "STATE_DELTA";
+        };
+        AguiStateSnapshot: {
+            snapshot: components["schemas"]["AguiState"];
+            /** @enum {string} */
+            type: "STATE_SNAPSHOT";
+        };
+        AguiStep: {
+            /** @enum {string} */
+            stepName: "analyze" | "retrieve" | "generate" | "verify";
+            /** @enum {string} */
+            type: "STEP_STARTED" | "STEP_FINISHED";
+        };
+        AguiTextContent: {
+            delta: string;
+            messageId: string;
+            /** @enum {string} */
+            type: "TEXT_MESSAGE_CONTENT";
+        };
+        AguiTextEnd: {
+            messageId: string;
+            /** @enum {string} */
+            type: "TEXT_MESSAGE_END";
+        };
+        AguiTextStart: {
+            /** @description Id of the answer, also in its session. */
+            messageId: string;
+            /** @enum {string} */
+            role: "assistant";
+            /** @enum {string} */
+            type: "TEXT_MESSAGE_START";
+        };
+        AguiTokenUsage: {
+            inputTokens: number;
+            model: string;
+            outputTokens: number;
+            totalTokens: number;
+        };
+        AguiToolCallArgs: {
+            /** @description The whole input, as the JSON text of an object. */
+            delta: string;
+            toolCallId: string;
+            /** @enum {string} */
+            type: "TOOL_CALL_ARGS";
+        };
+        AguiToolCallEnd: {
+            toolCallId: string;
+            /** @enum {string} */
+            type: "TOOL_CALL_END";
+        };
+        AguiToolCallResult: {
+            /** @description The JSON text of an object: the passages of a search, the result of another tool, or an error. */
+            content: string;
+            messageId: string;
+            /** @enum {string} */
+            role: "tool";
+            toolCallId: string;
+            /** @enum {string} */
+            type: "TOOL_CALL_RESULT";
+        };
+        AguiToolCallStart: {
+            /** @description The message with all tool calls of the run. */
+            parentMessageId: string;
+            toolCallId: string;
+            toolCallName: string;
+            /** @enum {string} */
+            type: "TOOL_CALL_START";
+        };
         AnthropicBlockStop: {
             index: number;
             /** @enum {string} */
@@ -10492,44 +11055,14 @@ export interface components {
             type: "source";
             url?: string;
         };
-        UistreamConfidence: {
-            /** @description The documents do not hold an answer. */
-            abstained: boolean;
-            cached: boolean;
-            /**
-             * Format: double
-             * @description Share of the claims in the answer that the sources support, 0 to 1.
-             */
-            claimSupport: number;
-            /** @description The sources do not support the answer. */
-            flagged: boolean;
-            /**
-             * Format: double
-             * @description Estimated probability that the answer is right, 0 to 1; 0 for an abstention.
-             */
-            probability: number;
-        };
         UistreamConfidencePart: {
-            data: components["schemas"]["UistreamConfidence"];
+            data: components["schemas"]["WireConfidence"];
             id: string;
             /** @enum {string} */
             type: "data-confidence";
         };
-        UistreamCost: {
-            /** @description Balance of the account after it. */
-            balanceMicroCredits?: number;
-            /** @description Requests to models. */
-            calls: number;
-            /** @description A provider did not report the tokens of some calls. */
-            estimated: boolean;
-            /** @description What the account was charged, in millionths of a credit. */
-            feeMicroCredits?: number;
-            inputTokens: number;
-            models: string[];
-            outputTokens: number;
-        };
         UistreamCostPart: {
-            data: components["schemas"]["UistreamCost"];
+            data: components["schemas"]["WireCost"];
             id: string;
             /** @enum {string} */
             type: "data-cost";
@@ -10685,6 +11218,36 @@ export interface components {
             toolCallId: string;
             /** @enum {string} */
             type: "tool-output-available";
+        };
+        WireConfidence: {
+            /** @description The documents do not hold an answer. */
+            abstained: boolean;
+            cached: boolean;
+            /**
+             * Format: double
+             * @description Share of the claims in the answer that the sources support, 0 to 1.
+             */
+            claimSupport: number;
+            /** @description The sources do not support the answer. */
+            flagged: boolean;
+            /**
+             * Format: double
+             * @description Estimated probability that the answer is right, 0 to 1; 0 for an abstention.
+             */
+            probability: number;
+        };
+        WireCost: {
+            /** @description Balance of the account after it. */
+            balanceMicroCredits?: number;
+            /** @description Requests to models. */
+            calls: number;
+            /** @description A provider did not report the tokens of some calls. */
+            estimated: boolean;
+            /** @description What the account was charged, in millionths of a credit. */
+            feeMicroCredits?: number;
+            inputTokens: number;
+            models: string[];
+            outputTokens: number;
         };
         WireDublinCore: {
             dc_creator?: string;
