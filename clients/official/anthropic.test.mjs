@@ -94,7 +94,11 @@ test("errors", async () => {
   await refused(asked("What?".repeat(10_000)), "messages.0.content");
   await assert.rejects(client().messages.create(asked("What?".repeat(1_000_000))), ContentTooLargeError);
   await assert.rejects(client().messages.stream(asked("")).finalMessage(), BadRequestError);
-  await assert.rejects(client().messages.countTokens(asked("What?")), NotFoundError);
+  const missing = (message) => (e) => e instanceof NotFoundError && message.test(e.apiMessage);
+  await assert.rejects(client().messages.countTokens(asked("What?")), missing(/cannot be counted/));
+  for (const baseURL of [url, `${url}/anthropic/v1`]) {
+    await assert.rejects(client({ baseURL }).messages.create(asked("What?")), missing(/use one that ends in \/anthropic/));
+  }
   const nothing = asked("What is there?", { model: "sluice/nothing-here" });
   await assert.rejects(client().messages.create(nothing), (e) => e.status === 422 && e.requestID?.length > 0 && e.error.request_id === e.requestID);
   await assert.rejects(client().messages.stream(nothing).finalMessage(), (e) => e.type === "invalid_request_error" && e.error.request_id.length > 0);

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sluice-rag/sluice/fault"
@@ -74,11 +75,20 @@ func Routes(models []string) []server.Route {
 		{Method: "GET", Path: Prefix + "/models/{model}", Scope: server.AnyKey, Limited: true, Serve: s.show, Request: []any{modelParam{}}, Reply: Model{}, Faults: []int{404},
 			Summary: "Show a model, for clients of Anthropic"},
 	}
+	for path, err := range map[string]error{"/v1/messages": errElsewhere, Prefix + "/v1/messages": errElsewhere, Prefix + "/messages/count_tokens": errCount} {
+		all = append(all, server.Route{Method: "POST", Path: path, Scope: server.AnyKey, Limited: true, Serve: func(http.ResponseWriter, *http.Request) error { return err }})
+	}
 	for i := range all {
 		all[i].Fault = func(f *fault.Error) any { return anthropic.FaultOf(f, "") }
 	}
 	return all
 }
+
+// Errors for routes that clients of Anthropic may expect.
+var (
+	errElsewhere = fault.New(fault.NotFound, "this is not the base URL for clients of Anthropic: use one that ends in %s, without /v1", strings.TrimSuffix(Prefix, "/v1"))
+	errCount     = fault.New(fault.NotFound, "tokens cannot be counted before the answer: which passages a model reads depends on the search")
+)
 
 // list replies with a page of models. As with other lists of Anthropic, has_more is about the direction in which the client reads.
 func (s *routes) list(w http.ResponseWriter, r *http.Request) error {
