@@ -77,8 +77,8 @@ test("the client reads the golden transcripts", async (t) => {
     await replay.runAgent({}, { onRunErrorEvent: ({ event }) => { failed = event.code; } });
     ends[name] = [replay.state.stage, replay.state.sources.length, failed];
   }
-  assert.deepEqual(ends, { "abstained.txt": ["finished", 0, ""], "answered.txt": ["finished", 2, ""], "cached.txt": ["finished", 1, ""], "cancelled.txt": ["cancelled", 2, ""], "failed.txt": ["failed", 0, "NO_DOCUMENTS"],
-    "linked.txt": ["finished", 2, ""], "searching.txt": ["cancelled", 0, ""], "timeout.txt": ["failed", 2, "TIMEOUT"] });
+  assert.deepEqual(ends, { "abstained.txt": ["finished", 0, ""], "answered.txt": ["finished", 2, ""], "cached.txt": ["finished", 1, ""], "cancelled.txt": ["cancelled", 2, "CANCELLED"], "failed.txt": ["failed", 0, "NO_DOCUMENTS"],
+    "linked.txt": ["finished", 2, ""], "searching.txt": ["cancelled", 0, "CANCELLED"], "timeout.txt": ["failed", 2, "TIMEOUT"] });
 });
 
 test("an answer with its tool calls, activities, steps and state", async (t) => {

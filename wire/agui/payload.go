@@ -16,13 +16,13 @@ type (
 		RunID           event.RunID `json:"runId" description:"Id that the server gave the run. The run can be read in any protocol by it."`
 		ProtocolVersion string      `json:"protocolVersion" enum:"1.0"`
 	}
-	// RunFinished ends the stream of a run that has finished or was cancelled (RunFinishedEventSchema).
+	// RunFinished ends the stream of a run that has finished (RunFinishedEventSchema).
 	RunFinished struct {
 		Type      string       `json:"type" enum:"RUN_FINISHED"`
 		Timestamp int64        `json:"timestamp"`
 		ThreadID  string       `json:"threadId"`
 		RunID     event.RunID  `json:"runId"`
-		Result    *Result      `json:"result,omitempty" description:"Left out if the run was cancelled."`
+		Result    Result       `json:"result"`
 		Outcome   Outcome      `json:"outcome"`
 		Usage     []TokenUsage `json:"usage,omitempty" description:"Of each model that was called."`
 	}
@@ -33,7 +33,7 @@ type (
 	}
 	// Outcome tells how a run ended (RunFinishedOutcomeSchema).
 	Outcome struct {
-		Type string `json:"type" enum:"success,cancelled"`
+		Type string `json:"type" enum:"success"`
 	}
 	// TokenUsage is what calls of a model used (TokenUsageSchema).
 	TokenUsage struct {
@@ -42,7 +42,7 @@ type (
 		OutputTokens int    `json:"outputTokens"`
 		TotalTokens  int    `json:"totalTokens"`
 	}
-	// RunError ends the stream of a run that failed (RunErrorEventSchema).
+	// RunError ends the stream of a run that failed or was cancelled (RunErrorEventSchema).
 	RunError struct {
 		Type      string       `json:"type" enum:"RUN_ERROR"`
 		Timestamp int64        `json:"timestamp"`

@@ -273,18 +273,16 @@ func (p *projection) end(stage string) []any {
 	return append(append(out, p.endStep()...), patch(operations)...)
 }
 
-// finished returns the end of a run.
-func (p *projection) finished(outcome string, result *Result) RunFinished {
-	return RunFinished{"RUN_FINISHED", p.state.UpdatedAt.UnixMilli(), p.thread(), p.state.Run, result, Outcome{outcome}, p.usage()}
-}
-
 func (p *projection) finish() []any {
-	return append(p.end("finished"), p.finished("success", &Result{p.messageID(), wire.FinishReason(&p.state)}))
+	return append(p.end("finished"), RunFinished{"RUN_FINISHED", p.state.UpdatedAt.UnixMilli(), p.thread(), p.state.Run,
+		Result{p.messageID(), wire.FinishReason(&p.state)}, Outcome{"success"}, p.usage()})
 }
 
+// fail returns the end of a run that failed or was cancelled. Clients before version 1.0 reject the outcome cancelled of RUN_FINISHED.
 func (p *projection) fail(b event.RunFailed) []any {
+	stage := "failed"
 	if b.Code == fault.Cancelled {
-		return append(p.end("cancelled"), p.finished("cancelled", nil))
+		stage = "cancelled"
 	}
-	return append(p.end("failed"), RunError{"RUN_ERROR", p.state.UpdatedAt.UnixMilli(), wire.Clip(cmp.Or(b.Message, string(b.Code)), maxError), b.Code, p.usage()})
+	return append(p.end(stage), RunError{"RUN_ERROR", p.state.UpdatedAt.UnixMilli(), wire.Clip(cmp.Or(b.Message, string(b.Code)), maxError), b.Code, p.usage()})
 }

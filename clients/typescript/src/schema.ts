@@ -8273,7 +8273,7 @@ export interface components {
         };
         AguiOutcome: {
             /** @enum {string} */
-            type: "success" | "cancelled";
+            type: "success";
         };
         AguiProps: {
             /** @description Collection to search, or another scope. */
@@ -8344,8 +8344,7 @@ export interface components {
         };
         AguiRunFinished: {
             outcome: components["schemas"]["AguiOutcome"];
-            /** @description Left out if the run was cancelled. */
-            result?: components["schemas"]["AguiResult"];
+            result: components["schemas"]["AguiResult"];
             runId: string;
             threadId: string;
             /** Format: int64 */
