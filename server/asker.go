@@ -45,9 +45,9 @@ func (a *Asker) Rejoin(ctx context.Context, id event.RunID) (detach func(), ok b
 	return detach, true
 }
 
-// CheckRun returns an error if the sender of a request may not read a run: with [auth.Ask] alone, it can read the runs of its account.
-func (a *Asker) CheckRun(ctx context.Context, id event.RunID) error {
-	return coded(a.h.checkRun(ctx, id, auth.Read))
+// CheckRun returns an error if the sender of a request may not use a run: it needs the scope, or [auth.Ask] for a run of its account.
+func (a *Asker) CheckRun(ctx context.Context, id event.RunID, scope auth.Scope) error {
+	return coded(a.h.checkRun(ctx, id, scope))
 }
 
 // Count counts a question that starts no run against the quota of the key. If the question was not asked after all, give it back.

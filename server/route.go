@@ -21,8 +21,8 @@ type Route struct {
 	// codes.
 	Serve func(w http.ResponseWriter, r *http.Request) error
 	// Stream is called before Serve if it is set. If it returns a Replay, the reply is the stream of that run. If it
-	// returns nil, Serve is called.
-	Stream func(r *http.Request) (*Replay, error)
+	// returns nil, Serve is called; if Serve is nil, Stream has written the reply.
+	Stream func(w http.ResponseWriter, r *http.Request) (*Replay, error)
 
 	// Scope is what a key needs for the route; default [auth.Admin].
 	Scope auth.Scope
@@ -108,7 +108,7 @@ func (h handler) serve(w *replyWriter, r *http.Request, rt Route) error {
 	if rt.Stream == nil {
 		return rt.Serve(w, r)
 	}
-	replay, err := rt.Stream(r)
+	replay, err := rt.Stream(w, r)
 	if err != nil || replay == nil && rt.Serve == nil {
 		return err
 	}

@@ -208,7 +208,7 @@ func TestStreamingRoute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := routed(t, server.Route{
-			Stream: func(r *http.Request) (*server.Replay, error) {
+			Stream: func(_ http.ResponseWriter, r *http.Request) (*server.Replay, error) {
 				switch r.URL.Query().Get("stream") {
 				case "":
 					return nil, nil //nolint:nilnil // no stream, and no error

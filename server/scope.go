@@ -17,6 +17,9 @@ const (
 	AnyKey auth.Scope = "any key" // needs a key with any scopes
 )
 
+// AgentCardPath is the path of the agent card of package a2a, which needs no key.
+const AgentCardPath = "/.well-known/agent-card.json"
+
 // scoped refuses requests whose key lacks the scope of the route. Requests without an [auth.Identity] have not passed an authentication: the
 // program that uses this package has none, or its own.
 func (h handler) scoped(rt Route, next http.Handler) http.Handler {

@@ -40,6 +40,7 @@ import (
 	ledgerdb "github.com/sluice-rag/sluice/ledger/sqlstore"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/server/a2a"
 	"github.com/sluice-rag/sluice/server/access"
 	"github.com/sluice-rag/sluice/server/accounts"
 	messages "github.com/sluice-rag/sluice/server/anthropic"
@@ -49,6 +50,7 @@ import (
 	"github.com/sluice-rag/sluice/session"
 	sessiondb "github.com/sluice-rag/sluice/session/sqlstore"
 	"github.com/sluice-rag/sluice/wire"
+	wirea2a "github.com/sluice-rag/sluice/wire/a2a"
 	"github.com/sluice-rag/sluice/wire/agui"
 	"github.com/sluice-rag/sluice/wire/anthropic"
 	"github.com/sluice-rag/sluice/wire/events"
@@ -73,6 +75,7 @@ func Protocols() []server.Endpoint {
 		{API: uistream.API(), StreamPath: "/api/ai/chat", ResumePath: "/api/ai/chat/{id}/stream", StopPath: "/api/ai/chat/{id}/stop"},
 		{API: anthropic.API(), StreamPath: messages.Prefix + "/messages", TaskModel: wire.ModelTask, RunHeader: messages.RequestID, RateHeaders: messages.RateHeaders},
 		{API: agui.API(), StreamPath: "/agui", ResumePath: "/agui/{id}/stream", StopPath: "/agui/{id}/stop"},
+		{API: wirea2a.API(), Path: a2a.Path},
 		{API: forrst.API(), Path: rpc.Path},
 		{API: events.API()},
 	}
@@ -242,7 +245,9 @@ func (a *App) Server(version string) (*server.Server, error) {
 		OwnModel: func(ctx context.Context, provider, key, name string) (context.Context, error) {
 			return a.Models.ownModel(ctx, a.Config.Models, provider, key, name)
 		}}
-	o.Task = a.task(server.NewAsker(a.Engine, o))
+	asker := server.NewAsker(a.Engine, o)
+	o.Task = a.task(asker)
+	o.Routes = append(o.Routes, a2a.Routes(a.agent(asker, o))...)
 	if err := a.openCalls(&o); err != nil {
 		return nil, err
 	}

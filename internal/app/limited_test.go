@@ -16,7 +16,7 @@ import (
 var limitedRoutes = []string{
 	"POST /api/query/stream", "POST /api/query", "POST /v1/responses", "POST /functions/v1/rag", "POST /v1/rag/sessions/{id}/messages/stream",
 	"POST /v1/rag/sessions/{id}/messages", "POST /v1/rag/sessions", "GET /api/runs/{id}", "GET /runs/{id}/stream", "POST /runs/{id}/cancel", "POST /forrst",
-	"POST /mcp", "GET /mcp", "DELETE /mcp", "POST /openai/v1/chat/completions", "POST /openai/v1/responses", "POST /api/ai/chat", "GET /api/ai/chat/{id}/stream", "POST /api/ai/chat/{id}/stop", "POST /agui", "GET /agui/{id}/stream", "POST /agui/{id}/stop", "POST /v1/chat/completions", "POST /v1/embeddings", "POST /openai/v1/embeddings", "GET /openai/v1/models", "GET /openai/v1/models/{model}",
+	"POST /mcp", "GET /mcp", "DELETE /mcp", "POST /a2a", "POST /openai/v1/chat/completions", "POST /openai/v1/responses", "POST /api/ai/chat", "GET /api/ai/chat/{id}/stream", "POST /api/ai/chat/{id}/stop", "POST /agui", "GET /agui/{id}/stream", "POST /agui/{id}/stop", "POST /v1/chat/completions", "POST /v1/embeddings", "POST /openai/v1/embeddings", "GET /openai/v1/models", "GET /openai/v1/models/{model}",
 	"POST /anthropic/v1/messages", "GET /anthropic/v1/models", "GET /anthropic/v1/models/{model}",
 	"POST /v1/messages", "POST /anthropic/v1/v1/messages", "POST /anthropic/v1/messages/count_tokens",
 	"POST /auth/logout", "GET /auth/session",
@@ -123,7 +123,7 @@ func TestLimitedKey(t *testing.T) {
 		t.Errorf("followed a run of another collection: %d %s", w.Code, w.Body)
 	}
 	own := l.send("POST", "/api/query/stream", strings.ReplaceAll(questions["stream"][1], "COLLECTION", "farland-s")).Header().Get("Sluice-Run-Id")
-	for _, protocol := range []string{"events", "turns", "forrst", "openai-chat", "openai-responses", "anthropic", "uistream", "agui"} {
+	for _, protocol := range []string{"events", "turns", "forrst", "openai-chat", "openai-responses", "anthropic", "uistream", "agui", "a2a"} {
 		if w := l.send("GET", "/runs/"+own+"/stream?protocol="+protocol, ""); w.Code != http.StatusOK || w.Body.Len() == 0 {
 			t.Errorf("own run in %s: %d %s", protocol, w.Code, w.Body)
 		}
@@ -141,7 +141,7 @@ func TestLimitedRoutes(t *testing.T) {
 	cookie := login.Result().Cookies()[0]
 	for _, route := range l.routes {
 		method, path, _ := strings.Cut(route, " ")
-		if path == "/healthz" || path == "/readyz" || strings.HasPrefix(path, "/auth/") && path != "/auth/session" { // open
+		if path == "/healthz" || path == "/readyz" || path == "/.well-known/agent-card.json" || strings.HasPrefix(path, "/auth/") && path != "/auth/session" { // open
 			continue
 		}
 		path = strings.NewReplacer("{id}", "x", "{message}", "x").Replace(path)

@@ -180,12 +180,27 @@ func (a *Access) admit(w http.ResponseWriter, r *http.Request) (context.Context,
 // open reports whether a request needs no key.
 func open(r *http.Request) bool {
 	switch r.URL.Path {
-	case "/healthz", "/readyz", methodsPath, startPath, callbackPath, logoutPath:
+	case "/healthz", "/readyz", server.AgentCardPath, methodsPath, startPath, callbackPath, logoutPath:
 		return r.Method == http.MethodGet || r.Method == http.MethodHead
 	case loginPath:
 		return r.Method == http.MethodPost
 	}
 	return false
+}
+
+// KeyRequired reports whether requests need a key or a login. The error has a code.
+func (a *Access) KeyRequired(ctx context.Context) (bool, error) {
+	if a.closed.Load() {
+		return true, nil
+	}
+	exist, err := a.store.Any(ctx)
+	if err != nil {
+		return false, a.unavailable(ctx, err)
+	}
+	if exist {
+		a.closed.Store(true)
+	}
+	return exist, nil
 }
 
 // identify returns who sends a request: by its key, or else its cookie.
@@ -194,15 +209,12 @@ func (a *Access) identify(r *http.Request) (caller, error) {
 	if open(r) {
 		return caller{Identity: auth.Identity{Tenant: auth.DefaultTenant}}, nil
 	}
-	if !a.closed.Load() {
-		exist, err := a.store.Any(ctx)
-		if err != nil {
-			return caller{}, a.unavailable(ctx, err)
-		}
-		if !exist {
-			return caller{Identity: auth.Local()}, nil
-		}
-		a.closed.Store(true)
+	required, err := a.KeyRequired(ctx)
+	if err != nil {
+		return caller{}, err
+	}
+	if !required {
+		return caller{Identity: auth.Local()}, nil
 	}
 	text, err := keyOf(r)
 	if err != nil {

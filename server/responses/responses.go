@@ -153,7 +153,7 @@ func (s *routes) show(w http.ResponseWriter, r *http.Request) error {
 }
 
 // stream returns the run to stream, or nil if the request does not want a stream.
-func (s *routes) stream(r *http.Request) (*server.Replay, error) {
+func (s *routes) stream(_ http.ResponseWriter, r *http.Request) (*server.Replay, error) {
 	q := r.URL.Query()
 	switch q.Get("stream") {
 	case "true", "1":

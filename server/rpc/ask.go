@@ -157,7 +157,7 @@ func chunkOf(f wire.Frame) (c forrst.Chunk, err error) {
 const maxID = 1024
 
 // resume returns the run whose stream a request resumes, or nil for a new call. Of the body, only the id is read, for the last document.
-func (s *Server) resume(r *http.Request) (*server.Replay, error) {
+func (s *Server) resume(_ http.ResponseWriter, r *http.Request) (*server.Replay, error) {
 	run := event.RunID(r.Header.Get(headerRun))
 	switch {
 	case run == "" && r.Header.Get(headerLast) != "":
@@ -165,7 +165,7 @@ func (s *Server) resume(r *http.Request) (*server.Replay, error) {
 	case run == "":
 		return nil, nil //nolint:nilnil // as documented in server.Route
 	}
-	if err := s.o.Asker.CheckRun(r.Context(), run); err != nil {
+	if err := s.o.Asker.CheckRun(r.Context(), run, auth.Read); err != nil {
 		return nil, err
 	}
 	after, err := wire.ParseCursor(r.Header.Get(headerLast))
