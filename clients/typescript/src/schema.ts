@@ -1,6 +1,154 @@
 // Made from openapi.json by "npm run types". Do not edit.
 
 export interface paths {
+    "/.well-known/agent-card.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Describe the server to agents */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["A2ACard"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a2a": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a method of the Agent2Agent protocol
+         * @description Needs the scope ask for messages, read for tasks, and write to cancel one. With ask alone, a key can use the tasks of its account.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description Version of the protocol, 1.0. */
+                    "A2A-Version"?: string;
+                    /** @description With SubscribeToTask: continue after this event. */
+                    "Last-Event-ID"?: string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["A2ACall"];
+                };
+            };
+            responses: {
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["A2AResponse"];
+                        "text/event-stream": components["schemas"]["A2aEvent"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["A2ARefusal"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["A2ARefusal"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["A2ARefusal"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["A2ARefusal"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["A2ARefusal"];
+                    };
+                };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["A2ARefusal"];
+                    };
+                };
+                /** @description Service Unavailable */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["A2ARefusal"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agui": {
         parameters: {
             query?: never;
@@ -5006,7 +5154,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["OpenaiChatEvent"] | components["schemas"]["OpenaiResponsesEvent"] | components["schemas"]["UistreamEvent"] | components["schemas"]["AnthropicEvent"] | components["schemas"]["AguiEvent"] | components["schemas"]["ForrstEvent"];
+                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["OpenaiChatEvent"] | components["schemas"]["OpenaiResponsesEvent"] | components["schemas"]["UistreamEvent"] | components["schemas"]["AnthropicEvent"] | components["schemas"]["AguiEvent"] | components["schemas"]["A2aEvent"] | components["schemas"]["ForrstEvent"];
                         "text/plain": components["schemas"]["TurnsEvent"];
                     };
                 };
@@ -8005,6 +8153,180 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        A2AArtifact: {
+            /** @enum {string} */
+            artifactId: "answer";
+            name?: string;
+            parts: components["schemas"]["A2APart"][];
+        };
+        A2AArtifactUpdate: {
+            append?: boolean;
+            artifact: components["schemas"]["A2AArtifact"];
+            contextId: string;
+            lastChunk?: boolean;
+            taskId: string;
+        };
+        A2ACall: {
+            /** @description A string or a number. */
+            id?: unknown;
+            /** @enum {string} */
+            jsonrpc: "2.0";
+            /** @enum {string} */
+            method: "SendMessage" | "SendStreamingMessage" | "GetTask" | "CancelTask" | "SubscribeToTask";
+            /** @description An object: the message of the protocol whose name is that of the method with Request. */
+            params?: unknown;
+        };
+        A2ACapabilities: {
+            extendedAgentCard: boolean;
+            pushNotifications: boolean;
+            streaming: boolean;
+        };
+        A2ACard: {
+            capabilities: components["schemas"]["A2ACapabilities"];
+            defaultInputModes: string[];
+            defaultOutputModes: string[];
+            description: string;
+            name: string;
+            securityRequirements?: components["schemas"]["A2ARequirement"][];
+            /** @description If requests need a key. */
+            securitySchemes?: {
+                [key: string]: components["schemas"]["A2ASecurityScheme"];
+            };
+            skills: components["schemas"]["A2ASkill"][];
+            supportedInterfaces: components["schemas"]["A2AInterface"][];
+            version: string;
+        };
+        A2ADetail: {
+            "@type": string;
+            /** @enum {string} */
+            domain: "a2a-protocol.org" | "sluice";
+            /** @description field is the part of the request that is invalid. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description A code of the protocol, or one of the server. */
+            reason: string;
+        };
+        A2AErrorObject: {
+            code: number;
+            data?: components["schemas"]["A2ADetail"][];
+            message: string;
+        };
+        A2aEvent: components["schemas"]["A2AFrame"];
+        A2AFrame: {
+            /** @description That of the request, or null if the stream has none of this protocol. */
+            id: unknown;
+            /** @enum {string} */
+            jsonrpc: "2.0";
+            result: components["schemas"]["A2AStreamResponse"];
+        };
+        A2AHTTPScheme: {
+            description: string;
+            /** @enum {string} */
+            scheme: "Bearer";
+        };
+        A2AInterface: {
+            /** @enum {string} */
+            protocolBinding: "JSONRPC";
+            /** @enum {string} */
+            protocolVersion: "1.0";
+            url: string;
+        };
+        A2AMessage: {
+            contextId: string;
+            messageId: string;
+            parts: components["schemas"]["A2APart"][];
+            /** @enum {string} */
+            role: "ROLE_AGENT";
+            taskId: string;
+        };
+        A2AMetadata: {
+            sluice: components["schemas"]["A2AOutcome"];
+        };
+        A2AOutcome: {
+            /** @description Balance of the account after it. */
+            balanceMicroCredits?: number;
+            /** @description Requests to models. */
+            calls?: number;
+            /** @description Code of the error. */
+            code?: string;
+            /** @description A provider did not report the tokens of some calls. */
+            estimated?: boolean;
+            /** @description What the account was charged, in millionths of a credit. */
+            feeMicroCredits?: number;
+            inputTokens?: number;
+            models?: string[];
+            outputTokens?: number;
+            /** @description Why the text of the answer ended: stop, length, filtered or incomplete. */
+            stop?: string;
+        };
+        A2APart: {
+            /** @description What supports the answer, or what a step has found. */
+            data?: unknown;
+            mediaType?: string;
+            text?: string;
+        };
+        A2ARefusal: {
+            error: components["schemas"]["A2AErrorObject"] | null;
+            /** @description null */
+            id: unknown;
+            /** @enum {string} */
+            jsonrpc: "2.0";
+        };
+        A2ARequirement: {
+            schemes: {
+                [key: string]: components["schemas"]["A2AScopes"];
+            };
+        };
+        A2AResponse: {
+            error?: components["schemas"]["A2AErrorObject"];
+            id: unknown;
+            /** @enum {string} */
+            jsonrpc: "2.0";
+            /** @description The task, for SendMessage in an object as its member task. */
+            result?: unknown;
+        };
+        A2AScopes: {
+            list?: string[];
+        };
+        A2ASecurityScheme: {
+            httpAuthSecurityScheme: components["schemas"]["A2AHTTPScheme"];
+        };
+        A2ASkill: {
+            description: string;
+            examples: string[];
+            id: string;
+            name: string;
+            tags: string[];
+        };
+        A2AStatus: {
+            /** @description The step that begins or has ended, or why the task failed. */
+            message?: components["schemas"]["A2AMessage"];
+            /** @enum {string} */
+            state: "TASK_STATE_WORKING" | "TASK_STATE_COMPLETED" | "TASK_STATE_FAILED" | "TASK_STATE_CANCELED";
+            timestamp: string;
+        };
+        A2AStatusUpdate: {
+            contextId: string;
+            metadata?: components["schemas"]["A2AMetadata"];
+            status: components["schemas"]["A2AStatus"];
+            taskId: string;
+        };
+        A2AStreamResponse: {
+            artifactUpdate?: components["schemas"]["A2AArtifactUpdate"];
+            statusUpdate?: components["schemas"]["A2AStatusUpdate"];
+            task?: components["schemas"]["A2ATask"];
+        };
+        A2ATask: {
+            /** @description The answer, once it has begun. */
+            artifacts?: components["schemas"]["A2AArtifact"][];
+            /** @description Id of the session; that of the run if it has no session. */
+            contextId: string;
+            /** @description Id of the run. It can be read in any protocol. */
+            id: string;
+            metadata?: components["schemas"]["A2AMetadata"];
+            status: components["schemas"]["A2AStatus"];
+        };
         AccessLogin: {
             /** @description An API key. */
             key: string;
