@@ -18,7 +18,7 @@ var allowedImports = map[string]string{
 	"engine/natspeers": "engine event fault",
 	"cmd/sluice":       "ingest/sandbox internal/cli",
 	"cmd/sluice-bench": "ingest/sandbox internal/bench internal/cli",
-	"internal/cli":     "doctor corpus/filter eval/summary disk/atomicfile fault server/access server/mcp auth engine answer/confidence answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server session wire wire/forge wire/sse ledger",
+	"internal/cli":     "conform doctor corpus/filter eval/summary disk/atomicfile fault server/access server/mcp auth engine answer/confidence answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest internal/app internal/chat internal/config lang model model/probe server session wire wire/forge wire/sse ledger",
 
 	// The only package that imports every back end: it turns a Config into a running program.
 	"internal/app": "doctor blobs/... natsconn corpus/filter eval/summary auth auth/oidc auth/sqlstore engine engine/natspeers answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve disk/sqlitedb sqldb sqldb/postgres forrst/sqlstore lang model/... prompt server/... store/... web wire/... disk/cachedb ledger/... session/...",
@@ -134,6 +134,8 @@ var allowedImports = map[string]string{
 	"server/mcp":    "auth corpus engine fault files forrst server server/rpc wire/forrst",
 	"server/rpc":    "auth corpus corpus/filter engine event fault files files/search forrst index model server store wire wire/forrst",
 	// The client reads the forge and knowledge protocols.
+	// It checks servers over HTTP only. The grammars are those of the protocols.
+	"conform":        "wire/sse wire/forge wire/forrst wire/ragevents",
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse wire/turns",
 	"client/display": "client event",
 	"internal/chat":  "client client/display event fault lang wire/knowledge wire/turns",

@@ -34,14 +34,15 @@ func (o oneOf) JSONSchemaOneOf() []any { return o.forms }
 // InlineJSONSchema implements [jsonschema.SchemaInliner].
 func (o oneOf) InlineJSONSchema() {}
 
-// asEncoded makes a schema match encoding/json: a field without omitempty is required, and null only if it is a pointer; lists and maps are never null.
+// asEncoded makes a schema match encoding/json: a field without omitempty is required, and null only if it is a pointer; lists and maps are never null. A
+// pointer with omitempty may be null if it has the tag null, because something else than encoding/json encodes it.
 func asEncoded(p jsonschema.InterceptPropParams) error {
 	name, options, _ := strings.Cut(p.Field.Tag.Get("json"), ",")
 	if !p.Processed || name == "" {
 		return nil
 	}
 	s := p.PropertySchema
-	if options != "" || p.Field.Type.Kind() != reflect.Pointer {
+	if options != "" && p.Field.Tag.Get("null") == "" || p.Field.Type.Kind() != reflect.Pointer {
 		s.RemoveType(jsonschema.Null)
 	} else if s.Ref != nil { // a reference has no type of its own
 		null := (&jsonschema.Schema{}).WithType(jsonschema.Null.Type()).ToSchemaOrBool()

@@ -45,6 +45,7 @@ type program struct {
 	Models    modelsCmd    `cmd:"" help:"Check the configured models."`
 	Prompts   promptsCmd   `cmd:"" help:"Write the built-in prompts to a folder."`
 	Schema    schemaCmd    `cmd:"" help:"Print the JSON Schema of the frames of a protocol, or the AsyncAPI document of all protocols."`
+	Conform   conformCmd   `cmd:"" help:"Check whether a server speaks a protocol."`
 	Ledger    ledgerCmd    `cmd:"" help:"Show and move the credits of accounts."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }

@@ -98,7 +98,7 @@ type Chunk struct {
 	Created int64         `json:"created" description:"Unix time in seconds of the start of the run."`
 	Model   string        `json:"model" description:"As requested."`
 	Choices []ChunkChoice `json:"choices" description:"One; none in the chunk with the usage."`
-	Usage   *ChatUsage    `json:"usage,omitempty" description:"Only if the usage was requested: null except in the last chunk."`
+	Usage   *ChatUsage    `json:"usage,omitempty" null:"true" description:"Only if the usage was requested: null except in the last chunk."`
 }
 
 // ChunkChoice is part of [Chunk].

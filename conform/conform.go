@@ -1,0 +1,269 @@
+// Package conform checks whether a server speaks a streaming protocol: the order and the schema of its frames, reading again, resuming after each frame, cut
+// connections, slow readers, cancelling and errors. It only uses HTTP, so the server may be any. A protocol is a [Protocol] in protocols.go.
+package conform
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/sluice-rag/sluice/wire/sse"
+)
+
+// Limits of what is read from a server.
+const (
+	maxFrame  = 4 << 20  // bytes of a frame
+	maxStream = 64 << 20 // bytes of a stream
+	maxFrames = 50_000   // of a stream
+	maxReply  = 1 << 20  // bytes of a reply without a stream
+)
+
+// Options configure a test of a server.
+type Options struct {
+	URL      string // of the server, without a path
+	Key      string // sent as a bearer token; may be empty
+	Question string // whose answer should be long enough to be cut
+	// CancelQuestion is asked to be cancelled; empty: Question. Only a question whose answer takes some time shows whether the server cancels.
+	CancelQuestion string
+	Timeout        time.Duration // of each check; default 30 s
+	Only           []string      // names of checks; empty: all
+	Schema         []byte        // JSON Schema of a frame; its part parts.error is that of errors
+	Resumes        int           // how many frames are resumed after; default 200, at equal distances if there are more frames
+}
+
+// Status is the outcome of a check.
+type Status string
+
+// The outcomes.
+const (
+	OK   Status = "ok"
+	Fail Status = "FAIL"
+	Skip Status = "skip"
+)
+
+// Result is the outcome of a check.
+type Result struct {
+	Name       string `json:"name"`
+	Status     Status `json:"status"`
+	Reason     string `json:"reason,omitempty"` // of a failure or a skip: what was expected and what came
+	DurationMS int64  `json:"duration_ms"`
+}
+
+// Frame is a server-sent event of a stream.
+type Frame struct {
+	N              int // from 1
+	ID, Name, Data string
+	JSON           any // nil: the data is not JSON
+}
+
+// String returns the place and the beginning of the frame.
+func (f Frame) String() string { return fmt.Sprintf("frame %d (id %.40q): %.200s", f.N, f.ID, f.Data) }
+
+// field returns the member at a path such as "response.id", or an empty string.
+func (f Frame) field(path string) string {
+	v := f.JSON
+	for name := range strings.SplitSeq(path, ".") {
+		object, _ := v.(map[string]any)
+		v = object[name]
+	}
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// errSkip is the reason why a check says nothing about the server.
+type errSkip string
+
+func (e errSkip) Error() string { return string(e) }
+
+// check is a check of a server.
+type check struct {
+	name string
+	run  func(*tester, context.Context) error
+}
+
+// checks returns the checks in their order. The first asks the question whose stream the others use.
+func checks() []check {
+	return []check{{"stream", (*tester).stream}, {"ids", (*tester).ids}, {"grammar", (*tester).grammar}, {"schema", (*tester).schemas}, {"replay", (*tester).replay},
+		{"resume", (*tester).resume}, {"cut", (*tester).cut}, {"slow", (*tester).slow}, {"cancel", (*tester).cancel}, {"errors", (*tester).errors}}
+}
+
+// Names returns the names of the checks, in their order.
+func Names() (names []string) {
+	for _, c := range checks() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// tester tests a server.
+type tester struct {
+	Protocol
+	o             Options
+	http          *http.Client
+	frame, refuse *jsonschema.Schema // nil: unknown
+	run           string
+	live          []Frame // as the first stream had them
+	kept          []Frame // of the same run, read again; nil: not read
+}
+
+// Run tests a server and passes each result to report. It returns an error if the options are invalid.
+func Run(ctx context.Context, p Protocol, o Options, report func(Result)) error {
+	if o.Timeout <= 0 {
+		o.Timeout = 30 * time.Second
+	}
+	if o.Resumes <= 0 {
+		o.Resumes = 200
+	}
+	o.URL = strings.TrimSuffix(o.URL, "/")
+	for _, name := range o.Only {
+		if !slices.Contains(Names(), name) {
+			return fmt.Errorf("there is no check %q; there are %s", name, strings.Join(Names(), ", "))
+		}
+	}
+	transport := &http.Transport{DisableCompression: true, Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: 64 << 10}
+	defer transport.CloseIdleConnections()
+	t := &tester{Protocol: p, o: o, http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	if err := t.compile(); err != nil {
+		return fmt.Errorf("compile schema: %w", err)
+	}
+	for _, c := range checks() {
+		wanted := len(o.Only) == 0 || slices.Contains(o.Only, c.name)
+		if !wanted && c.name != "stream" {
+			continue
+		}
+		start := time.Now()
+		within, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("no end within %s", o.Timeout))
+		err := c.run(t, within)
+		if cause := context.Cause(within); err != nil && cause != nil {
+			err = fmt.Errorf("%w (%w)", cause, err)
+		}
+		cancel()
+		r := Result{Name: c.name, Status: OK, DurationMS: time.Since(start).Milliseconds()}
+		if err != nil {
+			r.Status, r.Reason = Fail, err.Error()
+			if skip, ok := errors.AsType[errSkip](err); ok {
+				r.Status, r.Reason = Skip, string(skip)
+			}
+		}
+		if wanted || r.Status == Fail {
+			report(r)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// compile compiles the schema of the options.
+func (t *tester) compile() error {
+	if len(t.o.Schema) == 0 {
+		return nil
+	}
+	tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(t.o.Schema))
+	if err != nil {
+		return err
+	}
+	const name = "http://schema.invalid/protocol.json"
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(name, tree); err != nil {
+		return err
+	}
+	if t.frame, err = c.Compile(name); err != nil {
+		return err
+	}
+	t.refuse, err = c.Compile(name + "#/parts/error")
+	return err
+}
+
+// send sends a request. The caller closes the body.
+func (t *tester) send(ctx context.Context, method, path string, body []byte, after string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, t.o.URL+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "text/event-stream, application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if t.o.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+t.o.Key)
+	}
+	if after != "" {
+		req.Header.Set("Last-Event-ID", after)
+	}
+	return t.http.Do(req)
+}
+
+// open sends a request whose reply must be a stream.
+func (t *tester) open(ctx context.Context, method, path string, body []byte, after string) (*http.Response, error) {
+	res, err := t.send(ctx, method, path, body, after)
+	if err != nil {
+		return nil, err
+	}
+	if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/event-stream") {
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 300))
+		_ = res.Body.Close()
+		return nil, fmt.Errorf("%s %s: want status 200 and text/event-stream; got %d and %.60q: %s", method, path, res.StatusCode, kind, text)
+	}
+	return res, nil
+}
+
+// bounded reads at most maxStream bytes, slowly if pause is set, and remembers the last two.
+type bounded struct {
+	r     io.Reader
+	n     int
+	last  [2]byte
+	pause time.Duration
+}
+
+// Read implements [io.Reader].
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.pause > 0 {
+		time.Sleep(b.pause)
+		p = p[:min(len(p), 512)]
+	}
+	n, err := b.r.Read(p)
+	if b.n += n; b.n > maxStream {
+		return 0, fmt.Errorf("the stream has more than %d MiB", maxStream>>20)
+	}
+	for _, c := range p[:n] {
+		b.last[0], b.last[1] = b.last[1], c
+	}
+	return n, err
+}
+
+// read returns at most limit frames; 0: all up to the end of the stream, which must be the end of a frame.
+func read(body io.Reader, limit int, pause time.Duration) (frames []Frame, err error) {
+	b := &bounded{r: body, pause: pause}
+	r := sse.NewReader(b, maxFrame)
+	for limit == 0 || len(frames) < limit {
+		ev, err := r.Next()
+		switch {
+		case errors.Is(err, io.EOF) && b.n > 0 && b.last != [2]byte{'\n', '\n'}:
+			return frames, fmt.Errorf("the stream ends within a frame, after frame %d", len(frames))
+		case errors.Is(err, io.EOF):
+			return frames, nil
+		case err != nil:
+			return frames, fmt.Errorf("after frame %d: %w", len(frames), err)
+		case len(frames) == maxFrames:
+			return frames, fmt.Errorf("the stream has more than %d frames", maxFrames)
+		}
+		f := Frame{N: len(frames) + 1, ID: ev.ID, Name: ev.Name, Data: ev.Data}
+		if f.JSON, err = jsonschema.UnmarshalJSON(strings.NewReader(f.Data)); err != nil && f.Data != "[DONE]" {
+			return frames, fmt.Errorf("want JSON; got %s", f)
+		}
+		frames = append(frames, f)
+	}
+	return frames, nil
+}

@@ -1,0 +1,247 @@
+package conform_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/conform"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/tools/clienttest"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/session/sqlstore"
+)
+
+// scripted starts a server whose answers are scripted.
+func scripted(t *testing.T) string {
+	t.Helper()
+	chats, err := sqlstore.Open(t.Context(), t.TempDir()+"/sessions.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = chats.Close() }) // after the server has ended
+	return clienttest.Scripted(t, chats)
+}
+
+// run returns the results of the checks by name.
+func run(t *testing.T, name string, o conform.Options) map[string]conform.Result {
+	t.Helper()
+	protocols := conform.Protocols()
+	p := protocols[slices.IndexFunc(protocols, func(p conform.Protocol) bool { return p.Name == name })]
+	endpoints := app.Protocols()
+	e := endpoints[slices.IndexFunc(endpoints, func(e server.Endpoint) bool { return e.Name() == name })]
+	schema, err := server.Schema(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Schema = schema
+	results := map[string]conform.Result{}
+	if err := conform.Run(t.Context(), p, o, func(r conform.Result) { results[r.Name] = r }); err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+// TestServer checks the real server in each protocol.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	url := scripted(t)
+	for _, p := range conform.Protocols() {
+		for _, question := range []string{"short question", "thinking question", "cached question", "failing question"} {
+			results := run(t, p.Name, conform.Options{URL: url, Question: question, CancelQuestion: "waiting question", Timeout: time.Minute})
+			if len(results) != len(conform.Names()) {
+				t.Errorf("%s: %d results", p.Name, len(results))
+			}
+			for _, r := range results {
+				if r.Status != conform.OK && (r.Status != conform.Skip || r.Name != "cut") {
+					t.Errorf("%s, %s: %s %s: %s", p.Name, question, r.Name, r.Status, r.Reason)
+				}
+			}
+		}
+	}
+}
+
+// fault changes the frames of a stream, each with its blank line.
+type fault func(frames []string) []string
+
+// insert returns a fault that puts a frame before the third.
+func insert(frame string) fault {
+	return func(f []string) []string { return slices.Insert(f, 2, frame+"\n\n") }
+}
+
+var idLine = regexp.MustCompile(`(?m)^id: .*\n`)
+
+// faults are those of streams, with a check that must fail for each.
+var faults = map[string]struct {
+	check string
+	fault fault
+}{
+	"drops a frame":       {"resume", func(f []string) []string { return slices.Delete(f, 2, 3) }},
+	"doubles a frame":     {"ids", func(f []string) []string { return slices.Insert(f, 2, f[2]) }},
+	"reorders two frames": {"grammar", func(f []string) []string { f[0], f[1] = f[1], f[0]; return f }},
+	"cuts a frame":        {"stream", func(f []string) []string { f[3] = f[3][:len(f[3])/2]; return f[:4] }},
+	"forgets ids": {"ids", func(f []string) []string {
+		for i := range f {
+			f[i] = idLine.ReplaceAllString(f[i], "")
+		}
+		return f
+	}},
+	"adds an unknown type":        {"grammar", insert("id: 99999\nevent: surprise\ndata: {\"type\":\"surprise\"}")},
+	"adds no kind of the schema":  {"schema", insert("id: 99999\nevent: surprise\ndata: {\"surprise\":1}")},
+	"changes the type of a field": {"schema", func(f []string) []string { f[0] = strings.Replace(f[0], `"complex"`, `7`, 1); return f }},
+	"has no last frame":           {"grammar", func(f []string) []string { return f[:len(f)-1] }},
+	"sends text that is not JSON": {"stream", insert("id: 99999\ndata: hello")},
+}
+
+// proxy returns a proxy in front of a server that changes replies.
+func proxy(t *testing.T, target string, request func(*http.Request), reply func(*http.Response) error) string {
+	t.Helper()
+	to, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, ModifyResponse: reply, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		if request != nil {
+			request(r.Out)
+		}
+	}})
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// caught checks that a check fails with a server.
+func caught(t *testing.T, url, check string, timeout time.Duration) {
+	t.Helper()
+	r := run(t, "forge", conform.Options{URL: url, Question: "short question", CancelQuestion: "waiting question", Timeout: timeout, Only: []string{check}})[check]
+	if r.Status != conform.Fail || r.Reason == "" {
+		t.Errorf("%s: %s %s; want a failure", check, r.Status, r.Reason)
+	}
+	t.Log(r.Reason)
+}
+
+// whole changes the whole body of streams.
+func whole(change func(frames []string) []string) func(*http.Response) error {
+	return func(r *http.Response) error {
+		if !strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") {
+			return nil
+		}
+		data, err := io.ReadAll(r.Body)
+		if err != nil {
+			return err
+		}
+		frames := strings.SplitAfter(string(data), "\n\n")
+		if frames = frames[:len(frames)-1]; len(frames) > 4 {
+			frames = change(frames)
+		}
+		r.Header.Del("Content-Length")
+		r.ContentLength, r.Body = -1, io.NopCloser(strings.NewReader(strings.Join(frames, "")))
+		return nil
+	}
+}
+
+// TestBrokenStreams checks that servers with broken streams are caught.
+func TestBrokenStreams(t *testing.T) {
+	t.Parallel()
+	target := scripted(t)
+	for name, test := range faults {
+		t.Run(name, func(t *testing.T) {
+			caught(t, proxy(t, target, nil, whole(test.fault)), test.check, time.Minute)
+		})
+	}
+	t.Run("drops frames of a slow reader", func(t *testing.T) {
+		n := 0 // of questions: the second is that of the slow reader
+		caught(t, proxy(t, target, nil, func(r *http.Response) error {
+			if r.Request.Method != http.MethodPost {
+				return nil
+			}
+			if n++; n < 2 {
+				return nil
+			}
+			return whole(func(f []string) []string { return slices.Delete(f, len(f)-6, len(f)-5) })(r)
+		}), "slow", time.Minute)
+	})
+	t.Run("never ends", func(t *testing.T) {
+		caught(t, proxy(t, target, nil, func(r *http.Response) error {
+			if strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") {
+				r.Body = endless{r.Body, r.Request.Context()}
+			}
+			return nil
+		}), "stream", time.Second)
+	})
+}
+
+// endless is a body without an end.
+type endless struct {
+	io.ReadCloser
+	ctx context.Context
+}
+
+// Read implements [io.Reader].
+func (e endless) Read(p []byte) (int, error) {
+	n, err := e.ReadCloser.Read(p)
+	if err != nil {
+		<-e.ctx.Done()
+	}
+	return n, err
+}
+
+// TestBrokenRequests checks that servers are caught that do not do what requests ask for.
+func TestBrokenRequests(t *testing.T) {
+	t.Parallel()
+	target := scripted(t)
+	last := "Last-Event-Id"
+	for name, test := range map[string]struct {
+		check   string
+		request func(*http.Request)
+		reply   func(*http.Response) error
+	}{
+		"ignores Last-Event-ID":  {"resume", func(r *http.Request) { r.Header.Del(last) }, nil},
+		"ignores it after a cut": {"cut", func(r *http.Request) { r.Header.Del(last) }, nil},
+		"resumes too late": {"resume", nil, func(r *http.Response) error {
+			if r.Request.Header.Get(last) == "" {
+				return nil
+			}
+			return whole(func(f []string) []string { return f[1:] })(r)
+		}},
+		"resumes too early": {"resume", func(r *http.Request) {
+			if id := r.Header.Get(last); id == "3" {
+				r.Header.Set(last, "2")
+			}
+		}, nil},
+		"errors as HTML": {"errors", nil, func(r *http.Response) error {
+			if r.StatusCode >= 400 {
+				r.ContentLength, r.Body = -1, io.NopCloser(strings.NewReader("<h1>Error</h1>"))
+				r.Header.Del("Content-Length")
+			}
+			return nil
+		}},
+		"errors with status 200": {"errors", nil, func(r *http.Response) error { r.StatusCode = http.StatusOK; return nil }},
+		"errors of another form": {"errors", nil, func(r *http.Response) error {
+			if r.StatusCode >= 400 {
+				r.ContentLength, r.Body = -1, io.NopCloser(bytes.NewReader([]byte(`{"oops":1}`)))
+				r.Header.Del("Content-Length")
+			}
+			return nil
+		}},
+		"is another run after a cut": {"cut", func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "run_", "run_0", 1) }, nil},
+	} {
+		t.Run(name, func(t *testing.T) { caught(t, proxy(t, target, test.request, test.reply), test.check, time.Minute) })
+	}
+	t.Run("does not cancel", func(t *testing.T) {
+		caught(t, proxy(t, target, func(r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/cancel") {
+				r.Method, r.URL.Path = http.MethodGet, "/healthz"
+			}
+		}, nil), "cancel", 2*time.Second)
+	})
+}
