@@ -103,12 +103,12 @@ func TestDecodeCall(t *testing.T) {
 		`{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 300) + `","method":"GetTask"}`: a2a.CodeRequest,
 	} {
 		_, err := a2a.DecodeCall([]byte(body))
-		if got := 0; err != nil {
-			if got = err.Code; got != want {
-				t.Errorf("%s: %+v", body, err)
-			}
-		} else if want != 0 {
-			t.Errorf("%s: accepted", body)
+		code := 0
+		if err != nil {
+			code = err.Code
+		}
+		if code != want {
+			t.Errorf("%s: %+v, want %d", body, err, want)
 		}
 	}
 }
