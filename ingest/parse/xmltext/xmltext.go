@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/xml"
+	"errors"
 	"io"
 
 	"golang.org/x/net/html/charset"
@@ -66,7 +67,7 @@ func Read(ctx context.Context, data []byte, h Handler) error {
 			return document.TooLarge("holds more than %d XML elements", MaxElements)
 		}
 		token, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
