@@ -9,7 +9,11 @@ import (
 
 	"github.com/sluice-rag/sluice/ingest/parse/archive"
 	"github.com/sluice-rag/sluice/ingest/parse/document"
+	"github.com/sluice-rag/sluice/ingest/parse/epub"
+	"github.com/sluice-rag/sluice/ingest/parse/mail"
+	"github.com/sluice-rag/sluice/ingest/parse/notebook"
 	"github.com/sluice-rag/sluice/ingest/parse/office"
+	"github.com/sluice-rag/sluice/ingest/parse/subtitle"
 )
 
 // formats are the formats that are selected by the extension of a name, unless the bytes identify another one. A format of a package of its
@@ -24,7 +28,17 @@ var formats = []struct {
 	{".pdf", formatPDF},
 	{".csv", formatCSV},
 	{".tsv", formatTSV},
+	{".srt", format{media: "application/x-subrip", label: "SubRip", parse: parseSubtitle}},
+	{".vtt", format{media: "text/vtt", label: "WebVTT", parse: parseSubtitle}},
+	{".eml", formatMessage},
+	{".mbox", formatMbox},
+	{".ipynb", shared("application/x-ipynb+json", "notebook", notebook.Parse)},
 }
+
+var (
+	formatMessage = shared("message/rfc822", "message", mail.Parse)
+	formatMbox    = shared("application/mbox", "mbox", mail.ParseMbox)
+)
 
 // containers are the formats that are ZIP files, which one of the members identifies, or the media type in the first one.
 var containers = []struct {
@@ -37,6 +51,7 @@ var containers = []struct {
 	{".xlsx .xlsm .xltx", "xl/workbook.xml", container("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "XLSX", office.ParseXLSX)},
 	{".odt .ott", "", container("application/vnd.oasis.opendocument.text", "ODT", office.ParseODF)},
 	{".odp .otp", "", container("application/vnd.oasis.opendocument.presentation", "ODP", office.ParseODF)},
+	{".epub", "", container("application/epub+zip", "EPUB", epub.Parse)},
 	{".ods .ots", "", container("application/vnd.oasis.opendocument.spreadsheet", "ODS", office.ParseODF)},
 }
 
@@ -97,6 +112,14 @@ func recogniseContainer(data []byte) (format, bool) {
 		}
 	}
 	return format{}, false
+}
+
+func parseSubtitle(ctx context.Context, src source) (Parsed, error) {
+	text := decode(src.data)
+	if err := checkLines(text); err != nil {
+		return Parsed{}, err
+	}
+	return Parsed{Title: baseTitle(src.name), Blocks: subtitle.Blocks(text)}, ctx.Err()
 }
 
 // Limits of documents in documents.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/ingest/parse/document"
+	"github.com/sluice-rag/sluice/ingest/parse/mail"
 )
 
 // source is the input of a parser.
@@ -92,13 +93,23 @@ func recognise(name string, data []byte) (format, error) {
 	if l := languageOf(name); l != nil {
 		return format{media: l.media, label: l.name, parse: parseCode, lang: l}, nil
 	}
-	if looksHTML(head) {
+	switch {
+	case looksHTML(head):
 		return formatHTML, nil
+	case bytes.HasPrefix(head, []byte("From ")) && mail.Looks(afterLine(data)):
+		return formatMbox, nil
+	case mail.Looks(data):
+		return formatMessage, nil
 	}
 	if l := shebang(head); l != nil {
 		return format{media: l.media, label: l.name, parse: parseCode, lang: l}, nil
 	}
 	return formatText, nil
+}
+
+func afterLine(data []byte) []byte {
+	_, rest, _ := bytes.Cut(data, []byte("\n"))
+	return rest
 }
 
 // isBinary reports whether data contains NUL bytes, and is not UTF-16, or many control characters.
