@@ -4,19 +4,22 @@ import (
 	"bytes"
 	"encoding/binary"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/wlynxg/chardet"
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 )
 
-// decode converts text to UTF-8 with \n as the line end. It detects UTF-8 and UTF-16 with a byte order mark, and assumes Windows-1252, a
-// superset of Latin-1's letters, otherwise. Invalid bytes become U+FFFD.
+// decode converts text to UTF-8 with \n as the line end. It detects UTF-8, UTF-16, and the encodings of
+// [guess]. Invalid bytes become U+FFFD.
 func decode(data []byte) string {
 	var s string
 	if order, ok := utf16Order(data); ok {
-		s = decodeUTF16(data[2:], order)
+		s = decodeUTF16(withoutMark(data), order)
 	} else {
 		data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 		switch {
@@ -25,7 +28,7 @@ func decode(data []byte) string {
 		case mostlyUTF8(data):
 			s = strings.ToValidUTF8(string(data), "\uFFFD")
 		default:
-			out, err := charmap.Windows1252.NewDecoder().Bytes(data)
+			out, err := guess(data).NewDecoder().Bytes(data)
 			if err != nil {
 				out = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 			}
@@ -59,8 +62,68 @@ func utf16Order(data []byte) (binary.ByteOrder, bool) {
 	case bytes.HasPrefix(data, []byte("\xfe\xff")):
 		return binary.BigEndian, true
 	}
+	// Without a byte order mark: in most texts, many characters, such as spaces and the ends of lines, have a zero as their upper byte.
+	head := data[:min(len(data), sampleSize)&^1]
+	var zeros [2]int
+	for i, c := range head {
+		if c == 0 {
+			zeros[i&1]++
+		}
+	}
+	for i, order := range []binary.ByteOrder{binary.BigEndian, binary.LittleEndian} {
+		if len(head) >= 8 && len(data)%2 == 0 && zeros[i]*20 > len(head) && zeros[1-i] == 0 && printable(decodeUTF16(head, order)) {
+			return order, true
+		}
+	}
 	return nil, false
 }
+
+// sampleSize is the number of bytes from which encodings are detected.
+const sampleSize = 64 << 10
+
+// printable reports whether a text has no other control characters than white space, and at most one in a hundred is not assigned.
+func printable(s string) bool {
+	n, odd := 0, 0
+	for _, r := range s {
+		n++
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return false
+		}
+		if r == utf8.RuneError || !unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) {
+			odd++
+		}
+	}
+	return odd*100 <= n
+}
+
+func withoutMark(data []byte) []byte {
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return data[2:]
+	}
+	return data
+}
+
+// minConfidence is the confidence of the detection below which text is Windows-1252.
+const minConfidence = 0.5
+
+// guess returns the encoding of text that is not UTF-8, by the frequencies of its characters: Shift JIS, EUC-JP, ISO-2022-JP, GB 18030, Big5,
+// EUC-KR, KOI8-R and other encodings of eight bits. It is Windows-1252, a superset of Latin-1's letters, if none is likely.
+func guess(data []byte) encoding.Encoding {
+	found := chardet.Detect(data[:min(len(data), sampleSize)])
+	if found.Confidence >= minConfidence {
+		if e, name := charset.Lookup(aliases[found.Encoding]); e != nil && name != "replacement" {
+			return e
+		}
+		if e, name := charset.Lookup(found.Encoding); e != nil && name != "replacement" && name != "utf-8" {
+			return e
+		}
+	}
+	return charmap.Windows1252
+}
+
+// aliases replace names of package chardet: those that the standard of the web does not know, subsets, and the encodings of old Macintoshes,
+// which are rarer than those of Windows with almost the same letters.
+var aliases = map[string]string{"CP949": "euc-kr", "GB2312": "gb18030", "MacCyrillic": "windows-1251", "MacRoman": "windows-1252"}
 
 func decodeUTF16(data []byte, order binary.ByteOrder) string {
 	var b strings.Builder
