@@ -23,7 +23,7 @@ func TestUnnamedEncodings(t *testing.T) {
 		taiwanText   = "港口的潮水每天變化兩次。船在漲潮的時候離開港口，在退潮的時候等待。燈塔在晚上發光，我們可以看到它。"
 		koreanText   = "항구의 조수는 하루에 두 번 바뀝니다. 배는 밀물 때 항구를 떠나고 썰물 때는 기다립니다. 등대는 밤에 빛납니다."
 		russianText  = "Прилив в гавани меняется два раза в день. Корабли выходят из гавани во время прилива и ждут во время отлива. Маяк светит ночью."
-		frenchText   = "La marée change deux fois par jour dans le port. Les bateaux partent à marée haute et attendent à marée basse; le phare éclaire la côte."
+		frenchText   = "La marée change deux fois par jour dans le port. Les bateaux partent à marée haute et restent au quai à marée basse; le phare éclaire la côte."
 		greekText    = "Η παλίρροια στο λιμάνι αλλάζει δύο φορές την ημέρα. Τα πλοία φεύγουν από το λιμάνι και περιμένουν. Ο φάρος φωτίζει τη νύχτα."
 		englishText  = "The tide turns twice a day.\nBoats leave the harbour at high water."
 	)

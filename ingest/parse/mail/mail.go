@@ -205,7 +205,7 @@ func (r *reader) embed(name string, data []byte, attached bool) error {
 		if e, ok := err.(document.Refusal); ok && strings.Contains(e.Reason, "nested") { //nolint:errorlint // not wrapped
 			return err
 		}
-		return nil //nolint:nilerr // an attachment such as a picture
+		return nil // an attachment such as a picture
 	}
 	if attached {
 		r.out = append(r.out, document.Block{Kind: document.Heading, Level: r.level + 1, Text: name})
