@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -534,5 +535,62 @@ func TestMCPResume(t *testing.T) {
 	text, _, failed := callTool(t, s, "ask", map[string]any{"query": "Who keeps Farland?", "collection": "lands"})
 	if failed || !strings.Contains(text, "Zelda Quux") || wire.resumed.Load() == 0 {
 		t.Errorf("%t, resumed %d times: %s", failed, wire.resumed.Load(), text)
+	}
+}
+
+// TestMCPSessionsOfSender opens sessions until the server refuses more of them. Other accounts can still open some, and so can the sender when one has ended.
+func TestMCPSessionsOfSender(t *testing.T) {
+	t.Parallel()
+	c, url, key := openMCP(t)
+	other, _, err := auth.Create(t.Context(), c.keys, auth.Key{Tenant: "acme", Account: "bob", Scopes: []auth.Scope{auth.Ask}}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(method, key, session, body string) (status int, opened string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, url+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+key)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			r.Header.Set("Mcp-Session-Id", session)
+		}
+		reply, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, reply.Body)
+		if err := errors.Join(err, reply.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return reply.StatusCode, reply.Header.Get("Mcp-Session-Id")
+	}
+	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+	const limit = 250
+	last := ""
+	for n := range limit {
+		status, id := send(http.MethodPost, key, "", begin)
+		if status != http.StatusOK || id == "" {
+			t.Fatalf("session %d: %d", n, status)
+		}
+		last = id
+	}
+	if status, _ := send(http.MethodPost, key, "", begin); status != http.StatusTooManyRequests {
+		t.Errorf("one session too many: %d", status)
+	}
+	if status, _ := send(http.MethodPost, other, "", begin); status != http.StatusOK {
+		t.Errorf("a session of another account: %d", status)
+	}
+	if status, _ := send(http.MethodDelete, other, last, ""); status != http.StatusForbidden {
+		t.Errorf("the end of a session of another account: %d", status)
+	}
+	if status, _ := send(http.MethodDelete, key, last, ""); status != http.StatusNoContent {
+		t.Errorf("the end of a session: %d", status)
+	}
+	if status, _ := send(http.MethodPost, key, "", begin); status != http.StatusOK {
+		t.Errorf("a session after one has ended: %d", status)
 	}
 }

@@ -199,19 +199,32 @@ func (b *messageBridge) refuse(id any, code int64, cause error) error {
 	return errors.Join(err, b.write(message))
 }
 
-// requests passes messages of the client to the server until the input ends.
+// requests passes messages of the client to the server until the input ends. A line that is too long gets an error response without an id.
 func (b *messageBridge) requests(ctx context.Context, in io.Reader) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, maxMessage)
-	for lines.Scan() {
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
-			continue
+	lines := bufio.NewReaderSize(in, maxMessage)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			for errors.Is(err, bufio.ErrBufferFull) {
+				_, err = lines.ReadSlice('\n')
+			}
+			line = nil
+			if err := b.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Errorf("a message has more than %d bytes", maxMessage)); err != nil {
+				return err
+			}
 		}
-		if err := b.request(ctx, lines.Bytes()); err != nil {
+		if len(bytes.TrimSpace(line)) > 0 {
+			if err := b.request(ctx, line); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return lines.Err()
 }
 
 // request passes one message to the server. A request that does not reach it gets an error response.

@@ -114,6 +114,9 @@ func TestMCPLines(t *testing.T) {
 	if r := exchange(`no message`); r.ID != nil || r.Error.Code != -32700 {
 		t.Errorf("no message: %+v", r)
 	}
+	if r := exchange(`{"jsonrpc":"2.0","id":2,"method":"` + strings.Repeat("x", 3<<20) + `"}`); r.ID != nil || r.Error.Code != -32600 {
+		t.Errorf("a line that is too long: %+v", r)
+	}
 	if r := exchange("\n" + `{"jsonrpc":"2.0","id":"a","method":"nothing"}`); r.ID != "a" || !strings.Contains(r.Error.Message, `"nothing"`) {
 		t.Errorf("unknown method: %+v", r)
 	}

@@ -5,7 +5,9 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
@@ -28,7 +30,8 @@ const Name = "mcp"
 const (
 	maxBody     = 1 << 20 // bytes of a message
 	maxSessions = 1000
-	maxReplay   = 16 << 20 // bytes of messages that are kept for streams that are resumed, of all sessions
+	maxOfSender = maxSessions / 4 // of one account, or without keys of one address
+	maxReplay   = 16 << 20        // bytes of messages that are kept for streams that are resumed, of all sessions
 	bodyIdle    = 30 * time.Second
 	streamTime  = time.Hour // of one request; clients open a stream again
 	idleTime    = 30 * time.Minute
@@ -48,6 +51,9 @@ type Server struct {
 	sdk      *mcp.Server
 	http     http.Handler
 	presence presence
+
+	mu      sync.Mutex
+	openers map[string]string // who opened a session, by its id; sessions that have ended are dropped later
 }
 
 // New returns a server of the functions.
@@ -55,12 +61,13 @@ func New(calls *rpc.Server, o Options) *Server {
 	if o.Grace == 0 {
 		o.Grace = resumeTime
 	}
-	s := &Server{calls: calls, presence: presence{grace: o.Grace, sessions: map[string]*present{}}}
+	s := &Server{calls: calls, presence: presence{grace: o.Grace, sessions: map[string]*present{}}, openers: map[string]string{}}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: "sluice", Title: "Sluice", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: "Answers questions from the documents of this server, with citations. ask answers a question; search finds passages; list_documents and read_document show the documents.",
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}}})
 	s.addTools()
 	s.addResources()
+	s.sdk.AddReceivingMiddleware(s.noteOpener)
 	store := mcp.NewMemoryEventStore(nil)
 	store.SetMaxBytes(maxReplay)
 	// The server in front checks the names of hosts and the origins.
@@ -103,8 +110,10 @@ const headerSession = "Mcp-Session-Id"
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	id := r.Header.Get(headerSession)
-	if id == "" && r.Method == http.MethodPost && s.full() {
-		return fault.New(fault.Overloaded, "the server has too many sessions of this protocol; try again later")
+	if id == "" && r.Method == http.MethodPost {
+		if err := s.room(server.RunCaller(r, Name).Client); err != nil {
+			return err
+		}
 	}
 	if id != "" {
 		defer s.presence.enter(id)()
@@ -116,20 +125,50 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// full reports whether no more sessions are accepted.
-func (s *Server) full() bool {
-	n := 0
-	for range s.sdk.Sessions() {
-		n++
+// room returns an error if a sender may not open one more session. One sender cannot take all sessions of the server.
+func (s *Server) room(client string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, own := 0, 0
+	openers := map[string]string{}
+	for open := range s.sdk.Sessions() {
+		all++
+		if by, ok := s.openers[open.ID()]; ok {
+			openers[open.ID()] = by
+			if by == client {
+				own++
+			}
+		}
 	}
-	return n >= maxSessions
+	s.openers = openers
+	switch {
+	case own >= maxOfSender:
+		return fault.New(fault.Overloaded, "you have too many sessions of this protocol: end some, or try again later")
+	case all >= maxSessions:
+		return fault.New(fault.Overloaded, "the server has too many sessions of this protocol; try again later")
+	}
+	return nil
+}
+
+// noteOpener notes who opens a session.
+func (s *Server) noteOpener(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if method == "initialize" {
+			if by, err := senderOf(req.GetExtra()); err == nil {
+				s.mu.Lock()
+				s.openers[req.GetSession().ID()] = by.caller.Client
+				s.mu.Unlock()
+			}
+		}
+		return next(ctx, method, req)
+	}
 }
 
 // identify returns who sends a request. The SDK refuses requests for a session whose UserID is another one.
 func identify(ctx context.Context, _ string, r *http.Request) (*sdkauth.TokenInfo, error) {
 	info := &sdkauth.TokenInfo{Extra: map[string]any{senderKey: sender{context.WithoutCancel(ctx), server.RunCaller(r, Name)}}}
 	if i, ok := auth.From(ctx); ok {
-		info.UserID = i.Tenant + "/" + i.Account
+		info.UserID = fmt.Sprintf("%s/%q", i.Tenant, i.Account) // quoted, because names of accounts may have slashes
 		if i.Limited() {
 			info.UserID += "/" + i.Key
 		}
