@@ -69,7 +69,7 @@ func Routes(o Options) []server.Route {
 		{Method: "GET", Path: Prefix + "/models", Scope: server.AnyKey, Limited: true, Serve: s.list, Reply: ModelList{}, Summary: "List models, for clients of OpenAI"},
 		{Method: "GET", Path: Prefix + "/models/{model}", Scope: server.AnyKey, Limited: true, Serve: s.show, Request: []any{modelParam{}}, Reply: Model{}, Faults: []int{404},
 			Summary: "Show a model, for clients of OpenAI"},
-		{Method: "POST", Path: Prefix + "/embeddings", Scope: auth.Ask, Limited: true, MaxBody: maxInputB, Timeout: embedTime, Serve: s.embed, Request: []any{EmbeddingRequest{}}, Reply: EmbeddingList{},
+		{Method: "POST", Path: Prefix + "/embeddings", Scope: auth.Ask, MaxBody: maxInputB, Timeout: embedTime, Serve: s.embed, Request: []any{EmbeddingRequest{}}, Reply: EmbeddingList{},
 			Faults: []int{400, 413, 502, 503}, Summary: "Embed texts, for clients of OpenAI"},
 		{Method: "GET", Path: Prefix + "/responses/{id}/input_items", Scope: auth.Read, Own: true, Serve: s.inputItems, Request: []any{inputParams{}}, Reply: InputItemList{},
 			Faults: []int{400, 404}, Summary: "List the messages that a response was given"},
