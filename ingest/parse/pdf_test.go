@@ -11,6 +11,12 @@ import (
 	"time"
 
 	"github.com/go-pdf/fpdf"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest/parse"
@@ -151,6 +157,11 @@ func TestPDFRefusals(t *testing.T) {
 
 // onePage returns a file of one page with the given content, in a font with a ToUnicode map.
 func onePage(content []byte) []byte {
+	return onePageIn("<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 6 0 R>>", content)
+}
+
+// onePageIn returns a file of one page with the given content, in a font.
+func onePageIn(font string, content []byte) []byte {
 	const cmap = "1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfrange <41> <43> <0061> endbfrange 1 beginbfchar <48> <0048> endbfchar"
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.4\n")
@@ -163,7 +174,7 @@ func onePage(content []byte) []byte {
 	object("<</Type/Pages/Kids[3 0 R]/Count 1>>")
 	object("<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>/XObject<</X 4 0 R>>>>>>")
 	object("<</Subtype/Form/Length %d>>\nstream\n%s\nendstream", len(content), content)
-	object("<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 6 0 R>>")
+	object("%s", font)
 	object("<</Length %d>>\nstream\n%s\nendstream", len(cmap), cmap)
 	xref := b.Len()
 	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
@@ -172,6 +183,62 @@ func onePage(content []byte) []byte {
 	}
 	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, xref)
 	return b.Bytes()
+}
+
+// TestPDFCharacters reads fonts for Chinese, Japanese and Korean that are not embedded and have no ToUnicode map.
+func TestPDFCharacters(t *testing.T) {
+	t.Parallel()
+	encoded := func(e encoding.Encoding, text string) string {
+		out, err := e.NewEncoder().String(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%x", out)
+	}
+	utf16be := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+	for name, c := range map[string]struct{ encoding, ordering, codes, want string }{
+		"numbers of Japanese":   {"Identity-H", "Japan1", "0c6e0b4602260d6a0a13", "灯台の番人"},
+		"UTF-16":                {"UniJIS-UTF16-H", "Japan1", encoded(utf16be, "灯台の番人 𠮷野 1902"), "灯台の番人 𠮷野 1902"},
+		"UCS-2":                 {"UniGB-UCS2-H", "GB1", encoded(utf16be, "灯塔建于一九〇二年"), "灯塔建于一九〇二年"},
+		"Shift JIS":             {"90ms-RKSJ-H", "Japan1", encoded(japanese.ShiftJIS, "ｶﾅ 灯台の番人 1902"), "ｶﾅ 灯台の番人 1902"},
+		"EUC-JP":                {"EUC-H", "Japan1", encoded(japanese.EUCJP, "灯台の番人"), "灯台の番人"},
+		"GBK":                   {"GBK-EUC-H", "GB1", encoded(simplifiedchinese.GBK, "灯塔建于1902年"), "灯塔建于1902年"},
+		"Big5":                  {"ETen-B5-H", "CNS1", encoded(traditionalchinese.Big5, "燈塔建於1902年"), "燈塔建於1902年"},
+		"Korean":                {"KSCms-UHC-H", "Korea1", encoded(korean.EUCKR, "등대는 1902년"), "등대는 1902년"},
+		"a character that ends": {"90ms-RKSJ-H", "Japan1", encoded(japanese.ShiftJIS, "灯台") + "94", "灯台"},
+		"half a surrogate":      {"UniJIS-UTF16-H", "Japan1", encoded(utf16be, "灯台") + "d842", "灯台"},
+		"unknown numbers":       {"Identity-H", "Klingon", "0c55", ""},
+		"variants":             {"Identity-H", "Japan1", "0c6e0764", "灯鍵"},
+	} {
+		font := fmt.Sprintf("<</Type/Font/Subtype/Type0/BaseFont/Ryumin/Encoding/%s/DescendantFonts[<</Type/Font/Subtype/CIDFontType0/BaseFont/Ryumin/CIDSystemInfo<</Registry(Adobe)/Ordering(%s)/Supplement 0>>>>]>>", c.encoding, c.ordering)
+		p, err := parse.Parse(t.Context(), "a.pdf", onePageIn(font, []byte("BT /F1 12 Tf 72 700 Td <"+c.codes+"> Tj ET")), parse.Limits{})
+		got := ""
+		if err == nil {
+			got = p.Blocks[0].Text
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, c.want)
+		}
+	}
+}
+
+// TestPDFLinesWithoutSpaces joins lines of scripts without spaces between words.
+func TestPDFLinesWithoutSpaces(t *testing.T) {
+	t.Parallel()
+	lines := []string{"灯台の番人は、", "毎晩ランプを点けて", "Debian を使う", "人です。"}
+	content := "BT /F1 12 Tf 14 TL 72 700 Td"
+	for _, line := range lines {
+		out, err := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewEncoder().String(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content += fmt.Sprintf(" <%x> Tj T*", out)
+	}
+	font := "<</Type/Font/Subtype/Type0/BaseFont/Ryumin/Encoding/UniJIS-UTF16-H/DescendantFonts[<</Type/Font/Subtype/CIDFontType0/BaseFont/Ryumin>>]>>"
+	p, err := parse.Parse(t.Context(), "a.pdf", onePageIn(font, []byte(content+" ET")), parse.Limits{})
+	if err != nil || p.Blocks[0].Text != "灯台の番人は、毎晩ランプを点けて Debian を使う人です。" {
+		t.Errorf("%+v, %v", p.Blocks, err)
+	}
 }
 
 func TestPDFContent(t *testing.T) {

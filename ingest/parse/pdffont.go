@@ -5,6 +5,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/ledongthuc/pdf"
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 )
 
@@ -15,6 +16,8 @@ type pdfFont struct {
 	unicode map[uint32]string // from the ToUnicode map, by code
 	codeLen [5]bool           // code lengths in that map
 	simple  [256]string       // for one-byte codes
+	charset encoding.Encoding // of the codes of a predefined CMap; nil: none
+	utf16   bool              // codes are UTF-16
 	widths  map[uint32]float64
 	left    *int    // codes that may still be stored, in all fonts of the file
 	missing float64 // width of other codes, in thousandths of the size; 0 if unknown
@@ -56,7 +59,11 @@ func (d *pdfDoc) readFont(f *pdfFont, v pdf.Value) {
 		}
 	}
 	if f.wide {
-		f.readWideWidths(v.Key("DescendantFonts").Index(0))
+		descendant := v.Key("DescendantFonts").Index(0)
+		f.readWideWidths(descendant)
+		if f.unicode == nil {
+			f.readPredefined(v, descendant)
+		}
 		return
 	}
 	d.readSimple(f, v)
@@ -225,6 +232,12 @@ func (f *pdfFont) glyphs(s string, yield func(text string, width float64, space 
 		}
 	}
 	for len(s) > 0 {
+		if f.utf16 || f.charset != nil {
+			n, text, width := f.character(s)
+			yield(text, width, false)
+			s = s[n:]
+			continue
+		}
 		n := min(size, len(s))
 		c := code(s[:n])
 		text, known := f.unicode[c]

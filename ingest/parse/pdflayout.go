@@ -304,7 +304,7 @@ func (l *pdfLayout) flush() {
 		if i > 0 {
 			if cutWord(text, line.text) {
 				text = text[:len(text)-1]
-			} else if len(text) > 0 && text[len(text)-1] != '-' {
+			} else if len(text) > 0 && text[len(text)-1] != '-' && !unspaced(text, line.text) {
 				text = append(text, ' ')
 			}
 		}
@@ -317,6 +317,16 @@ func (l *pdfLayout) flush() {
 	b.Text = string(text)
 	l.out = append(l.out, b)
 	l.lines = l.lines[:0]
+}
+
+// unspacedScripts are written without spaces between words. Lines of them are joined without a space.
+var unspacedScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo,
+	{R16: []unicode.Range16{{Lo: 0x3000, Hi: 0x303f, Stride: 1}, {Lo: 0x30fb, Hi: 0x30fc, Stride: 1}, {Lo: 0xff01, Hi: 0xff65, Stride: 1}}}} // and their punctuation
+
+// unspaced reports whether no space stands between a line and the next one because of their scripts.
+func unspaced(text []byte, next string) bool {
+	before, _ := utf8.DecodeLastRune(text)
+	return unicode.In(before, unspacedScripts...) && unicode.In(firstRune(next), unspacedScripts...)
 }
 
 // cutWord reports whether a line ends with a hyphenated word.
