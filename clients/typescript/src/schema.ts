@@ -10403,7 +10403,7 @@ export interface components {
             /** @enum {string} */
             object: "chat.completion.chunk";
             /** @description Only if the usage was requested: null except in the last chunk. */
-            usage?: components["schemas"]["OpenaiChatUsage"];
+            usage?: components["schemas"]["OpenaiChatUsage"] | null;
         };
         OpenaiChunkChoice: {
             delta: components["schemas"]["OpenaiDelta"];
