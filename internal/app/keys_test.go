@@ -21,7 +21,7 @@ import (
 // openOperations are the operations that need no key, adminOnly those that need the scope admin, which is also that of routes without a scope, and
 // tenantsOnly those that need the scope tenants.
 var (
-	openOperations = []string{"GET /healthz", "GET /readyz", "POST /auth/login", "GET /auth/methods", "GET /auth/oidc/start", "GET /auth/oidc/callback", "GET /auth/oidc/logout"}
+	openOperations = []string{"GET /.well-known/agent-card.json", "GET /healthz", "GET /readyz", "POST /auth/login", "GET /auth/methods", "GET /auth/oidc/start", "GET /auth/oidc/callback", "GET /auth/oidc/logout"}
 	adminOnly      = []string{"GET /api/admin/accounts", "GET /api/admin/prices", "GET /api/admin/evaluations", "GET /api/admin/keys", "POST /api/admin/keys", "POST /api/admin/keys/{id}/rotate", "DELETE /api/admin/keys/{id}"}
 	tenantsOnly    = []string{"GET /api/admin/tenants", "POST /api/admin/tenants", "GET /api/admin/tenants/{name}", "DELETE /api/admin/tenants/{name}"}
 )

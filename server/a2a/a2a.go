@@ -54,7 +54,7 @@ func Routes(o Options) []server.Route {
 	s := &routes{o}
 	types := a2a.API().Types
 	return []server.Route{
-		{Method: http.MethodPost, Path: Path, Stream: s.call, Fault: a2a.API().Fault, Scope: server.AnyKey, Limited: true, Needs: "Needs the scope ask for messages, read for tasks, and write to cancel one. With ask alone, a key can use the tasks of its account.",
+		{Method: http.MethodPost, Path: Path, Stream: s.call, Fault: a2a.API().Fault, Scope: server.AnyKey, Limited: true, Needs: "Needs the scope ask to send a message, read to show or stream a task, or write to cancel one. With ask alone, a key can use the tasks of its account.",
 			Timeout: replyTime, Summary: "Call a method of the Agent2Agent protocol", Request: []any{types.Request, headers{}}, Reply: types.Reply, Events: types.Events,
 			Faults: []int{400, 401, 403, 413, 415, 429, 503}},
 		{Method: http.MethodGet, Path: server.AgentCardPath, Serve: s.card, Scope: server.Open, Summary: "Describe the server to agents", Reply: Card{}},

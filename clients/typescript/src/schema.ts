@@ -48,7 +48,7 @@ export interface paths {
         put?: never;
         /**
          * Call a method of the Agent2Agent protocol
-         * @description Needs the scope ask for messages, read for tasks, and write to cancel one. With ask alone, a key can use the tasks of its account.
+         * @description Needs the scope ask to send a message, read to show or stream a task, or write to cancel one. With ask alone, a key can use the tasks of its account.
          */
         post: {
             parameters: {
