@@ -3,6 +3,7 @@ package app
 import (
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sluice-rag/sluice/internal/config"
@@ -11,9 +12,9 @@ import (
 
 func TestReach(t *testing.T) {
 	t.Parallel()
-	asked := 0
+	var asked atomic.Int64
 	replies := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
+		asked.Add(1)
 		http.NotFound(w, r)
 	}))
 	t.Cleanup(replies.Close)
@@ -38,8 +39,8 @@ func TestReach(t *testing.T) {
 		if got := m.health(t.Context(), cfg); got.Status != c.want || (got.Detail == "") != (c.want == server.PartOK) {
 			t.Errorf("%s: %v, want %s", what, got, c.want)
 		}
-		before := asked
-		if m.health(t.Context(), cfg); asked != before {
+		before := asked.Load()
+		if m.health(t.Context(), cfg); asked.Load() != before {
 			t.Errorf("%s: asked again", what)
 		}
 	}
