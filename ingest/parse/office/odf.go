@@ -57,7 +57,7 @@ type odf struct {
 	failed error
 
 	repeat int    // of the open cell
-	holder string // class of the open frame: title, outline, notes or the like
+	frame  string // class of the open frame: title, outline, notes or the like
 	notes  int    // open footnotes
 }
 
@@ -120,12 +120,12 @@ func (o *odf) start(e xmltext.Element) bool {
 			o.failed = document.TooLarge("holds more than %d slides", o.limits.Pages)
 		}
 	case "frame":
-		o.holder = e.Attr("class")
-		return o.holder != "page-number" && o.holder != "date-time" && o.holder != "footer" && o.holder != "header"
+		o.frame = e.Attr("class")
+		return o.frame != "page-number" && o.frame != "date-time" && o.frame != "footer" && o.frame != "header"
 	case "note-body":
 		o.notes++
 	case "notes":
-		o.holder = "notes"
+		o.frame = "notes"
 	case "h":
 		level, _ := strconv.Atoi(e.Attr("outline-level"))
 		o.begin(document.Heading, min(max(level, 1), 9))
@@ -183,7 +183,7 @@ func (o *odf) startTable(e xmltext.Element) bool {
 func (o *odf) paragraph(style string) {
 	p := o.begin(document.Paragraph, 0)
 	switch {
-	case o.holder == "title" || style == "Title" || o.styles[style].base == "Title":
+	case o.frame == "title" || style == "Title" || o.styles[style].base == "Title":
 		p.Kind, p.Level = document.Heading, 1
 	case o.styled(style, "preformatted") || o.styled(style, "source_20_code"):
 		p.Kind, p.Fenced = document.Code, true
@@ -195,7 +195,7 @@ func (o *odf) paragraph(style string) {
 func (o *odf) ended(name string) {
 	switch name {
 	case "frame", "notes":
-		o.holder = ""
+		o.frame = ""
 	case "h":
 		o.end("")
 	case "p":

@@ -73,13 +73,13 @@ func (f *file) slide(name string, fl *flow) error {
 // slide reads the shapes of a slide in their order.
 type slide struct {
 	*flow
-	links  map[string]relation
-	notes  bool   // of the notes: only the text itself is read
-	holder string // the kind of the placeholder of the open shape: title, body or the like; "" for a text box
-	held   bool   // the shape is a placeholder
-	level  int
-	plain  bool // the open paragraph has no bullet
-	inText bool
+	links         map[string]relation
+	notes         bool   // of the notes: only the text itself is read
+	placeholder   string // the kind of the placeholder of the open shape: title, body or the like; "" for a text box
+	inPlaceholder bool   // the shape is a placeholder
+	level         int
+	plain         bool // the open paragraph has no bullet
+	inText        bool
 }
 
 func (s *slide) handler() xmltext.Handler {
@@ -93,15 +93,15 @@ func (s *slide) handler() xmltext.Handler {
 func (s *slide) start(e xmltext.Element) bool {
 	switch e.Name {
 	case "sp":
-		s.holder, s.held = "", false
+		s.placeholder, s.inPlaceholder = "", false
 	case "ph":
-		s.holder, s.held = e.Attr("type"), true
+		s.placeholder, s.inPlaceholder = e.Attr("type"), true
 	case "txBody":
-		switch s.holder {
+		switch s.placeholder {
 		case "sldNum", "dt", "ftr", "hdr", "sldImg":
 			return false
 		}
-		return !s.notes || s.holder == "body"
+		return !s.notes || s.placeholder == "body"
 	case "Fallback":
 		return false
 	case "tbl":
@@ -140,7 +140,7 @@ func (s *slide) ended(name string) {
 	case "tbl":
 		s.endTable()
 	case "graphicFrame", "sp":
-		s.holder, s.held = "", false
+		s.placeholder, s.inPlaceholder = "", false
 	}
 }
 
@@ -152,9 +152,9 @@ func (s *slide) endParagraph() {
 	mark := ""
 	switch {
 	case s.notes || s.table() != nil:
-	case s.holder == "title" || s.holder == "ctrTitle":
+	case s.placeholder == "title" || s.placeholder == "ctrTitle":
 		p.Kind, p.Level = document.Heading, 1
-	case s.held && !s.plain && (s.holder == "body" || s.holder == "" || s.holder == "obj"):
+	case s.inPlaceholder && !s.plain && (s.placeholder == "body" || s.placeholder == "" || s.placeholder == "obj"):
 		p.Kind, p.Level, mark = document.ListItem, min(max(s.level, 0), 8)+1, "- "
 	}
 	if p.Kind == document.Heading {
