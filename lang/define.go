@@ -52,8 +52,11 @@ var labelRE = regexp.MustCompile(`^[\s*•·-]*([^|:(]{1,80}?)(?: \([^)]{0,80}\)
 
 // Labels reports whether a line begins with the subject as a label or as the first cell of a row, as in a glossary.
 func Labels(line string, subject []string) bool {
+	if len(subject) == 0 || !strings.Contains(line, " | ") && !strings.Contains(line, ": ") && !strings.Contains(line, " – ") && !strings.Contains(line, " — ") {
+		return false // most lines; the expression takes much longer to say so
+	}
 	m := labelRE.FindStringSubmatch(line)
-	if m == nil || len(subject) == 0 {
+	if m == nil {
 		return false
 	}
 	words := Words(m[1])
