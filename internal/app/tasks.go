@@ -41,7 +41,7 @@ func (a *App) task(asker *server.Asker) server.Task {
 		bodies, err := a.taskByModel(ctx, q)
 		if err != nil {
 			giveBack()
-			a.logger.Warn("the model did not write a title or the like; rules do", "error", err)
+			a.logger.Warn("the model failed to write a title, tags or questions; rules extract them instead", "error", err)
 			return said(taskByRules(q), "rules", event.StopEnd), nil
 		}
 		return bodies, nil

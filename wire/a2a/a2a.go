@@ -90,11 +90,7 @@ func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame
 				dst = append(dst, wire.Frame{Data: p.buf[start:len(p.buf):len(p.buf)]})
 			}
 		}
-		for i := range dst[first:] {
-			if dst[first+i].ID.Seq = e.Seq; first+i < len(dst)-1 {
-				dst[first+i].ID.Frame = i + 1
-			}
-		}
+		wire.NumberFrames(dst[first:], e.Seq)
 	}
 	return dst
 }

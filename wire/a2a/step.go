@@ -53,18 +53,18 @@ func (p *projection) step(e event.Event) []StreamResponse {
 	case event.Attributed:
 		return p.end()
 	case event.RunFinished:
-		return append(p.end(), p.update(e, statusOf(s), outcomeOf(s)))
+		return append(p.end(), p.update(statusOf(s), outcomeOf(s)))
 	case event.RunFailed:
-		return []StreamResponse{p.update(e, statusOf(s), outcomeOf(s))}
+		return []StreamResponse{p.update(statusOf(s), outcomeOf(s))}
 	}
 	text, step := stepOf(e.Body)
 	if text == "" {
 		return nil
 	}
-	return []StreamResponse{p.update(e, Status{State: Working, Message: message(s, e.Seq, textPart(text), dataPart(step)), Timestamp: wire.Timestamp(e.At)}, nil)}
+	return []StreamResponse{p.update(Status{State: Working, Message: message(s, e.Seq, textPart(text), dataPart(step)), Timestamp: wire.Timestamp(e.At)}, nil)}
 }
 
-func (p *projection) update(_ event.Event, status Status, about *Metadata) StreamResponse {
+func (p *projection) update(status Status, about *Metadata) StreamResponse {
 	return StreamResponse{StatusUpdate: &StatusUpdate{p.state.Run, contextOf(&p.state), status, about}}
 }
 
