@@ -75,6 +75,52 @@ func book(t testing.TB, change func(*fpdf.Fpdf)) []byte {
 	return b.Bytes()
 }
 
+// TestPDFRunningHeads reads a book whose first pages have Roman numbers, and whose chapters have their own running heads. Its table has a row at
+// the top of each page that is none.
+func TestPDFRunningHeads(t *testing.T) {
+	f := fpdf.New("P", "mm", "A4", "")
+	f.SetFont("Times", "", 11)
+	page := 0
+	head := ""
+	f.SetHeaderFunc(func() {
+		page++
+		number := fmt.Sprint(page - 4)
+		if page <= 4 {
+			number = []string{"i", "ii", "iii", "iv"}[page-1]
+		}
+		f.CellFormat(0, 5, head+" "+number, "", 1, "R", false, 0, "")
+	})
+	var want []string
+	for n := range 16 {
+		head = []string{"The book", "Springs", "Rivers", "Lakes"}[n/4]
+		f.AddPage()
+		for line := range 6 {
+			text := fmt.Sprintf("The water of place %c%c is clear.", 'a'+n, 'a'+line)
+			if n >= 12 && line == 0 {
+				text = fmt.Sprintf("%d 7 12", 1990+n)
+			}
+			f.MultiCell(0, 5, text, "", "L", false)
+			f.Ln(3)
+			want = append(want, text)
+		}
+	}
+	var b bytes.Buffer
+	if err := f.Output(&b); err != nil {
+		t.Fatal(err)
+	}
+	p, err := parse.Parse(t.Context(), "book.pdf", b.Bytes(), parse.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, b := range p.Blocks {
+		got = append(got, b.Text)
+	}
+	if text, want := strings.Join(got, " "), strings.Join(want, " "); text != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+}
+
 func TestPDF(t *testing.T) {
 	data := book(t, nil)
 	p, err := parse.Parse(t.Context(), "rivers.pdf", data, parse.Limits{})

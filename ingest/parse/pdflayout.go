@@ -71,33 +71,45 @@ var (
 	pdfBullet  = regexp.MustCompile(`^(?:[•‣◦▪●■–]\s*|[-*]\s+|\(?\d{1,3}[.)]\s+|\([a-z]\)\s+)\S`)
 	numbered   = regexp.MustCompile(`^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,5}\.|(?:Chapter|Appendix|Part|Section)\s+\w{1,4})[.:]?\s+\p{Lu}`)
 	chapter    = regexp.MustCompile(`^(?:Chapter|CHAPTER|Appendix|APPENDIX)\s+(?:\d{1,3}|[A-Z]|[IVXLC]{1,6})(?:\s*[:.–—-]\s*\S.*)?$`)
-	anyDigits  = regexp.MustCompile(`\d+`)
-	pageNumber = regexp.MustCompile(`^(?i:(?:page|seite|p\.)\s*)?[-–(]?\s*(?:#|[ivxlc]+)\s*[-–)]?(?:\s*(?:/|of|von)\s*#)?$`)
+	anyNumber  = regexp.MustCompile(`\d+|^[ivxlc]+\b|\b[ivxlc]+$`)
+	pageNumber = regexp.MustCompile(`^(?i:(?:page|seite|p\.)\s*)?[-–(]?\s*#\s*[-–)]?(?:\s*(?:/|of|von)\s*#)?$`)
 )
 
-// repeated returns the folded lines at the top or the bottom of half of the pages: running heads and page numbers.
+// repeated returns the folded lines at the top or the bottom of half of the pages: running heads and page numbers. A line of words and a page
+// number only has to be on half of the pages between its first and its last, as the running head of a chapter is.
 func repeated(pages [][]pdfLine) map[string]bool {
-	counts := map[string]int{}
-	for _, lines := range pages {
+	type pageRange struct{ first, last, n int }
+	found := map[string]pageRange{}
+	for page, lines := range pages {
 		seen := map[string]bool{}
 		for _, i := range margins(lines) {
-			if f := foldLine(lines[i].text); !seen[f] {
-				seen[f] = true
-				counts[f]++
+			f := foldLine(lines[i].text)
+			if seen[f] {
+				continue
 			}
+			seen[f] = true
+			at, ok := found[f]
+			if !ok {
+				at.first = page
+			}
+			found[f] = pageRange{at.first, page, at.n + 1}
 		}
 	}
 	out := map[string]bool{}
-	for f, n := range counts {
-		if n >= 3 && n*2 >= len(pages) || n >= 2 && pageNumber.MatchString(f) {
+	for f, at := range found {
+		among := len(pages)
+		if (strings.HasPrefix(f, "# ") || strings.HasSuffix(f, " #")) && strings.ContainsFunc(f, unicode.IsLetter) {
+			among = at.last - at.first + 1
+		}
+		if at.n >= 3 && at.n*2 >= among || at.n >= 2 && pageNumber.MatchString(f) {
 			out[f] = true
 		}
 	}
 	return out
 }
 
-// foldLine replaces the numbers of a line by a placeholder.
-func foldLine(s string) string { return anyDigits.ReplaceAllString(s, "#") }
+// foldLine replaces the numbers of a line by a placeholder, and a Roman page number at either end.
+func foldLine(s string) string { return anyNumber.ReplaceAllString(s, "#") }
 
 // margins returns the indexes of the two topmost and the two lowest lines.
 func margins(lines []pdfLine) []int {
