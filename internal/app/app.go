@@ -172,11 +172,11 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 		Now: time.Now, health: health{failed: map[string]bool{}},
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.reembed})}
 	a.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"tenant": tenant}, a.Registry)
-	a.Failures, err = ingest.OpenFailureStore(filepath.Join(cfg.Store.Data, "failures.json"), int64(cfg.Ingest.ParseMemory), cfg.Ingest.ParseTime)
+	a.Failures, err = ingest.OpenFailureStore(filepath.Join(cfg.Store.Data, "failures.json"), int64(cfg.Parsing.ParseMemory), cfg.Parsing.ParseTime)
 	if err != nil {
 		return nil, errors.Join(err, v.close(), ix.Close(), log.Close())
 	}
-	a.Ingester = ingest.New(invalidatingIndex{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Ingest.MaxFileBytes), Parse: s.parsers.Parse, Failures: a.Failures,
+	a.Ingester = ingest.New(invalidatingIndex{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Parsing.MaxFileBytes), Parse: s.parsers.Parse, Failures: a.Failures,
 		Propositions: m.proposer(cfg.Ingest.Propose, logger), Entities: m.extractor(cfg.Ingest.Entities, logger), Logger: logger})
 	a.reranker = s.reranker(tenant, v.embedder.Space)
 	pipeline := &answer.Pipeline{MinConfidence: cfg.Runs.MinConfidence, HistoryTokens: cfg.Runs.HistoryTokens, Index: a.scopes, Vectors: a.scopes, Attributes: a.attributes, Reranker: a.reranker,

@@ -82,8 +82,8 @@ func (a *App) openStore(ctx context.Context) (kept *sqlstore.Store, o files.Opti
 		return err
 	})
 	return kept, files.Options{Store: kept, Server: a.server(), Gone: a.gone(""), Blobs: stored, Index: invalidatingIndex{a.Index, a}, Ingest: notifyingIngester{a.Ingester, a},
-		Fetch:   fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Ingest.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout}),
-		Workers: a.Config.Ingest.Workers, MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), Logger: a.logger, Reserve: a.reserve,
+		Fetch:   fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Parsing.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout}),
+		Workers: a.Config.Ingest.Workers, MaxFileBytes: int64(a.Config.Parsing.MaxFileBytes), Logger: a.logger, Reserve: a.reserve,
 		Collections: []string{a.Config.Store.Collection}}, err
 }
 
@@ -162,7 +162,7 @@ func (a *App) fileRoutes(version string) []server.Route {
 	}
 	models, _ := a.Models.Names()
 	return append(knowledge.Routes(knowledge.Options{Models: models, Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Parts: a.parts,
-		MaxFileBytes: int64(a.Config.Ingest.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version}),
+		MaxFileBytes: int64(a.Config.Parsing.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version}),
 		documents.Routes(documents.Options{Files: a.files.service, Index: a.scopes, Questions: a.suggestions().Questions})...)
 }
 

@@ -90,7 +90,7 @@ func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*S
 	}
 	s := &Shared{Config: cfg, logConn: conn, blobs: stores, Models: m, records: records, logger: logger, limiter: engine.NewLimiter(cfg.Runs.MaxRuns, admission(cfg.Runs)),
 		reserve: reserve.New(filepath.Join(cfg.Store.Data, reserveFile), reserve.DefaultSize),
-		parsers: sandbox.New(sandbox.Options{Memory: int64(cfg.Ingest.ParseMemory), Time: cfg.Ingest.ParseTime,
+		parsers: sandbox.New(sandbox.Options{Memory: int64(cfg.Parsing.ParseMemory), Time: cfg.Parsing.ParseTime,
 			Workers: min(cfg.Ingest.Workers, sandbox.MaxWorkers), Logger: logger})}
 	if m.Embedder != nil {
 		s.tokens = vectorcache.NewTokens(m.Embedder, nil, maxTokenVectors)

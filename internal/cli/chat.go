@@ -21,6 +21,7 @@ type chatCmd struct {
 	config.Store
 	config.Index
 	config.Ingest
+	config.Parsing
 	config.Runs
 	config.Models
 	config.Cache

@@ -20,6 +20,7 @@ type ingestCmd struct {
 	config.Index
 	tenantFlag
 	config.Ingest
+	config.Parsing
 	config.Models
 	Retry bool     `name:"retry" help:"Retry documents that exceeded the memory or time limit before."`
 	Path  []string `arg:"" help:"Files and folders."`

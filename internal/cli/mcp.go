@@ -26,6 +26,7 @@ type mcpCmd struct {
 	config.Store
 	config.Index
 	config.Ingest
+	config.Parsing
 	config.Runs
 	config.Models
 	config.Cache

@@ -15,6 +15,7 @@ type reconcileCmd struct {
 	config.Index
 	tenantFlag
 	config.Ingest
+	config.Parsing
 	config.Models
 	DryRun bool `name:"dry-run" help:"Only show the differences."`
 }

@@ -33,6 +33,7 @@ type serveCmd struct {
 	config.Store
 	config.Index
 	config.Ingest
+	config.Parsing
 	config.HTTP
 	config.Runs
 	config.Models

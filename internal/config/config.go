@@ -23,6 +23,7 @@ type Config struct {
 	Store   Store   `title:"Storage"`
 	Index   Index   `title:"Index"`
 	Ingest  Ingest  `title:"Documents"`
+	Parsing Parsing `title:"Limits of a document"`
 	Models  Models  `title:"Models"`
 	HTTP    HTTP    `title:"HTTP server"`
 	Runs    Runs    `title:"Answering"`
@@ -68,15 +69,19 @@ type Index struct {
 	KeyFile string `name:"index-key-file" optional:"" placeholder:"FILE" help:"File that holds the API key of the Weaviate server. Empty: the variable SLUICE_INDEX_KEY, or no key."`
 }
 
-// Ingest holds the settings of indexing.
-type Ingest struct {
-	Docs         []string      `name:"docs" sep:"none" placeholder:"PATH" help:"Folder or file to index at start. Can be repeated."`
+// Parsing holds the limits of reading one document.
+type Parsing struct {
 	MaxFileBytes Size          `name:"max-file-bytes" default:"64MiB" min:"1KiB" max:"4GiB" help:"Maximum size of a document file (bytes). Larger files are reported and skipped."`
-	Workers      int           `name:"workers" min:"1" max:"1024" defaultnote:"the number of cores" help:"Number of documents indexed concurrently."`
 	ParseMemory  Size          `name:"parse-memory" default:"512MiB" min:"64MiB" max:"64GiB" help:"Maximum memory for parsing one document (bytes). A document that needs more is reported and skipped. Raise it together with max-file-bytes."`
 	ParseTime    time.Duration `name:"parse-time" default:"30s" min:"100ms" max:"1h" help:"Maximum time for parsing one document (duration). A document that takes longer is reported and skipped."`
-	Propose      string        `name:"propose" default:"rules" oneof:"rules,model,off" help:"How sentences are rewritten to be self-contained before they are indexed: rules, model (one request per passage) or off. Documents are indexed again after a change."`
-	Entities     string        `name:"entities" default:"rules" oneof:"rules,model,off" help:"How named entities are extracted for the entity graph: rules, model (rules and one request per passage) or off, which disables the graph. Documents are indexed again after a change."`
+}
+
+// Ingest holds the settings of indexing.
+type Ingest struct {
+	Docs     []string `name:"docs" sep:"none" placeholder:"PATH" help:"Folder or file to index at start. Can be repeated."`
+	Workers  int      `name:"workers" min:"1" max:"1024" defaultnote:"the number of cores" help:"Number of documents indexed concurrently."`
+	Propose  string   `name:"propose" default:"rules" oneof:"rules,model,off" help:"How sentences are rewritten to be self-contained before they are indexed: rules, model (one request per passage) or off. Documents are indexed again after a change."`
+	Entities string   `name:"entities" default:"rules" oneof:"rules,model,off" help:"How named entities are extracted for the entity graph: rules, model (rules and one request per passage) or off, which disables the graph. Documents are indexed again after a change."`
 }
 
 // HTTP holds the address and the limits of the HTTP server.

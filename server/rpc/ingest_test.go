@@ -146,7 +146,7 @@ func TestIngestRetry(t *testing.T) {
 
 func TestIngestRefuses(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t, func(c *config.Config) { c.Ingest.MaxFileBytes = 100_000 })
+	l := newLibrary(t, func(c *config.Config) { c.Parsing.MaxFileBytes = 100_000 })
 	l.add("a.md", "first", object{"id": "taken"})
 	l.folder("default", "tide.md", tide)
 	inFolder := ids(l.call("documents.list", object{"filter": object{"type": "eq", "key": "filename", "value": "tide.md"}})["documents"])[0]
