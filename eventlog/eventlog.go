@@ -40,6 +40,14 @@ type Store interface {
 	Wait(ctx context.Context, run event.RunID, after event.Seq) error
 }
 
+// Notifier is a Store that reports changes of a run without a goroutine for each reader.
+type Notifier interface {
+	// Notify calls f after each append to the run that readers see, and when the store removes the run from memory, until stop is called. It may
+	// not call f for a run that has ended. f must not block and must not call the store; it can be called once more after stop. A reader that
+	// calls Notify before Load, and Load again after each call of f, misses nothing. ErrNotFound: there is no such run.
+	Notify(run event.RunID, f func()) (stop func(), err error)
+}
+
 // Archive lists the runs of a Store.
 type Archive interface {
 	// Runs lists runs by descending id, the newest first, beginning with the first below the given id (empty: with the newest). A list shorter

@@ -31,6 +31,7 @@ type runLog struct {
 	ended   bool
 	gone    bool
 	waiting []*waiter
+	notify  []*func() // of [Memory.Notify]; the pointers tell them apart
 }
 
 // waiter is a waiting reader. It is woken by one send. Unused waiters are in the pool.
@@ -79,6 +80,9 @@ func (t *runLog) wakeAll() {
 		t.waiting[i] = nil
 	}
 	t.waiting = t.waiting[:0]
+	for _, f := range t.notify {
+		(*f)()
+	}
 }
 
 // Load implements [Store].
@@ -155,6 +159,27 @@ func (t *runLog) leave(w *waiter) {
 		return
 	}
 	<-w.wake
+}
+
+// Notify implements [Notifier].
+func (m *Memory) Notify(run event.RunID, f func()) (stop func(), err error) {
+	t := m.runLog(run)
+	if t == nil {
+		return nil, ErrNotFound
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.gone {
+		return nil, ErrNotFound
+	}
+	t.notify = append(t.notify, &f)
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if i := slices.Index(t.notify, &f); i >= 0 {
+			t.notify = slices.Delete(t.notify, i, i+1)
+		}
+	}, nil
 }
 
 // Remove removes a run. Waiting readers get ErrNotFound.

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/server/delivery"
 )
 
 // Tenants finds the servers of tenants. It is safe for concurrent use.
@@ -87,7 +88,7 @@ func (f *Front) dispatch(w http.ResponseWriter, r *http.Request) {
 		f.main.defaultHandler().forPath(r).replyError(w, err)
 		return
 	}
-	defer release()
+	defer delivery.AtEnd(r.Context(), release)
 	h.ServeHTTP(w, r)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/server/delivery"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/wire"
 )
@@ -59,7 +60,7 @@ func (h handler) serveQuestion(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	defer detach()
+	defer delivery.AtEnd(r.Context(), detach)
 	if q.NoStream {
 		h.reply(w, r, id)
 		return
@@ -433,8 +434,7 @@ func (h handler) streamFrom(w http.ResponseWriter, r *http.Request, id event.Run
 		h.replyError(w, err)
 		return
 	}
-	detach := h.engine.Attach(id)
-	defer detach()
+	defer delivery.AtEnd(r.Context(), h.engine.Attach(id))
 	_, err := h.engine.Store().Load(r.Context(), id, after.Seq)
 	if errors.Is(err, eventlog.ErrEnd) && after.Frame == 0 && r.Method == http.MethodGet && cursorParam == headerLast {
 		w.WriteHeader(http.StatusNoContent) // tells an EventSource to stop reconnecting

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/server/delivery"
 	"github.com/sluice-rag/sluice/wire"
 )
 
@@ -80,7 +81,7 @@ func (s *Server) limited(rt Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		client := r.Context()
 		ctx, cancel := context.WithCancelCause(client)
-		defer cancel(nil)
+		defer delivery.AtEnd(ctx, func() { cancel(nil) })
 		r = r.WithContext(ctx)
 		rw := &replyWriter{ResponseWriter: w, rc: http.NewResponseController(w), timeout: s.o.WriteTimeout}
 		expire := func() { cancel(context.DeadlineExceeded) }

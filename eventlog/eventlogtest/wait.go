@@ -2,6 +2,8 @@ package eventlogtest
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +22,7 @@ func TestWait(t *testing.T, open func(t *testing.T) eventlog.Store) {
 		{"append wakes readers", appendWakes},
 		{"context wakes readers", contextWakes},
 		{"a thousand readers leave", thousandLeave},
+		{"notify", notify},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { c.run(t, open(t)) })
@@ -117,3 +120,48 @@ func thousandLeave(t *testing.T, s eventlog.Store) {
 	must(t, s.Append(t.Context(), "a", token(2)))
 	wantReturned(t, "the remaining reader", stays, nil)
 } // the bubble fails if a goroutine is left
+
+// notify tests [eventlog.Notifier], if the store is one.
+func notify(t *testing.T, s eventlog.Store) {
+	n, ok := s.(eventlog.Notifier)
+	if !ok {
+		t.Skip("the store has no Notify")
+	}
+	if _, err := n.Notify("a", func() {}); !errors.Is(err, eventlog.ErrNotFound) {
+		t.Errorf("no such run: %v", err)
+	}
+	must(t, s.Append(t.Context(), "a", started("a")))
+	must(t, s.Append(t.Context(), "b", started("b")))
+	var calls [3]atomic.Int32
+	var stops [3]func()
+	for i := range calls {
+		var err error
+		stops[i], err = n.Notify("a", func() { calls[i].Add(1) })
+		must(t, err)
+	}
+	want := func(what string, counts ...int32) {
+		t.Helper()
+		time.Sleep(time.Second) // in the bubble: events may become visible milliseconds after their append
+		synctest.Wait()
+		for i, n := range counts {
+			if got := calls[i].Load(); got != n {
+				t.Errorf("%s: reader %d got %d calls, want %d", what, i, got, n)
+			}
+		}
+	}
+	must(t, s.Append(t.Context(), "b", token(2)))
+	want("another run's append", 0, 0, 0)
+	must(t, s.Append(t.Context(), "a", token(2)))
+	want("an append", 1, 1, 1)
+	stops[1]()
+	stops[1]()
+	must(t, s.Append(t.Context(), "a", token(3)))
+	want("one has left", 2, 1, 2)
+	must(t, s.Append(t.Context(), "a", finished(4)))
+	want("the end", 3, 1, 3)
+	if es, err := s.Load(t.Context(), "a", 3); err != nil || len(es) != 1 {
+		t.Errorf("after the last call: %d events, %v", len(es), err)
+	}
+	stops[0]()
+	stops[2]()
+}

@@ -375,6 +375,35 @@ func (l *Log) Wait(ctx context.Context, id event.RunID, after event.Seq) error {
 	}
 }
 
+// Notify implements [eventlog.Notifier].
+func (l *Log) Notify(id event.RunID, f func()) (stop func(), err error) {
+	for {
+		if l.closed.Load() {
+			return nil, eventlog.ErrClosed
+		}
+		if stop, err := l.mem.Notify(id, f); !errors.Is(err, eventlog.ErrNotFound) {
+			return stop, err
+		}
+		r := l.find(id) // it is only on disk
+		if r == nil {
+			return nil, eventlog.ErrNotFound
+		}
+		r.mu.Lock()
+		_, err := r.state(0)
+		ended := r.sum.Ended
+		if err == nil && !ended {
+			err = l.load(r)
+		}
+		r.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		if ended {
+			return func() {}, nil
+		}
+	}
+}
+
 // Runs implements [eventlog.Archive]. A damaged run is listed as one that failed with [fault.Internal].
 func (l *Log) Runs(ctx context.Context, before event.RunID, limit int) ([]eventlog.Summary, error) {
 	var out []eventlog.Summary

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/server/delivery"
 	"github.com/sluice-rag/sluice/web"
 )
 
@@ -127,8 +128,11 @@ func (t *Tenants) Acquire(ctx context.Context, name string) (http.Handler, func(
 // ServeHTTP serves a request of the tenant. Its context ends when the tenant is deleted.
 func (e *tenant) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	defer context.AfterFunc(e.serving, cancel)()
+	stop := context.AfterFunc(e.serving, cancel)
+	defer delivery.AtEnd(ctx, func() {
+		stop()
+		cancel()
+	})
 	e.handler.ServeHTTP(w, r.WithContext(ctx))
 }
 

@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -24,13 +23,6 @@ type writer interface {
 	write(packets []packet) error
 }
 
-type connKey struct{}
-
-// ConnContext is for [http.Server.ConnContext]. It lets Serve write to the connection.
-func ConnContext(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
-}
-
 // httpWriter writes the body of a response. Over HTTP/1.1 it writes chunks directly to the connection: the buffers of net/http
 // would cut a frame into several writes and take a third of the processor time of an event. net/http writes the header before,
 // and the last chunk after the handler returns.
@@ -46,7 +38,9 @@ type httpWriter struct {
 func newHTTPWriter(w http.ResponseWriter, r *http.Request, timeout time.Duration) (*httpWriter, error) {
 	hw := &httpWriter{response: w, control: http.NewResponseController(w), timeout: timeout}
 	if r.ProtoMajor == 1 && r.ProtoAtLeast(1, 1) {
-		hw.conn, _ = r.Context().Value(connKey{}).(net.Conn)
+		if c := connOf(r.Context()); c != nil {
+			hw.conn = c.Conn
+		}
 	}
 	hw.extend()
 	w.WriteHeader(http.StatusOK)
