@@ -2,6 +2,7 @@ package parse
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,14 +68,18 @@ func readPDF(ctx context.Context, src source) (p Parsed, err error) {
 			err = ctx.Err()
 		}
 	}()
-	r, err := openPDF(ctx, src.data)
-	if err != nil {
-		return Parsed{}, err
+	if i := bytes.Index(src.data[:min(len(src.data), 1024)], []byte("%PDF-")); i > 0 {
+		src.data = src.data[i:]
 	}
-	d := &pdfDoc{ctx: ctx, r: r, limits: src.limits, left: pdfStreams, fonts: map[string]*pdfFont{}, codes: pdfCodes,
-		budget: pdfBudget, text: src.limits.Text, shown: pdfLines}
-	pages, err := d.pages()
-	if err != nil {
+	d, pages, err := openPages(ctx, src, src.data)
+	if err != nil && ctx.Err() == nil {
+		if repaired := repairPDF(ctx, src.data); repaired != nil {
+			if fixed, found, err := openPages(ctx, src, repaired); err == nil {
+				d, pages = fixed, found
+			}
+		}
+	}
+	if len(pages) == 0 {
 		return Parsed{}, err
 	}
 	for i, page := range pages {
@@ -96,7 +101,22 @@ func readPDF(ctx context.Context, src source) (p Parsed, err error) {
 	p.Pages = len(pages)
 	d.info(&p)
 	p.Blocks = pdfBlocks(d.lines, d.outline())
-	return p, d.judge(p)
+	if unreadable := d.judge(p); unreadable != nil {
+		return p, cmp.Or(err, unreadable)
+	}
+	return p, nil
+}
+
+// openPages opens a file and finds its pages, of which there is at least one.
+func openPages(ctx context.Context, src source, data []byte) (*pdfDoc, []pdfPage, error) {
+	r, err := openPDF(ctx, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := &pdfDoc{ctx: ctx, r: r, limits: src.limits, left: pdfStreams, fonts: map[string]*pdfFont{}, codes: pdfCodes,
+		budget: pdfBudget, text: src.limits.Text, shown: pdfLines}
+	pages, err := d.pages()
+	return d, pages, err
 }
 
 // judge rejects a file whose pages contain almost no text.
@@ -127,9 +147,6 @@ func (d *pdfDoc) judge(p Parsed) error {
 
 // openPDF converts the bytes to the form that the library requires, and validates what the library trusts.
 func openPDF(ctx context.Context, data []byte) (*pdf.Reader, error) {
-	if i := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")); i > 0 {
-		data = data[i:]
-	}
 	if i := bytes.LastIndex(data, []byte("%%EOF")); i > 0 {
 		data = data[:i+5]
 	} else {

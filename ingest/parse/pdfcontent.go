@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ledongthuc/pdf"
+	"golang.org/x/text/unicode/bidi"
 )
 
 // matrix is the transformation a b c d e f of PDF 32000-1:2008, section 8.3.4.
@@ -23,12 +24,22 @@ func (m matrix) times(n matrix) matrix {
 
 // pdfRun is the text of one show operator.
 type pdfRun struct {
-	text       string
-	x, y, end  float64
-	size       float64
-	bold       bool
-	horizontal bool
+	text      string
+	x, y, end float64 // along the text, across it, and along it
+	size      float64
+	bold      bool
+	turned    turned
 }
+
+// turned is the direction of text on its page.
+type turned int8
+
+const (
+	upright turned = iota
+	up
+	down
+	slanted
+)
 
 // textState is the state that text operators change.
 type textState struct {
@@ -203,6 +214,9 @@ func (ip *interpreter) show(s string) {
 	st.font.glyphs(s, func(text string, w float64, space bool) {
 		ip.budget--
 		if ip.doc.text -= len(text); ip.doc.text >= 0 {
+			if hasRightToLeft(text) {
+				text = bidi.ReverseString(text) // of several letters; the line is reversed later
+			}
 			b.WriteString(text)
 		}
 		width += w/1000*st.size + st.char
@@ -216,10 +230,17 @@ func (ip *interpreter) show(s string) {
 	end := after.times(st.ctm)
 	ip.tm = after
 	size := math.Abs(st.size) * math.Hypot(at[2], at[3])
+	r := pdfRun{text: b.String(), x: at[4], y: at[5], end: end[4], size: size, bold: st.font.bold}
+	switch right, above := math.Abs(at[0]), math.Abs(at[1]); {
+	case above <= right:
+	case right > above/5:
+		r.turned = slanted
+	case at[1] > 0:
+		r.turned, r.x, r.y, r.end = up, at[5], -at[4], end[5]
+	default:
+		r.turned, r.x, r.y, r.end = down, -at[5], at[4], -end[5]
+	}
 	if len(ip.runs) < 500_000 {
-		ip.runs = append(ip.runs, pdfRun{
-			text: b.String(), x: at[4], y: at[5], end: end[4], size: size, bold: st.font.bold,
-			horizontal: math.Abs(at[1]) <= math.Abs(at[0]),
-		})
+		ip.runs = append(ip.runs, r)
 	}
 }

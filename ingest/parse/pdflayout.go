@@ -19,17 +19,21 @@ type pdfLine struct {
 	size   float64
 	bold   bool
 	page   int
+	turned turned
 }
 
+// maxLeftwards is the most bytes of a line before which text is put.
+const maxLeftwards = 4000
+
 // gatherLines joins adjacent runs to lines. It keeps the order of the content stream, which is the reading order in nearly all files, also
-// with columns.
+// with columns. Slanted text, such as a watermark, is left out.
 func gatherLines(runs []pdfRun) []pdfLine {
 	var out []pdfLine
 	var b strings.Builder
 	var cur pdfLine
 	boldChars, chars := 0, 0
 	flush := func() {
-		cur.text = oneLine(b.String())
+		cur.text = oneLine(logicalOrder(b.String()))
 		cur.bold = boldChars*10 > chars*8 && chars > 0
 		if cur.text != "" {
 			out = append(out, cur)
@@ -38,19 +42,33 @@ func gatherLines(runs []pdfRun) []pdfLine {
 		boldChars, chars = 0, 0
 	}
 	for _, r := range runs {
-		if !r.horizontal || r.size < 0.5 || strings.TrimSpace(r.text) == "" && b.Len() == 0 {
+		if r.turned == slanted || r.size < 0.5 || strings.TrimSpace(r.text) == "" && b.Len() == 0 {
 			continue
 		}
-		same := b.Len() > 0 && math.Abs(r.y-cur.y) < 0.45*max(cur.size, r.size) && r.x > cur.end-1.5*cur.size && r.x >= cur.x-1
-		if !same {
+		near := b.Len() > 0 && r.turned == cur.turned && math.Abs(r.y-cur.y) < 0.45*max(cur.size, r.size)
+		space := 0.17 * min(r.size, cur.size)
+		switch {
+		case near && r.x > cur.end-1.5*cur.size && r.x >= cur.x-1:
+			if r.x-cur.end > space {
+				b.WriteByte(' ')
+			}
+			b.WriteString(r.text)
+		case near && r.end <= cur.x+1 && r.end > cur.x-1.5*cur.size && b.Len() < maxLeftwards && hasRightToLeft(r.text+b.String()):
+			before := r.text // a word to the left of the one before it in reading order
+			if cur.x-r.end > space {
+				before += " "
+			}
+			after := b.String()
+			b.Reset()
+			b.WriteString(before + after)
+			cur.x = r.x
+		default:
 			if b.Len() > 0 {
 				flush()
 			}
-			cur = pdfLine{x: r.x, end: r.x, y: r.y, size: r.size}
-		} else if gap := r.x - cur.end; gap > 0.17*min(r.size, cur.size) {
-			b.WriteByte(' ')
+			cur = pdfLine{x: r.x, end: r.x, y: r.y, size: r.size, turned: r.turned}
+			b.WriteString(r.text)
 		}
-		b.WriteString(r.text)
 		n := utf8.RuneCountInString(strings.TrimSpace(r.text))
 		if r.size > cur.size && n > 0 {
 			cur.size, cur.y = r.size, r.y
@@ -263,7 +281,7 @@ func (l *pdfLayout) continues(line pdfLine, kind Kind, level int) bool {
 		return l.kind == kind && l.level == level && near && math.Abs(line.size-last.size) < 0.6 && !numbered.MatchString(line.text) &&
 			len(l.lines) < 4
 	}
-	if kind == ListItem || len(l.lines) > 400 {
+	if kind == ListItem || len(l.lines) > 400 || line.turned != last.turned {
 		return false
 	}
 	if math.Abs(line.size-last.size) > 0.12*last.size {
