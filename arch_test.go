@@ -18,7 +18,7 @@ var allowedImports = map[string]string{
 	"engine/natspeers": "engine event fault",
 	"cmd/sluice":       "ingest/sandbox internal/cli",
 	"cmd/sluice-bench": "ingest/sandbox internal/bench internal/cli",
-	"internal/cli":     "conform doctor corpus/filter eval/summary disk/atomicfile fault server/access server/mcp auth engine answer/confidence answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest ingest/parse ingest/sandbox internal/app internal/chat internal/config lang model model/probe server session wire wire/forge wire/sse ledger",
+	"internal/cli":     "conform doctor corpus/filter eval/summary disk/atomicfile fault server/access server/mcp auth engine answer/confidence answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest ingest/parse internal/app internal/chat internal/config lang model model/probe server session wire wire/forge wire/sse ledger",
 
 	// The only package that imports every back end: it turns a Config into a running program.
 	"internal/app": "doctor blobs/... natsconn corpus/filter eval/summary auth auth/oidc auth/sqlstore engine engine/natspeers answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve disk/sqlitedb sqldb sqldb/postgres forrst/sqlstore lang model/... prompt server/... store/... web wire/... disk/cachedb ledger/... session/...",
@@ -63,6 +63,7 @@ var allowedImports = map[string]string{
 	"ingest/parse/*":              "corpus lang ingest/parse/archive ingest/parse/document ingest/parse/xmltext",
 	"ingest/parse/parsetest":      "",
 	"ingest/sandbox":              "fault ingest/parse",
+	"ingest/external":             "fault ingest/parse",
 	"ingest/reembed":              "corpus fault index model",
 	"index":                       "corpus fault",
 	"index/*":                     "corpus fault index index/prepare index/walk disk/reserve lang disk/atomicfile",

@@ -26,9 +26,9 @@ const ignoredExtensions = ".png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .heic
 	".zip .gz .tgz .bz2 .xz .zst .7z .rar .tar .jar .war .exe .dll .so .dylib .a .o .obj .class .pyc .wasm .bin .dat .db .sqlite " +
 	".woff .woff2 .ttf .otf .eot .iso .dmg .lock .sum .map"
 
-func ignored(name string) bool {
+func (l *listing) skips(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
-	return ext != "" && strings.Contains(ignoredExtensions+" ", ext+" ")
+	return ext != "" && strings.Contains(ignoredExtensions+" ", ext+" ") && !slices.Contains(l.read, ext)
 }
 
 // file is a file to ingest.
@@ -49,6 +49,7 @@ func (f file) open() (*os.File, error) {
 
 // listing is the set of files that a request's paths contain.
 type listing struct {
+	read    []string // extensions of ignoredExtensions that are read
 	files   []file
 	seen    map[string]bool // by uri
 	roots   []*os.Root
@@ -88,8 +89,8 @@ func reasonOf(err error) string {
 
 // list finds the files of the paths. A path to a file is always included. In folders, it skips hidden entries, folders of dependencies,
 // symbolic links and special files.
-func list(ctx context.Context, paths []string) (*listing, error) {
-	l := &listing{seen: map[string]bool{}}
+func list(ctx context.Context, paths, read []string) (*listing, error) {
+	l := &listing{read: read, seen: map[string]bool{}}
 	for _, p := range paths {
 		abs, err := filepath.Abs(p)
 		if err != nil {
@@ -154,7 +155,7 @@ func (l *listing) walk(ctx context.Context, root *os.Root, dir, uri string) erro
 		case e.Type()&fs.ModeSymlink != 0:
 		case !e.Type().IsRegular():
 			l.fail(at, errSpecial)
-		case ignored(name):
+		case l.skips(name):
 			l.ignored++
 		default:
 			l.add(file{path: filepath.Join(dir, name), root: root, uri: at, name: path.Join(path.Base(filepath.ToSlash(root.Name())), filepath.ToSlash(dir), name)})

@@ -29,6 +29,7 @@ type Options struct {
 	MaxFileBytes int64                 // default 64 MiB
 	Limits       parse.Limits          // of parsing; Bytes is MaxFileBytes; defaults: Text 32 MiB, Blocks 200,000
 	Parse        Parser                // default [parse.Parse]; for untrusted files, use a pool of package sandbox
+	Extensions   []string              // of files in folders that are read although such files are commonly no documents, such as ".png"
 	Failures     *FailureStore         // documents that are not parsed again; may be nil
 	BatchDocs    int                   // most documents in one write to the index; default 64
 	BatchBytes   int                   // text in one write to the index, about; default 4 MiB
@@ -136,7 +137,7 @@ type Failure struct {
 // done before.
 func (g *Ingester) Ingest(ctx context.Context, req Request, progress func(Progress)) (Report, error) {
 	started := g.opts.Now()
-	files, err := list(ctx, req.Paths)
+	files, err := list(ctx, req.Paths, g.opts.Extensions)
 	defer files.close()
 	r := g.newRun(req.Collection, progress)
 	r.report.Failed, r.report.Ignored = files.failed, files.ignored

@@ -9,6 +9,8 @@ missing() {
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || echo chromium
 	# For tests, which start a server of their own. Debian does not put its programs into the path.
 	command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || echo postgresql
+	command -v tesseract >/dev/null || echo tesseract-ocr
+	command -v pdftoppm >/dev/null || echo poppler-utils
 	for python in python3 /usr/bin/python3; do
 		"$python" -c 'import httpx' 2>/dev/null && return
 	done

@@ -43,6 +43,9 @@ const Version = "1"
 // ErrExhausted is wrapped by the error of a document that exhausted its time or memory, and would again with the same limits.
 var ErrExhausted = errors.New("parsing exhausted a limit")
 
+// ErrPictures is wrapped by the error of a picture, and of a document that consists of pictures of pages. Other programs may find text in them.
+var ErrPictures = errors.New("the document consists of pictures")
+
 // Parse parses a document. Name is its file name, path or URL. Its extension selects the format if the bytes do not, and its last element
 // is the default title. Parse does not change or keep data. It may be called concurrently.
 //
@@ -94,6 +97,15 @@ func parseAs(ctx context.Context, name string, data []byte, limits Limits, nest 
 	p, err = f.parse(ctx, source{name: name, data: data, format: f, limits: limits, embed: nest.embed(limits)})
 	p.MediaType = f.media
 	return p, err
+}
+
+// Finish cleans and checks what another program has read of a document, as [Parse] does with the output of its parsers.
+func Finish(p *Parsed, name string, limits Limits) error {
+	err := finish(p, name, limits.WithDefaults())
+	if r, ok := errors.AsType[document.Refusal](err); ok {
+		return fault.Wrap(r.Code, r.Cause, "%s: %s", PrintableName(name), r.Reason)
+	}
+	return err
 }
 
 // finish cleans and checks the output of a parser, as documented for Parsed.

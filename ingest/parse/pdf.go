@@ -133,7 +133,7 @@ func (d *pdfDoc) judge(p Parsed) error {
 	case letters > 3*p.Pages:
 		return nil
 	case d.images > 0:
-		return refuse(nil, "holds pictures of pages and no text: it looks scanned and needs text recognition first")
+		return refuse(ErrPictures, "holds pictures of pages and no text: it looks scanned and needs text recognition first")
 	case d.broken != nil && d.r.Trailer().Key("Encrypt").Kind() != pdf.Null:
 		// The library checks passwords of 40-bit keys and then decrypts with too long a key.
 		return refuse(d.broken, "the PDF is encrypted in a way that cannot be read")

@@ -54,11 +54,13 @@ func extOf(name string) string {
 	return strings.ToLower(path.Ext(name))
 }
 
+const aPicture = "a picture"
+
 // binaries are formats that users may expect to work and that are not supported, by their magic bytes.
 var binaries = []struct{ magic, what string }{
 	{"PK\x03\x04", "a ZIP archive"}, {"PK\x05\x06", "a ZIP archive"},
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or protected Office document"},
-	{"\x89PNG\r\n", "a picture"}, {"\xff\xd8\xff", "a picture"}, {"GIF8", "a picture"},
+	{"\x89PNG\r\n", aPicture}, {"\xff\xd8\xff", aPicture}, {"II*\x00", aPicture}, {"MM\x00*", aPicture}, {"GIF8", "an animation"},
 	{"\x1f\x8b\x08", "a gzip archive"}, {"7z\xbc\xaf\x27\x1c", "a 7z archive"}, {"\x28\xb5\x2f\xfd", "a zstd archive"},
 	{"\x7fELF", "a program"}, {"SQLite format 3\x00", "a database"}, {"{\\rtf", "an RTF document"},
 }
@@ -77,7 +79,11 @@ func recognise(name string, data []byte) (format, error) {
 	}
 	for _, b := range binaries {
 		if bytes.HasPrefix(head, []byte(b.magic)) {
-			return format{}, refuse(nil, "%s cannot be read", b.what)
+			var cause error
+			if b.what == aPicture {
+				cause = ErrPictures
+			}
+			return format{}, refuse(cause, "%s cannot be read", b.what)
 		}
 	}
 	f, known := byExtension[extOf(name)]

@@ -100,7 +100,7 @@ func parseDocument(d document) (kind byte, body []byte) {
 	}
 	f := failure{Code: fault.Internal, Message: "it cannot be read"}
 	if e, ok := errors.AsType[*fault.Error](err); ok {
-		f.Code, f.Message = e.Code, e.Message
+		f.Code, f.Message, f.Pictures = e.Code, e.Message, errors.Is(err, parse.ErrPictures)
 	}
 	body, _ = json.Marshal(f)
 	return replyFailed, body

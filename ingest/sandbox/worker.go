@@ -273,8 +273,9 @@ func writeAll(w io.Writer, parts ...[]byte) error {
 
 // failure is a document's error in a reply.
 type failure struct {
-	Code    fault.Code
-	Message string
+	Code     fault.Code
+	Message  string
+	Pictures bool // it wraps parse.ErrPictures
 }
 
 // readFailure decodes the error of a document. An invalid reply means that the child failed.
@@ -282,6 +283,9 @@ func readFailure(body []byte) error {
 	var f failure
 	if json.Unmarshal(body, &f) != nil || len(f.Message) > 4096 || !slices.Contains(fault.Codes(), f.Code) {
 		return fmt.Errorf("%w: its reply is not valid", errCrashed)
+	}
+	if f.Pictures {
+		return fault.Wrap(f.Code, parse.ErrPictures, "%s", f.Message)
 	}
 	return fault.New(f.Code, "%s", f.Message)
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/engine/natspeers"
 	"github.com/sluice-rag/sluice/files"
-	"github.com/sluice-rag/sluice/ingest/sandbox"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model/vectorcache"
 	"github.com/sluice-rag/sluice/natsconn"
@@ -37,7 +36,7 @@ type Shared struct {
 	keys    *keydb.Store
 	records *Records
 	logger  *slog.Logger
-	parsers *sandbox.Pool
+	parsers *Parsers
 	limiter *engine.Limiter
 	reserve *reserve.File
 	logConn *natsconn.Conn      // nil: the run log is in the data folder
@@ -58,6 +57,10 @@ func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*S
 		return nil, fmt.Errorf("open: the collection %q is that of uploaded files; name another", files.Collection)
 	}
 	m, err := OpenModels(ctx, cfg, logger)
+	if err != nil {
+		return nil, err
+	}
+	parsers, err := OpenParsers(cfg.Parsing, cfg.Ingest.Workers, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +93,7 @@ func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*S
 	}
 	s := &Shared{Config: cfg, logConn: conn, blobs: stores, Models: m, records: records, logger: logger, limiter: engine.NewLimiter(cfg.Runs.MaxRuns, admission(cfg.Runs)),
 		reserve: reserve.New(filepath.Join(cfg.Store.Data, reserveFile), reserve.DefaultSize),
-		parsers: sandbox.New(sandbox.Options{Memory: int64(cfg.Parsing.ParseMemory), Time: cfg.Parsing.ParseTime,
-			Workers: min(cfg.Ingest.Workers, sandbox.MaxWorkers), Logger: logger})}
+		parsers: parsers}
 	if m.Embedder != nil {
 		s.tokens = vectorcache.NewTokens(m.Embedder, nil, maxTokenVectors)
 	}

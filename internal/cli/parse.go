@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/ingest/parse"
-	"github.com/sluice-rag/sluice/ingest/sandbox"
+	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
@@ -33,9 +33,12 @@ func (c *parseCmd) Run(e *env) (err error) {
 	if err != nil {
 		return fmt.Errorf("parse: %w", err)
 	}
-	pool := sandbox.New(sandbox.Options{Memory: int64(e.cfg.Parsing.ParseMemory), Time: e.cfg.Parsing.ParseTime, Logger: e.logger})
-	defer func() { err = errors.Join(err, pool.Close()) }()
-	p, err := pool.Parse(e.ctx, c.File, data, parse.Limits{Bytes: int(e.cfg.Parsing.MaxFileBytes)})
+	parsers, err := app.OpenParsers(e.cfg.Parsing, 1, e.logger)
+	if err != nil {
+		return fmt.Errorf("parse: %w", err)
+	}
+	defer func() { err = errors.Join(err, parsers.Close()) }()
+	p, err := parsers.Parse(e.ctx, c.File, data, parse.Limits{Bytes: int(e.cfg.Parsing.MaxFileBytes)})
 	if err != nil {
 		return fmt.Errorf("parse: %w", err)
 	}

@@ -74,6 +74,10 @@ type Parsing struct {
 	MaxFileBytes Size          `name:"max-file-bytes" default:"64MiB" min:"1KiB" max:"4GiB" help:"Maximum size of a document file (bytes). Larger files are reported and skipped."`
 	ParseMemory  Size          `name:"parse-memory" default:"512MiB" min:"64MiB" max:"64GiB" help:"Maximum memory for parsing one document (bytes). A document that needs more is reported and skipped. Raise it together with max-file-bytes."`
 	ParseTime    time.Duration `name:"parse-time" default:"30s" min:"100ms" max:"1h" help:"Maximum time for parsing one document (duration). A document that takes longer is reported and skipped."`
+	OCR          string        `name:"ocr" default:"auto" oneof:"auto,pictures,off" help:"Reading of scanned pages with tesseract, if it is installed: auto (PDF files of scanned pages, and pictures that are uploaded or named), pictures (also pictures in folders) or off."`
+	OCRLanguages string        `name:"ocr-languages" optional:"" placeholder:"LANGUAGES" help:"Languages of scanned pages as tesseract names them, such as eng+deu. Empty: all that are installed, at most 6."`
+	OCRTime      time.Duration `name:"ocr-time" default:"10m" min:"1s" max:"24h" help:"Maximum time for reading one scanned document, or one document with a command (duration)."`
+	ParseCommand []string      `name:"parse-command" sep:"none" placeholder:".EXT=COMMAND" help:"Program that reads the files with an extension and prints their text, such as '.djvu=djvutxt {}', where {} is the path of the file. Can be repeated."`
 }
 
 // Ingest holds the settings of indexing.
