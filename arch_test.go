@@ -60,7 +60,7 @@ var allowedImports = map[string]string{
 	"ingest/*":                    "prompt corpus fault lang model",
 	"ingest/parse":                "corpus fault lang ingest/parse/...",
 	"ingest/parse/document":       "corpus fault lang",
-	"ingest/parse/*":              "corpus lang ingest/parse/archive ingest/parse/document ingest/parse/xmltext",
+	"ingest/parse/*":              "corpus fault lang ingest/parse/archive ingest/parse/document ingest/parse/xmltext",
 	"ingest/parse/parsetest":      "",
 	"ingest/sandbox":              "fault ingest/parse",
 	"ingest/external":             "fault ingest/parse",

@@ -390,6 +390,7 @@ func readable(f store.File) string {
 // mediaTypes are media types of formats that cannot be detected from bytes, each followed by its extension.
 var mediaTypes = []string{"text/markdown", ".md", "text/x-markdown", ".md", "text/html", ".html", "application/xhtml+xml", ".html", "text/csv", ".csv",
 	"text/tab-separated-values", ".tsv", "application/pdf", ".pdf", "message/rfc822", ".eml", "application/mbox", ".mbox", "application/x-ipynb+json", ".ipynb",
+	"text/calendar", ".ics", "text/vcard", ".vcf", "text/x-vcard", ".vcf",
 	"application/x-subrip", ".srt", "text/vtt", ".vtt"}
 
 // fetch fetches the bytes of a file that was uploaded by URL.

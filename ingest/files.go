@@ -23,7 +23,7 @@ var skippedFolders = map[string]bool{"node_modules": true, "vendor": true, "__py
 
 // ignoredExtensions are file types that are often next to documents and are not documents.
 const ignoredExtensions = ".png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .heic .avif .svg .mp3 .mp4 .m4a .wav .ogg .flac .mov .avi .mkv .webm " +
-	".zip .gz .tgz .bz2 .xz .zst .7z .rar .tar .jar .war .exe .dll .so .dylib .a .o .obj .class .pyc .wasm .bin .dat .db .sqlite " +
+	".xz .7z .rar .jar .war .exe .dll .so .dylib .a .o .obj .class .pyc .wasm .bin .dat .db .sqlite " +
 	".woff .woff2 .ttf .otf .eot .iso .dmg .lock .sum .map"
 
 func (l *listing) skips(name string) bool {

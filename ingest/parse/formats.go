@@ -3,11 +3,14 @@ package parse
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest/parse/archive"
+	"github.com/sluice-rag/sluice/ingest/parse/contentline"
 	"github.com/sluice-rag/sluice/ingest/parse/document"
 	"github.com/sluice-rag/sluice/ingest/parse/epub"
 	"github.com/sluice-rag/sluice/ingest/parse/mail"
@@ -28,16 +31,28 @@ var formats = []struct {
 	{".pdf", formatPDF},
 	{".csv", formatCSV},
 	{".tsv", formatTSV},
-	{".srt", format{media: "application/x-subrip", label: "SubRip", parse: parseSubtitle}},
-	{".vtt", format{media: "text/vtt", label: "WebVTT", parse: parseSubtitle}},
+	{".srt", lines("application/x-subrip", "SubRip", subtitle.Parse)},
+	{".vtt", lines("text/vtt", "WebVTT", subtitle.Parse)},
 	{".eml", formatMessage},
 	{".mbox", formatMbox},
+	{".ics .ical .ifb", formatCalendar},
+	{".vcf .vcard", formatContacts},
+	{".zip", formatZip},
+	{".tar", formatTar},
+	{".gz .tgz .bz2 .tbz2 .zst", formatCompressed},
 	{".ipynb", shared("application/x-ipynb+json", "notebook", notebook.Parse)},
 }
 
 var (
 	formatMessage = shared("message/rfc822", "message", mail.Parse)
 	formatMbox    = shared("application/mbox", "mbox", mail.ParseMbox)
+
+	formatCalendar = lines("text/calendar", "iCalendar", contentline.ParseCalendar)
+	formatContacts = lines("text/vcard", "vCard", contentline.ParseContacts)
+
+	formatZip        = container("application/zip", "ZIP", archive.ParseZip)
+	formatTar        = container("application/x-tar", "tar", archive.ParseTar)
+	formatCompressed = container("application/gzip", "compressed", archive.ParseCompressed)
 )
 
 // containers are the formats that are ZIP files, which one of the members identifies, or the media type in the first one.
@@ -114,38 +129,51 @@ func recogniseContainer(data []byte) (format, bool) {
 	return format{}, false
 }
 
-func parseSubtitle(ctx context.Context, src source) (Parsed, error) {
-	text := decode(src.data)
-	if err := checkLines(text); err != nil {
-		return Parsed{}, err
-	}
-	return Parsed{Title: baseTitle(src.name), Blocks: subtitle.Blocks(text)}, ctx.Err()
+// lines returns the format of a parser of decoded text.
+func lines(media, label string, p document.TextParser) format {
+	return format{media: media, label: label, parse: func(ctx context.Context, src source) (Parsed, error) {
+		text := decode(src.data)
+		if err := checkLines(text); err != nil {
+			return Parsed{}, err
+		}
+		return p(ctx, text, src.limits)
+	}}
 }
 
-// Limits of documents in documents.
+// Limits of documents in documents, at all depths together.
 const (
-	maxNesting  = 8
-	maxEmbedded = 50_000 // in one document, at all depths
+	maxNesting       = 8
+	maxEmbedded      = 50_000
+	maxEmbeddedBytes = 512 << 20
 )
 
 // nesting counts the documents that a document contains.
 type nesting struct {
 	depth int
-	count *int
+	total *embedded
 }
+
+type embedded struct{ count, bytes int }
 
 // embed returns the parser of documents in a document.
 func (n nesting) embed(limits Limits) document.Parser {
 	return func(ctx context.Context, inner document.Source) (Parsed, error) {
-		if n.depth >= maxNesting {
-			return Parsed{}, tooLarge("holds documents nested more than %d deep", maxNesting)
+		n.total.count++
+		n.total.bytes += len(inner.Data)
+		switch {
+		case n.depth >= maxNesting:
+			return Parsed{}, tooNested("holds documents nested more than %d deep", maxNesting)
+		case n.total.count > maxEmbedded:
+			return Parsed{}, tooNested("holds more than %d documents", maxEmbedded)
+		case n.total.bytes > maxEmbeddedBytes:
+			return Parsed{}, tooNested("holds documents of more than %d bytes", maxEmbeddedBytes)
+		case ctx.Err() != nil:
+			return Parsed{}, ctx.Err()
 		}
-		if *n.count++; *n.count > maxEmbedded {
-			return Parsed{}, tooLarge("holds more than %d documents", maxEmbedded)
-		}
-		if err := ctx.Err(); err != nil {
-			return Parsed{}, err
-		}
-		return parseAs(ctx, inner.Name, inner.Data, limits, nesting{n.depth + 1, n.count})
+		return parseAs(ctx, inner.Name, inner.Data, limits, nesting{n.depth + 1, n.total})
 	}
+}
+
+func tooNested(format string, limit int) error {
+	return document.Refusal{Code: fault.TooLarge, Reason: fmt.Sprintf(format, limit), Cause: document.ErrEmbedded}
 }

@@ -60,7 +60,7 @@ func Parse(ctx context.Context, name string, data []byte, limits Limits) (Parsed
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, limits.Time)
 	defer cancel()
-	p, err := parseAs(ctx, name, data, limits, nesting{count: new(int)})
+	p, err := parseAs(ctx, name, data, limits, nesting{total: new(embedded)})
 	if err == nil {
 		err = finish(&p, name, limits)
 	}
@@ -95,7 +95,9 @@ func parseAs(ctx context.Context, name string, data []byte, limits Limits, nest 
 		}
 	}()
 	p, err = f.parse(ctx, source{name: name, data: data, format: f, limits: limits, embed: nest.embed(limits)})
-	p.MediaType = f.media
+	if p.MediaType == "" { // a compressed file has that of its content
+		p.MediaType = f.media
+	}
 	return p, err
 }
 

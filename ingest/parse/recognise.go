@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sluice-rag/sluice/ingest/parse/archive"
+	"github.com/sluice-rag/sluice/ingest/parse/contentline"
 	"github.com/sluice-rag/sluice/ingest/parse/document"
 	"github.com/sluice-rag/sluice/ingest/parse/mail"
 )
@@ -61,7 +63,7 @@ var binaries = []struct{ magic, what string }{
 	{"PK\x03\x04", "a ZIP archive"}, {"PK\x05\x06", "a ZIP archive"},
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or protected Office document"},
 	{"\x89PNG\r\n", aPicture}, {"\xff\xd8\xff", aPicture}, {"II*\x00", aPicture}, {"MM\x00*", aPicture}, {"GIF8", "an animation"},
-	{"\x1f\x8b\x08", "a gzip archive"}, {"7z\xbc\xaf\x27\x1c", "a 7z archive"}, {"\x28\xb5\x2f\xfd", "a zstd archive"},
+	{"7z\xbc\xaf\x27\x1c", "a 7z archive"}, {"\xfd7zXZ\x00", "an xz archive"},
 	{"\x7fELF", "a program"}, {"SQLite format 3\x00", "a database"}, {"{\\rtf", "an RTF document"},
 }
 
@@ -75,6 +77,9 @@ func recognise(name string, data []byte) (format, error) {
 		return formatPDF, nil
 	}
 	if f, ok := recogniseContainer(data); ok {
+		return f, nil
+	}
+	if f, ok := recogniseArchive(name, data); ok {
 		return f, nil
 	}
 	for _, b := range binaries {
@@ -106,11 +111,27 @@ func recognise(name string, data []byte) (format, error) {
 		return formatMbox, nil
 	case mail.Looks(data):
 		return formatMessage, nil
+	case contentline.Looks(head, "VCALENDAR"):
+		return formatCalendar, nil
+	case contentline.Looks(head, "VCARD"):
+		return formatContacts, nil
 	}
 	if l := shebang(head); l != nil {
 		return format{media: l.media, label: l.name, parse: parseCode, lang: l}, nil
 	}
 	return formatText, nil
+}
+
+// recogniseArchive recognises archives and compressed files. A ZIP file that has the name of a document and is none is damaged.
+func recogniseArchive(name string, data []byte) (format, bool) {
+	switch {
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+		known := byExtension[extOf(name)]
+		return formatZip, !known.container || known.media == formatZip.media
+	case archive.IsTar(data):
+		return formatTar, true
+	}
+	return formatCompressed, archive.IsCompressed(data)
 }
 
 func afterLine(data []byte) []byte {

@@ -1,4 +1,4 @@
-// Package archive reads the members of ZIP files that are documents, such as those of word processors, within limits.
+// Package archive reads archives within limits: ZIP files, of which many are documents, tar, and files compressed by gzip, bzip2 or Zstandard.
 package archive
 
 import (
@@ -39,7 +39,7 @@ func Open(data []byte) (*Zip, error) {
 	var total uint64
 	for _, f := range r.File {
 		name := strings.ReplaceAll(f.Name, "\\", "/")
-		if f.FileInfo().IsDir() || name == "" || path.IsAbs(name) || path.Clean("/"+name) != "/"+name {
+		if !f.Mode().IsRegular() || !local(name) {
 			continue
 		}
 		if f.Flags&1 != 0 {
@@ -56,6 +56,11 @@ func Open(data []byte) (*Zip, error) {
 		}
 	}
 	return z, nil
+}
+
+// local reports whether a member's name is a clean relative path.
+func local(name string) bool {
+	return name != "" && !path.IsAbs(name) && path.Clean("/"+name) == "/"+name
 }
 
 // Has reports whether there is a member with a name.

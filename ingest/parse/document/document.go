@@ -4,6 +4,7 @@ package document
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -114,6 +115,9 @@ type Source struct {
 // error of a damaged document is that of [Refuse] or [TooLarge]. It ends early if ctx ends, and may be called concurrently.
 type Parser func(ctx context.Context, src Source) (Parsed, error)
 
+// TextParser is like Parser, for formats that are text: s is UTF-8 with \n as the end of lines.
+type TextParser func(ctx context.Context, s string, limits Limits) (Parsed, error)
+
 // Refusal is the error of a document. Package parse adds the document's name.
 type Refusal struct {
 	Code   fault.Code
@@ -123,6 +127,25 @@ type Refusal struct {
 
 // Error returns the reason.
 func (r Refusal) Error() string { return r.Reason }
+
+// Unwrap returns the cause.
+func (r Refusal) Unwrap() error { return r.Cause }
+
+// ErrEmbedded is the cause if a document contains too many documents, or too deep ones. A parser that leaves out embedded documents that
+// cannot be read returns this error.
+var ErrEmbedded = errors.New("limit of embedded documents")
+
+// Embedded returns the blocks of an embedded document for a document that contains it: headings are moved down by some levels, and pages are
+// left out.
+func Embedded(blocks []Block, levels int) []Block {
+	for i := range blocks {
+		b := &blocks[i]
+		if b.Page, b.PageBreaks = 0, nil; b.Kind == Heading {
+			b.Level += levels
+		}
+	}
+	return blocks
+}
 
 // Refuse returns the error of a document that cannot be read.
 func Refuse(cause error, format string, args ...any) error {

@@ -3,6 +3,7 @@ package epub
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -46,8 +47,8 @@ func Parse(ctx context.Context, src document.Source) (document.Parsed, error) {
 		}
 		chapter, err := src.Embed(ctx, document.Source{Name: "chapter.xhtml", Data: data})
 		if err != nil {
-			if ctx.Err() != nil {
-				return document.Parsed{}, ctx.Err()
+			if ctx.Err() != nil || errors.Is(err, document.ErrEmbedded) {
+				return document.Parsed{}, err
 			}
 			continue // such as an empty page
 		}

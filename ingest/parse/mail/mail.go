@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -201,25 +202,18 @@ func (r *reader) embed(name string, data []byte, attached bool) error {
 	if r.ctx.Err() != nil {
 		return r.ctx.Err()
 	}
+	if errors.Is(err, document.ErrEmbedded) {
+		return err
+	}
 	if err != nil {
-		if e, ok := err.(document.Refusal); ok && strings.Contains(e.Reason, "nested") { //nolint:errorlint // not wrapped
-			return err
-		}
 		return nil // an attachment such as a picture
 	}
+	level := r.level
 	if attached {
-		r.out = append(r.out, document.Block{Kind: document.Heading, Level: r.level + 1, Text: name})
+		level++
+		r.out = append(r.out, document.Block{Kind: document.Heading, Level: level, Text: name})
 	}
-	for _, b := range p.Blocks {
-		if b.Page = 0; b.Kind == document.Heading {
-			b.Level += r.level
-			if attached {
-				b.Level++
-			}
-		}
-		b.PageBreaks = nil
-		r.out = append(r.out, b)
-	}
+	r.out = append(r.out, document.Embedded(p.Blocks, level)...)
 	return nil
 }
 

@@ -4,6 +4,7 @@ package notebook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/sluice-rag/sluice/ingest/parse/document"
@@ -54,8 +55,8 @@ func Parse(ctx context.Context, src document.Source) (document.Parsed, error) {
 		switch c.Type {
 		case "markdown":
 			cell, err := src.Embed(ctx, document.Source{Name: "cell.md", Data: []byte(c.Source)})
-			if ctx.Err() != nil {
-				return document.Parsed{}, ctx.Err()
+			if ctx.Err() != nil || errors.Is(err, document.ErrEmbedded) {
+				return document.Parsed{}, err
 			}
 			if err == nil {
 				p.Blocks = append(p.Blocks, cell.Blocks...)

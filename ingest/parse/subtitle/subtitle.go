@@ -2,6 +2,7 @@
 package subtitle
 
 import (
+	"context"
 	"regexp"
 	"strings"
 
@@ -18,6 +19,11 @@ const (
 	paragraphMin = 300
 	paragraphMax = 1000
 )
+
+// Parse parses subtitles as a text.
+func Parse(ctx context.Context, s string, _ document.Limits) (document.Parsed, error) {
+	return document.Parsed{Blocks: Blocks(s)}, ctx.Err()
+}
 
 // Blocks returns the spoken text of subtitles as paragraphs, each with the time at which it begins. Text that consecutive cues repeat is
 // kept once.
