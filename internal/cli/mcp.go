@@ -75,11 +75,11 @@ func (c *mcpCmd) Run(e *env) (err error) {
 	return bridge(e.ctx, e.In, e.Out, at, ready)
 }
 
-// indexTime is how long the first use of a document waits until the documents are indexed. After it, tools use what is indexed.
+// indexTime is how long uses of documents wait until the documents are indexed, counted from the first one. After it, tools use what is indexed.
 const indexTime = 20 * time.Second
 
-// bridge passes messages between a client at the standard streams and a server, until the input has ended and each request has its response. The first
-// use of a document waits for ready, if it is not nil.
+// bridge passes messages between a client at the standard streams and a server, until the input has ended and each request has its response. Requests that
+// use documents wait for ready, if it is not nil; other messages do not.
 func bridge(ctx context.Context, in io.Reader, out io.Writer, at remote, ready <-chan struct{}) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -88,7 +88,10 @@ func bridge(ctx context.Context, in io.Reader, out io.Writer, at remote, ready <
 	if err != nil {
 		return fmt.Errorf("mcp: %w", err)
 	}
-	b := &messageBridge{out: out, far: far, headers: headers, ready: ready, open: map[any]bool{}, done: func() { cancel(io.EOF) }}
+	b := &messageBridge{out: out, far: far, headers: headers, open: map[any]bool{}, held: map[any]chan struct{}{}, stop: cancel}
+	if ready != nil {
+		b.indexed = sync.OnceValue(func() context.Context { return atMost(ctx, indexTime, ready) })
+	}
 	var work sync.WaitGroup
 	work.Go(func() { cancel(b.answers(ctx)) })
 	go func() { // it may wait for input that never comes
@@ -158,13 +161,27 @@ func failure(id any, code int64, message string) any {
 type messageBridge struct {
 	far     mcp.Connection
 	headers *bridgeHeaders
-	ready   <-chan struct{}
-	done    func() // called when the input has ended and no request is open
+	indexed func() context.Context  // it ends when documents can be used; nil: they can
+	stop    context.CancelCauseFunc // called with [io.EOF] when the input has ended and no request is open
 
 	mu    sync.Mutex
 	out   io.Writer
-	open  map[any]bool // ids of requests without a response
+	open  map[any]bool          // ids of requests without a response
+	held  map[any]chan struct{} // ids of requests that wait for documents; the channel is closed when the client cancels the request
 	ended bool
+}
+
+// atMost returns a context that ends with ctx, when done is closed, and after a time.
+func atMost(ctx context.Context, d time.Duration, done <-chan struct{}) context.Context {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	go func() {
+		defer cancel()
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
+	}()
+	return ctx
 }
 
 // settle removes a request that has its response.
@@ -173,7 +190,7 @@ func (b *messageBridge) settle(id any) {
 	defer b.mu.Unlock()
 	delete(b.open, id)
 	if b.ended && len(b.open) == 0 {
-		b.done()
+		b.stop(io.EOF)
 	}
 }
 
@@ -182,7 +199,7 @@ func (b *messageBridge) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended = true; len(b.open) == 0 {
-		b.done()
+		b.stop(io.EOF)
 	}
 }
 
@@ -228,7 +245,7 @@ func (b *messageBridge) requests(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// request passes one message to the server. A request that does not reach it gets an error response.
+// request passes one message to the server, or holds it until documents can be used.
 func (b *messageBridge) request(ctx context.Context, line []byte) error {
 	m, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
@@ -241,21 +258,73 @@ func (b *messageBridge) request(ctx context.Context, line []byte) error {
 		b.open[q.ID.Raw()] = true
 		b.mu.Unlock()
 	}
-	if call && b.ready != nil && (q.Method == "tools/call" || strings.HasPrefix(q.Method, "resources/")) {
-		select {
-		case <-b.ready:
-		case <-time.After(indexTime):
-		case <-ctx.Done():
-		}
-		b.ready = nil
+	if ok && q.Method == "notifications/cancelled" && b.release(q.Params) {
+		return nil // the server does not know the request
 	}
-	if err = b.far.Write(ctx, m); err == nil {
+	if call && b.indexed != nil && (q.Method == "tools/call" || strings.HasPrefix(q.Method, "resources/")) && b.indexed().Err() == nil {
+		b.hold(ctx, q)
+		return nil
+	}
+	return b.pass(ctx, m)
+}
+
+// hold passes a request to the server when documents can be used, unless the client cancels it before. It does not wait.
+func (b *messageBridge) hold(ctx context.Context, q *jsonrpc.Request) {
+	id, cancelled := q.ID.Raw(), make(chan struct{})
+	b.mu.Lock()
+	b.held[id] = cancelled
+	b.mu.Unlock()
+	go func() { // it ends with ctx
+		select {
+		case <-b.indexed().Done():
+		case <-cancelled:
+		}
+		b.mu.Lock()
+		held := b.held[id] == cancelled
+		if held {
+			delete(b.held, id)
+		}
+		b.mu.Unlock()
+		if !held {
+			b.settle(id) // a cancelled request has no response
+		} else if err := b.pass(ctx, q); err != nil {
+			b.stop(err)
+		}
+	}()
+}
+
+// release cancels a held request by the parameters of the notification, and reports whether it was held.
+func (b *messageBridge) release(params json.RawMessage) bool {
+	var p struct {
+		RequestID any `json:"requestId"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return false
+	}
+	id, err := jsonrpc.MakeID(p.RequestID)
+	if err != nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	cancelled, ok := b.held[id.Raw()]
+	if ok {
+		close(cancelled)
+		delete(b.held, id.Raw())
+	}
+	return ok
+}
+
+// pass passes one message to the server. A request that does not reach it gets an error response.
+func (b *messageBridge) pass(ctx context.Context, m jsonrpc.Message) error {
+	err := b.far.Write(ctx, m)
+	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if call {
+	if q, ok := m.(*jsonrpc.Request); ok && q.IsCall() {
 		cause := err
 		if said, ok := errors.AsType[*jsonrpc.Error](err); ok {
 			cause = errors.New(said.Message)
