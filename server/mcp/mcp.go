@@ -31,7 +31,6 @@ const (
 	maxBody     = 1 << 20 // bytes of a message
 	maxSessions = 1000
 	maxOfSender = maxSessions / 4 // of one account, or without keys of one address
-	maxReplay   = 16 << 20        // bytes of messages that are kept for streams that are resumed, of all sessions
 	bodyIdle    = 30 * time.Second
 	streamTime  = time.Hour // of one request; clients open a stream again
 	idleTime    = 30 * time.Minute
@@ -68,10 +67,8 @@ func New(calls *rpc.Server, o Options) *Server {
 	s.addTools()
 	s.addResources()
 	s.sdk.AddReceivingMiddleware(s.noteOpener)
-	store := mcp.NewMemoryEventStore(nil)
-	store.SetMaxBytes(maxReplay)
 	// The server in front checks the names of hosts and the origins.
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sdk }, &mcp.StreamableHTTPOptions{EventStore: store, SessionTimeout: idleTime,
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sdk }, &mcp.StreamableHTTPOptions{EventStore: newReplay(maxReplay, maxSessionReplay), SessionTimeout: idleTime,
 		DisableLocalhostProtection: true, MaxRequestBodyBytes: maxBody})
 	s.http = sdkauth.RequireBearerToken(identify, &sdkauth.RequireBearerTokenOptions{AllowMissingExpiration: true})(handler)
 	return s
