@@ -23,8 +23,9 @@ import (
 // chats is a server with sessions. The header Account of a request is its account, and Collections is what its key is limited to.
 type chats struct {
 	*testing.T
-	url    string
-	engine *engine.Engine
+	url      string
+	engine   *engine.Engine
+	sessions *session.Service
 }
 
 func openChats(t *testing.T, a answer.Answerer) chats {
@@ -58,7 +59,7 @@ func openChats(t *testing.T, a answer.Answerer) chats {
 			t.Error(err)
 		}
 	})
-	return chats{t, h.URL, e}
+	return chats{t, h.URL, e, sessions}
 }
 
 // send sends a request. The body is read by the caller.
@@ -140,7 +141,45 @@ func TestResumeChat(t *testing.T) {
 	}
 }
 
-// TestChatHistory: the history is that of the request, also if the session has more messages.
+// TestResumeChatWithWaitingQuestion: the answer in progress is resumed also while a newer question of the chat waits for its end.
+func TestResumeChatWithWaitingQuestion(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	c := openChats(t, script(func(ctx context.Context, r *answer.Recorder) error {
+		bodies := everything(3, 1)
+		if err := emit(ctx, r, bodies[0]); err != nil {
+			return err
+		}
+		select {
+		case <-release:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		return emit(ctx, r, bodies[1:]...)
+	}))
+	first := c.send("POST", "/api/ai/chat", chatBody("c1", "Why?"))
+	second := make(chan *http.Response, 1)
+	go func() { second <- c.send("POST", "/api/ai/chat", chatBody("c1", "And how?")) }()
+	for queued := false; !queued; {
+		newest, err := c.sessions.Branch(t.Context(), "", "c1", "", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queued = newest[0].Status == session.Queued
+	}
+	resumed := c.send("GET", "/api/ai/chat/c1/stream", "")
+	if resumed.StatusCode != http.StatusOK || resumed.Header.Get("Sluice-Run-Id") != first.Header.Get("Sluice-Run-Id") {
+		t.Errorf("%s, run %s, want %s", resumed.Status, resumed.Header.Get("Sluice-Run-Id"), first.Header.Get("Sluice-Run-Id"))
+	}
+	close(release)
+	if whole := slurp(t, first.Body); slurp(t, resumed.Body) != whole {
+		t.Errorf("the resumed stream differs from %s", whole)
+	}
+	if text := slurp(t, (<-second).Body); !strings.HasSuffix(text, "data: [DONE]\n\n") {
+		t.Errorf("the second answer: %s", text)
+	}
+}
+
 // TestStopChat: the answer in progress is cancelled by its account, with its number if one is given, and a late request does not cancel the next one.
 func TestStopChat(t *testing.T) {
 	t.Parallel()
@@ -181,6 +220,7 @@ func TestStopChat(t *testing.T) {
 	}
 }
 
+// TestChatHistory: the history is that of the request, also if the session has more messages.
 func TestChatHistory(t *testing.T) {
 	t.Parallel()
 	var asked []event.Question

@@ -402,26 +402,32 @@ func (h handler) stopSession(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// inProgress returns the run of the answer that is in progress in a session of the caller's account; empty: there is none.
+// maxOpen limits how many messages before the newest one are searched for the answer in progress. The newest questions of a session wait while it is.
+const maxOpen = 64
+
+// inProgress returns the run of the answer that is in progress in a session of the caller's account; empty: there is none. Newer questions may wait for
+// its end.
 func (h handler) inProgress(ctx context.Context, chat string) (event.RunID, error) {
 	if h.o.Sessions == nil {
 		return "", nil
 	}
-	last, err := h.o.Sessions.Branch(ctx, accountOf(ctx), chat, "", 1)
+	newest, err := h.o.Sessions.Branch(ctx, accountOf(ctx), chat, "", maxOpen)
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.NotFound {
 		return "", nil
 	}
-	if err != nil || len(last) == 0 || !last[0].Status.Open() {
+	i := slices.IndexFunc(newest, func(m session.Message) bool { return m.Status == session.Running })
+	if err != nil || i < 0 {
 		return "", err
 	}
-	state, err := h.runState(ctx, last[0].Run)
+	run := newest[i].Run
+	state, err := h.runState(ctx, run)
 	if errors.Is(err, eventlog.ErrNotFound) { // it waits for its start
 		return "", nil
 	}
 	if err != nil || state.Status != event.Running {
 		return "", err
 	}
-	return last[0].Run, h.checkRun(ctx, last[0].Run, auth.Read)
+	return run, h.checkRun(ctx, run, auth.Read)
 }
 
 // streamFrom streams a run from after a cursor. Errors name the parameter that the cursor comes from.
