@@ -94,3 +94,20 @@ func From(ctx context.Context) (i Identity, ok bool) {
 	i, ok = ctx.Value(contextKey{}).(Identity)
 	return i, ok
 }
+
+// checkKey is the key of the function of [WithCheck] in a context.
+type checkKey struct{}
+
+// WithCheck returns a context for [Check].
+func WithCheck(ctx context.Context, check func(context.Context) error) context.Context {
+	return context.WithValue(ctx, checkKey{}, check)
+}
+
+// Check authenticates the request of a context again, for replies that last. It returns an error with the code [fault.Unauthenticated] if the key of the
+// request has ended, or the login. Without a key, it returns nil.
+func Check(ctx context.Context) error {
+	if check, ok := ctx.Value(checkKey{}).(func(context.Context) error); ok {
+		return check(ctx)
+	}
+	return nil
+}

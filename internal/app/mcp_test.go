@@ -538,6 +538,58 @@ func TestMCPResume(t *testing.T) {
 	}
 }
 
+// TestMCPRevoked: the stream of a session ends soon after its key was revoked, and those of other keys go on.
+func TestMCPRevoked(t *testing.T) {
+	t.Parallel()
+	c, url, key := openMCP(t)
+	send := func(method, key, session, body string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, url+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+		if session != "" {
+			r.Header.Set("Mcp-Session-Id", session)
+		}
+		reply, err := withKey{key}.RoundTrip(r)
+		if err != nil || reply.StatusCode != http.StatusOK {
+			t.Fatal(reply, err)
+		}
+		t.Cleanup(func() { _ = reply.Body.Close() })
+		return reply
+	}
+	open := func(key string) (ended chan error) {
+		t.Helper()
+		const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+		stream := send(http.MethodGet, key, send(http.MethodPost, key, "", begin).Header.Get("Mcp-Session-Id"), "")
+		ended = make(chan error, 1)
+		go func() {
+			_, err := io.Copy(io.Discard, stream.Body)
+			ended <- err
+		}()
+		return ended
+	}
+	revoked, other := open(key), open(c.scoped("acme", auth.Ask))
+	id, _, err := auth.Parse(key)
+	if err == nil {
+		err = c.keys.Revoke(t.Context(), id, time.Now())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-revoked:
+	case <-time.After(time.Minute):
+		t.Fatal("the stream of the revoked key has not ended")
+	}
+	select {
+	case err := <-other:
+		t.Errorf("the stream of another key has ended: %v", err)
+	default:
+	}
+}
+
 // TestMCPSessionsOfSender opens sessions until the server refuses more of them. Other accounts can still open some, and so can the sender when one has ended.
 func TestMCPSessionsOfSender(t *testing.T) {
 	t.Parallel()

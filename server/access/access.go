@@ -164,6 +164,10 @@ func (a *Access) admit(w http.ResponseWriter, r *http.Request) (context.Context,
 		return nil, err
 	}
 	ctx := auth.With(r.Context(), by.Identity)
+	ctx = auth.WithCheck(ctx, func(ctx context.Context) error {
+		_, err := a.identify(r.WithContext(ctx))
+		return err
+	})
 	if by.key.ID == "" {
 		return ctx, nil
 	}

@@ -34,7 +34,8 @@ const (
 	bodyIdle    = 30 * time.Second
 	streamTime  = time.Hour // of one request; clients open a stream again
 	idleTime    = 30 * time.Minute
-	resumeTime  = time.Minute // default of Options.Grace
+	resumeTime  = time.Minute     // default of Options.Grace
+	checkTime   = 2 * time.Second // between two checks of the key of a request that is open
 )
 
 // Options configure the tools.
@@ -115,11 +116,37 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	if id != "" {
 		defer s.presence.enter(id)()
 	}
+	ctx, leave := context.WithCancel(r.Context())
+	defer leave()
+	defer watch(ctx, leave)()
 	// The SDK passes who sends a request to tools only as the result of a check of a bearer token. The real check was done before.
-	r = r.Clone(r.Context())
+	r = r.Clone(ctx)
 	r.Header.Set("Authorization", "Bearer checked")
 	s.http.ServeHTTP(w, r)
 	return nil
+}
+
+// watch calls leave when the key of a request has ended. The caller calls stop at the end of the request.
+func watch(ctx context.Context, leave func()) (stop func()) {
+	var work sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	work.Go(func() {
+		ticker := time.NewTicker(checkTime)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			// A failure of the store of keys ends no stream.
+			if f, ok := errors.AsType[*fault.Error](auth.Check(ctx)); ok && f.Code == fault.Unauthenticated {
+				leave()
+				return
+			}
+		}
+	})
+	return func() { cancel(); work.Wait() }
 }
 
 // room returns an error if a sender may not open one more session. One sender cannot take all sessions of the server.
