@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -18,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/server/delivery"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
@@ -43,6 +45,9 @@ func emit(ctx context.Context, r *answer.Recorder, bodies ...event.Body) error {
 	return ctx.Err()
 }
 
+// streamWriter is what writes the streams of the tests: see TestWriterLoops.
+var streamWriter = flag.String("stream-writer", string(delivery.NetHTTP), "")
+
 // site is a server under test.
 type site struct {
 	t       testing.TB
@@ -62,6 +67,9 @@ func newSite(t testing.TB, a answer.Answerer, eo engine.Options, so server.Optio
 		so.Protocols = []server.Endpoint{forgeEndpoint}
 	}
 	so.Registry = prometheus.NewRegistry()
+	if so.StreamWriter == "" {
+		so.StreamWriter = delivery.WriterMode(*streamWriter)
+	}
 	e := engine.New(a, eo)
 	srv, err := server.New(e, so)
 	if err != nil {

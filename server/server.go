@@ -36,6 +36,7 @@ type Options struct {
 	BodyTimeout  time.Duration        // time to receive a request body; default 30 s
 	WriteTimeout time.Duration        // time in which a client must read something; default 30 s
 	Drain        time.Duration        // time that Serve waits for runs when it stops; default 30 s
+	StreamWriter delivery.WriterMode  // what writes streams; default [delivery.NetHTTP]
 	Logger       *slog.Logger         // default: no logs
 	Registry     *prometheus.Registry // registry of the metrics that /metrics shows; default: a new one
 	Tenant       string               // label of the server's metrics; empty: no label, and the registry also gets those of the process
@@ -91,6 +92,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	setDefault(&o.BodyTimeout, 30*time.Second)
 	setDefault(&o.WriteTimeout, 30*time.Second)
 	setDefault(&o.Drain, 30*time.Second)
+	setDefault(&o.StreamWriter, delivery.NetHTTP)
 	setDefault(&o.Version, "devel")
 	setDefault(&o.Instance, rand.Text())
 	if o.Logger == nil {
@@ -127,7 +129,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	return s, nil
 }
 
-func setDefault[T int | int64 | time.Duration | string](v *T, def T) {
+func setDefault[T int | int64 | time.Duration | string | delivery.WriterMode](v *T, def T) {
 	var zero T
 	if *v == zero {
 		*v = def
@@ -156,25 +158,31 @@ func (s *Server) Drain(ctx context.Context) error {
 	return s.engine.Close(ctx)
 }
 
+// idleTimeout is how long a connection may wait for its next request.
+const idleTimeout = 2 * time.Minute
+
 // serve serves a handler with the limits of the server. It calls drain before it closes the connections of readers.
 func (s *Server) serve(ctx context.Context, l net.Listener, handler http.Handler, drain func(context.Context) error) error {
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
 		handler = s.onlyLocal(handler)
 	}
+	conns := delivery.NewConns(s.o.StreamWriter, idleTimeout)
 	h := &http.Server{
-		Handler:           handler,
+		Handler:           conns.Handler(handler),
 		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
+		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    s.o.MaxHeader,
-		ConnContext:       delivery.ConnContext,
+		ConnContext:       conns.ConnContext,
 		ErrorLog:          slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug), // errors that clients cause
 	}
-	failed := make(chan error, 1)
+	failed := make(chan error, 2)
 	go func() { failed <- h.Serve(l) }()
+	go func() { failed <- h.Serve(conns) }() // the next requests of connections that had a stream
 	select {
 	case err := <-failed:
 		_ = drain(canceled())
 		_ = h.Close()
+		conns.Shutdown(canceled())
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
@@ -189,7 +197,9 @@ func (s *Server) serve(ctx context.Context, l net.Listener, handler http.Handler
 	if err := h.Shutdown(last); err != nil {
 		_ = h.Close()
 	}
+	conns.Shutdown(last)
 	<-failed //nolint:errcheck // reports only that the server was closed
+	<-failed //nolint:errcheck // as before
 	return nil
 }
 

@@ -44,6 +44,7 @@ import (
 	"github.com/sluice-rag/sluice/server/access"
 	"github.com/sluice-rag/sluice/server/accounts"
 	messages "github.com/sluice-rag/sluice/server/anthropic"
+	"github.com/sluice-rag/sluice/server/delivery"
 	clients "github.com/sluice-rag/sluice/server/openai"
 	"github.com/sluice-rag/sluice/server/rpc"
 	"github.com/sluice-rag/sluice/server/sessions"
@@ -238,7 +239,7 @@ func (a *App) Warm(ctx context.Context, collection string) error {
 func (a *App) Server(version string) (*server.Server, error) {
 	o := server.Options{Protocols: Protocols(), Forms: Forms(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
-		Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
+		StreamWriter: delivery.WriterMode(a.Config.HTTP.StreamWriter), Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
 		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), a.openAIRoutes(), a.anthropicRoutes(), accounts.Routes(a.ledger), a.adminRoutes(), sessions.Routes(a.Sessions)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept, Sessions: a.Sessions,
 		Keys: a.callStore.Idempotency(),
 		Page: func(r *http.Request) string { return cmp.Or(a.Config.HTTP.PublicURL, server.LocalOrigin(r)) },

@@ -192,7 +192,7 @@ type streamServerCmd struct {
 func (c *streamServerCmd) Run(e *env) (err error) {
 	cli.TuneRuntime()
 	var store eventlog.Store
-	if c.Server == serverSluice && !c.Memory {
+	if isSluice(c.Server) && !c.Memory {
 		dir, err := os.MkdirTemp("", "sluice-bench-")
 		if err != nil {
 			return err

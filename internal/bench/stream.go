@@ -26,30 +26,41 @@ type streamResult struct {
 	Idle            float64 `json:"idle_kib_per_reader"` // resident memory
 }
 
-// streamReport is the result of the command stream. The ratios and P99 are medians of the turns.
+// comparison compares Sluice with the bare handlers, by medians of the turns.
+type comparison struct {
+	TimerRatio   float64 `json:"cpu_ratio"`      // processor time, relative to serverTimer
+	ChannelRatio float64 `json:"cpu_ratio_fed"`  // processor time, relative to serverChannel
+	IdleExtra    float64 `json:"idle_extra_kib"` // memory of an idle reader, minus that of serverTimer
+	P99          float64 `json:"p99_ms"`
+}
+
+// streamReport is the result of the command stream.
 type streamReport struct {
-	Runs         int            `json:"runs"`
-	Readers      int            `json:"readers_per_run"`
-	Rate         float64        `json:"events_per_second_of_a_run"`
-	Seconds      float64        `json:"seconds_a_turn"`
-	Turns        []streamResult `json:"turns"`
-	TimerRatio   float64        `json:"cpu_ratio"`             // processor time of Sluice, relative to serverTimer
-	ChannelRatio float64        `json:"cpu_ratio_fed"`         // processor time of Sluice, relative to serverChannel
-	IdleExtra    float64        `json:"idle_extra_kib"`        // memory of an idle reader of Sluice, minus that of serverTimer
-	P99          float64        `json:"sluice_p99_ms"`         // of Sluice
-	Log          string         `json:"log"`                   // file or memory
-	Offered      float64        `json:"events_per_second_due"` // events of all runs at the configured rate
+	Runs     int            `json:"runs"`
+	Readers  int            `json:"readers_per_run"`
+	Rate     float64        `json:"events_per_second_of_a_run"`
+	Seconds  float64        `json:"seconds_a_turn"`
+	Turns    []streamResult `json:"turns"`
+	Handlers comparison     `json:"handlers"`              // Sluice whose handlers write the streams
+	Loops    comparison     `json:"loops"`                 // Sluice whose writer loops write them
+	Log      string         `json:"log"`                   // file or memory
+	Offered  float64        `json:"events_per_second_due"` // events of all runs at the configured rate
 }
 
 // The servers that are compared.
 const (
-	serverSluice  = "sluice"
+	serverSluice  = "sluice"             // in the other commands
+	serverHandler = "sluice + handlers"  // the handlers write the streams
+	serverLoop    = "sluice + loops"     // writer loops write the streams
 	serverTimer   = "net/http"           // the handler writes an event when its timer fires
 	serverChannel = "net/http + channel" // the handler writes the events that another goroutine sends
 )
 
 // servers lists the servers of a turn in order.
-var servers = []string{serverTimer, serverChannel, serverSluice}
+var servers = []string{serverTimer, serverChannel, serverHandler, serverLoop}
+
+// isSluice reports whether a server of a turn is Sluice.
+func isSluice(server string) bool { return server == serverHandler || server == serverLoop }
 
 // measureStreams measures the servers in turns. It starts exe as the process of each server.
 func measureStreams(ctx context.Context, exe string, o *streamCmd, progress func(string)) (*streamReport, error) {
@@ -68,19 +79,25 @@ func measureStreams(ctx context.Context, exe string, o *streamCmd, progress func
 			r.Turns = append(r.Turns, f)
 		}
 	}
-	r.TimerRatio = r.median(func(timer, _, sluice streamResult) float64 { return sluice.CPU / timer.CPU })
-	r.ChannelRatio = r.median(func(_, channel, sluice streamResult) float64 { return sluice.CPU / channel.CPU })
-	r.IdleExtra = r.median(func(timer, _, sluice streamResult) float64 { return sluice.Idle - timer.Idle })
-	r.P99 = r.median(func(_, _, sluice streamResult) float64 { return sluice.P99 })
+	r.Handlers, r.Loops = r.compare(serverHandler), r.compare(serverLoop)
 	return r, nil
 }
 
-func (r *streamReport) median(of func(timer, channel, sluice streamResult) float64) float64 {
-	var v []float64
-	for turn := range slices.Chunk(r.Turns, len(servers)) {
-		v = append(v, of(turn[0], turn[1], turn[2]))
+// compare compares a server with the bare handlers.
+func (r *streamReport) compare(server string) comparison {
+	middle := func(of func(timer, channel, sluice streamResult) float64) float64 {
+		var v []float64
+		for turn := range slices.Chunk(r.Turns, len(servers)) {
+			v = append(v, of(turn[0], turn[1], turn[slices.Index(servers, server)]))
+		}
+		return median(v)
 	}
-	return median(v)
+	return comparison{
+		TimerRatio:   middle(func(timer, _, sluice streamResult) float64 { return sluice.CPU / timer.CPU }),
+		ChannelRatio: middle(func(_, channel, sluice streamResult) float64 { return sluice.CPU / channel.CPU }),
+		IdleExtra:    middle(func(timer, _, sluice streamResult) float64 { return sluice.Idle - timer.Idle }),
+		P99:          middle(func(_, _, sluice streamResult) float64 { return sluice.P99 }),
+	}
 }
 
 func median(v []float64) float64 {
@@ -103,9 +120,17 @@ func (r *streamReport) writeTable(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nmedians: CPU per event %.2f times that of the handler with a timer, %.2f times that of the handler with a channel; %+.1f KiB per idle reader; p99 %.2f ms\n",
-		r.TimerRatio, r.ChannelRatio, r.IdleExtra, r.P99)
-	return err
+	fmt.Fprintln(w)
+	for _, c := range []struct {
+		server string
+		comparison
+	}{{serverHandler, r.Handlers}, {serverLoop, r.Loops}} {
+		if _, err := fmt.Fprintf(w, "%s, medians: CPU per event %.2f times that of the handler with a timer, %.2f times that of the handler with a channel; %+.1f KiB per idle reader; p99 %.2f ms\n",
+			c.server, c.TimerRatio, c.ChannelRatio, c.IdleExtra, c.P99); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // percentile returns the quantile q of sorted samples in nanoseconds, as milliseconds.

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/server/delivery"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
@@ -56,11 +57,16 @@ func serveStreams(ctx context.Context, name string, rate float64, store eventlog
 	}
 	go func() { _ = http.Serve(control, http.HandlerFunc(usage)) }() //nolint:gosec // the parent is its only client
 	fmt.Fprintln(out, l.Addr(), control.Addr())
-	if name != serverSluice {
+	if !isSluice(name) {
 		return serveBare(ctx, l, rate, name == serverChannel)
 	}
 	engine := engine.New(synthetic{rate}, engine.Options{Store: store, MaxRuns: 1 << 20, Deadline: time.Hour, Grace: time.Nanosecond})
-	s, err := server.New(engine, server.Options{Protocols: []server.Endpoint{{API: forge.API(), StreamPath: "/api/query/stream", ReplyPath: "/api/query"}}, Drain: time.Second})
+	writer := delivery.NetHTTP
+	if name == serverLoop {
+		writer = delivery.Loop
+	}
+	s, err := server.New(engine, server.Options{Protocols: []server.Endpoint{{API: forge.API(), StreamPath: "/api/query/stream", ReplyPath: "/api/query"}}, Drain: time.Second,
+		StreamWriter: writer})
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (s *child) subscriberSet(ctx context.Context, f streamResult, o *streamCmd)
 			return f, err
 		}
 		for range o.Readers - 1 {
-			if f.Server != serverSluice { // the bare handlers have no runs: each reader has its own stream
+			if !isSluice(f.Server) { // the bare handlers have no runs: each reader has its own stream
 				_, err = l.open(ctx, s.addr, "POST", "/api/query/stream", endlessQuery)
 			} else {
 				_, err = l.open(ctx, s.addr, "GET", "/runs/"+run+"/stream", "")

@@ -109,23 +109,28 @@ func (b *broadcast) next(f *follower, offset int) ([]packet, error) {
 }
 
 // advance waits until events are due and encodes them. If nothing happens until the deadline, it adds a heartbeat. One stream does
-// this for all: if another stream is in advance, advance waits for it. While it waits, mu is unlocked.
+// this for all: if another stream is in advance, advance waits for it. While it waits, mu is unlocked. A stream that polls does not wait, but does
+// it beside the one that waits.
 func (b *broadcast) advance(f *follower) error {
-	if b.waiting {
-		return b.waitForChange(f)
-	}
-	b.waiting = true
-	defer func() {
-		b.waiting = false
-		if b.changed != nil {
-			close(b.changed)
-			b.changed = nil
+	if !f.polls {
+		if b.waiting {
+			return b.waitForChange(f)
 		}
-	}()
-	for !b.due() {
+		b.waiting = true
+		defer func() {
+			b.waiting = false
+			b.wake()
+		}()
+	}
+	for end := b.end(); !b.due(); {
 		events, err := b.waitForEvents(f)
+		if b.end() > end || b.err != nil {
+			return nil // a stream that polls was here meanwhile
+		}
 		late := errors.Is(err, errDeadline)
 		switch {
+		case late && time.Now().Before(b.deadline()):
+			continue // it was later
 		case errors.Is(err, io.EOF):
 			b.err = err
 			return nil
@@ -144,6 +149,9 @@ func (b *broadcast) advance(f *follower) error {
 // waitForEvents returns the next events, or errDeadline at the deadline. While it waits, mu is unlocked.
 func (b *broadcast) waitForEvents(f *follower) ([]event.Event, error) {
 	after, deadline := b.loaded, b.deadline()
+	if f.polls {
+		return f.next(after, deadline)
+	}
 	b.mu.Unlock()
 	defer b.mu.Lock() // also if the log panics
 	return f.next(after, deadline)
@@ -165,8 +173,26 @@ func (b *broadcast) waitForChange(f *follower) error {
 	}
 }
 
-// load adds to the pending events.
+// wake ends waitForChange.
+func (b *broadcast) wake() {
+	if b.changed != nil {
+		close(b.changed)
+		b.changed = nil
+	}
+}
+
+// wakeAt returns the time at which a stream that polls has something to send without a new event; zero: never.
+func (b *broadcast) wakeAt() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.deadline()
+}
+
+// load adds to the pending events. Another stream may have loaded some of them.
 func (b *broadcast) load(events []event.Event) {
+	for len(events) > 0 && events[0].Seq <= b.loaded {
+		events = events[1:]
+	}
 	for n := len(events); b.limit > 0 && n > 0 && events[n-1].Seq > b.limit; n-- {
 		events = events[:n-1]
 	}
@@ -230,6 +256,7 @@ func (b *broadcast) add(appendTo func([]packet) ([]packet, error)) {
 		b.discard(n)
 	}
 	b.hub.metrics.buffered.Add(float64(b.bytes - before))
+	b.wake()
 }
 
 // discard forgets the oldest n packets.

@@ -31,6 +31,8 @@
 //   - A client without compression has a private broadcast to the end. Encoding a plain frame costs little compared to its write, and
 //     a shared buffer would cost memory in each run, although most runs have one client.
 //
+// A handler sends what is in the log. When the stream waits for events, [Conns] can take its connection over, and the handler returns.
+//
 // In throttled protocols ([wire.Throttled]), events that may be coalesced are encoded when the minimum interval between two frames is
 // over.
 package delivery
@@ -95,7 +97,8 @@ func New(source Source, o Options) (*Hub, error) {
 }
 
 // Serve streams a run from after the cursor until the run ends or the client leaves. Nothing may have been written to w. If the
-// stream fails, Serve panics with [http.ErrAbortHandler], so that the client does not take the part it received for the whole.
+// stream fails, Serve panics with [http.ErrAbortHandler], so that the client does not take the part it received for the whole. If [Conns] takes
+// the connection over, Serve returns while the stream goes on: see [AtEnd].
 func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, run event.RunID, p wire.Protocol, after wire.Cursor) {
 	header := w.Header()
 	header.Set("Content-Type", p.ContentType())
@@ -113,16 +116,18 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, run event.RunID, p w
 	if c != nil {
 		header.Set("Content-Encoding", c.name)
 	}
-	h.metrics.streams.Inc()
-	defer h.metrics.streams.Dec()
 	err := h.stream(w, r, variant{run, p, c}, after)
-	if err == nil {
-		return
+	h.report(r.Context(), run, err)
+	if err != nil {
+		panic(http.ErrAbortHandler)
 	}
-	if r.Context().Err() == nil && !errors.Is(err, errDisconnected) {
+}
+
+// report logs the error with which a stream has ended, unless its client has left.
+func (h *Hub) report(ctx context.Context, run event.RunID, err error) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errDisconnected) {
 		h.o.Logger.Error("stream aborted", "run", run, "error", err)
 	}
-	panic(http.ErrAbortHandler)
 }
 
 func (h *Hub) stream(w http.ResponseWriter, r *http.Request, v variant, after wire.Cursor) error {
@@ -131,19 +136,27 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request, v variant, after wi
 		return err
 	}
 	log, ctx, stop := h.source.Follow(r.Context(), v.run)
-	defer stop()
-	f := &follower{ctx: ctx, log: log, run: v.run}
-	defer f.stop()
-	s := &stream{hub: h, variant: v, writer: out, follower: f, cursor: after}
+	s := &stream{hub: h, variant: v, writer: out, follower: &follower{ctx: ctx, log: log, run: v.run}, cursor: after, stop: stop}
+	h.metrics.streams.Inc()
 	if v.shareable() {
 		s.shared = h.subscribe(v, after)
-		defer h.unsubscribe(s.shared)
 	}
+	taken := false
 	defer func() {
-		if s.private() {
-			s.source.encoder.close()
+		if !taken {
+			s.close()
 		}
 	}()
+	if notifier, ok := log.(eventlog.Notifier); ok && mayTake(r) {
+		s.follower.polls = true
+		if err = s.send(); !errors.Is(err, errWait) {
+			return err
+		}
+		if taken = connOf(ctx).take(w, s, notifier); taken {
+			return nil
+		}
+		s.follower.polls = false
+	}
 	return s.send()
 }
 

@@ -13,11 +13,16 @@ import (
 // errDeadline says that there was no event until a deadline.
 var errDeadline = errors.New("no event until the deadline")
 
+// errWait says that a follower that polls has no events yet.
+var errWait = errors.New("no event yet")
+
 // follower waits for the events of a run and loads them, on behalf of one stream. It is for one goroutine.
 type follower struct {
 	ctx context.Context // ends with the stream
 	log eventlog.Store
 	run event.RunID
+
+	polls bool // next does not wait, but returns errWait
 
 	wait   context.Context // ends at the time until
 	until  time.Time
@@ -27,6 +32,9 @@ type follower struct {
 // next waits for events after a sequence number, until the deadline, and returns them. The zero time is no deadline. Errors: errDeadline,
 // [io.EOF] after the terminal event, those of the log, and the cause with which the context ended.
 func (f *follower) next(after event.Seq, deadline time.Time) ([]event.Event, error) {
+	if f.polls {
+		return f.poll(after, deadline)
+	}
 	for {
 		wait := f.ctx
 		if !deadline.IsZero() {
@@ -52,6 +60,25 @@ func (f *follower) next(after event.Seq, deadline time.Time) ([]event.Event, err
 			return nil, errDeadline
 		}
 	}
+}
+
+// poll is next without waiting.
+func (f *follower) poll(after event.Seq, deadline time.Time) ([]event.Event, error) {
+	if f.ctx.Err() != nil {
+		return nil, context.Cause(f.ctx)
+	}
+	events, err := f.log.Load(f.ctx, f.run, after)
+	switch {
+	case errors.Is(err, eventlog.ErrEnd):
+		return nil, io.EOF
+	case err != nil && f.ctx.Err() != nil:
+		return nil, context.Cause(f.ctx)
+	case err != nil || len(events) > 0:
+		return events, err
+	case !deadline.IsZero() && !time.Now().Before(deadline):
+		return nil, errDeadline
+	}
+	return nil, errWait
 }
 
 // waitUntil returns a context that ends at a deadline or before. Most deadlines are later than the one before. So the context is not renewed

@@ -14,6 +14,7 @@ type stream struct {
 	writer   writer
 	follower *follower
 	shared   *broadcast // nil: the stream always reads a private one
+	stop     func()     // ends what the source of the run holds
 
 	source *broadcast  // the broadcast being read; nil at the start
 	offset int         // in source
@@ -24,9 +25,12 @@ type stream struct {
 	sum, from, to checksum
 }
 
-// send sends the run to its end.
+// send sends the run to its end. A stream whose follower polls can return errWait or errFull before: send then goes on when it is called again.
 func (s *stream) send() error {
 	for {
+		if s.writer.full() {
+			return errFull
+		}
 		if err := s.choose(); err != nil {
 			return err
 		}
@@ -44,6 +48,19 @@ func (s *stream) send() error {
 			return err
 		}
 	}
+}
+
+// close releases what the stream holds.
+func (s *stream) close() {
+	if s.private() {
+		s.source.encoder.close()
+	}
+	if s.shared != nil {
+		s.hub.unsubscribe(s.shared)
+	}
+	s.follower.stop()
+	s.stop()
+	s.hub.metrics.streams.Dec()
 }
 
 // choose decides which broadcast the stream reads next: the shared one if it has a sync point at the stream's cursor, otherwise a

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -19,19 +20,28 @@ var errDisconnected = errors.New("client disconnected")
 // A writer sends packets to the client of one stream.
 type writer interface {
 	// write sends the data of packets, if possible in one write to the network, and never a part of a packet without the rest. It
-	// returns when the network has accepted all of it. Errors wrap errDisconnected.
+	// returns when the network has accepted all of it, or when the writer is full. Errors wrap errDisconnected.
 	write(packets []packet) error
+	// full reports whether the network accepts no more without waiting. Only a writer of a writer loop does not wait.
+	full() bool
 }
+
+// errFull says that a stream of a writer loop must wait for the network.
+var errFull = errors.New("the network accepts no more")
 
 // httpWriter writes the body of a response. Over HTTP/1.1 it writes chunks directly to the connection: the buffers of net/http
 // would cut a frame into several writes and take a third of the processor time of an event. net/http writes the header before,
-// and the last chunk after the handler returns.
+// and the last chunk after the handler returns, unless [Conns] has taken the connection over.
 type httpWriter struct {
 	response http.ResponseWriter
 	control  *http.ResponseController
 	conn     net.Conn // nil: write to response
 	timeout  time.Duration
 	deadline time.Time
+
+	raw  syscall.RawConn // of conn, in a writer loop; nil: it has none
+	loop bool            // a writer loop owns the connection: write does not wait
+	rest []byte          // that the network has not accepted
 }
 
 // newHTTPWriter sends the header of the response.
@@ -48,7 +58,9 @@ func newHTTPWriter(w http.ResponseWriter, r *http.Request, timeout time.Duration
 }
 
 func (w *httpWriter) write(packets []packet) error {
-	w.extend()
+	if !w.loop {
+		w.extend()
+	}
 	if w.conn == nil {
 		for _, p := range packets {
 			if _, err := w.response.Write(p.data); err != nil {
@@ -69,8 +81,43 @@ func (w *httpWriter) write(packets []packet) error {
 	if cap(out) <= maxPooled {
 		*buf = out
 	}
-	_, err := w.conn.Write(out)
-	return disconnected(err)
+	return w.send(out)
+}
+
+// send writes to the connection.
+func (w *httpWriter) send(b []byte) error {
+	if !w.loop {
+		_, err := w.conn.Write(b)
+		return disconnected(err)
+	}
+	n := 0
+	if !w.full() {
+		var err error
+		if n, err = tryWrite(w.raw, b); err != nil {
+			return disconnected(err)
+		}
+	}
+	w.rest = append(w.rest, b[n:]...)
+	return nil
+}
+
+func (w *httpWriter) full() bool { return len(w.rest) > 0 }
+
+// flush leaves the writer loop, and waits until the network has accepted the rest.
+func (w *httpWriter) flush() error {
+	rest := w.rest
+	w.loop, w.rest = false, nil
+	if len(rest) == 0 {
+		return nil
+	}
+	w.extend()
+	return w.send(rest)
+}
+
+// lastChunk ends the body of a connection that was taken over.
+func (w *httpWriter) lastChunk() error {
+	w.extend()
+	return w.send([]byte("0\r\n\r\n"))
 }
 
 // extend moves the write deadline to the write timeout from now. To save system calls, it only does so if less than half of the
@@ -78,7 +125,11 @@ func (w *httpWriter) write(packets []packet) error {
 func (w *httpWriter) extend() {
 	if now := time.Now(); w.deadline.Sub(now) < w.timeout/2 {
 		w.deadline = now.Add(w.timeout)
-		_ = w.control.SetWriteDeadline(w.deadline) // not supported by the recorders of tests
+		if w.conn != nil {
+			_ = w.conn.SetWriteDeadline(w.deadline) // fails if it is closed
+		} else {
+			_ = w.control.SetWriteDeadline(w.deadline) // not supported by the recorders of tests
+		}
 	}
 }
 
