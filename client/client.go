@@ -202,6 +202,16 @@ func (c *Client) send(ctx context.Context, what, path string, body, v any) error
 	return c.call(ctx, what, r, v)
 }
 
+// Post sends a body as JSON to any path, and decodes the JSON reply into v.
+func (c *Client) Post(ctx context.Context, path string, body, v any) error {
+	return c.send(ctx, "post "+path, path, body, v)
+}
+
+// Delete sends a DELETE request to any path, and decodes the JSON reply, if there is one, into v.
+func (c *Client) Delete(ctx context.Context, path string, v any) error {
+	return c.call(ctx, "delete "+path, request{method: http.MethodDelete, path: path}, v)
+}
+
 // Get decodes the JSON reply for any path into v.
 func (c *Client) Get(ctx context.Context, path string, v any) error {
 	return c.call(ctx, "get "+path, get(path), v)

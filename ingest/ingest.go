@@ -208,7 +208,7 @@ func (g *Ingester) newRun(collection string, progress func(Progress)) *run {
 	if progress == nil {
 		progress = func(Progress) {}
 	}
-	return &run{Ingester: g, collection: cmp.Or(collection, corpus.DefaultCollection), onProgress: progress, onStage: func(Stage, float64) {}}
+	return &run{Ingester: g, collection: cmp.Or(collection, corpus.DefaultCollection), onProgress: progress, onStage: func(Stage, float64) {}, onIndexed: func(Indexed) {}}
 }
 
 // hash returns the hash of everything that a document's chunks depend on: its bytes, name and title, and the versions of the ingestion

@@ -25,7 +25,8 @@ type job struct {
 	path             string // see [corpus.Document]
 	given            corpus.DublinCore
 	contributor      string
-	upload           bool // parsed even if Options.Failures lists it
+	upload           bool   // parsed even if Options.Failures lists it
+	known            string // hash of the document if the bytes have not changed
 	read             func() ([]byte, error)
 }
 
@@ -71,6 +72,7 @@ type run struct {
 	chunks     int  // in the batch
 	noEmbedder bool // the embedder failed and is not called any more
 	onStage    func(Stage, float64)
+	onIndexed  func(Indexed)
 }
 
 // load reads the list of the collection's documents.
@@ -154,16 +156,20 @@ func (r *run) process(ctx context.Context, jobs []job) error {
 // prepare reads a document and, if it has changed, parses and splits it.
 func (r *run) prepare(ctx context.Context, j job) prepared {
 	out := prepared{uri: j.uri}
+	id := DocumentID(r.collection, j.uri)
+	if j.known != "" && r.known[id].Hash == j.known {
+		out.unchanged, out.doc = true, corpus.Document{ID: id, Hash: j.known}
+		return out
+	}
 	data, err := j.read()
 	if err != nil {
 		out.err = err
 		return out
 	}
 	out.bytes = len(data)
-	id := DocumentID(r.collection, j.uri)
 	hash := r.hash(j, data)
 	if r.known[id].Hash == hash {
-		out.unchanged = true
+		out.unchanged, out.doc = true, corpus.Document{ID: id, Hash: hash}
 		return out
 	}
 	return r.build(ctx, j, id, hash, data)
@@ -256,6 +262,7 @@ func (r *run) add(ctx context.Context, d prepared) error {
 		r.fail(d.uri, d.err)
 	case d.unchanged:
 		r.report.Unchanged++
+		r.onIndexed(Indexed{d.uri, d.doc.ID, d.doc.Hash})
 	default:
 		r.batch = append(r.batch, d)
 		r.chunks += len(d.chunks)
@@ -282,12 +289,12 @@ func (r *run) flush(ctx context.Context) error {
 	if len(r.batch) == 0 {
 		return nil
 	}
-	docs := make([]corpus.Document, len(r.batch))
+	docs, uris := make([]corpus.Document, len(r.batch)), make([]string, len(r.batch))
 	entries := make([][]index.Entry, len(r.batch))
 	chunks := 0
 	for i, d := range r.batch {
 		r.batch[i] = prepared{} // release what the entries do not need
-		docs[i] = d.doc
+		docs[i], uris[i] = d.doc, d.uri
 		entries[i] = make([]index.Entry, len(d.chunks))
 		for j, c := range d.chunks {
 			entries[i][j].Chunk = c
@@ -310,12 +317,13 @@ func (r *run) flush(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("index documents: %w", err)
 	}
-	for _, d := range docs {
+	for i, d := range docs {
 		if r.known[d.ID].ID == "" {
 			r.report.Added++
 		} else {
 			r.report.Updated++
 		}
+		r.onIndexed(Indexed{uris[i], d.ID, d.Hash})
 	}
 	r.report.Chunks += chunks
 	r.batch, r.size, r.chunks = nil, 0, 0

@@ -201,3 +201,52 @@ type Eraser interface {
 	// Erase overwrites the content. While the store is in use, it may do nothing.
 	Erase(ctx context.Context) error
 }
+
+// Source is where documents come from, such as a folder.
+type Source struct {
+	ID         string
+	Kind       string // of the connector, such as folder
+	Location   string // absolute path or URL
+	Collection string // of its documents
+	Include    []string
+	Exclude    []string
+	State      SourceState
+	Sync       json.RawMessage `json:",omitempty"` // the result of the last sync, as its service encodes it; nil: none
+	CreatedAt  time.Time
+}
+
+// SourceState is what is being done with a source. After a crash, the work is taken up again.
+type SourceState string
+
+// The states.
+const (
+	SourceIdle     SourceState = ""
+	SourceSyncing  SourceState = "syncing"
+	SourceRemoving SourceState = "removing"
+)
+
+// SourceDocument is a document of a source that is in the index.
+type SourceDocument struct {
+	ID      string // of the document
+	URI     string
+	Version string // changes when the bytes may have changed; empty: unknown
+	Hash    string // of the document as it is indexed
+	SHA256  string // of its bytes, hex; empty: unknown
+}
+
+// Sources stores sources and their documents.
+type Sources interface {
+	// AddSource adds a source. If it exists, the error is [ErrExists].
+	AddSource(ctx context.Context, s Source) error
+	// Sources lists all sources, sorted by id.
+	Sources(ctx context.Context) ([]Source, error)
+	// UpdateSource changes a source, except its id, and returns it, or [ErrNotFound]. If change returns an error, UpdateSource returns it and changes nothing.
+	UpdateSource(ctx context.Context, id string, change func(*Source) error) (Source, error)
+	// RemoveSource removes a source with its documents. One that does not exist is no error.
+	RemoveSource(ctx context.Context, id string) error
+	// SourceDocuments lists all documents of a source, sorted by id. A source that does not exist has none.
+	SourceDocuments(ctx context.Context, source string) ([]SourceDocument, error)
+	// ChangeSourceDocuments adds or replaces documents of a source, and removes others by their ids. The source must exist, otherwise the error is
+	// [ErrNotFound].
+	ChangeSourceDocuments(ctx context.Context, source string, put []SourceDocument, remove []string) error
+}

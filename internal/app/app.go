@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/answer/agent"
@@ -50,6 +51,7 @@ import (
 	"github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/session"
 	sessiondb "github.com/sluice-rag/sluice/session/sqlstore"
+	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/wire"
 	wirea2a "github.com/sluice-rag/sluice/wire/a2a"
 	"github.com/sluice-rag/sluice/wire/agui"
@@ -103,6 +105,7 @@ type App struct {
 	scopes   *scope.Reader // reads the index by the scopes of questions
 	reranker rerank.Reranker
 	files    uploads
+	sources  *source.Service // nil before OpenFiles
 	reserve  *reserve.File
 	health   health
 	cache    *cache.Cache // nil: answers are not cached
@@ -114,7 +117,8 @@ type App struct {
 	Sessions     *session.Service
 	sessionStore *sessiondb.Store
 
-	indexing atomic.Pointer[ingest.Progress] // nil: no indexing is in progress
+	indexing  atomic.Pointer[ingest.Progress] // nil: no indexing is in progress
+	ingesting *semaphore.Weighted             // held during an ingestion of files that were not uploaded
 
 	access      *access.Access // nil: no logins
 	keys        *keydb.Store   // nil: no keys
@@ -170,7 +174,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 		return nil, errors.Join(err, ix.Close(), log.Close())
 	}
 	a := &App{Tenant: tenant, access: s.Access, keys: s.keys, records: s.records, blobs: s.blobs, servers: s.servers, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space, limiter: s.limiter,
-		Now: time.Now, health: health{failed: map[string]bool{}},
+		Now: time.Now, health: health{failed: map[string]bool{}}, ingesting: semaphore.NewWeighted(1),
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.reembed})}
 	a.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"tenant": tenant}, a.Registry)
 	a.Failures, err = ingest.OpenFailureStore(filepath.Join(cfg.Store.Data, "failures.json"), int64(cfg.Parsing.ParseMemory), cfg.Parsing.ParseTime)

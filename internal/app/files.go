@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/blobs"
@@ -22,6 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/server/documents"
 	"github.com/sluice-rag/sluice/server/knowledge"
 	"github.com/sluice-rag/sluice/server/rpc"
+	"github.com/sluice-rag/sluice/server/sources"
 	"github.com/sluice-rag/sluice/store/sqlstore"
 )
 
@@ -44,6 +46,7 @@ func (a *App) OpenFiles(ctx context.Context) error {
 	}
 	a.files.store, a.files.blobs = kept, o.Blobs
 	a.files.service, err = files.Open(ctx, a.filesFolder(), o)
+	a.openSources(kept)
 	return err
 }
 
@@ -161,9 +164,9 @@ func (a *App) fileRoutes(version string) []server.Route {
 		return nil
 	}
 	models, _ := a.Models.Names()
-	return append(knowledge.Routes(knowledge.Options{Models: models, Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Parts: a.parts,
+	return slices.Concat(sources.Routes(a.sources), knowledge.Routes(knowledge.Options{Models: models, Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Parts: a.parts,
 		MaxFileBytes: int64(a.Config.Parsing.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version}),
-		documents.Routes(documents.Options{Files: a.files.service, Index: a.scopes, Questions: a.suggestions().Questions})...)
+		documents.Routes(documents.Options{Files: a.files.service, Index: a.scopes, Questions: a.suggestions().Questions}))
 }
 
 // search is a hybrid search for passages, or a lexical one if the embedder fails.
@@ -200,6 +203,9 @@ func (a *App) searchBy(ctx context.Context, mode string, q index.Query) ([]index
 const maxSearch = 8192
 
 func (a *App) closeFiles() error {
+	if a.sources != nil {
+		a.sources.Close()
+	}
 	var err error
 	if a.files.service != nil {
 		err = a.files.service.Close()

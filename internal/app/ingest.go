@@ -7,14 +7,22 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 )
 
-// Ingest brings the collection of the settings up to date with files and folders. Two calls must not overlap.
+// Ingest brings the collection of the settings up to date with files and folders. Calls of it and of the other methods that ingest wait for each other.
 func (a *App) Ingest(ctx context.Context, paths []string, progress func(ingest.Progress)) (ingest.Report, error) {
+	if err := a.ingesting.Acquire(ctx, 1); err != nil {
+		return ingest.Report{}, err
+	}
+	defer a.ingesting.Release(1)
 	r, err := a.Ingester.Ingest(ctx, ingest.Request{Collection: a.Config.Store.Collection, Paths: paths}, progress)
 	return r, a.afterIngest(ctx, r, err)
 }
 
 // IngestDocuments is [App.Ingest] for documents in memory. It deletes no documents.
 func (a *App) IngestDocuments(ctx context.Context, sources []ingest.Source) (ingest.Report, error) {
+	if err := a.ingesting.Acquire(ctx, 1); err != nil {
+		return ingest.Report{}, err
+	}
+	defer a.ingesting.Release(1)
 	r, err := a.Ingester.IngestDocuments(ctx, a.Config.Store.Collection, sources, nil)
 	return r, a.afterIngest(ctx, r, err)
 }

@@ -90,7 +90,7 @@ func OpenTenants(ctx context.Context, s *Shared, version, instance string) (*Ten
 	if t.main, err = a.Server(version); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	if err := t.registerMetrics(); err != nil {
+	if err := errors.Join(t.registerMetrics(), a.sources.Resume(ctx)); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return t, nil
@@ -324,6 +324,9 @@ func (t *Tenants) openApp(ctx context.Context, e *tenant) error {
 	if err == nil {
 		s, err = a.Server(t.version)
 	}
+	if err == nil {
+		err = a.sources.Resume(ctx)
+	}
 	if err != nil {
 		return errors.Join(err, a.Close())
 	}
@@ -365,9 +368,9 @@ func (t *Tenants) remove(e *tenant) {
 	close(e.closed)
 }
 
-// Idle reports whether the tenant can be closed without an effect on callers: see [engine.Engine.Idle] and [files.Service.Idle].
+// Idle reports whether the tenant can be closed without an effect on callers: see [engine.Engine.Idle] and [files.Service.Idle]. A sync of a source is not idle.
 func (a *App) Idle() bool {
-	return a.Engine.Idle() && (a.files.service == nil || a.files.service.Idle()) && (a.calls == nil || a.calls.Idle())
+	return a.Engine.Idle() && (a.files.service == nil || a.files.service.Idle()) && (a.sources == nil || a.sources.Idle()) && (a.calls == nil || a.calls.Idle())
 }
 
 // Start finishes, in the background, what an earlier process did not finish in other tenants than the default one. From then on it calls

@@ -217,19 +217,19 @@ func (a *Access) identify(r *http.Request) (caller, error) {
 	if err != nil {
 		return caller{}, err
 	}
+	text, err := keyOf(r)
+	if text != "" && a.local != nil && subtle.ConstantTimeCompare(auth.Hash(text), a.local) == 1 {
+		i := auth.Local()
+		i.Key = localKey
+		return caller{Identity: i}, nil
+	}
 	if !required {
 		return caller{Identity: auth.Local()}, nil
 	}
-	text, err := keyOf(r)
 	if err != nil {
 		return caller{}, err
 	}
 	if text != "" {
-		if a.local != nil && subtle.ConstantTimeCompare(auth.Hash(text), a.local) == 1 {
-			i := auth.Local()
-			i.Key = localKey
-			return caller{Identity: i}, nil
-		}
 		k, err := auth.Authenticate(ctx, a.store, text, now)
 		if err != nil {
 			return caller{}, a.failed(r, err)

@@ -107,7 +107,24 @@ CREATE INDEX tasks_pending ON tasks (unfetched, created_at, id) WHERE status = '
 CREATE TRIGGER files_fetched AFTER UPDATE OF sha256 ON files WHEN OLD.sha256 <> NEW.sha256 BEGIN
 	UPDATE tasks SET unfetched = NEW.sha256 = '' WHERE resource = NEW.id;
 END;
-`, taskServers}
+`, taskServers, sourceTables}
 
 // taskServers adds the server of a task, in both databases.
 const taskServers = "ALTER TABLE tasks ADD COLUMN server TEXT NOT NULL DEFAULT ''"
+
+// sourceTables adds the sources of documents, in both databases.
+const sourceTables = `
+CREATE TABLE sources (
+	id     TEXT PRIMARY KEY,
+	record TEXT NOT NULL
+);
+CREATE TABLE source_documents (
+	source  TEXT NOT NULL,
+	id      TEXT NOT NULL,
+	uri     TEXT NOT NULL,
+	version TEXT NOT NULL,
+	hash    TEXT NOT NULL,
+	sha256  TEXT NOT NULL,
+	PRIMARY KEY (source, id)
+);
+`

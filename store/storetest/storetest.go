@@ -23,6 +23,7 @@ type Store interface {
 	store.VectorStores
 	store.Memberships
 	store.Tasks
+	store.Sources
 }
 
 // start is the creation time of the records.
@@ -35,6 +36,7 @@ func TestStore(t *testing.T, open func(t *testing.T) (s Store, reopen func() Sto
 		"files": (*suite).files, "hashes": (*suite).hashes, "vector stores": (*suite).stores, "expiry": (*suite).expiry,
 		"memberships": (*suite).memberships, "counts": (*suite).counts, "changes": (*suite).changes, "tasks": (*suite).tasks,
 		"queue": (*suite).queue, "fetching": (*suite).fetching, "removal": (*suite).removal, "listings": (*suite).listings, "concurrent": (*suite).concurrent, "empty": (*suite).empty, "cancelled": (*suite).cancelled,
+		"sources": (*suite).sources,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, reopen := open(t)

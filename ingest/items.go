@@ -1,0 +1,115 @@
+package ingest
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest/parse"
+)
+
+// Item is a document that a caller lists, and whose bytes it reads on demand. URI identifies it within the collection, and its extension selects the
+// format. Path is shown to users.
+type Item struct {
+	URI, Path string
+	// Read returns the bytes, or an error if they are more than limit. It may be called on any goroutine.
+	Read func(ctx context.Context, limit int64) ([]byte, error)
+	// Hash is [corpus.Document.Hash] after an earlier ingestion, if the bytes have not changed since. The item is not read then, unless the
+	// index has another document. Empty: the bytes may have changed.
+	Hash string
+}
+
+// Indexed is an item whose document is in the index.
+type Indexed struct {
+	URI  string
+	ID   corpus.DocumentID
+	Hash string // [corpus.Document.Hash]
+}
+
+// IngestItems brings the documents of a collection up to date with items. It deletes no documents. Each item whose document is in the index is passed
+// to done, which runs on this goroutine, once the document is durable. Otherwise it is like [Ingester.Ingest].
+func (g *Ingester) IngestItems(ctx context.Context, collection string, items []Item, done func(Indexed), progress func(Progress)) (Report, error) {
+	started := g.opts.Now()
+	r := g.newRun(collection, progress)
+	r.onIndexed = done
+	if err := r.load(ctx); err != nil {
+		return r.finish(started), err
+	}
+	jobs := make([]job, 0, len(items))
+	seen := map[string]bool{}
+	for _, it := range items {
+		if it.URI == "" || seen[it.URI] {
+			r.fail(it.URI, fault.Invalid("uri", "is empty, or is given twice"))
+			continue
+		}
+		seen[it.URI] = true
+		jobs = append(jobs, job{uri: it.URI, name: it.URI, path: it.Path, known: it.Hash, read: func() ([]byte, error) {
+			data, err := it.Read(ctx, g.opts.MaxFileBytes)
+			if err == nil && int64(len(data)) > g.opts.MaxFileBytes {
+				err = tooLarge(g.opts.MaxFileBytes)
+			}
+			return data, err
+		}})
+	}
+	err := r.process(ctx, jobs)
+	return r.finish(started), err
+}
+
+// DeleteDocuments deletes documents by their ids. Unknown ids are ignored.
+func (g *Ingester) DeleteDocuments(ctx context.Context, collection string, ids []corpus.DocumentID) error {
+	return g.newRun(collection, nil).remove(ctx, ids)
+}
+
+// Version names the steps of ingestion. After it has changed, documents have to be ingested again.
+func (g *Ingester) Version() string {
+	return cutVersion + " " + g.opts.Propositions.Name() + " " + g.opts.Entities.Name()
+}
+
+// Folder is a listed folder. Call Close after its files were read.
+type Folder struct {
+	Files   []FolderFile
+	Failed  []Failure // files and subfolders that cannot be read
+	Unread  []string  // URIs of subfolders that could not be listed
+	Ignored int       // files whose extension is not that of a document
+
+	list *listing
+}
+
+// FolderFile is a file of a folder.
+type FolderFile struct {
+	URI  string // absolute path with slashes
+	Path string // with slashes; begins with the name of the folder
+	file file
+}
+
+// OpenFolder lists the files of a folder, as [Ingester.Ingest] does: it skips hidden entries, folders of dependencies, symbolic links and special files.
+// Links do not lead out of the folder. If the folder itself cannot be read, the error says why, fit for users.
+func OpenFolder(ctx context.Context, dir string) (*Folder, error) {
+	l, err := list(ctx, []string{dir})
+	if err == nil && (len(l.folders) == 0 || len(l.unread) > 0 && l.unread[0] == l.folders[0]) {
+		reason := "is not a folder"
+		if len(l.failed) > 0 {
+			reason = l.failed[0].Reason
+		}
+		err = fault.New(fault.InvalidRequest, "the folder %s %s", parse.PrintableName(dir), reason)
+	}
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	f := &Folder{Files: make([]FolderFile, len(l.files)), Failed: l.failed, Unread: l.unread, Ignored: l.ignored, list: l}
+	for i, file := range l.files {
+		f.Files[i] = FolderFile{URI: file.uri, Path: file.name, file: file}
+	}
+	return f, nil
+}
+
+// Close releases the folder.
+func (f *Folder) Close() { f.list.close() }
+
+// Read returns the bytes of the file, or an error if they are more than limit.
+func (f FolderFile) Read(limit int64) ([]byte, error) { return f.file.read(limit) }
+
+// Stat describes the file.
+func (f FolderFile) Stat() (fs.FileInfo, error) { return f.file.root.Lstat(f.file.path) }

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/source"
+	"github.com/sluice-rag/sluice/source/folder"
+	"github.com/sluice-rag/sluice/store"
+)
+
+// openSources makes the service of sources, whose documents are in the collection of the settings.
+func (a *App) openSources(kept store.Sources) {
+	a.sources = source.New(source.Options{Store: kept, Ingester: sourceIngester{a}, Collection: a.Config.Store.Collection, Logger: a.logger,
+		Kinds: map[string]source.Kind{"folder": folder.Kind()}})
+}
+
+// Sources returns the service of sources; nil before [App.OpenFiles].
+func (a *App) Sources() *source.Service { return a.sources }
+
+// sourceIngester ingests the documents of sources, one ingestion after the other.
+type sourceIngester struct{ app *App }
+
+// IngestItems implements [source.Ingester].
+func (s sourceIngester) IngestItems(ctx context.Context, collection string, items []ingest.Item, done func(ingest.Indexed), progress func(ingest.Progress)) (ingest.Report, error) {
+	if err := s.app.ingesting.Acquire(ctx, 1); err != nil {
+		return ingest.Report{}, err
+	}
+	defer s.app.ingesting.Release(1)
+	r, err := s.app.Ingester.IngestItems(ctx, collection, items, done, progress)
+	return r, s.app.afterIngest(ctx, r, err)
+}
+
+// DeleteDocuments implements [source.Ingester].
+func (s sourceIngester) DeleteDocuments(ctx context.Context, collection string, ids []corpus.DocumentID) error {
+	if err := s.app.ingesting.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer s.app.ingesting.Release(1)
+	err := s.app.Ingester.DeleteDocuments(ctx, collection, ids)
+	return s.app.afterIngest(ctx, ingest.Report{Deleted: len(ids)}, err)
+}
+
+// Version implements [source.Ingester].
+func (s sourceIngester) Version() string { return s.app.Ingester.Version() }

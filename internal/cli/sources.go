@@ -1,0 +1,266 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/server/sources"
+	"github.com/sluice-rag/sluice/source"
+)
+
+type sourcesCmd struct {
+	Add    sourcesAddCmd    `cmd:"" help:"Add a source and sync it."`
+	List   sourcesListCmd   `cmd:"" default:"withargs" help:"List the sources."`
+	Sync   sourcesSyncCmd   `cmd:"" help:"Bring the documents of sources up to date."`
+	Remove sourcesRemoveCmd `cmd:"" help:"Remove a source with its documents."`
+}
+
+// sourcesOf selects the sources of a command.
+type sourcesOf struct {
+	config.Store
+	config.Index
+	tenantFlag
+	config.Ingest
+	config.Models
+	create bool // the data folder, if it does not exist
+	Server string `placeholder:"URL" help:"Server that has the sources. The default is the server that uses the data folder, or no server."`
+	keyFlag
+}
+
+// sourceService is what a command does with sources: through a server, or in the data folder itself.
+type sourceService interface {
+	list(ctx context.Context) ([]sources.SourceView, error)
+	add(ctx context.Context, set source.Settings) (sources.SourceView, error)
+	sync(ctx context.Context, id string, full bool) (sources.SourceView, error)
+	remove(ctx context.Context, id string) error
+	// show returns a source, or an error with the code NotFound.
+	show(ctx context.Context, id string) (sources.SourceView, error)
+}
+
+// with runs do with the sources.
+func (c *sourcesOf) with(e *env, do func(sourceService) error) (err error) {
+	at, err := c.server(e, c.Server)
+	if err != nil {
+		return err
+	}
+	if at.url == "" {
+		a, err := c.openFolder(e)
+		if errors.Is(err, app.ErrInUse) {
+			var ok bool
+			if at, ok = c.awaitRunning(e.ctx, e); !ok {
+				return err
+			}
+		} else if err != nil {
+			return err
+		} else {
+			defer limitMemory()()
+			if err = a.OpenFiles(e.ctx); err == nil {
+				err = do(localSources{a})
+			}
+			return errors.Join(err, a.Close())
+		}
+	}
+	cl, err := c.over(at).client()
+	if err != nil {
+		return err
+	}
+	return do(remoteSources{cl})
+}
+
+// openFolder opens the data folder. Only a source that is added creates it.
+func (c *sourcesOf) openFolder(e *env) (*app.App, error) {
+	if c.create {
+		return c.open(e.ctx, e, e.logger)
+	}
+	return c.openExisting(e)
+}
+
+// find returns the source with an id or a location.
+func find(ctx context.Context, s sourceService, name string) (sources.SourceView, error) {
+	all, err := s.list(ctx)
+	if err != nil {
+		return sources.SourceView{}, err
+	}
+	abs, _ := filepath.Abs(name)
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real
+	}
+	for _, v := range all {
+		if v.ID == name || v.Location == name || v.Location == filepath.ToSlash(abs) {
+			return v, nil
+		}
+	}
+	return sources.SourceView{}, fmt.Errorf("there is no source %.200q: \"sluice sources list\" shows all", name)
+}
+
+type sourcesAddCmd struct {
+	sourcesOf
+	Kind     string   `default:"folder" enum:"folder" help:"Kind of the source: folder."`
+	Include  []string `sep:"none" placeholder:"PATTERN" help:"Only documents that match, such as *.pdf or reports/**. Can be repeated."`
+	Exclude  []string `sep:"none" placeholder:"PATTERN" help:"No documents that match. Can be repeated."`
+	Location string   `arg:"" help:"Folder on the machine of the server."`
+}
+
+// Run adds a source and waits for its first sync.
+func (c *sourcesAddCmd) Run(e *env) error {
+	location := c.Location
+	c.create = true
+	if c.Server == "" {
+		var err error
+		if location, err = filepath.Abs(location); err != nil {
+			return fmt.Errorf("add source: %w", err)
+		}
+	}
+	return c.with(e, func(s sourceService) error {
+		v, err := s.add(e.ctx, source.Settings{Kind: c.Kind, Location: location, Include: c.Include, Exclude: c.Exclude})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(e.Out, "%s  %s\n", v.ID, v.Location)
+		return await(e, s, v)
+	})
+}
+
+type sourcesListCmd struct{ sourcesOf }
+
+// Run lists the sources.
+func (c *sourcesListCmd) Run(e *env) error {
+	return c.with(e, func(s sourceService) error {
+		all, err := s.list(e.ctx)
+		if err != nil {
+			return err
+		}
+		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "SOURCE\tKIND\tSTATE\tDOCUMENTS\tFAILED\tLAST SYNC\tLOCATION")
+		for _, v := range all {
+			last, docs, failed, state := "never", 0, 0, v.State
+			if l := v.LastSync; l != nil {
+				last, docs, failed = localTime(l.Ended), l.Added+l.Updated+l.Unchanged, l.Failed
+				if l.Error != "" && state == sources.Idle {
+					state = "failed"
+				}
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", v.ID, v.Kind, state, docs, failed, last, v.Location)
+		}
+		return w.Flush()
+	})
+}
+
+type sourcesSyncCmd struct {
+	sourcesOf
+	Full   bool     `help:"Read all documents again, also those whose time and size have not changed."`
+	Source []string `arg:"" optional:"" help:"Ids or locations. The default is all sources."`
+}
+
+// Run syncs sources, one after the other.
+func (c *sourcesSyncCmd) Run(e *env) error {
+	return c.with(e, func(s sourceService) error {
+		selected, err := s.list(e.ctx)
+		if len(c.Source) > 0 && err == nil {
+			selected = nil
+			for _, name := range c.Source {
+				v, err := find(e.ctx, s, name)
+				if err != nil {
+					return err
+				}
+				selected = append(selected, v)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		var failed error
+		for _, v := range selected {
+			v, err := s.sync(e.ctx, v.ID, c.Full)
+			if err == nil {
+				err = await(e, s, v)
+			}
+			if err != nil && e.ctx.Err() != nil {
+				return err
+			}
+			failed = errors.Join(failed, err)
+		}
+		return failed
+	})
+}
+
+type sourcesRemoveCmd struct {
+	sourcesOf
+	Source string `arg:"" help:"Id or location."`
+}
+
+// Run removes a source and waits until its documents are gone.
+func (c *sourcesRemoveCmd) Run(e *env) error {
+	return c.with(e, func(s sourceService) error {
+		v, err := find(e.ctx, s, c.Source)
+		if err != nil {
+			return err
+		}
+		id := v.ID
+		if err := s.remove(e.ctx, id); err != nil {
+			return err
+		}
+		for {
+			if v, err = s.show(e.ctx, id); err != nil {
+				break
+			}
+			if v.LastSync != nil && v.LastSync.Error != "" {
+				return fmt.Errorf("%s: %s", id, v.LastSync.Error)
+			}
+			if err = wait(e.ctx, pollInterval); err != nil {
+				return err
+			}
+		}
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.NotFound {
+			return err
+		}
+		fmt.Fprintln(e.Out, "removed", id, "with its documents")
+		return nil
+	})
+}
+
+// await waits for a sync to end, shows its progress, and prints the result. If the sync did not complete, or none of the documents could be read, it
+// returns an error.
+func await(e *env, s sourceService, v sources.SourceView) (err error) {
+	show, done := newProgress(e, "syncing")
+	for v.State == sources.Syncing && err == nil {
+		if p := v.Progress; p != nil {
+			show(ingest.Progress{Done: p.Done, Total: p.Total, Current: p.Current})
+		}
+		if err = wait(e.ctx, pollInterval); err == nil {
+			v, err = s.show(e.ctx, v.ID)
+		}
+	}
+	done()
+	if err != nil {
+		return err
+	}
+	r := v.LastSync
+	if r == nil {
+		return fmt.Errorf("the sync of %s has no result: see the log of the server", v.ID)
+	}
+	for _, f := range r.Failures {
+		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", f.Path, f.Reason)
+	}
+	if more := r.Failed - len(r.Failures); more > 0 {
+		fmt.Fprintf(e.Err, "not indexed: %d more\n", more)
+	}
+	if r.Warning != "" {
+		fmt.Fprintln(e.Err, r.Warning)
+	}
+	fmt.Fprintf(e.Out, "%s: added %d (moved %d), updated %d, unchanged %d, removed %d, ignored %d, failed %d\n", v.ID, r.Added, r.Moved, r.Updated, r.Unchanged, r.Removed, r.Ignored, r.Failed)
+	if r.Error != "" {
+		return fmt.Errorf("the sync of %s did not complete: %s", v.ID, r.Error)
+	}
+	if r.Failed > 0 && r.Added+r.Updated+r.Unchanged == 0 {
+		return fmt.Errorf("%s: none of the documents could be read", v.ID)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/server/sources"
+	"github.com/sluice-rag/sluice/source"
+)
+
+// remoteSources are the sources of a server.
+type remoteSources struct{ c *client.Client }
+
+func sourcePath(id string) string { return "/api/sources/" + url.PathEscape(id) }
+
+func (s remoteSources) list(ctx context.Context) ([]sources.SourceView, error) {
+	var out sources.SourceList
+	err := s.c.Get(ctx, "/api/sources", &out)
+	return out.Sources, err
+}
+
+func (s remoteSources) add(ctx context.Context, set source.Settings) (v sources.SourceView, err error) {
+	err = s.c.Post(ctx, "/api/sources", sources.SourceRequest{Kind: set.Kind, Location: set.Location, Include: set.Include, Exclude: set.Exclude}, &v)
+	return v, err
+}
+
+func (s remoteSources) sync(ctx context.Context, id string, full bool) (v sources.SourceView, err error) {
+	err = s.c.Post(ctx, sourcePath(id)+"/sync", map[string]bool{"full": full}, &v)
+	return v, err
+}
+
+func (s remoteSources) remove(ctx context.Context, id string) error {
+	return s.c.Delete(ctx, sourcePath(id), nil)
+}
+
+func (s remoteSources) show(ctx context.Context, id string) (v sources.SourceView, err error) {
+	err = s.c.Get(ctx, sourcePath(id), &v)
+	return v, err
+}
+
+// localSources are the sources of a data folder that no server uses.
+type localSources struct{ a *app.App }
+
+func (s localSources) list(ctx context.Context) ([]sources.SourceView, error) {
+	all, err := s.a.Sources().List(ctx)
+	out := make([]sources.SourceView, len(all))
+	for i, src := range all {
+		out[i] = sources.View(src)
+	}
+	return out, err
+}
+
+func (s localSources) add(ctx context.Context, set source.Settings) (sources.SourceView, error) {
+	src, err := s.a.Sources().Add(ctx, set, true)
+	if err != nil {
+		return sources.SourceView{}, err
+	}
+	return s.sync(ctx, src.ID, false)
+}
+
+func (s localSources) sync(ctx context.Context, id string, full bool) (sources.SourceView, error) {
+	src, err := s.a.Sources().Sync(ctx, id, full)
+	return sources.View(src), err
+}
+
+func (s localSources) remove(ctx context.Context, id string) error {
+	_, err := s.a.Sources().Remove(ctx, id)
+	return err
+}
+
+func (s localSources) show(ctx context.Context, id string) (sources.SourceView, error) {
+	src, err := s.a.Sources().Get(ctx, id)
+	return sources.View(src), err
+}

@@ -1,0 +1,159 @@
+// Package sources provides the routes of sources of documents, such as folders.
+package sources
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/source"
+	"github.com/sluice-rag/sluice/store"
+	"github.com/sluice-rag/sluice/wire"
+)
+
+// States of a source.
+const (
+	Idle     = "idle"
+	Syncing  = "syncing"
+	Removing = "removing"
+)
+
+type (
+	// SourceRequest is a source to add.
+	SourceRequest struct {
+		Kind     string   `json:"kind" enum:"folder" description:"Kind of the source."`
+		Location string   `json:"location" maxLength:"4096" description:"Absolute path of the folder on the machine of the server."`
+		Include  []string `json:"include,omitempty" description:"Patterns, such as *.pdf or reports/**. A document must match one of them, if there are any. A pattern without a slash is for the name of the file."`
+		Exclude  []string `json:"exclude,omitempty" description:"Patterns. A document must match none of them."`
+	}
+	// SourceList is all sources, sorted by id.
+	SourceList struct {
+		Sources []SourceView `json:"sources"`
+	}
+	// SourceView is a source.
+	SourceView struct {
+		ID         string          `json:"id"`
+		Kind       string          `json:"kind"`
+		Location   string          `json:"location"`
+		Collection string          `json:"collection" description:"Collection of the documents."`
+		Include    []string        `json:"include,omitempty"`
+		Exclude    []string        `json:"exclude,omitempty"`
+		Added      time.Time       `json:"added"`
+		State      string          `json:"state" enum:"idle,syncing,removing"`
+		Progress   *SourceProgress `json:"progress,omitempty" description:"Of the sync in progress. It is missing while the documents are being listed."`
+		LastSync   *source.Result  `json:"last_sync,omitempty" description:"Missing until the first sync has ended."`
+	}
+	// SourceProgress is how far a sync is.
+	SourceProgress struct {
+		Done    int    `json:"done"`
+		Total   int    `json:"total"`
+		Current string `json:"current,omitempty" description:"The document that was finished last."`
+	}
+	idParam struct {
+		ID string `path:"id"`
+	}
+	syncRequest struct {
+		idParam
+		Full bool `json:"full,omitempty" description:"Read all documents again, also those whose time and size have not changed. Unchanged bytes are still not indexed again."`
+	}
+)
+
+// maxBody limits the body of a request, in bytes.
+const maxBody = 256 << 10
+
+type routes struct{ s *source.Service }
+
+// Routes returns the routes.
+func Routes(s *source.Service) []server.Route {
+	rt := routes{s}
+	id := []any{idParam{}}
+	return []server.Route{
+		{Method: "GET", Path: "/api/sources", Scope: auth.Read, Serve: rt.list, Reply: SourceList{}, Summary: "List the sources of documents"},
+		{Method: "POST", Path: "/api/sources", Scope: auth.Write, Serve: rt.add, MaxBody: maxBody, Request: []any{SourceRequest{}}, Reply: SourceView{}, Status: http.StatusCreated,
+			Faults: []int{400, 403, 409, 413, 415, 507}, Summary: "Add a source of documents and sync it; a folder needs a key of the scope tenants"},
+		{Method: "GET", Path: "/api/sources/{id}", Scope: auth.Read, Serve: rt.show, Request: id, Reply: SourceView{}, Faults: []int{404}, Summary: "Show a source with its progress and its last sync"},
+		{Method: "POST", Path: "/api/sources/{id}/sync", Scope: auth.Write, Serve: rt.sync, MaxBody: maxBody, Request: []any{syncRequest{}}, Reply: SourceView{}, Status: http.StatusAccepted,
+			Faults: []int{400, 404, 409, 413, 415, 507}, Summary: "Sync a source in the background"},
+		{Method: "DELETE", Path: "/api/sources/{id}", Scope: auth.Write, Serve: rt.remove, Request: id, Reply: SourceView{}, Status: http.StatusAccepted, Faults: []int{404, 507},
+			Summary: "Remove a source with its documents, in the background"},
+	}
+}
+
+// View returns the JSON of a source.
+func View(src source.Source) SourceView {
+	v := SourceView{ID: src.ID, Kind: src.Kind, Location: src.Location, Collection: src.Collection, Include: src.Include, Exclude: src.Exclude, Added: src.CreatedAt, State: Idle, LastSync: src.Last}
+	switch src.State {
+	case store.SourceSyncing:
+		v.State = Syncing
+	case store.SourceRemoving:
+		v.State = Removing
+	}
+	if p := src.Progress; p != nil {
+		v.Progress = &SourceProgress{p.Done, p.Total, p.Current}
+	}
+	return v
+}
+
+func (rt routes) list(w http.ResponseWriter, r *http.Request) error {
+	all, err := rt.s.List(r.Context())
+	if err != nil {
+		return err
+	}
+	out := SourceList{Sources: []SourceView{}}
+	for _, src := range all {
+		out.Sources = append(out.Sources, View(src))
+	}
+	server.ReplyJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func (rt routes) add(w http.ResponseWriter, r *http.Request) error {
+	var req SourceRequest
+	if err := decode(r, &req); err != nil {
+		return err
+	}
+	// Whoever may send requests without a key may still not read the disk. The commands on the machine of the server send its own token.
+	by, _ := auth.From(r.Context())
+	src, err := rt.s.Add(r.Context(), source.Settings{Kind: req.Kind, Location: req.Location, Include: req.Include, Exclude: req.Exclude}, by.Key != "" && by.Permits(auth.Tenants))
+	if err == nil {
+		src, err = rt.s.Sync(r.Context(), src.ID, false)
+	}
+	return reply(w, http.StatusCreated, src, err)
+}
+
+func (rt routes) show(w http.ResponseWriter, r *http.Request) error {
+	src, err := rt.s.Get(r.Context(), r.PathValue("id"))
+	return reply(w, http.StatusOK, src, err)
+}
+
+func (rt routes) sync(w http.ResponseWriter, r *http.Request) error {
+	var req syncRequest
+	if err := decode(r, &req); err != nil {
+		return err
+	}
+	src, err := rt.s.Sync(r.Context(), r.PathValue("id"), req.Full)
+	return reply(w, http.StatusAccepted, src, err)
+}
+
+func (rt routes) remove(w http.ResponseWriter, r *http.Request) error {
+	src, err := rt.s.Remove(r.Context(), r.PathValue("id"))
+	return reply(w, http.StatusAccepted, src, err)
+}
+
+func reply(w http.ResponseWriter, status int, src source.Source, err error) error {
+	if err != nil {
+		return err
+	}
+	server.ReplyJSON(w, status, View(src))
+	return nil
+}
+
+// decode decodes the body of a request.
+func decode[T any](r *http.Request, into *T) error {
+	body, err := server.ReadJSON(r)
+	if err != nil {
+		return err
+	}
+	return wire.Decode(body, into)
+}

@@ -1,0 +1,93 @@
+// Package folder is the connector of folders on the disk of the server.
+package folder
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/source"
+)
+
+// Kind returns the kind of source. Its locations are absolute paths. Subfolders belong to a folder, links do not.
+func Kind() source.Kind {
+	return source.Kind{Local: true, Locate: locate, Open: func(location string) (source.Connector, error) {
+		return &connector{dir: filepath.FromSlash(location)}, nil
+	}}
+}
+
+// locate returns the path of a folder without symbolic links, with slashes.
+func locate(location string) (string, error) {
+	if !filepath.IsAbs(location) {
+		return "", fault.Invalid("location", "want the absolute path of a folder")
+	}
+	real, err := filepath.EvalSymlinks(location)
+	if err == nil {
+		var info fs.FileInfo
+		if info, err = os.Stat(real); err == nil && !info.IsDir() {
+			return "", fault.Invalid("location", "is not a folder")
+		}
+	}
+	if err != nil {
+		return "", fault.Invalid("location", "the folder does not exist or cannot be read")
+	}
+	return filepath.ToSlash(real), nil
+}
+
+// settle is the age from which the time of the last change identifies the bytes of a file: a younger file may be changed again within the
+// resolution of the clock of the file system, which is up to 2 s (FAT).
+const settle = 2 * time.Second
+
+type connector struct {
+	dir    string
+	folder *ingest.Folder // set by List
+	files  map[string]ingest.FolderFile
+}
+
+// List implements [source.Connector].
+func (c *connector) List(ctx context.Context) (source.Listing, error) {
+	if err := c.Close(); err != nil {
+		return source.Listing{}, err
+	}
+	f, err := ingest.OpenFolder(ctx, c.dir)
+	if err != nil {
+		return source.Listing{}, err
+	}
+	c.folder, c.files = f, make(map[string]ingest.FolderFile, len(f.Files))
+	out := source.Listing{Documents: make([]source.Document, 0, len(f.Files)), Failed: f.Failed, Unread: f.Unread, Ignored: f.Ignored}
+	now := time.Now()
+	for _, file := range f.Files {
+		_, inside, _ := strings.Cut(file.Path, "/")
+		d := source.Document{URI: file.URI, Path: inside, Name: file.Path}
+		if info, err := file.Stat(); err == nil && now.Sub(info.ModTime()) > settle {
+			d.Version = fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
+		}
+		c.files[file.URI] = file
+		out.Documents = append(out.Documents, d)
+	}
+	return out, nil
+}
+
+// Read implements [source.Connector].
+func (c *connector) Read(_ context.Context, d source.Document, limit int64) ([]byte, error) {
+	f, ok := c.files[d.URI]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return f.Read(limit)
+}
+
+// Close implements [source.Connector].
+func (c *connector) Close() error {
+	if c.folder != nil {
+		c.folder.Close()
+		c.folder = nil
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+// Package source keeps documents in step with the places that they come from, such as folders. The connector of each kind of place is a sub-package,
+// and passes the suite of sourcetest.
+package source
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest"
+)
+
+// Connector lists and reads the documents of one place. Read may be called concurrently.
+type Connector interface {
+	// List lists all documents. An error means that nothing is known about the place, so no document is removed. Its message is fit for users if
+	// it is a [fault.Error].
+	List(ctx context.Context) (Listing, error)
+	// Read returns the bytes of a listed document, which must not be changed. More than limit bytes are an error. The errors are shown to users.
+	Read(ctx context.Context, d Document, limit int64) ([]byte, error)
+	// Close releases what List has opened.
+	Close() error
+}
+
+// Document is a document as its place lists it.
+type Document struct {
+	URI  string // identifies it in all places: an absolute path or a URL; its extension selects the format
+	Path string // the part of it that Include and Exclude match, with slashes and without the place
+	Name string // is shown to users
+	// Version changes whenever the bytes may have changed; for instance, it is made of the size and the time of the last change. A document whose
+	// version has not changed is not read. Empty: unknown.
+	Version string
+}
+
+// Listing is what a place has.
+type Listing struct {
+	Documents []Document
+	Failed    []ingest.Failure // what cannot be listed or read
+	Unread    []string         // prefixes of URIs that could not be listed; their documents are kept
+	Ignored   int              // files that are not documents
+}
+
+// Settings are what users set for a source.
+type Settings struct {
+	Kind     string
+	Location string // path or URL
+	Include  []string
+	Exclude  []string
+}
+
+// Kind is a kind of connector.
+type Kind struct {
+	// Local is set if the connector reads the disk of the server. Users of the network may not add such sources.
+	Local bool
+	// Locate returns the one form of a location. Documents of the place have URIs that begin with it. Errors are of the type [fault.Error].
+	Locate func(location string) (string, error)
+	// Open returns the connector of a location that Locate has returned. It reads nothing yet.
+	Open func(location string) (Connector, error)
+}
+
+// Limits of what users set.
+const (
+	maxPatterns = 100
+	maxPattern  = 1000 // bytes
+	maxLocation = 4096 // bytes
+)
+
+// checkPatterns returns an error of the type [fault.Error] if a pattern is not valid.
+func checkPatterns(field string, patterns []string) error {
+	if len(patterns) > maxPatterns {
+		return fault.Invalid(field, "want at most %d patterns", maxPatterns)
+	}
+	for _, p := range patterns {
+		if p == "" || len(p) > maxPattern || !doublestar.ValidatePattern(p) || strings.Count(p, "**") > 4 {
+			return fault.Invalid(field, "want patterns such as *.pdf or reports/**, of at most %d bytes and with ** at most 4 times", maxPattern)
+		}
+	}
+	return nil
+}
+
+// selects reports whether a document passes the patterns: it matches one of include, if there are any, and none of exclude.
+func selects(include, exclude []string, name string) bool {
+	return (len(include) == 0 || matches(include, name)) && !matches(exclude, name)
+}
+
+// matches reports whether a path matches a pattern. A pattern without a slash is for the last element of the path.
+func matches(patterns []string, name string) bool {
+	for _, p := range patterns {
+		of := name
+		if !strings.Contains(p, "/") {
+			of = path.Base(name)
+		}
+		if ok, err := doublestar.Match(strings.TrimPrefix(p, "/"), of); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}

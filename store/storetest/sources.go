@@ -1,0 +1,67 @@
+package storetest
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/store"
+)
+
+// sources adds, changes and removes sources with their documents.
+func (s *suite) sources() {
+	a := store.Source{ID: "a", Kind: "folder", Location: "/docs", Collection: "default", Include: []string{"*.md"}, State: store.SourceSyncing, CreatedAt: start}
+	b := store.Source{ID: "b", Kind: "folder", Location: "/other", CreatedAt: start}
+	s.must(s.AddSource(s.ctx, b))
+	s.must(s.AddSource(s.ctx, a))
+	if err := s.AddSource(s.ctx, a); !errors.Is(err, store.ErrExists) {
+		s.Errorf("added twice: %v", err)
+	}
+	check := func(step string, want ...store.Source) {
+		s.Helper()
+		got, err := s.reopen().Sources(s.ctx)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			s.Errorf("%s: %v\n%s", step, err, diff)
+		}
+	}
+	check("added", a, b)
+
+	a.State, a.Sync = store.SourceIdle, json.RawMessage(`{"added":1}`)
+	got, err := s.UpdateSource(s.ctx, "a", func(x *store.Source) error { *x = a; x.ID = "no"; return nil })
+	if diff := cmp.Diff(a, got); diff != "" || err != nil {
+		s.Errorf("changed: %v\n%s", err, diff)
+	}
+	refused := errors.New("refused")
+	if _, err := s.UpdateSource(s.ctx, "a", func(x *store.Source) error { x.Kind = "no"; return refused }); !errors.Is(err, refused) {
+		s.Errorf("refused change: %v", err)
+	}
+	if _, err := s.UpdateSource(s.ctx, "c", func(*store.Source) error { return nil }); !errors.Is(err, store.ErrNotFound) {
+		s.Errorf("changed an unknown one: %v", err)
+	}
+	check("changed", a, b)
+
+	doc := func(id, version string) store.SourceDocument {
+		return store.SourceDocument{ID: id, URI: "/docs/" + id + "'é", Version: version, Hash: "h" + version, SHA256: "s" + version}
+	}
+	s.must(s.ChangeSourceDocuments(s.ctx, "a", []store.SourceDocument{doc("2", "x"), doc("1", "x"), doc("3", "x")}, nil))
+	s.must(s.ChangeSourceDocuments(s.ctx, "b", []store.SourceDocument{doc("1", "other")}, nil))
+	s.must(s.ChangeSourceDocuments(s.ctx, "a", []store.SourceDocument{doc("2", "y")}, []string{"3", "unknown"}))
+	if err := s.ChangeSourceDocuments(s.ctx, "c", []store.SourceDocument{doc("1", "x")}, nil); !errors.Is(err, store.ErrNotFound) {
+		s.Errorf("documents of an unknown source: %v", err)
+	}
+	docs := func(step, source string, want ...store.SourceDocument) {
+		s.Helper()
+		got, err := s.reopen().SourceDocuments(s.ctx, source)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			s.Errorf("%s: %v\n%s", step, err, diff)
+		}
+	}
+	docs("changed", "a", doc("1", "x"), doc("2", "y"))
+
+	s.must(s.RemoveSource(s.ctx, "a"))
+	s.must(s.RemoveSource(s.ctx, "a"))
+	check("removed", b)
+	docs("removed", "a")
+	docs("kept", "b", doc("1", "other"))
+}
