@@ -29,7 +29,7 @@ type sourcesOf struct {
 	tenantFlag
 	config.Ingest
 	config.Models
-	create bool // the data folder, if it does not exist
+	create bool   // the data folder, if it does not exist
 	Server string `placeholder:"URL" help:"Server that has the sources. The default is the server that uses the data folder, or no server."`
 	keyFlag
 }

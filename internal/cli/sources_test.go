@@ -1,0 +1,56 @@
+package cli_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSources adds, syncs, lists and removes a source, in the data folder and through the server that uses it.
+func TestSources(t *testing.T) {
+	folder, data := docs(t), t.TempDir()
+	expect := func(want string, args ...string) string {
+		t.Helper()
+		status, out, errs := run(t, append([]string{"sources"}, append(args, "--data", data)...)...)
+		if status != 0 || !strings.Contains(out, want) {
+			t.Fatalf("%v: status %d, want %q in %s\n%s", args, status, want, out, errs)
+		}
+		return out
+	}
+	out := expect("added 1 ", "add", folder)
+	id, _, _ := strings.Cut(out, " ")
+	expect(folder, "list")
+	expect("unchanged 1,", "sync", folder)
+
+	url, stop := serve(t, "--data", data)
+	if err := os.WriteFile(filepath.Join(folder, "second.md"), []byte("The second quay is for ferries."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect("added 1 (moved 0), updated 0, unchanged 1,", "sync", "--full", id)
+	expect("idle", "list")
+	if status, _, errs := run(t, "sources", "add", "--data", data, folder); status != 1 || !strings.Contains(errs, "overlaps") {
+		t.Errorf("added twice: status %d, %s", status, errs)
+	}
+	other := docs(t)
+	res, err := http.Post(url+"/api/sources", "application/json", strings.NewReader(`{"kind":"folder","location":"`+filepath.ToSlash(other)+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusForbidden {
+		t.Errorf("a folder was added without a key of the server: status %d", res.StatusCode)
+	}
+	expect("added 1 ", "add", other)
+	expect("removed "+id, "remove", folder)
+	if out := expect(other, "list"); strings.Contains(out, id) {
+		t.Errorf("listed after it was removed:\n%s", out)
+	}
+	if status := stop(); status != 0 {
+		t.Errorf("server: status %d", status)
+	}
+	if status, _, errs := run(t, "sources", "remove", "--data", data, "none"); status != 1 || !strings.Contains(errs, "no source") {
+		t.Errorf("removed an unknown one: status %d, %s", status, errs)
+	}
+}

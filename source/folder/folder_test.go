@@ -1,0 +1,80 @@
+package folder_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/source/folder"
+	"github.com/sluice-rag/sluice/source/sourcetest"
+)
+
+// tree is a folder. The times of its files are in the past, one second later for each change.
+type tree struct {
+	*testing.T
+	dir string
+	at  time.Time
+}
+
+func newTree(t *testing.T) *tree {
+	return &tree{T: t, dir: filepath.Join(t.TempDir(), "docs"), at: time.Now().Add(-time.Hour)}
+}
+
+func (f *tree) Location() string {
+	f.check(os.MkdirAll(f.dir, 0o700))
+	return f.dir
+}
+
+func (f *tree) Put(name, text string) {
+	path := filepath.Join(f.dir, filepath.FromSlash(name))
+	f.check(os.MkdirAll(filepath.Dir(path), 0o700))
+	f.check(os.WriteFile(path, []byte(text), 0o600))
+	f.at = f.at.Add(time.Second)
+	f.check(os.Chtimes(path, f.at, f.at))
+}
+
+func (f *tree) Remove(name string) { f.check(os.Remove(filepath.Join(f.dir, name))) }
+
+func (f *tree) Break() { f.check(os.Rename(f.dir, f.dir+" away")) }
+
+func (f *tree) check(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+func TestConnector(t *testing.T) {
+	t.Parallel()
+	sourcetest.TestConnector(t, folder.Kind(), func(t *testing.T) sourcetest.Place { return newTree(t) })
+}
+
+// TestSkipped checks that links, hidden files and folders of dependencies are no documents, and that a file that was just changed has no version.
+func TestSkipped(t *testing.T) {
+	t.Parallel()
+	f := newTree(t)
+	location, outside := f.Location(), filepath.Join(t.TempDir(), "secret.md")
+	f.check(os.WriteFile(outside, []byte("secret"), 0o600))
+	for _, name := range []string{"kept.md", ".hidden.md", ".git/x.md", "node_modules/x.md", "picture.png", "new.md"} {
+		f.Put(name, "text")
+	}
+	f.check(os.Symlink(outside, filepath.Join(location, "link.md")))
+	f.check(os.Symlink(filepath.Dir(outside), filepath.Join(location, "out")))
+	now := time.Now()
+	f.check(os.Chtimes(filepath.Join(location, "new.md"), now, now))
+	c, err := folder.Kind().Open(location)
+	f.check(err)
+	l, err := c.List(t.Context())
+	f.check(err)
+	if len(l.Documents) != 2 || l.Documents[0].Path != "kept.md" || l.Documents[0].Version == "" || l.Documents[1].Version != "" || l.Ignored != 1 {
+		t.Errorf("listed %+v", l)
+	}
+	// A file that was replaced by a link after the listing is not read.
+	f.Remove("kept.md")
+	f.check(os.Symlink(outside, filepath.Join(location, "kept.md")))
+	if data, err := c.Read(t.Context(), l.Documents[0], 100); err == nil {
+		t.Errorf("read %q outside", data)
+	}
+	f.check(c.Close())
+}
