@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -24,6 +25,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model/modeltest"
+	"github.com/sluice-rag/sluice/source"
 )
 
 // attack is a request with an id of another tenant in one place.
@@ -250,6 +252,11 @@ var attacks = []attack{
 	{route: "GET /api/suggestions", kind: "collection", path: "/api/suggestions?collection=ID", found: true},
 	{route: "GET /api/suggestions", kind: "store", path: "/api/suggestions?collection=ID", found: true},
 	{route: "GET /api/suggestions", kind: "document", path: "/api/suggestions?collection=file:ID", found: true},
+	{route: "GET /api/sources"},
+	{route: "POST /api/sources", kind: "source", body: `{"kind":"folder","location":"/ID"}`},
+	{route: "GET /api/sources/{id}", kind: "source"},
+	{route: "POST /api/sources/{id}/sync", kind: "source", body: `{"full":true}`},
+	{route: "DELETE /api/sources/{id}", kind: "source"},
 	{route: "GET /api/documents", kind: "other store", path: "/api/documents?collection=ID"},
 	{route: "GET /api/documents", kind: "word", path: "/api/documents?q=ID", found: true},
 	{route: "GET /api/documents/{id}", kind: "other file"},
@@ -346,7 +353,11 @@ func ingestDefault(t *testing.T, data string, records config.Secret, tenant, tex
 			t.Fatal(err)
 		}
 	}
-	if err := a.Close(); err != nil {
+	err = a.OpenFiles(t.Context())
+	if err == nil && text == victimText {
+		_, err = a.Sources().Add(t.Context(), source.Settings{Kind: "folder", Location: t.TempDir()}, true)
+	}
+	if err = errors.Join(err, a.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -372,6 +383,7 @@ func victim(c *city) map[string][2]string {
 	other := c.reply(http.StatusOK, "acme", "POST", "/api/query", `{"query":"Who keeps the lighthouse of Farland now?","session_id":"other-session"}`)
 	message := event.RunID(other["run_id"].(string))
 	document := found["sources"].([]any)[0].(map[string]any)["document_id"].(string)
+	src := c.reply(http.StatusOK, "acme", "GET", "/api/sources", "")["sources"].([]any)[0].(map[string]any)["id"].(string)
 	keys, err := c.keys.List(c.Context())
 	if err != nil {
 		c.Fatal(err)
@@ -382,7 +394,7 @@ func victim(c *city) map[string][2]string {
 		"file": {"victim-f", "zombie-f"}, "other file": {"victim-g", "zombie-g"}, "task": {"upload-victim-g", "upload-zombie-g"},
 		"store": {"victim-s", "zombie-s"}, "other store": {"victim-t", "zombie-t"}, "store task": {"create-victim-t", "create-zombie-t"},
 		"document": {document, "doc_0123456789abcdef"}, "chunk": {found["sources"].([]any)[0].(map[string]any)["chunk_id"].(string), "c_0123456789abcdef"}, "collection": {"a-collection", "b-collection"}, "session": {"victim-session", "zombie-session"}, "other session": {"other-session", "never-session"},
-		"word":    {"Quux", "Zuux"},
+		"word": {"Quux", "Zuux"}, "source": {src, "src-zzzzzzzzzzzz"},
 		"message": {message.AnswerID(), (message[:len(message)-1] + "~").AnswerID()}, "question": {message.QuestionID(), (message[:len(message)-1] + "~").QuestionID()},
 		"account": {"victim-account", "zombie-account"}, "cursor": {"3", "3"}, "md5": {strings.Repeat("0", 32), strings.Repeat("1", 32)},
 	}
@@ -391,7 +403,7 @@ func victim(c *city) map[string][2]string {
 // victimState returns replies that show all data of the attacked tenant.
 func victimState(c *city, ids map[string][2]string) map[string]string {
 	out := map[string]string{}
-	for _, path := range []string{"/api/runs", "/api/runs/" + ids["run"][0], "/v1/responses/" + ids["run"][0], "/v1/files", "/v1/files/victim-f/content",
+	for _, path := range []string{"/api/runs", "/api/sources", "/api/runs/" + ids["run"][0], "/v1/responses/" + ids["run"][0], "/v1/files", "/v1/files/victim-f/content",
 		"/v1/files/victim-g/content", "/v1/vector_stores/victim-s", "/v1/vector_stores/victim-t", "/v1/tasks/upload-victim-g",
 		"/v1/rag/sessions?account=victim-account", "/v1/rag/sessions/other-session/export?format=json&account=victim-account"} {
 		w := c.request("acme", "GET", path, "")

@@ -72,7 +72,7 @@ func TestMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec(`DROP TRIGGER files_fetched; DROP INDEX tasks_pending; ALTER TABLE tasks DROP COLUMN unfetched; ALTER TABLE tasks DROP COLUMN server;
+	if _, err := db.Exec(`DROP TABLE sources; DROP TABLE source_documents; DROP TRIGGER files_fetched; DROP INDEX tasks_pending; ALTER TABLE tasks DROP COLUMN unfetched; ALTER TABLE tasks DROP COLUMN server;
 		CREATE INDEX tasks_pending ON tasks (created_at, id) WHERE status = 'pending'; PRAGMA user_version = 1`); err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +95,9 @@ func TestQueriesUseIndexes(t *testing.T) {
 	}
 	defer db.Close()
 	for _, query := range []string{
+		"SELECT record FROM sources WHERE id = 'a'",
+		"SELECT uri FROM source_documents WHERE source = 'a' ORDER BY id",
+		"DELETE FROM source_documents WHERE source = 'a' AND id IN (SELECT value FROM json_each('[]'))",
 		"SELECT id FROM files WHERE id > 'a' ORDER BY id LIMIT 5",
 		"SELECT id FROM files WHERE sha256 = 'a' AND sha256 <> '' ORDER BY status <> 'completed', status IN ('failed', 'cancelled'), created_at LIMIT 1",
 		"SELECT id FROM files WHERE id IN (SELECT value FROM json_each('[]')) ORDER BY id",
