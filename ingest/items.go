@@ -66,6 +66,9 @@ func (g *Ingester) Version() string {
 	return cutVersion + " " + g.opts.Propositions.Name() + " " + g.opts.Entities.Name()
 }
 
+// Extensions returns [Options.Extensions].
+func (g *Ingester) Extensions() []string { return g.opts.Extensions }
+
 // Folder is a listed folder. Call Close after its files were read.
 type Folder struct {
 	Files   []FolderFile
@@ -84,9 +87,10 @@ type FolderFile struct {
 }
 
 // OpenFolder lists the files of a folder, as [Ingester.Ingest] does: it skips hidden entries, folders of dependencies, symbolic links and special files.
-// Links do not lead out of the folder. If the folder itself cannot be read, the error says why, fit for users.
-func OpenFolder(ctx context.Context, dir string) (*Folder, error) {
-	l, err := list(ctx, []string{dir})
+// Links do not lead out of the folder. The
+// extensions are those of [Options.Extensions]. If the folder itself cannot be read, the error says why, fit for users.
+func OpenFolder(ctx context.Context, dir string, extensions []string) (*Folder, error) {
+	l, err := list(ctx, []string{dir}, extensions)
 	if err == nil && (len(l.folders) == 0 || len(l.unread) > 0 && l.unread[0] == l.folders[0]) {
 		reason := "is not a folder"
 		if len(l.failed) > 0 {

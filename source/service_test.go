@@ -74,7 +74,7 @@ func newBench(t testing.TB) *bench {
 
 // open starts the service, as a new process would.
 func (b *bench) open() {
-	b.opened = &counted{Kind: folder.Kind()}
+	b.opened = &counted{Kind: folder.Kind(nil)}
 	kind := b.opened.Kind
 	kind.Open = func(location string) (source.Connector, error) {
 		c, err := b.opened.Kind.Open(location)
@@ -306,7 +306,7 @@ func BenchmarkUnchanged(b *testing.B) {
 	for i := range 10_000 {
 		f.put(fmt.Sprintf("%02d/%d.md", i%100, i), fmt.Sprintf("# Note %d\n\nThis is the text of the note with the number %d.\n", i, i))
 	}
-	f.service = source.New(source.Options{Store: f.store, Ingester: ingest.New(f.index, nil, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind()}})
+	f.service = source.New(source.Options{Store: f.store, Ingester: ingest.New(f.index, nil, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
 	id := f.add(source.Settings{})
 	f.sync(id, false)
 	for b.Loop() {

@@ -13,7 +13,7 @@ import (
 // openSources makes the service of sources, whose documents are in the collection of the settings.
 func (a *App) openSources(kept store.Sources) {
 	a.sources = source.New(source.Options{Store: kept, Ingester: sourceIngester{a}, Collection: a.Config.Store.Collection, Logger: a.logger,
-		Kinds: map[string]source.Kind{"folder": folder.Kind()}})
+		Kinds: map[string]source.Kind{"folder": folder.Kind(a.Ingester.Extensions())}})
 }
 
 // Sources returns the service of sources; nil before [App.OpenFiles].

@@ -28,6 +28,7 @@ type sourcesOf struct {
 	config.Index
 	tenantFlag
 	config.Ingest
+	config.Parsing
 	config.Models
 	create bool   // the data folder, if it does not exist
 	Server string `placeholder:"URL" help:"Server that has the sources. The default is the server that uses the data folder, or no server."`

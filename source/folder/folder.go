@@ -15,10 +15,11 @@ import (
 	"github.com/sluice-rag/sluice/source"
 )
 
-// Kind returns the kind of source. Its locations are absolute paths. Subfolders belong to a folder, links do not.
-func Kind() source.Kind {
+// Kind returns the kind of source. Its locations are absolute paths. Subfolders belong to a folder, links do not. The extensions are those of files that are read although they are
+// commonly no documents: see [ingest.Options].
+func Kind(extensions []string) source.Kind {
 	return source.Kind{Local: true, Locate: locate, Open: func(location string) (source.Connector, error) {
-		return &connector{dir: filepath.FromSlash(location)}, nil
+		return &connector{dir: filepath.FromSlash(location), extensions: extensions}, nil
 	}}
 }
 
@@ -45,9 +46,10 @@ func locate(location string) (string, error) {
 const settle = 2 * time.Second
 
 type connector struct {
-	dir    string
-	folder *ingest.Folder // set by List
-	files  map[string]ingest.FolderFile
+	dir        string
+	extensions []string
+	folder     *ingest.Folder // set by List
+	files      map[string]ingest.FolderFile
 }
 
 // List implements [source.Connector].
@@ -55,7 +57,7 @@ func (c *connector) List(ctx context.Context) (source.Listing, error) {
 	if err := c.Close(); err != nil {
 		return source.Listing{}, err
 	}
-	f, err := ingest.OpenFolder(ctx, c.dir)
+	f, err := ingest.OpenFolder(ctx, c.dir, c.extensions)
 	if err != nil {
 		return source.Listing{}, err
 	}

@@ -47,7 +47,7 @@ func (f *tree) check(err error) {
 
 func TestConnector(t *testing.T) {
 	t.Parallel()
-	sourcetest.TestConnector(t, folder.Kind(), func(t *testing.T) sourcetest.Place { return newTree(t) })
+	sourcetest.TestConnector(t, folder.Kind(nil), func(t *testing.T) sourcetest.Place { return newTree(t) })
 }
 
 // TestSkipped checks that links, hidden files and folders of dependencies are no documents, and that a file that was just changed has no version.
@@ -63,7 +63,7 @@ func TestSkipped(t *testing.T) {
 	f.check(os.Symlink(filepath.Dir(outside), filepath.Join(location, "out")))
 	now := time.Now()
 	f.check(os.Chtimes(filepath.Join(location, "new.md"), now, now))
-	c, err := folder.Kind().Open(location)
+	c, err := folder.Kind(nil).Open(location)
 	f.check(err)
 	l, err := c.List(t.Context())
 	f.check(err)
