@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -85,7 +86,7 @@ func TestConnectionAfterStream(t *testing.T) {
 	}
 	write(t, c, rawQuestion) // it asks to close the connection
 	finish(response(t, r))
-	if _, err := r.ReadByte(); err != io.EOF { //nolint:errorlint // it is not wrapped
+	if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
 		t.Errorf("after the last reply: %v", err)
 	}
 }

@@ -29,9 +29,9 @@ const (
 // one of these owns the connection and may write to it:
 //
 //  1. net/http and the handler, until the handler has returned.
-//  2. A shard, while taken.away is false. Its worker sends what is due and never waits.
-//  3. A goroutine of the stream, while taken.away is true: the network accepts no more, or the stream has ended. It may wait for
-//     the network, up to the write timeout. When the stream has caught up, its shard owns it again.
+//  2. The worker that steps the stream: it sends what is due and does not wait. Between two steps nobody writes.
+//  3. A goroutine of the stream, while the stream is away: the network accepts no more, or the stream has ended. It may wait for the
+//     network, up to the write timeout. When the stream has caught up, it gives it back to the workers.
 //  4. Conns, when the body has ended: until the next request begins, at most for the idle timeout. Then it gives the connection to
 //     net/http, by Accept.
 //
@@ -40,11 +40,10 @@ const (
 // HTTP/2, TLS, and logs that are no [eventlog.Notifier] stay with the handler. The request's context lasts until the end of the stream;
 // handlers defer [AtEnd] for what else does.
 type Conns struct {
-	mode   WriterMode
-	idle   time.Duration // how long a connection may wait for its next request
-	shards []*shard
-	turn   atomic.Uint32 // of the shards
-	poll   poller
+	mode  WriterMode
+	idle  time.Duration // how long a connection may wait for its next request
+	queue queue
+	poll  poller
 
 	returned chan net.Conn // for Accept
 	done     chan struct{} // closed by Close
@@ -59,12 +58,8 @@ type Conns struct {
 // NewConns returns the connections of an HTTP server with an idle timeout. Its handler is wrapped by Handler, its ConnContext is that of Conns,
 // and it serves Conns as a listener beside its own. Shutdown must be called.
 func NewConns(mode WriterMode, idle time.Duration) *Conns {
-	c := &Conns{mode: mode, idle: idle, shards: make([]*shard, runtime.GOMAXPROCS(0)), returned: make(chan net.Conn), done: make(chan struct{}),
+	return &Conns{mode: mode, idle: idle, queue: queue{max: runtime.GOMAXPROCS(0)}, returned: make(chan net.Conn), done: make(chan struct{}),
 		taken: map[*taken]struct{}{}, parked: map[*parked]struct{}{}}
-	for i := range c.shards {
-		c.shards[i] = &shard{}
-	}
-	return c
 }
 
 // conn is the connection of requests. Of HTTP/1.1, one request at a time uses it.

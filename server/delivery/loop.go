@@ -15,52 +15,69 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 )
 
-// shard runs some of the streams of [Conns]. Events, timers and clients that leave queue a stream; a worker steps the queued streams in turn and
-// ends when there are none, so an idle shard has no goroutine. Events that arrive meanwhile are sent together in the next turn.
-type shard struct {
+// queue holds the streams of [Conns] that have something to do. Events, timers and clients that leave add a stream; workers step the streams in turn
+// and end when there are none, so idle streams have no goroutine. Events that arrive before a stream's turn are sent together in it.
+type queue struct {
+	max int // workers
+
 	mu      sync.Mutex
-	queue   []*taken
-	working bool
-
-	batch []*taken // of the worker
+	added   []*taken
+	batch   []*taken // comes before added
+	head    int      // of batch
+	workers int
 }
 
-func (sh *shard) add(t *taken) {
-	sh.mu.Lock()
-	sh.queue = append(sh.queue, t)
-	begin := !sh.working
-	sh.working = true
-	sh.mu.Unlock()
+func (q *queue) add(t *taken) {
+	q.mu.Lock()
+	q.added = append(q.added, t)
+	begin := q.workers < q.max
 	if begin {
-		go sh.work()
+		q.workers++
+	}
+	q.mu.Unlock()
+	if begin {
+		go q.work()
 	}
 }
 
-func (sh *shard) work() {
-	for {
-		sh.mu.Lock()
-		if len(sh.queue) == 0 {
-			sh.working = false
-			sh.mu.Unlock()
-			return
-		}
-		sh.queue, sh.batch = sh.batch[:0], sh.queue
-		sh.mu.Unlock()
-		for _, t := range sh.batch {
-			t.step()
-		}
-		clear(sh.batch)
+func (q *queue) work() {
+	for t := q.next(); t != nil; t = q.next() {
+		t.step()
 	}
 }
+
+// next removes the first stream. If there is none, the worker ends.
+func (q *queue) next() *taken {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.head == len(q.batch) {
+		q.batch, q.added, q.head = q.added, q.batch[:0], 0
+	}
+	if len(q.batch) == 0 {
+		q.workers--
+		return nil
+	}
+	t := q.batch[q.head]
+	q.batch[q.head] = nil
+	q.head++
+	return t
+}
+
+// The states of a stream whose connection was taken over.
+const (
+	away    = iota // a goroutine of the stream owns it
+	waiting        // for an event, its timer, or its client to leave
+	queued         // in the queue
+	stepped        // a worker steps it
+	again          // a worker steps it, and something has happened since it began
+)
 
 // taken is a stream whose connection was taken over. See [Conns] for who owns it.
 type taken struct {
 	conn   *conn
 	stream *stream
 	out    *httpWriter
-	shard  *shard
-	away   atomic.Bool // a goroutine owns the stream; only the shard sets it, and only that goroutine resets it
-	queued atomic.Bool // in the shard's queue
+	state  atomic.Int32
 
 	timer *time.Timer // queues the stream at the time at or before
 	at    time.Time
@@ -77,8 +94,7 @@ func (c *conn) take(w http.ResponseWriter, s *stream, log eventlog.Notifier) boo
 	if !ok || out.conn == nil {
 		return false
 	}
-	t := &taken{conn: c, stream: s, out: out, shard: c.conns.shards[int(c.conns.turn.Add(1))%len(c.conns.shards)]}
-	t.away.Store(true)
+	t := &taken{conn: c, stream: s, out: out} // it is away
 	if !c.conns.add(t) {
 		return false
 	}
@@ -106,7 +122,7 @@ func (c *conn) take(w http.ResponseWriter, s *stream, log eventlog.Notifier) boo
 	return true
 }
 
-// start gives the stream to its shard. The handler has returned.
+// start gives the stream to the workers. The handler has returned.
 func (t *taken) start() {
 	var err error
 	if t.unwatch, err = t.conn.conns.watch(t.conn.Conn, false, t.conn.cancel); err != nil {
@@ -117,35 +133,48 @@ func (t *taken) start() {
 	t.giveBack()
 }
 
-// giveBack makes the shard the owner of the stream.
+// giveBack ends the state away. It queues the stream, so what happened while it was away is not missed.
 func (t *taken) giveBack() {
 	t.out.loop = true
-	t.away.Store(false)
-	t.post()
+	t.state.Store(queued)
+	t.conn.conns.queue.add(t)
 }
 
-// post queues the stream if its shard owns it. giveBack queues it in any case, so what happens while it is away is not missed.
+// post queues the stream because something has happened, unless it is away.
 func (t *taken) post() {
-	if !t.away.Load() && t.queued.CompareAndSwap(false, true) {
-		t.shard.add(t)
+	for {
+		switch s := t.state.Load(); s {
+		case waiting:
+			if t.state.CompareAndSwap(s, queued) {
+				t.conn.conns.queue.add(t)
+				return
+			}
+		case stepped:
+			if t.state.CompareAndSwap(s, again) {
+				return
+			}
+		default:
+			return
+		}
 	}
 }
 
-// step sends what is due. The worker of the shard calls it.
+// step sends what is due. A worker calls it.
 func (t *taken) step() {
-	t.queued.Store(false) // before the log is read: later events queue the stream again
-	if t.away.Load() {
-		return
-	}
+	t.state.Store(stepped) // before the log is read: later events lead to another step
 	err := t.send()
 	switch {
 	case errors.Is(err, errWait):
 		t.arm()
+		if !t.state.CompareAndSwap(stepped, waiting) {
+			t.state.Store(queued)
+			t.conn.conns.queue.add(t)
+		}
 	case errors.Is(err, errFull):
-		t.away.Store(true)
+		t.state.Store(away)
 		go t.catchUp()
 	default:
-		t.away.Store(true)
+		t.state.Store(away)
 		go t.finish(err)
 	}
 }
