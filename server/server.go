@@ -36,7 +36,7 @@ type Options struct {
 	BodyTimeout  time.Duration        // time to receive a request body; default 30 s
 	WriteTimeout time.Duration        // time in which a client must read something; default 30 s
 	Drain        time.Duration        // time that Serve waits for runs when it stops; default 30 s
-	StreamWriter delivery.WriterMode  // what writes streams; default [delivery.NetHTTP]
+	StreamWriter delivery.WriterMode  // what writes streams; default [delivery.Auto]
 	Logger       *slog.Logger         // default: no logs
 	Registry     *prometheus.Registry // registry of the metrics that /metrics shows; default: a new one
 	Tenant       string               // label of the server's metrics; empty: no label, and the registry also gets those of the process
@@ -92,7 +92,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	setDefault(&o.BodyTimeout, 30*time.Second)
 	setDefault(&o.WriteTimeout, 30*time.Second)
 	setDefault(&o.Drain, 30*time.Second)
-	setDefault(&o.StreamWriter, delivery.NetHTTP)
+	setDefault(&o.StreamWriter, delivery.Auto)
 	setDefault(&o.Version, "devel")
 	setDefault(&o.Instance, rand.Text())
 	if o.Logger == nil {

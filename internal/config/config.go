@@ -98,7 +98,7 @@ type HTTP struct {
 	PublicURL    string        `name:"public-url" placeholder:"URL" optional:"" help:"Address at which browsers reach the server, such as https://sluice.example.com, for the login by OpenID Connect and for links to documents. Without it, both work at a loopback address only."`
 	Heartbeat    time.Duration `name:"heartbeat" default:"15s" min:"100ms" max:"1h" help:"Interval of heartbeat comments on a stream without events, so that proxies keep it open (duration). Before the first token the interval is at most 4s."`
 	WriteTimeout time.Duration `name:"write-timeout" default:"30s" min:"100ms" max:"1h" help:"Timeout of one write to a client, after which the connection is closed (duration)."`
-	StreamWriter string        `name:"stream-writer" default:"nethttp" oneof:"auto,nethttp,loop" help:"What writes the streams of clients. nethttp: a goroutine for each stream. loop: few goroutines for all streams over HTTP/1.1 without TLS, which need less memory and processor time. auto: loop on Linux, otherwise nethttp."`
+	StreamWriter string        `name:"stream-writer" default:"auto" oneof:"auto,nethttp,loop" help:"What writes the streams of clients. nethttp: a goroutine for each stream. loop: few goroutines for all streams over HTTP/1.1 without TLS, which need less memory and processor time. auto: loop on Linux, otherwise nethttp."`
 	DrainTimeout time.Duration `name:"drain-timeout" default:"30s" min:"100ms" max:"1h" help:"How long a stopping server waits for active runs before it cancels them (duration)."`
 }
 

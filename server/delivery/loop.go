@@ -27,10 +27,15 @@ type queue struct {
 	workers int
 }
 
+// backlog is the number of queued streams from which on a further worker begins. Their writes take about as long as waking a processor and
+// stopping it again.
+const backlog = 8
+
 func (q *queue) add(t *taken) {
 	q.mu.Lock()
 	q.added = append(q.added, t)
-	begin := q.workers < q.max
+	waiting := len(q.added) + len(q.batch) - q.head
+	begin := q.workers == 0 || q.workers < q.max && waiting > backlog
 	if begin {
 		q.workers++
 	}
