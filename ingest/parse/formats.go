@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse/mail"
 	"github.com/sluice-rag/sluice/ingest/parse/notebook"
 	"github.com/sluice-rag/sluice/ingest/parse/office"
+	"github.com/sluice-rag/sluice/ingest/parse/rtf"
 	"github.com/sluice-rag/sluice/ingest/parse/subtitle"
 )
 
@@ -35,6 +36,7 @@ var formats = []struct {
 	{".vtt", lines("text/vtt", "WebVTT", subtitle.Parse)},
 	{".eml", formatMessage},
 	{".mbox", formatMbox},
+	{".rtf", formatRTF},
 	{".ics .ical .ifb", formatCalendar},
 	{".vcf .vcard", formatContacts},
 	{".zip", formatZip},
@@ -47,6 +49,7 @@ var (
 	formatMessage = shared("message/rfc822", "message", mail.Parse)
 	formatMbox    = shared("application/mbox", "mbox", mail.ParseMbox)
 
+	formatRTF      = container("application/rtf", "RTF", rtf.Parse)
 	formatCalendar = lines("text/calendar", "iCalendar", contentline.ParseCalendar)
 	formatContacts = lines("text/vcard", "vCard", contentline.ParseContacts)
 

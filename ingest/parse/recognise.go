@@ -64,7 +64,7 @@ var binaries = []struct{ magic, what string }{
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or protected Office document"},
 	{"\x89PNG\r\n", aPicture}, {"\xff\xd8\xff", aPicture}, {"II*\x00", aPicture}, {"MM\x00*", aPicture}, {"GIF8", "an animation"},
 	{"7z\xbc\xaf\x27\x1c", "a 7z archive"}, {"\xfd7zXZ\x00", "an xz archive"},
-	{"\x7fELF", "a program"}, {"SQLite format 3\x00", "a database"}, {"{\\rtf", "an RTF document"},
+	{"\x7fELF", "a program"}, {"SQLite format 3\x00", "a database"},
 }
 
 // recognise detects the format from content where that is certain, and else from the extension.
@@ -75,6 +75,9 @@ func recognise(name string, data []byte) (format, error) {
 	head := data[:min(len(data), 1024)]
 	if i := bytes.Index(head, []byte("%PDF-")); i == 0 || i > 0 && extOf(name) == ".pdf" {
 		return formatPDF, nil
+	}
+	if bytes.HasPrefix(head, []byte(`{\rtf`)) {
+		return formatRTF, nil
 	}
 	if f, ok := recogniseContainer(data); ok {
 		return f, nil

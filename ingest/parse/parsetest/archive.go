@@ -48,6 +48,9 @@ func archiveFiles() []bomb {
 			}
 			return Zip(pairs...)
 		}},
+		filled("groups.rtf", "{\\rtf1 ", "{", MaxBytes, ""),
+		filled("cells.rtf", "{\\rtf1 ", "\\cell", MaxBytes, ""),
+		filled("code-joined.rtf", "{\\rtf1{\\fonttbl{\\f1 Courier;}}\\f1 ", "a\\par ", MaxBytes, ""),
 		filled("components-nested.ics", "BEGIN:VCALENDAR\n", "BEGIN:VEVENT\n", MaxBytes, ""),
 		filled("events.ics", "BEGIN:VCALENDAR\n", "BEGIN:VEVENT\nSUMMARY:a\nEND:VEVENT\n", MaxBytes, ""),
 		filled("line-folded.ics", "BEGIN:VEVENT\nSUMMARY:", "\n a", MaxBytes, ""),
