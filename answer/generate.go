@@ -71,6 +71,11 @@ func (j *job) setGenerationStart(ctx context.Context, start event.GenerationStar
 		start.Passages = append(start.Passages, chunks[i].ID)
 	}
 	start.Chunks = len(chunks)
+	for _, place := range j.read {
+		for _, d := range j.context[place].also {
+			chunks = append(chunks, corpus.Chunk{Document: d})
+		}
+	}
 	j.describe(ctx, chunks)
 	j.start = start
 }

@@ -20,11 +20,12 @@ const (
 // candidate is a chunk that may go to the generator.
 type candidate struct {
 	index.Hit
-	grade  float64  // 0..1
-	asked  string   // the question that the grade is for
-	path   []string // through the graph to the chunk
-	place  float64  // best rank in the searches that found it, 0..1
-	pinned bool     // requested by name, and read whatever its grade
+	grade  float64             // 0..1
+	asked  string              // the question that the grade is for
+	path   []string            // through the graph to the chunk
+	place  float64             // best rank in the searches that found it, 0..1
+	pinned bool                // requested by name, and read whatever its grade
+	also   []corpus.DocumentID // documents with about the same passage, which are not read
 }
 
 // gradedHit is a hit with its grade.

@@ -45,7 +45,9 @@ func (j *job) rerank(ctx context.Context) error {
 		var kept []candidate
 		for _, f := range j.resumed.Rerank.Outputs {
 			if i, ok := j.poolIndex[f.Chunk]; ok {
-				kept = append(kept, j.pool[i])
+				c := j.pool[i]
+				c.also = f.Also
+				kept = append(kept, c)
 			}
 		}
 		j.context = withoutIncorrect(kept)
@@ -67,22 +69,52 @@ func (j *job) rerank(ctx context.Context) error {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rank[b], rank[a]) })
-	r := event.Reranked{Method: ranking.Method, Inputs: len(chunks), Outputs: []event.Found{}}
+	r := event.Reranked{Method: ranking.Method, Inputs: len(chunks)}
 	var kept []candidate
-	for _, i := range order {
-		if len(kept) >= j.q.TopK && !j.pool[i].pinned || len(kept) == max(j.q.TopK, maxSummaryPassages) {
-			continue
-		}
-		if covered(j.pool[i].Chunk, kept) {
-			continue
-		}
-		kept = append(kept, j.pool[i])
-		r.Outputs = append(r.Outputs, event.Found{Chunk: chunks[i].ID, Level: chunks[i].Level, Score: ranking.Scores[i]})
-		r.TopScore = math.Max(r.TopScore, ranking.Scores[i])
+	kept, r.Outputs = j.choose(ctx, order, ranking.Scores)
+	for _, f := range r.Outputs {
+		r.TopScore = math.Max(r.TopScore, f.Score)
 	}
 	j.context = withoutIncorrect(kept)
 	r.Duration = j.elapsed(began)
 	return j.rec.Emit(ctx, r)
+}
+
+// choose returns the passages of the pool that are read, and their outputs: the first ones in the order that repeat no other.
+func (j *job) choose(ctx context.Context, order []int, scores []float64) (read []candidate, outputs []event.Found) {
+	outputs = []event.Found{}
+	var kept []int // indexes in the pool
+	repeats := &duplicates{job: j}
+	output := func(i int) event.Found {
+		c := j.pool[i].Chunk
+		return event.Found{Chunk: c.ID, Level: c.Level, Score: scores[i]}
+	}
+	for _, i := range order {
+		if at, newer := repeats.of(ctx, i, kept, outputs); at >= 0 {
+			also, left := outputs[at].Also, j.pool[i].Chunk.Document
+			if newer {
+				left = j.pool[kept[at]].Chunk.Document
+				kept[at], outputs[at] = i, output(i)
+			}
+			if left != j.pool[kept[at]].Chunk.Document && !slices.Contains(also, left) {
+				also = append(also, left)
+			}
+			outputs[at].Also = also
+			continue
+		}
+		if len(kept) >= j.q.TopK && !j.pool[i].pinned || len(kept) == max(j.q.TopK, maxSummaryPassages) {
+			continue
+		}
+		if !j.covered(j.pool[i].Chunk, kept) {
+			kept, outputs = append(kept, i), append(outputs, output(i))
+		}
+	}
+	for at, i := range kept {
+		c := j.pool[i]
+		c.also = outputs[at].Also
+		read = append(read, c)
+	}
+	return read, outputs
 }
 
 // minRead is the number of passages that are read, however they are graded.
@@ -165,10 +197,11 @@ func scale(v []float64) func(float64) float64 {
 	return func(x float64) float64 { return (x - low) / (high - low) }
 }
 
-// covered reports whether a chunk's text is part of one that is kept already.
-func covered(c corpus.Chunk, kept []candidate) bool {
-	return slices.ContainsFunc(kept, func(o candidate) bool {
-		return o.Chunk.Document == c.Document && o.Chunk.Start <= c.Start && c.End <= o.Chunk.End
+// covered reports whether a chunk's text is part of one that is kept already. The elements of kept are indexes in the pool.
+func (j *job) covered(c corpus.Chunk, kept []int) bool {
+	return slices.ContainsFunc(kept, func(i int) bool {
+		o := j.pool[i].Chunk
+		return o.Document == c.Document && o.Start <= c.Start && c.End <= o.End
 	})
 }
 

@@ -101,6 +101,9 @@ const (
 	maxSourceField = 500 // of an element of Dublin Core
 )
 
+// maxAlso limits the documents of a source that have about the same passage.
+const maxAlso = 20
+
 func fileOf(d corpus.Document) file {
 	f := file{name: nameOf(d.URI), path: d.Path, contributor: d.Contributor}
 	f.uri = cmp.Or(d.Path, f.name) // folders of the server are not shown
@@ -132,6 +135,11 @@ func (j *job) sourceOf(n int, c candidate) event.Source {
 		Ordinal: c.Chunk.Ordinal, Heading: c.Chunk.Heading(), Level: c.Chunk.Level, Pages: c.Chunk.Pages, Start: c.Chunk.Start, End: c.Chunk.End,
 		Text: c.Chunk.Text, Score: c.grade, Path: c.path,
 		URI: f.uri, Meta: f.meta, Contributor: f.contributor}
+	for _, d := range c.also[:min(len(c.also), maxAlso)] {
+		if uri := j.files[d].uri; uri != "" && uri != s.URI {
+			s.AlsoIn = append(s.AlsoIn, uri)
+		}
+	}
 	j.setQuote(&s)
 	return s
 }

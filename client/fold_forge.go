@@ -200,6 +200,9 @@ func (f *Fold) sources(v forge.Sources) {
 		for _, p := range s.Path[:min(len(s.Path), maxNames)] {
 			c.Path = append(c.Path, clip(p, 300))
 		}
+		for _, a := range s.AlsoIn[:min(len(s.AlsoIn), maxNames)] {
+			c.AlsoIn = append(c.AlsoIn, clip(a, maxLine))
+		}
 		f.s.Citations = append(f.s.Citations, c)
 	}
 }

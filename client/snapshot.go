@@ -94,9 +94,10 @@ type Citation struct {
 	Segment  int      `json:"segment,omitempty"`
 	Snippet  string   `json:"snippet,omitempty"`
 	URL      string   `json:"url,omitempty"`
-	Score    float64  `json:"score,omitempty"`  // 0..1; 0 if the protocol does not report it
-	Weight   float64  `json:"weight,omitempty"` // share of the answer, 0..1; 0 if the protocol does not report it
-	Path     []string `json:"path,omitempty"`   // path in the graph that led to the passage
+	Score    float64  `json:"score,omitempty"`   // 0..1; 0 if the protocol does not report it
+	Weight   float64  `json:"weight,omitempty"`  // share of the answer, 0..1; 0 if the protocol does not report it
+	Path     []string `json:"path,omitempty"`    // path in the graph that led to the passage
+	AlsoIn   []string `json:"also_in,omitempty"` // documents with about the same passage, of the same or an older version
 }
 
 // PageList formats the pages, for example as "p. 3" or "pp. 3–5, 9". It is empty if there are none.

@@ -154,6 +154,8 @@ type Found struct {
 	// Document and Name are set by searches. Name is the name of the file, or else the title.
 	Document corpus.DocumentID `json:"document_id,omitempty"`
 	Name     string            `json:"name,omitempty"`
+	// Also are documents with about the same passage. It is set by reranking.
+	Also []corpus.DocumentID `json:"also,omitempty"`
 	// The scores of the index, as in index.Hit. Resumed runs use them.
 	Fused   float64 `json:"fused,omitempty"`
 	Lexical float64 `json:"lexical,omitempty"`
@@ -336,6 +338,7 @@ type Source struct {
 	URI         string             `json:"uri,omitempty"` // URL, or else the path below the indexed folder or the name
 	Meta        *corpus.DublinCore `json:"meta,omitempty"`
 	Contributor string             `json:"contributor,omitempty"` // the account that contributed the document
+	AlsoIn      []string           `json:"also_in,omitempty"`     // URIs of documents with about the same passage, of the same or an older version
 }
 
 // CitedText returns Text[Quote:QuoteEnd], or an empty string if the cited sentence is not known.

@@ -202,7 +202,7 @@ func (p *Plain) sources(s *client.Snapshot) {
 // maxQuote is the maximum length of a quotation in characters.
 const maxQuote = 300
 
-// where returns the file or document of a citation, with heading and pages.
+// where returns the file or document of a citation, with heading and pages, and the documents that have about the same passage.
 func where(c client.Citation) string {
 	w := Line(cmp.Or(c.File, c.Title))
 	if h := Line(c.Heading); h != "" && h != Line(c.Title) {
@@ -211,8 +211,17 @@ func where(c client.Citation) string {
 	if len(c.Pages) > 0 {
 		w += ", " + c.PageList()
 	}
+	if n := len(c.AlsoIn); n > 0 {
+		w += ", also in " + Line(strings.Join(c.AlsoIn[:min(n, maxAlso)], ", "))
+		if n > maxAlso {
+			w += fmt.Sprintf(" and %d more", n-maxAlso)
+		}
+	}
 	return w
 }
+
+// maxAlso is the number of documents with about the same passage that are named.
+const maxAlso = 3
 
 // share returns the weight of a citation as text.
 func share(c client.Citation) string {

@@ -162,6 +162,7 @@ type (
 		Weight      float64          `json:"weight"`          // share of the answer that cites it, 0..1
 		Cited       bool             `json:"cited"`
 		Path        []string         `json:"path,omitempty"`        // path in the graph that led to the passage: entities and titles alternate
+		AlsoIn      []string         `json:"also_in,omitempty"`     // documents with about the same passage, of the same or an older version
 		DublinCore  *wire.DublinCore `json:"dublin_core,omitempty"` // metadata of the document, each element shortened
 	}
 	// Done ends the stream of a run that has an answer. The fields incomplete, usage and abstained are an extension of the

@@ -9725,6 +9725,7 @@ export interface components {
             type: "retrieval_start";
         };
         ForgeSource: {
+            also_in?: string[];
             chunk_id: string;
             cited: boolean;
             document_id: string;

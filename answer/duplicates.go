@@ -1,0 +1,181 @@
+package answer
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/event"
+)
+
+const (
+	// versionSimilarity is the least similarity of passages of two versions of a document, and yearSimilarity if only years tell them apart, since
+	// the reports of two years are alike and say different things.
+	versionSimilarity = 0.5
+	yearSimilarity    = 0.8
+	// shingleWords is the length of the sequences of words that are compared.
+	shingleWords = 3
+)
+
+// fingerprint is a sketch of the sequences of words of a passage: the least of their hashes, ascending. Its similarity to another is an estimate of
+// the Jaccard coefficient of the sets: A. Broder, On the resemblance and containment of documents, 1997.
+type fingerprint struct {
+	least []uint64
+	all   uint64 // hash of all words in their order
+}
+
+// sketchSize is the most hashes of a fingerprint. The estimate of a coefficient of 0.5 has a standard deviation of 0.05.
+const sketchSize = 100
+
+func fingerprintOf(text string) fingerprint {
+	const offset, prime = 14695981039346656037, 1099511628211 // of FNV-1a with 64 bits
+	var words []uint64
+	h := uint64(offset)
+	for _, r := range text {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			h = (h ^ uint64(unicode.ToLower(r))) * prime
+		} else if h != offset {
+			words, h = append(words, h), offset
+		}
+	}
+	if words = append(words, h); h == offset {
+		words = words[:len(words)-1]
+	}
+	var f fingerprint
+	for _, w := range words {
+		f.all = (f.all ^ w) * prime
+	}
+	for i := range max(0, len(words)-shingleWords+1) {
+		x := uint64(offset)
+		for _, w := range words[i : i+shingleWords] {
+			x = (x ^ w) * prime
+			x ^= x >> 32
+		}
+		f.least = append(f.least, x)
+	}
+	slices.Sort(f.least)
+	f.least = slices.Compact(f.least)
+	f.least = f.least[:min(len(f.least), sketchSize)]
+	return f
+}
+
+// similarity returns the share of the least hashes of both that are in both, 0..1.
+func (f *fingerprint) similarity(o *fingerprint) float64 {
+	a, b, both, n := f.least, o.least, 0, 0
+	for ; n < sketchSize && (len(a) > 0 || len(b) > 0); n++ {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0] < b[0]:
+			a = a[1:]
+		case len(a) == 0 || b[0] < a[0]:
+			b = b[1:]
+		default:
+			both++
+			a, b = a[1:], b[1:]
+		}
+	}
+	return float64(both) / float64(max(n, 1))
+}
+
+// versionMark matches what tells versions of a document apart in its path: v2, 1.4, 2024 or 2024-05-01.
+var versionMark = regexp.MustCompile(`(?i)\bv\d+(?:\.\d+)*\b|\b\d+(?:\.\d+)+\b|\b(?:19|20)\d\d(?:-\d\d){0,2}\b`)
+
+var year = regexp.MustCompile(`^\d{4}`)
+
+// duplicates finds passages of the pool that repeat others.
+type duplicates struct {
+	job    *job
+	prints map[int]*fingerprint // by the index in the pool
+}
+
+func (d *duplicates) print(i int) *fingerprint {
+	if d.prints == nil {
+		d.prints = map[int]*fingerprint{}
+	}
+	if d.prints[i] == nil {
+		f := fingerprintOf(d.job.pool[i].Chunk.Text)
+		d.prints[i] = &f
+	}
+	return d.prints[i]
+}
+
+// of returns the place in kept, whose elements are indexes in the pool, of the passage that a passage repeats, or -1. It has the same words, or is
+// of another version of a document: that of the kept passage, or one that repeats it, of outputs. newer reports that the passage is to be read in
+// place of the kept one: of two versions, the one that the question names, or else the newer one. If the question names both, both are read.
+func (d *duplicates) of(ctx context.Context, i int, kept []int, outputs []event.Found) (place int, newer bool) {
+	c := d.job.pool[i]
+	if c.pinned {
+		return -1, false
+	}
+	for place, k := range kept {
+		o := d.job.pool[k]
+		similar := d.print(i).similarity(d.print(k))
+		if similar < versionSimilarity || o.pinned {
+			continue
+		}
+		d.job.describe(ctx, []corpus.Chunk{c.Chunk, o.Chunk})
+		a := d.job.versionOf(c.Chunk.Document)
+		for _, other := range append([]corpus.DocumentID{o.Chunk.Document}, outputs[place].Also...) {
+			b := d.job.versionOf(other)
+			if a.of != b.of || a.text == b.text || similar < yearSimilarity && !a.numbered {
+				continue
+			}
+			if a.asked && b.asked {
+				return -1, false
+			}
+			return place, a.asked || !b.asked && a.newerThan(b)
+		}
+		if d.print(i).all == d.print(k).all {
+			return place, false
+		}
+	}
+	return -1, false
+}
+
+// version is the version of a document.
+type version struct {
+	of       string // the path without what differs between versions
+	text     string // of the marks of the version
+	date     string // of the document
+	numbered bool   // not only by years
+	asked    bool   // the question names it
+}
+
+// versionOf returns the version of a document by its path, which describe has loaded.
+func (j *job) versionOf(d corpus.DocumentID) version {
+	f := j.files[d]
+	v := version{of: path.Clean(versionMark.ReplaceAllString(f.uri, "")), text: strings.Join(versionMark.FindAllString(f.uri, -1), " ")}
+	if f.meta != nil {
+		v.date = f.meta.Date
+	}
+	for mark := range strings.FieldsSeq(v.text) {
+		v.numbered = v.numbered || !year.MatchString(mark)
+		v.asked = v.asked || asksVersion(j.q.Query, mark)
+	}
+	return v
+}
+
+// asksVersion reports whether a question names a version: v2 and version 2 for v2, 1.4 and v1.4 for 1.4.
+func asksVersion(question, mark string) bool {
+	number := strings.TrimLeft(mark, "vV")
+	before := `v?`
+	if number != mark && !strings.Contains(number, ".") {
+		before = `(?:v|version )`
+	}
+	return regexp.MustCompile(`(?i)(?:^|[^\w.])` + before + regexp.QuoteMeta(number) + `(?:\.?$|[^\w.]|\.\D)`).MatchString(question)
+}
+
+// newerThan compares the marks of the versions number by number, and the dates if there is no difference.
+func (v version) newerThan(o version) bool {
+	digits := func(c rune) bool { return c < '0' || c > '9' }
+	a, b := strings.FieldsFunc(v.text, digits), strings.FieldsFunc(o.text, digits)
+	number := func(x, y string) int {
+		x, y = strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
+		return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
+	}
+	return cmp.Or(slices.CompareFunc(a, b, number), cmp.Compare(v.date, o.date)) > 0
+}
