@@ -65,14 +65,17 @@ type event struct {
 		Text  json.RawMessage `json:"text"`
 		Input json.RawMessage `json:"input"`
 	} `json:"content_block"`
-	Delta struct {
-		Type       string          `json:"type"`
-		Text       json.RawMessage `json:"text"`
-		Thinking   json.RawMessage `json:"thinking"`
-		Input      json.RawMessage `json:"partial_json"`
-		StopReason string          `json:"stop_reason"`
-	} `json:"delta"`
+	Delta delta  `json:"delta"`
 	Usage *usage `json:"usage"`
+}
+
+// delta holds the relevant fields of the delta of a block or of the message.
+type delta struct {
+	Type       string          `json:"type"`
+	Text       json.RawMessage `json:"text"`
+	Thinking   json.RawMessage `json:"thinking"`
+	Input      json.RawMessage `json:"partial_json"`
+	StopReason string          `json:"stop_reason"`
 }
 
 func newStream(body io.Reader, form string) *stream {
@@ -112,6 +115,10 @@ func (s *stream) next() ([]byte, error) {
 
 // handle handles an event.
 func (s *stream) handle(data []byte, yield func(model.Piece) bool) (wanted bool, err error) {
+	if index, d, ok := decodeDelta(data); ok {
+		s.started = true
+		return s.addDelta(index, &d, yield)
+	}
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil && s.events.Ended {
 		return true, transport.ErrTruncated
@@ -125,7 +132,7 @@ func (s *stream) handle(data []byte, yield func(model.Piece) bool) (wanted bool,
 	case "content_block_start":
 		return s.openBlock(&e, yield)
 	case "content_block_delta":
-		return s.addDelta(&e, yield)
+		return s.addDelta(e.Index, &e.Delta, yield)
 	case "content_block_stop":
 		return s.closeBlock(e.Index, yield)
 	case "message_delta":
@@ -163,15 +170,15 @@ func (s *stream) openBlock(e *event, yield func(model.Piece) bool) (bool, error)
 	return true, nil
 }
 
-func (s *stream) addDelta(e *event, yield func(model.Piece) bool) (bool, error) {
-	b := s.blocks[e.Index]
+func (s *stream) addDelta(index int, d *delta, yield func(model.Piece) bool) (bool, error) {
+	b := s.blocks[index]
 	if b == nil {
 		b = &block{}
-		if s.blocks[e.Index] = b; len(s.blocks) > maxBlocks {
+		if s.blocks[index] = b; len(s.blocks) > maxBlocks {
 			return true, transport.ErrTooLarge
 		}
 	}
-	switch d := &e.Delta; d.Type {
+	switch d.Type {
 	case "text_delta":
 		return s.emitText(b, d.Text, yield)
 	case "thinking_delta":
