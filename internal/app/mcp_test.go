@@ -579,7 +579,8 @@ func TestMCPRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	select {
-	case <-revoked:
+	case err := <-revoked:
+		t.Logf("the stream ended: %v", err)
 	case <-time.After(time.Minute):
 		t.Fatal("the stream of the revoked key has not ended")
 	}

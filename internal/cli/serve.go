@@ -264,7 +264,7 @@ func awaitRunning(ctx context.Context, data string) (at remote, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		if at, ok = running(ctx, data); ok || wait(ctx, pollInterval) != nil {
+		if at, ok = running(ctx, data); ok || wait(ctx) != nil {
 			return at, ok
 		}
 	}
@@ -288,17 +288,18 @@ func awaitReady(ctx context.Context, e *env, url string) error {
 			return nil
 		}
 		show(ingest.Progress{Done: p.Done, Total: p.Total})
-		if err := wait(ctx, pollInterval); err != nil {
+		if err := wait(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-func wait(ctx context.Context, d time.Duration) error {
+// wait waits until the next poll.
+func wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(d):
+	case <-time.After(pollInterval):
 		return nil
 	}
 }

@@ -215,7 +215,7 @@ func (c *sourcesRemoveCmd) Run(e *env) error {
 			if v.LastSync != nil && v.LastSync.Error != "" {
 				return fmt.Errorf("%s: %s", id, v.LastSync.Error)
 			}
-			if err = wait(e.ctx, pollInterval); err != nil {
+			if err = wait(e.ctx); err != nil {
 				return err
 			}
 		}
@@ -235,7 +235,7 @@ func await(e *env, s sourceService, v sources.SourceView) (err error) {
 		if p := v.Progress; p != nil {
 			show(ingest.Progress{Done: p.Done, Total: p.Total, Current: p.Current})
 		}
-		if err = wait(e.ctx, pollInterval); err == nil {
+		if err = wait(e.ctx); err == nil {
 			v, err = s.show(e.ctx, v.ID)
 		}
 	}

@@ -206,7 +206,7 @@ func (r *reader) embed(name string, data []byte, attached bool) error {
 		return err
 	}
 	if err != nil {
-		return nil // an attachment such as a picture
+		return nil //nolint:nilerr // an attachment such as a picture
 	}
 	level := r.level
 	if attached {
