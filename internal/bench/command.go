@@ -42,6 +42,12 @@ func (e *env) progress(text string) { fmt.Fprintln(e.Err, text) }
 // Main runs the command line and returns the exit status: 0 for success, 1 for a failure, 2 for an invalid command line.
 func Main(ctx context.Context, args []string, s cli.Streams) (status int) {
 	if len(args) > 0 && args[0] == sluiceCommand {
+		stop, err := startProfile(os.Getenv(profileEnv))
+		if err != nil {
+			fmt.Fprintln(s.Err, "sluice-bench:", err)
+			return 1
+		}
+		defer stop()
 		return cli.Main(ctx, args[1:], s)
 	}
 	fail := func(status int, err error) int {
@@ -149,6 +155,7 @@ type modelCmd struct {
 	Turns     int           `default:"3" help:"Number of turns of each server; 0 skips the streams."`
 	Cancels   int           `default:"100" help:"Number of answers that are cancelled; 0 skips this measurement."`
 	Questions int           `default:"50" help:"Number of questions asked while the first model is down, one after another and then concurrently; 0 skips this measurement."`
+	Profile   string        `placeholder:"FILE" help:"Write the CPU profile of the Sluice server that relays the streams to this file."`
 	JSON      bool          `name:"json" help:"Print JSON."`
 }
 

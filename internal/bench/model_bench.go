@@ -123,7 +123,11 @@ func (m *modelBench) startServer(ctx context.Context, models ...string) (*sluice
 	for _, addr := range models {
 		args = append(args, "--model", "openai", "--model-url", "http://"+addr+"/v1")
 	}
-	return startSluice(ctx, m.exe, cleanEnv(), args)
+	env := cleanEnv()
+	if m.options.Profile != "" && len(models) == 1 { // the server with several models answers few questions
+		env = append(env, profileEnv+"="+m.options.Profile)
+	}
+	return startSluice(ctx, m.exe, env, args)
 }
 
 // maxTokens is more than any answer has.

@@ -12,7 +12,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"runtime/pprof"
 	"strconv"
 	"time"
 
@@ -44,17 +43,11 @@ func serveStreams(ctx context.Context, name string, rate float64, store eventlog
 	if err != nil {
 		return err
 	}
-	if profile != "" {
-		f, err := os.Create(profile)
-		if err != nil {
-			return fmt.Errorf("profile: %w", err)
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return fmt.Errorf("profile: %w", err)
-		}
-		defer pprof.StopCPUProfile()
+	stop, err := startProfile(profile)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	go func() { _ = http.Serve(control, http.HandlerFunc(usage)) }() //nolint:gosec // the parent is its only client
 	fmt.Fprintln(out, l.Addr(), control.Addr())
 	if !isSluice(name) {
