@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // path returns a path of the run.
@@ -53,17 +55,31 @@ func (t *tester) runOf(header string, frames []Frame) string {
 	return header
 }
 
-// again reads a run after a position.
-func (t *tester) again(ctx context.Context, run, after string) ([]Frame, error) {
+// reopen opens a stream of a run after a position. The caller closes the body.
+func (t *tester) reopen(ctx context.Context, run, after string) (io.ReadCloser, error) {
 	if run == "" {
 		return nil, errSkip("the stream has no id of its run")
 	}
-	res, err := t.open(ctx, http.MethodGet, path(t.Read, run), nil, after)
+	method, at, body := http.MethodGet, path(t.Read, run), []byte(nil)
+	if t.Calls != nil {
+		method, at = http.MethodPost, t.Ask
+		body, _ = json.Marshal(t.Calls.Read(run)) // strings
+	}
+	res, err := t.open(ctx, method, at, body, after)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = res.Body.Close() }()
-	return read(res.Body, 0, 0)
+	return res.Body, nil
+}
+
+// again reads a run after a position.
+func (t *tester) again(ctx context.Context, run, after string) ([]Frame, error) {
+	body, err := t.reopen(ctx, run, after)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }()
+	return read(body, 0, 0)
 }
 
 // valid checks the grammar of a whole stream.
@@ -98,6 +114,9 @@ var errNoStream = errSkip("there is no stream")
 func (t *tester) ids(context.Context) error {
 	if len(t.live) == 0 {
 		return errNoStream
+	}
+	if t.FreeIDs && !slices.ContainsFunc(t.live, func(f Frame) bool { return f.ID != "" }) {
+		return errSkip("frames have no ids, and the protocol does not ask for them")
 	}
 	seen := map[string]int{}
 	for _, f := range t.live {
@@ -246,7 +265,7 @@ func (t *tester) slow(ctx context.Context) error {
 	return t.same(kept, got)
 }
 
-// cancel cancels a run after its first frame. The stream must then end as the protocol says.
+// cancel cancels a run after its first frame, while a second reader streams it. Both streams must then end, as the protocol says.
 func (t *tester) cancel(ctx context.Context) error {
 	body, run, err := t.ask(ctx, cmp.Or(t.o.CancelQuestion, t.o.Question))
 	if err != nil {
@@ -261,29 +280,63 @@ func (t *tester) cancel(ctx context.Context) error {
 	if run = t.runOf(run, head); run == "" {
 		return errSkip("the stream has no id of its run")
 	}
-	res, err := t.send(ctx, http.MethodPost, path(t.Cancel, run), nil, "")
+	second, err := t.reopen(ctx, run, "")
 	if err != nil {
 		return err
 	}
-	_ = res.Body.Close()
+	defer func() { _ = second.Close() }()
+	if err := t.stop(ctx, run); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, b); err != nil { // what the first reader has buffered is not needed
+		return fmt.Errorf("after cancel: %w", err)
+	}
+	frames, err := read(second, 0, 0)
+	if err != nil {
+		return fmt.Errorf("after cancel: second reader: %w", err)
+	}
+	if err := t.valid(frames); err != nil {
+		return err
+	}
+	kept, err := t.again(ctx, run, "")
+	if err != nil {
+		return err
+	}
+	return t.same(kept, frames)
+}
+
+// stop cancels a run.
+func (t *tester) stop(ctx context.Context, run string) error {
+	at, body := path(t.Cancel, run), []byte(nil)
+	if t.Calls != nil {
+		at = t.Ask
+		body, _ = json.Marshal(t.Calls.Cancel(run)) // strings
+	}
+	res, err := t.send(ctx, http.MethodPost, at, body, "")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
 	switch {
 	case res.StatusCode == http.StatusConflict:
 		return errSkip("the run had ended before it was cancelled")
 	case res.StatusCode/100 != 2:
 		return fmt.Errorf("cancel: want status 2xx; got %d", res.StatusCode)
+	case t.Calls == nil:
+		return nil
 	}
-	if _, err := io.Copy(io.Discard, b); err != nil { // what the first reader has buffered is not needed
-		return fmt.Errorf("after cancel: %w", err)
-	}
-	frames, err := t.again(ctx, run, "")
+	reply, err := jsonschema.UnmarshalJSON(io.LimitReader(res.Body, maxReply))
 	if err != nil {
-		return err
+		return fmt.Errorf("cancel: want a JSON object: %w", err)
 	}
-	return t.valid(frames)
+	return t.Calls.Canceled(reply)
 }
 
 // errors sends requests that must be refused.
 func (t *tester) errors(ctx context.Context) error {
+	if t.Calls != nil {
+		return t.refusals(ctx)
+	}
 	for _, c := range []struct {
 		name, method, path, body string
 		want                     []int

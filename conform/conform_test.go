@@ -120,9 +120,9 @@ func proxy(t *testing.T, target string, request func(*http.Request), reply func(
 }
 
 // caught checks that a check fails with a server.
-func caught(t *testing.T, url, check string, timeout time.Duration) {
+func caught(t *testing.T, protocol, url, check string, timeout time.Duration) {
 	t.Helper()
-	r := run(t, "forge", conform.Options{URL: url, Question: "short question", CancelQuestion: "waiting question", Timeout: timeout, Only: []string{check}})[check]
+	r := run(t, protocol, conform.Options{URL: url, Question: "short question", CancelQuestion: "waiting question", Timeout: timeout, Only: []string{check}})[check]
 	if r.Status != conform.Fail || r.Reason == "" {
 		t.Errorf("%s: %s %s; want a failure", check, r.Status, r.Reason)
 	}
@@ -155,12 +155,12 @@ func TestBrokenStreams(t *testing.T) {
 	target := scripted(t)
 	for name, test := range faults {
 		t.Run(name, func(t *testing.T) {
-			caught(t, proxy(t, target, nil, whole(test.fault)), test.check, time.Minute)
+			caught(t, "forge", proxy(t, target, nil, whole(test.fault)), test.check, time.Minute)
 		})
 	}
 	t.Run("drops frames of a slow reader", func(t *testing.T) {
 		n := 0 // of questions: the second is that of the slow reader
-		caught(t, proxy(t, target, nil, func(r *http.Response) error {
+		caught(t, "forge", proxy(t, target, nil, func(r *http.Response) error {
 			if r.Request.Method != http.MethodPost {
 				return nil
 			}
@@ -171,13 +171,90 @@ func TestBrokenStreams(t *testing.T) {
 		}), "slow", time.Minute)
 	})
 	t.Run("never ends", func(t *testing.T) {
-		caught(t, proxy(t, target, nil, func(r *http.Response) error {
+		caught(t, "forge", proxy(t, target, nil, func(r *http.Response) error {
 			if strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") {
 				r.Body = endless{r.Body, r.Request.Context()}
 			}
 			return nil
 		}), "stream", time.Second)
 	})
+}
+
+// at returns the place of the first frame with a text; -1: there is none.
+func at(frames []string, text string) int {
+	return slices.IndexFunc(frames, func(f string) bool { return strings.Contains(f, text) })
+}
+
+// without returns a fault that removes the first frame with a text, if there is one: some runs are started in another protocol.
+func without(text string) fault {
+	return func(f []string) []string {
+		if i := at(f, text); i >= 0 {
+			return slices.Delete(f, i, i+1)
+		}
+		return f
+	}
+}
+
+// after returns a fault that puts a frame after the first one with a text.
+func after(text, frame string) fault {
+	return func(f []string) []string { return slices.Insert(f, at(f, text)+1, frame+"\n\n") }
+}
+
+// change returns a fault that replaces a text in all frames.
+func change(old, with string) fault {
+	return func(f []string) []string {
+		for i := range f {
+			f[i] = strings.ReplaceAll(f[i], old, with)
+		}
+		return f
+	}
+}
+
+// TestBrokenProtocols checks that streams are caught that break a rule of their protocol, and only that: they have ids and are the same when they are read again.
+func TestBrokenProtocols(t *testing.T) {
+	t.Parallel()
+	target := scripted(t)
+	for _, test := range []struct {
+		protocol, name, check, reason string
+		fault                         fault
+	}{
+		{"knowledge", "without the end", "grammar", "last", without("data: {}\n")},
+		{"knowledge", "an unknown status", "schema", "status", change(`"status":"in_progress"`, `"status":"busy"`)},
+		{"ragevents", "without the last frame", "grammar", "last frame", without(`"phase":"completed"`)},
+		{"forrst", "a piece of the answer is missing", "grammar", "", without("wörd0")},
+		{"events", "a gap in the numbers", "grammar", "one more", without(`"kind":"graded"`)},
+		{"openai-chat", "two finish reasons", "grammar", "only once", func(f []string) []string {
+			i := at(f, `"finish_reason":"stop"`)
+			return slices.Insert(f, i+1, idLine.ReplaceAllString(f[i], "id: 99999\n"))
+		}},
+		{"openai-chat", "a role as a number", "schema", "role", change(`"role":"assistant"`, `"role":7`)},
+		{"openai-responses", "text after the end", "grammar", "nothing after response.completed", func(f []string) []string {
+			return append(f, idLine.ReplaceAllString(f[at(f, `"type":"response.output_text.delta"`)], "id: 99999\n"))
+		}},
+		{"uistream", "a text without an end", "grammar", "the end of text-start", without(`"type":"text-end"`)},
+		{"uistream", "an id as a number", "schema", "id", change(`"type":"text-start","id":"`, `"type":"text-start","id":7,"was":"`)},
+		{"agui", "a message without a start", "grammar", "TEXT_MESSAGE_START", without(`"type":"TEXT_MESSAGE_START"`)},
+		{"anthropic", "a delta of a block that is not open", "grammar", "content_block_start", after("event: content_block_start",
+			"id: 99999\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":99,\"delta\":{\"type\":\"text_delta\",\"text\":\"x\"}}")},
+		{"a2a", "a status after the end", "grammar", "nothing after the task", func(f []string) []string {
+			return append(f, idLine.ReplaceAllString(f[at(f, `"statusUpdate"`)], "id: 99999\n"))
+		}},
+		{"a2a", "an artifact without its first chunk", "grammar", "first chunk", without(`"artifactUpdate"`)},
+		{"a2a", "another task", "grammar", "in the context", change(`"statusUpdate":{"taskId":"`, `"statusUpdate":{"taskId":"other-`)},
+		{"a2a", "another id of the request", "grammar", "JSON-RPC", change(`"id":"conform"`, `"id":null`)},
+		{"a2a", "a state of an older version", "schema", "state", change("TASK_STATE_WORKING", "working")},
+	} {
+		t.Run(test.protocol+" "+test.name, func(t *testing.T) {
+			url := proxy(t, target, nil, whole(test.fault))
+			results := run(t, test.protocol, conform.Options{URL: url, Question: "short question", Timeout: time.Minute, Only: []string{"stream", "ids", "replay", test.check}})
+			for name, r := range results {
+				if want := name == test.check; want != (r.Status == conform.Fail) || want && !strings.Contains(r.Reason, test.reason) {
+					t.Errorf("%s: %s %s", name, r.Status, r.Reason)
+				}
+			}
+			t.Log(results[test.check].Reason)
+		})
+	}
 }
 
 // endless is a body without an end.
@@ -235,13 +312,61 @@ func TestBrokenRequests(t *testing.T) {
 		}},
 		"is another run after a cut": {"cut", func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "run_", "run_0", 1) }, nil},
 	} {
-		t.Run(name, func(t *testing.T) { caught(t, proxy(t, target, test.request, test.reply), test.check, time.Minute) })
+		t.Run(name, func(t *testing.T) { caught(t, "forge", proxy(t, target, test.request, test.reply), test.check, time.Minute) })
 	}
 	t.Run("does not cancel", func(t *testing.T) {
-		caught(t, proxy(t, target, func(r *http.Request) {
+		caught(t, "forge", proxy(t, target, func(r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/cancel") {
 				r.Method, r.URL.Path = http.MethodGet, "/healthz"
 			}
 		}, nil), "cancel", 2*time.Second)
 	})
+}
+
+// TestBrokenCalls checks that servers of A2A are caught that do not do what calls ask for.
+func TestBrokenCalls(t *testing.T) {
+	t.Parallel()
+	target := scripted(t)
+	replace := func(old, with string) func(io.ReadCloser) io.ReadCloser {
+		return func(body io.ReadCloser) io.ReadCloser {
+			data, _ := io.ReadAll(body) // a body that is cut is no JSON
+			return io.NopCloser(strings.NewReader(strings.ReplaceAll(string(data), old, with)))
+		}
+	}
+	request := func(old, with string) func(*http.Request) {
+		return func(r *http.Request) {
+			r.Body, r.ContentLength = replace(old, with)(r.Body), -1
+		}
+	}
+	reply := func(old, with string) func(*http.Response) error {
+		return func(r *http.Response) error {
+			if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+				r.Header.Del("Content-Length")
+				r.Body, r.ContentLength = replace(old, with)(r.Body), -1
+			}
+			return nil
+		}
+	}
+	for name, test := range map[string]struct {
+		check   string
+		request func(*http.Request)
+		reply   func(*http.Response) error
+	}{
+		"shows a task instead of cancelling it": {"cancel", request(`"CancelTask"`, `"GetTask"`), nil},
+		"says that it cancelled but does not":   {"cancel", request(`"CancelTask"`, `"GetTask"`), reply("TASK_STATE_WORKING", "TASK_STATE_CANCELED")},
+		"has no such method to resubscribe":     {"replay", request(`"SubscribeToTask"`, `"tasks/resubscribe"`), nil},
+		"ignores Last-Event-ID":                 {"resume", func(r *http.Request) { r.Header.Del("Last-Event-Id") }, nil},
+		"errors of another code":                {"errors", nil, reply("-32001", "-32603")},
+		"errors of another request":             {"errors", nil, reply(`"id":"conform"`, `"id":"other"`)},
+		"errors with their own status": {"errors", nil, func(r *http.Response) error {
+			if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+				r.StatusCode = http.StatusNotFound
+			}
+			return nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			caught(t, "a2a", proxy(t, target, test.request, test.reply), test.check, 2*time.Second)
+		})
+	}
 }

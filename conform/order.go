@@ -18,6 +18,7 @@ type Order struct {
 	Once        []string          // kinds that occur at most once
 	Pairs       map[string]string // the start of something, and its end
 	Within      map[string]string // what only occurs between such a start and its end
+	Closed      []string          // before these, all pairs have ended
 	Numbers     string            // a member that counts the frames, each one more than the last; empty: none
 }
 
@@ -77,6 +78,11 @@ func (o *order) Next(f Frame) error {
 				return fmt.Errorf("want %s %q before its end; got %s", start, key, f)
 			}
 			delete(o.open, at)
+		}
+	}
+	if slices.Contains(o.Closed, kind) {
+		for at := range o.open {
+			return fmt.Errorf("want the end of %s %q before %s; got %s", at[0], at[1], kind, f)
 		}
 	}
 	if !known {

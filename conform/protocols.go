@@ -19,6 +19,7 @@ type Protocol struct {
 	ReadOnly bool
 	Read     string // GET: the path of the stream of a run, with {run}, resumed with Last-Event-ID; in a description, what is appended to that of Sluice
 	Cancel   string // POST: the path that cancels a run, with {run}
+	Calls    *Calls // set if requests are calls of JSON-RPC, all at Ask; Read and Cancel are then unused
 	// Run returns the id of the run from the first frame, for servers that do not send the header Sluice-Run-Id; nil: only the header has it.
 	Run     func(Frame) string
 	Grammar func() Grammar
@@ -26,12 +27,14 @@ type Protocol struct {
 	Text       func(Frame) string
 	TextErrors bool     // errors before a stream are plain text
 	Snapshots  int      // how many of the last frames matter, if each frame is the whole state and others may be left out; 0: all
+	FreeIDs    bool     // the protocol does not ask for ids of frames, so a server may leave out all of them
 	Volatile   []string // top-level members that depend on how text was cut into frames
 }
 
 // Protocols returns the descriptions of the protocols that can be checked.
 func Protocols() []Protocol {
-	all := []Protocol{forgeProtocol(), knowledgeProtocol(), rageventsProtocol(), forrstProtocol(), eventsProtocol(), chatProtocol(), responsesProtocol(), uistreamProtocol(), aguiProtocol(), anthropicProtocol()}
+	all := []Protocol{forgeProtocol(), knowledgeProtocol(), rageventsProtocol(), forrstProtocol(), eventsProtocol(), chatProtocol(), responsesProtocol(), uistreamProtocol(), aguiProtocol(), anthropicProtocol(),
+		a2aProtocol()}
 	for i := range all {
 		p := &all[i]
 		p.Read, p.Cancel = "/runs/{run}/stream?protocol="+p.Name+p.Read, "/runs/{run}/cancel"
@@ -145,7 +148,7 @@ func forrstProtocol() Protocol {
 }
 
 func eventsProtocol() Protocol {
-	order := Order{First: []string{"run_started"}, Last: []string{"run_finished", "run_failed"}, Numbers: "seq",
+	order := Order{First: []string{"run_started"}, Last: []string{"run_finished", "run_failed"}, Closed: []string{"run_finished"}, Numbers: "seq",
 		Any:   strings.Fields("history_summarized graded reranked reasoned token cited verified attributed settled model_used warned generation_started generation_finished"),
 		Once:  []string{"query_analyzed", "cache_checked"},
 		Pairs: map[string]string{"tool_called": "tool_returned", "retrieval_started": "retrieval_finished"}}
@@ -196,7 +199,7 @@ func chatProtocol() Protocol {
 
 func responsesProtocol() Protocol {
 	const p = "response."
-	order := Order{First: []string{p + "created"}, Last: []string{p + "completed", p + "failed", p + "incomplete", "error"}, Numbers: "sequence_number",
+	order := Order{First: []string{p + "created"}, Last: []string{p + "completed", p + "failed", p + "incomplete", "error"}, Closed: []string{p + "completed"}, Numbers: "sequence_number",
 		Any: []string{p + "in_progress", p + "file_search_call.in_progress", p + "file_search_call.searching", p + "file_search_call.completed", p + "output_text.annotation.added",
 			p + "output_text.done", p + "reasoning_summary_text.done"},
 		Pairs: map[string]string{p + "output_item.added": p + "output_item.done", p + "content_part.added": p + "content_part.done",
@@ -208,7 +211,7 @@ func responsesProtocol() Protocol {
 }
 
 func uistreamProtocol() Protocol {
-	order := Order{First: []string{"start"}, Last: []string{"[DONE]"}, Once: []string{"finish", "abort", "error", "data-confidence", "data-cost"},
+	order := Order{First: []string{"start"}, Last: []string{"[DONE]"}, Closed: []string{"finish"}, Once: []string{"finish", "abort", "error", "data-confidence", "data-cost"},
 		Any:    []string{"start-step", "finish-step", "source-url", "source-document", "tool-input-available", "tool-output-available", "tool-output-error"},
 		Pairs:  map[string]string{"text-start": "text-end", "reasoning-start": "reasoning-end"},
 		Within: map[string]string{"text-delta": "text-start", "reasoning-delta": "reasoning-start"}}
@@ -223,7 +226,7 @@ func uistreamProtocol() Protocol {
 }
 
 func aguiProtocol() Protocol {
-	order := Order{First: []string{"RUN_STARTED"}, Last: []string{"RUN_FINISHED", "RUN_ERROR"},
+	order := Order{First: []string{"RUN_STARTED"}, Last: []string{"RUN_FINISHED", "RUN_ERROR"}, Closed: []string{"RUN_FINISHED"},
 		Any: []string{"TOOL_CALL_RESULT", "STATE_SNAPSHOT", "STATE_DELTA", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA"},
 		Pairs: map[string]string{"STEP_STARTED": "STEP_FINISHED", "TEXT_MESSAGE_START": "TEXT_MESSAGE_END", "TOOL_CALL_START": "TOOL_CALL_END", "REASONING_START": "REASONING_END",
 			"REASONING_MESSAGE_START": "REASONING_MESSAGE_END"},
@@ -233,7 +236,7 @@ func aguiProtocol() Protocol {
 }
 
 func anthropicProtocol() Protocol {
-	order := Order{First: []string{"message_start"}, Last: []string{"message_stop", "error"}, Any: []string{"ping"}, Once: []string{"message_delta"},
+	order := Order{First: []string{"message_start"}, Last: []string{"message_stop", "error"}, Closed: []string{"message_stop"}, Any: []string{"ping"}, Once: []string{"message_delta"},
 		Pairs: map[string]string{"content_block_start": "content_block_stop"}, Within: map[string]string{"content_block_delta": "content_block_start"}}
 	return Protocol{Name: "anthropic", Ask: "/anthropic/v1/messages", Body: body(`{"model":"sluice","max_tokens":4096,"stream":true,"messages":[{"role":"user","content":%s}]}`),
 		Run: func(f Frame) string { return f.field("message.id") }, Grammar: order.grammar(typed("index")),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/server/a2a"
 	service "github.com/sluice-rag/sluice/server/knowledge"
 	"github.com/sluice-rag/sluice/server/openai"
 	"github.com/sluice-rag/sluice/session"
@@ -118,6 +120,8 @@ func Scripted(t *testing.T, chats session.Store) (url string) {
 	// Of the service's routes, those of responses need no more than this.
 	routes := service.Routes(service.Options{Engine: e, Search: func(context.Context, index.Query) ([]index.Hit, error) { return nil, nil }})
 	routes = append(routes, openai.Routes(openai.Options{Engine: e})...)
+	routes = append(routes, a2a.Routes(a2a.Options{Engine: e, Asker: server.NewAsker(e, server.Options{Sessions: sessions}), MaxQuery: 4 << 10, Version: "test",
+		Page: func(*http.Request) string { return "" }})...)
 	s, err := server.New(e, server.Options{Protocols: app.Protocols(), Routes: routes, Sessions: sessions, Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
