@@ -30,6 +30,7 @@ type streamResult struct {
 type comparison struct {
 	TimerRatio   float64 `json:"cpu_ratio"`      // processor time, relative to serverTimer
 	ChannelRatio float64 `json:"cpu_ratio_fed"`  // processor time, relative to serverChannel
+	RawRatio     float64 `json:"cpu_ratio_raw"`  // processor time, relative to serverRaw
 	IdleExtra    float64 `json:"idle_extra_kib"` // memory of an idle reader, minus that of serverTimer
 	P99          float64 `json:"p99_ms"`
 }
@@ -54,10 +55,11 @@ const (
 	serverLoop    = "sluice + loops"     // writer loops write the streams
 	serverTimer   = "net/http"           // the handler writes an event when its timer fires
 	serverChannel = "net/http + channel" // the handler writes the events that another goroutine sends
+	serverRaw     = "write(2)"           // each event is one write, without net/http
 )
 
 // servers lists the servers of a turn in order.
-var servers = []string{serverTimer, serverChannel, serverHandler, serverLoop}
+var servers = []string{serverTimer, serverChannel, serverHandler, serverLoop, serverRaw}
 
 // isSluice reports whether a server of a turn is Sluice.
 func isSluice(server string) bool { return server == serverHandler || server == serverLoop }
@@ -92,7 +94,12 @@ func (r *streamReport) compare(server string) comparison {
 		}
 		return median(v)
 	}
+	var raw []float64
+	for turn := range slices.Chunk(r.Turns, len(servers)) {
+		raw = append(raw, turn[slices.Index(servers, server)].CPU/turn[slices.Index(servers, serverRaw)].CPU)
+	}
 	return comparison{
+		RawRatio:     median(raw),
 		TimerRatio:   middle(func(timer, _, sluice streamResult) float64 { return sluice.CPU / timer.CPU }),
 		ChannelRatio: middle(func(_, channel, sluice streamResult) float64 { return sluice.CPU / channel.CPU }),
 		IdleExtra:    middle(func(timer, _, sluice streamResult) float64 { return sluice.Idle - timer.Idle }),
@@ -125,8 +132,8 @@ func (r *streamReport) writeTable(w io.Writer) error {
 		server string
 		comparison
 	}{{serverHandler, r.Handlers}, {serverLoop, r.Loops}} {
-		if _, err := fmt.Fprintf(w, "%s, medians: CPU per event %.2f times that of the handler with a timer, %.2f times that of the handler with a channel; %+.1f KiB per idle reader; p99 %.2f ms\n",
-			c.server, c.TimerRatio, c.ChannelRatio, c.IdleExtra, c.P99); err != nil {
+		if _, err := fmt.Fprintf(w, "%s, medians: CPU per event %.2f times that of the handler with a timer, %.2f times that of the handler with a channel, %.2f times that of write(2); %+.1f KiB per idle reader; p99 %.2f ms\n",
+			c.server, c.TimerRatio, c.ChannelRatio, c.RawRatio, c.IdleExtra, c.P99); err != nil {
 			return err
 		}
 	}

@@ -50,6 +50,9 @@ func serveStreams(ctx context.Context, name string, rate float64, store eventlog
 	defer stop()
 	go func() { _ = http.Serve(control, http.HandlerFunc(usage)) }() //nolint:gosec // the parent is its only client
 	fmt.Fprintln(out, l.Addr(), control.Addr())
+	if name == serverRaw {
+		return serveRaw(ctx, l, rate)
+	}
 	if !isSluice(name) {
 		return serveBare(ctx, l, rate, name == serverChannel)
 	}

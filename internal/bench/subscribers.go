@@ -21,7 +21,7 @@ func (o *streamCmd) args(server string) []string {
 		args = append(args, "--memory")
 	}
 	if o.Profile != "" {
-		args = append(args, "--profile", o.Profile+strings.NewReplacer("/", "-", " ", "").Replace(server)+".pprof")
+		args = append(args, "--profile", o.Profile+strings.NewReplacer("/", "-", " ", "", "(", "", ")", "").Replace(server)+".pprof")
 	}
 	return args
 }
