@@ -238,6 +238,21 @@ func TestChatHistory(t *testing.T) {
 	}
 }
 
+// TestLongChat: a chat is sent with each question as the client has it, with the tool calls and sources of all answers.
+func TestLongChat(t *testing.T) {
+	t.Parallel()
+	c := openChats(t, saying(everything(3, 1)...))
+	const exchange = `{"role":"user","parts":[{"type":"text","text":"Why?"}]},{"role":"assistant","parts":[{"type":"text","text":"Because."},
+		{"type":"source-document","sourceId":"s1","mediaType":"text/plain","title":"T","providerMetadata":{"sluice":{"quote":"`
+	turn := exchange + strings.Repeat("q", 8<<10) + `"}}}]},`
+	for turns, status := range map[int]int{100: http.StatusOK, 200: http.StatusRequestEntityTooLarge} {
+		body := `{"id":"c1","messages":[` + strings.Repeat(turn, turns) + `{"role":"user","parts":[{"type":"text","text":"And how?"}]}]}`
+		if res := c.send("POST", "/api/ai/chat", body); res.StatusCode != status {
+			t.Errorf("%d KiB: %s %s", len(body)>>10, res.Status, slurp(t, res.Body))
+		}
+	}
+}
+
 // TestTextFaults: the body of an error is the text that the client shows.
 func TestTextFaults(t *testing.T) {
 	t.Parallel()

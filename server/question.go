@@ -136,7 +136,7 @@ func (h handler) resumeQuestion(w http.ResponseWriter, r *http.Request) {
 	}
 	var q wire.Request
 	if len(body) > 0 {
-		if decoded, err := h.Decode(body, h.o.MaxQuery); err == nil {
+		if decoded, err := h.decode(r.Context(), body); err == nil {
 			q = decoded
 		}
 	}
@@ -204,7 +204,7 @@ func (h handler) decodeQuestion(w http.ResponseWriter, r *http.Request) (q wire.
 	if body, ok = h.readJSON(w, r); !ok {
 		return q, nil, false
 	}
-	q, err := h.Decode(body, h.o.MaxQuery)
+	q, err := h.decode(r.Context(), body)
 	if h.Misdirected != nil {
 		if refusal := h.Misdirected(r, err != nil || !q.NoStream); refusal != nil {
 			ReplyJSON(w, http.StatusNotFound, refusal)
@@ -222,6 +222,25 @@ func (h handler) decodeQuestion(w http.ResponseWriter, r *http.Request) (q wire.
 		return q, nil, false
 	}
 	return q, body, true
+}
+
+// Hostile JSON may need a hundred times its size when it is decoded, so only maxDecoding bodies of more than largeBody bytes are decoded at once.
+const (
+	largeBody   = 64 << 10
+	maxDecoding = 4
+)
+
+// decode decodes a question. Clients of chats send the whole conversation with it.
+func (h handler) decode(ctx context.Context, body []byte) (wire.Request, error) {
+	if len(body) > largeBody {
+		select {
+		case h.decoding <- struct{}{}:
+			defer func() { <-h.decoding }()
+		case <-ctx.Done():
+			return wire.Request{}, errLeft
+		}
+	}
+	return h.Decode(body, h.o.MaxQuery)
 }
 
 // ask starts the run of a question, or joins that of an earlier request with its Idempotency-Key. Errors are written to w.

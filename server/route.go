@@ -70,6 +70,9 @@ type Replay struct {
 	CursorParam string
 }
 
+// errLeft is the error of a request whose client has left. The client may have closed only its side.
+var errLeft = fault.New(fault.InvalidRequest, "the client left before the request was done")
+
 // limited returns the handler of a route with its limits.
 func (s *Server) limited(rt Route) http.Handler {
 	setDefault(&rt.MaxBody, s.o.MaxBody)
@@ -90,8 +93,8 @@ func (s *Server) limited(rt Route) http.Handler {
 		defer b.stop()
 		if err := h.serve(rw, r, rt); err != nil && !rw.wrote {
 			switch canceled := errors.Is(err, context.Canceled); {
-			case canceled && client.Err() != nil: // the run was not cancelled; the client may have closed only its side
-				err = fault.New(fault.InvalidRequest, "the client left before the request was done")
+			case canceled && client.Err() != nil: // the run was not cancelled
+				err = errLeft
 			case canceled && ctx.Err() != nil:
 				err = context.Cause(ctx)
 			}

@@ -29,7 +29,7 @@ type Options struct {
 	Protocols    []Endpoint           // protocols; the first one is the default
 	Routes       []Route              // additional routes
 	Forms        Forms                // of the errors of paths that are those of no protocol
-	MaxBody      int64                // limit of a request body in bytes; default 256 KiB
+	MaxBody      int64                // limit of a request body in bytes; default 1 MiB
 	MaxQuery     int                  // limit of a question in bytes; default 32 KiB
 	MaxHeader    int                  // limit of a request header in bytes; default 32 KiB
 	Heartbeat    time.Duration        // time without a frame before a heartbeat; default 15 s, and at most 4 s before the first token
@@ -80,12 +80,13 @@ type Server struct {
 	instance string
 	draining atomic.Bool
 	streams  *delivery.Hub
-	patterns []string // of the routes
+	patterns []string      // of the routes
+	decoding chan struct{} // semaphore of large questions that are being decoded
 }
 
 // New returns a server of the engine. The caller closes the engine, or calls Serve.
 func New(e *engine.Engine, o Options) (*Server, error) {
-	setDefault(&o.MaxBody, 256<<10)
+	setDefault(&o.MaxBody, 1<<20)
 	setDefault(&o.MaxQuery, 32<<10)
 	setDefault(&o.MaxHeader, 32<<10)
 	setDefault(&o.Heartbeat, 15*time.Second)
@@ -124,7 +125,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make server: %w", err)
 	}
-	s := &Server{o: o, engine: e, metrics: m, instance: o.Instance, streams: streams}
+	s := &Server{o: o, engine: e, metrics: m, instance: o.Instance, streams: streams, decoding: make(chan struct{}, maxDecoding)}
 	s.handler = s.routes()
 	return s, nil
 }

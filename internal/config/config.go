@@ -91,7 +91,7 @@ type Ingest struct {
 // HTTP holds the address and the limits of the HTTP server.
 type HTTP struct {
 	Addr         string        `name:"addr" default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Address to listen on. With port 0 the system chooses a free port, which is printed."`
-	MaxBody      Size          `name:"max-body" default:"256KiB" min:"1KiB" max:"64MiB" help:"Maximum size of the body of a question (bytes). JSON can take six bytes or more for one character."`
+	MaxBody      Size          `name:"max-body" default:"1MiB" min:"1KiB" max:"64MiB" help:"Maximum size of the body of a question (bytes). Chat front ends send the whole conversation with each question, and JSON can take six bytes or more for one character."`
 	MetricsAddr  string        `name:"metrics-addr" placeholder:"HOST:PORT" optional:"" help:"Second address, at which /metrics shows the metrics of all tenants and of the process without a key. Without HOST it is a loopback address; one that others can reach needs --insecure. Empty: none."`
 	AllowHost    []string      `name:"allow-host" sep:"none" placeholder:"NAME" help:"Additional host name that a server on a loopback address accepts in requests, besides localhost. Can be repeated. It is needed behind a proxy that forwards the Host header of its clients."`
 	AllowOrigin  []string      `name:"allow-origin" sep:"none" placeholder:"ORIGIN" help:"Origin of web pages on other hosts that may send requests, such as https://app.example.com. Can be repeated. API keys can allow further origins."`
