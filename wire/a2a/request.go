@@ -81,11 +81,16 @@ func DecodeCall(body []byte) (Call, *ErrorObject) {
 	if !json.Valid(body) {
 		return c, Errorf(CodeParse, "body: not valid JSON")
 	}
-	if err := wire.DecodeKnown(body, &c); err != nil {
-		c.ID = nil
-		return c, ErrorOf(CodeRequest, fault.Public(err))
+	err := wire.DecodeKnown(body, &c)
+	id := bytes.TrimSpace(c.ID)
+	valid := len(id) > 0 && len(id) <= maxID && (id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9')
+	if f := fault.Public(err); err != nil {
+		if !valid || f.Field == "id" { // given twice
+			c.ID = nil
+		}
+		return c, ErrorOf(CodeRequest, f)
 	}
-	if id := bytes.TrimSpace(c.ID); len(id) > maxID || len(id) == 0 || id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9') {
+	if !valid {
 		c.ID = nil
 		return c, ErrorOf(CodeRequest, fault.Invalid("id", "want a string or a number of at most %d bytes", maxID))
 	}
@@ -101,7 +106,11 @@ func invalidParams(err error) *ErrorObject {
 	if e, ok := errors.AsType[*ErrorObject](err); ok {
 		return e
 	}
-	return ErrorOf(CodeParams, fault.Public(err))
+	f := fault.Public(err)
+	if f.Field == "body" { // the parameters are decoded like the body of a request
+		f = fault.Invalid("params", "want an object")
+	}
+	return ErrorOf(CodeParams, f)
 }
 
 // DecodeTask decodes the parameters of a method for a task.

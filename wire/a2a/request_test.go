@@ -43,8 +43,8 @@ func TestDecodeSendRefuses(t *testing.T) {
 	message := func(fields string) string { return `{"message":{"messageId":"m","role":"ROLE_USER",` + fields + `}}` }
 	const asked = `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"Why?"}]}`
 	for params, field := range map[string]string{
-		``:               "body",
-		`[]`:             "body",
+		``:               "params",
+		`[]`:             "params",
 		`{}`:             "message.messageId",
 		`{"message":[]}`: "message",
 		`{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"Why?"}]}}`: "message.role",
@@ -109,6 +109,18 @@ func TestDecodeCall(t *testing.T) {
 		}
 		if code != want {
 			t.Errorf("%s: %+v, want %d", body, err, want)
+		}
+	}
+	// The error has the id of the request if that could be read.
+	for body, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":"a","method":7}`:                              `"a"`,
+		`{"jsonrpc":"1.0","id":7,"method":"GetTask"}`:                        `7`,
+		`{"jsonrpc":"2.0","id":7,"method":"GetTask","params":{"a":1,"a":2}}`: `7`,
+		`{"jsonrpc":"2.0","id":7,"id":8,"method":"GetTask"}`:                 ``,
+		`{"jsonrpc":"2.0","id":{},"method":7}`:                               ``,
+	} {
+		if c, err := a2a.DecodeCall([]byte(body)); err == nil || string(c.ID) != want {
+			t.Errorf("%s: the id %s and %v, want %s", body, c.ID, err, want)
 		}
 	}
 }

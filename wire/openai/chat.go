@@ -99,7 +99,7 @@ func DecodeChat(body []byte, maxQuery int) (wire.Request, error) {
 	if r.N > 1 || r.N < 0 {
 		return q, fault.Invalid("n", "want 1")
 	}
-	err := cmp.Or(wire.CheckText("model", r.Model, MaxNameLength), wire.CheckText("collection", r.Collection, MaxNameLength), checkFormat("response_format", format), checkChoice(r.ToolChoice),
+	err := cmp.Or(wire.CheckText("model", r.Model, MaxNameLength), wire.CheckText("collection", r.Collection, MaxNameLength), checkFormat("response_format", format), checkChoice(r.ToolChoice, false),
 		checkSettings(&q.Question, r.Temperature, map[string]int{"max_tokens": r.MaxTokens, "max_completion_tokens": r.MaxCompletionTokens}))
 	if err != nil {
 		return q, err

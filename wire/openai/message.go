@@ -129,10 +129,28 @@ func checkFormat(field, kind string) error {
 	return nil
 }
 
-// checkChoice returns an error if a request demands the call of a tool: the model calls none of the client.
-func checkChoice(choice any) error {
-	if s, plain := choice.(string); choice != nil && (!plain || s == "required") {
-		return fault.Invalid("tool_choice", "want auto or none: tools of the client are not called")
+// checkChoice returns an error if a request demands the call of another tool than file_search: the model calls none of the client. onlySearch reports
+// that the request has no other tools.
+func checkChoice(choice any, onlySearch bool) error {
+	mode, _ := choice.(string)
+	switch c := choice.(type) {
+	case nil, string:
+	case map[string]any:
+		mode = "required"
+		if c["type"] == "allowed_tools" {
+			allowed, ok := c["allowed_tools"].(map[string]any) // of Chat Completions
+			if !ok {
+				allowed = c
+			}
+			mode, _ = allowed["mode"].(string)
+		} else if c["type"] == toolFileSearch {
+			return nil
+		}
+	default:
+		return fault.Invalid("tool_choice", "want a string or an object")
+	}
+	if mode == "required" && !onlySearch {
+		return fault.Invalid("tool_choice", "want auto, none or file_search: tools of the client are not called")
 	}
 	return nil
 }

@@ -27,6 +27,8 @@ func TestDecodeChat(t *testing.T) {
 			Variant: openai.Chat{Usage: true}, Question: event.Question{Query: "Why?", Mode: event.Direct, Collection: "vs_a,vs_b", Request: json.RawMessage(`{"model":"sluice-direct/vs_a,vs_b"}`)}},
 		`{"model":"sluice-agentic/x","collection":"file:a/b.md","stream":true,"messages":[{"role":"user","content":"Why?"}]}`: {
 			Question: event.Question{Query: "Why?", Mode: event.Agentic, Collection: "file:a/b.md", Request: json.RawMessage(`{"model":"sluice-agentic/x"}`)}},
+		`{"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[]}},"messages":[{"role":"user","content":"Why?"}]}`: {NoStream: true,
+			Question: event.Question{Query: "Why?", Request: json.RawMessage(`{}`)}},
 		// What front ends send.
 		`{"model":"gpt-3.5-turbo","temperature":0.5,"max_tokens":1000,"user":"u","tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"auto","n":1,"response_format":{"type":"text"},"top_p":1,"presence_penalty":0,
 		  "metadata":{"task":"title_generation"},"stop":null,"chat_id":"c","store":false,"messages":[
@@ -68,18 +70,19 @@ func TestDecodeChatRefuses(t *testing.T) {
 		`{"messages":[{"role":"user","content":"` + strings.Repeat("x", maxQuery+1) + `"}]}`:                                                 "messages[0].content",
 		`{"messages":[{"role":"user","content":"a\u0000"}]}`:                                                                                 "messages[0].content",
 		`{"messages":[{"role":"system","content":"` + strings.Repeat("x", event.MaxInstructions+1) + `"},{"role":"user","content":"Why?"}]}`: "messages",
-		`{` + asked + `,"n":2}`:                                                           "n",
-		`{` + asked + `,"temperature":3}`:                                                 "temperature",
-		`{` + asked + `,"temperature":"hot"}`:                                             "temperature",
-		`{` + asked + `,"max_tokens":-1}`:                                                 "max_tokens",
-		`{` + asked + `,"max_completion_tokens":9000000}`:                                 "max_completion_tokens",
-		`{` + asked + `,"response_format":{"type":"json_object"}}`:                        "response_format",
-		`{` + asked + `,"tool_choice":"required"}`:                                        "tool_choice",
-		`{` + asked + `,"tool_choice":{"type":"function"}}`:                               "tool_choice",
-		`{` + asked + `,"model":"` + strings.Repeat("m", 300) + `"}`:                      "model",
-		`{` + asked + `,"stream":"yes"}`:                                                  "stream",
-		`{` + asked + `,"stream":true,"stream":false}`:                                    "stream",
-		`{` + asked + `,"x":` + strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200) + `}`: "x",
+		`{` + asked + `,"n":2}`:                                                                      "n",
+		`{` + asked + `,"temperature":3}`:                                                            "temperature",
+		`{` + asked + `,"temperature":"hot"}`:                                                        "temperature",
+		`{` + asked + `,"max_tokens":-1}`:                                                            "max_tokens",
+		`{` + asked + `,"max_completion_tokens":9000000}`:                                            "max_completion_tokens",
+		`{` + asked + `,"response_format":{"type":"json_object"}}`:                                   "response_format",
+		`{` + asked + `,"tool_choice":"required"}`:                                                   "tool_choice",
+		`{` + asked + `,"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required"}}}`: "tool_choice",
+		`{` + asked + `,"tool_choice":{"type":"function"}}`:                                          "tool_choice",
+		`{` + asked + `,"model":"` + strings.Repeat("m", 300) + `"}`:                                 "model",
+		`{` + asked + `,"stream":"yes"}`:                                                             "stream",
+		`{` + asked + `,"stream":true,"stream":false}`:                                               "stream",
+		`{` + asked + `,"x":` + strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200) + `}`:            "x",
 	} {
 		_, err := openai.DecodeChat([]byte(body), maxQuery)
 		f := fault.Public(err)

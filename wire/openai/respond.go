@@ -38,7 +38,7 @@ func DecodeResponse(body []byte, maxQuery int) (wire.Request, error) {
 	if r.Text != nil && r.Text.Format != nil {
 		format = r.Text.Format.Type
 	}
-	err = cmp.Or(setMessages(&q.Question, "input", all, r.Instructions, maxQuery), r.unsupported(), checkFormat("text.format", format), checkChoice(r.ToolChoice),
+	err = cmp.Or(setMessages(&q.Question, "input", all, r.Instructions, maxQuery), r.unsupported(), checkFormat("text.format", format), checkChoice(r.ToolChoice, r.onlySearch()),
 		wire.CheckText("model", r.Model, MaxNameLength), wire.CheckText("collection", r.Collection, MaxNameLength),
 		checkSettings(&q.Question, r.Temperature, map[string]int{"max_output_tokens": r.MaxOutputTokens}), checkMetadata(r.Metadata))
 	if err != nil {
@@ -159,6 +159,11 @@ func (r *ResponseRequest) search(q *event.Question) ([]Tool, error) {
 		q.Collection = corpus.Scope{Collections: stores}.String()
 	}
 	return kept, nil
+}
+
+// onlySearch reports whether all tools have the type file_search, and there are some.
+func (r *ResponseRequest) onlySearch() bool {
+	return len(r.Tools) > 0 && !slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Type != toolFileSearch })
 }
 
 // conversation sets the session or the previous run of a question.

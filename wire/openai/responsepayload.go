@@ -29,7 +29,7 @@ type ResponseRequest struct {
 	Instructions       string            `json:"instructions,omitempty" description:"Instructions to the model."`
 	Stream             bool              `json:"stream,omitempty" description:"Whether the reply is a stream."`
 	Tools              []Tool            `json:"tools,omitempty" description:"Tools of the type file_search select what is searched. Others are ignored."`
-	ToolChoice         any               `json:"tool_choice,omitempty" description:"auto or none."`
+	ToolChoice         any               `json:"tool_choice,omitempty" description:"auto, none or file_search; required if all tools have the type file_search."`
 	Include            []string          `json:"include,omitempty" description:"With file_search_call.results, searches have what they found."`
 	PreviousResponseID string            `json:"previous_response_id,omitempty" description:"The previous response of the conversation. Its question and answer precede the input."`
 	Conversation       any               `json:"conversation,omitempty" description:"Session of the question: its id, or an object with the id. It is created if it does not exist."`
