@@ -11091,7 +11091,7 @@ export interface components {
             temperature?: number;
             /** @description Only text is supported. */
             text?: components["schemas"]["OpenaiTextConfig"];
-            /** @description auto or none. */
+            /** @description auto, none or file_search; required if all tools have the type file_search. */
             tool_choice?: unknown;
             /** @description Tools of the type file_search select what is searched. Others are ignored. */
             tools?: components["schemas"]["OpenaiTool"][];
