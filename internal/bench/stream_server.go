@@ -141,8 +141,9 @@ func ticks(ctx context.Context, rate float64, do func() error) error {
 	}
 }
 
-func appendToken(dst []byte) []byte {
-	return strconv.AppendInt(append(dst, ' ', timeMark), time.Now().UnixNano(), 10)
+// timeToken returns the text of a token that holds the time at which it was made.
+func timeToken() string {
+	return string(strconv.AppendInt([]byte{' ', timeMark}, time.Now().UnixNano(), 10))
 }
 
 // synthetic answers each question with an endless stream of tokens.
@@ -160,7 +161,7 @@ func (s synthetic) Answer(ctx context.Context, r *answer.Recorder) error {
 		}
 	}
 	return ticks(ctx, rateOf(r.State().Query, s.rate), func() error {
-		return r.Emit(ctx, event.Token{Text: string(appendToken(nil))})
+		return r.Emit(ctx, event.Token{Text: timeToken()})
 	})
 }
 
@@ -192,7 +193,7 @@ func serveBare(ctx context.Context, l net.Listener, rate float64, channel bool) 
 			b.relay(r.Context(), rate)
 			return
 		}
-		_ = ticks(r.Context(), rate, func() error { return b.write(string(appendToken(nil))) })
+		_ = ticks(r.Context(), rate, func() error { return b.write(timeToken()) })
 	})}
 	return serveUntil(ctx, h, l)
 }
@@ -237,7 +238,7 @@ func (b *eventWriter) relay(ctx context.Context, rate float64) {
 		defer close(done)
 		_ = ticks(ctx, rate, func() error {
 			select {
-			case tokens <- string(appendToken(nil)):
+			case tokens <- timeToken():
 			case <-ctx.Done():
 			}
 			return nil
