@@ -106,7 +106,7 @@ var allowedImports = map[string]string{
 	"eval/summary":           "disk/atomicfile",
 	"internal/tools/*":       "corpus eval event fault index lang model",
 	// It starts servers for the tests of clients, which are not part of the module's packages.
-	"internal/tools/clienttest": "answer auth corpus engine event fault index internal/app internal/config server server/a2a server/knowledge server/openai session",
+	"internal/tools/clienttest": "answer auth corpus engine event fault index internal/app internal/config server server/a2a server/knowledge server/mcp server/openai server/rpc server/sessions session",
 
 	// Protocols: functions from events to frames.
 	"wire":            "corpus event fault lang",
@@ -139,7 +139,7 @@ var allowedImports = map[string]string{
 	"server/rpc":    "auth corpus corpus/filter engine event fault files files/search forrst index model server store wire wire/forrst",
 	// The client reads the forge and knowledge protocols.
 	// It checks servers over HTTP only. The grammars are those of the protocols.
-	"conform":        "wire/sse wire/a2a wire/forge wire/forrst wire/ragevents",
+	"conform":        "wire/sse wire/a2a wire/forge wire/forrst wire/ragevents wire/turns",
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse wire/turns",
 	"client/display": "client event",
 	"internal/chat":  "client client/display event fault lang wire/knowledge wire/turns",

@@ -28,7 +28,12 @@ func (t *tester) ask(ctx context.Context, question string) (body io.ReadCloser, 
 	if err != nil {
 		return nil, "", err
 	}
-	res, err := t.open(ctx, http.MethodPost, t.Ask, data, "")
+	at, err := t.place(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	t.asked = cmp.Or(t.asked, at)
+	res, err := t.open(ctx, http.MethodPost, at, data, "")
 	if err != nil {
 		return nil, "", err
 	}
@@ -79,7 +84,7 @@ func (t *tester) again(ctx context.Context, run, after string) ([]Frame, error) 
 		return nil, err
 	}
 	defer func() { _ = body.Close() }()
-	return read(body, 0, 0)
+	return t.read(body, 0, 0)
 }
 
 // valid checks the grammar of a whole stream.
@@ -100,7 +105,7 @@ func (t *tester) stream(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = body.Close() }()
-	t.live, err = read(body, 0, 0)
+	t.live, err = t.read(body, 0, 0)
 	t.run = t.runOf(run, t.live)
 	if err == nil && len(t.live) == 0 {
 		err = errors.New("want frames; got an empty stream")
@@ -114,6 +119,9 @@ var errNoStream = errSkip("there is no stream")
 func (t *tester) ids(context.Context) error {
 	if len(t.live) == 0 {
 		return errNoStream
+	}
+	if t.Bytes {
+		return errSkip("a stream of bytes has no ids: it is resumed by the number of its bytes")
 	}
 	if t.FreeIDs && !slices.ContainsFunc(t.live, func(f Frame) bool { return f.ID != "" }) {
 		return errSkip("frames have no ids, and the protocol does not ask for them")
@@ -182,6 +190,9 @@ func (t *tester) resume(ctx context.Context) error {
 	if err := t.keep(ctx); err != nil {
 		return err
 	}
+	if t.Bytes {
+		return t.resumeBytes(ctx)
+	}
 	step := max(1, (len(t.kept)+t.o.Resumes-1)/t.o.Resumes)
 	for i := 0; i < len(t.kept)-1; i += step {
 		f := t.kept[i]
@@ -211,7 +222,7 @@ func (t *tester) cut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	head, err := read(body, min(len(t.live)/2, 12), 0)
+	head, err := t.read(body, min(len(t.live)/2, 12), 0)
 	_ = body.Close()
 	if err != nil {
 		return err
@@ -251,7 +262,7 @@ func (t *tester) slow(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = body.Close() }()
-	got, err := read(body, 0, time.Millisecond)
+	got, err := t.read(body, 0, time.Millisecond)
 	if err != nil {
 		return err
 	}
@@ -273,7 +284,7 @@ func (t *tester) cancel(ctx context.Context) error {
 	}
 	defer func() { _ = body.Close() }()
 	b := &bounded{r: body}
-	head, err := read(b, 1, 0)
+	head, err := t.read(b, 1, 0)
 	if err != nil {
 		return err
 	}
@@ -291,7 +302,7 @@ func (t *tester) cancel(ctx context.Context) error {
 	if _, err := io.Copy(io.Discard, b); err != nil { // what the first reader has buffered is not needed
 		return fmt.Errorf("after cancel: %w", err)
 	}
-	frames, err := read(second, 0, 0)
+	frames, err := t.read(second, 0, 0)
 	if err != nil {
 		return fmt.Errorf("after cancel: second reader: %w", err)
 	}
@@ -337,46 +348,66 @@ func (t *tester) errors(ctx context.Context) error {
 	if t.Calls != nil {
 		return t.refusals(ctx)
 	}
-	for _, c := range []struct {
-		name, method, path, body string
-		want                     []int
-	}{
-		{"bad JSON", http.MethodPost, t.Ask, `{"`, []int{http.StatusBadRequest}},
-		{"missing fields", http.MethodPost, t.Ask, `{}`, []int{http.StatusBadRequest, http.StatusUnprocessableEntity}},
-		{"wrong method", http.MethodPut, t.Ask, `{}`, []int{http.StatusMethodNotAllowed, http.StatusNotFound}},
+	ask, err := t.place(ctx)
+	if err != nil {
+		return err
+	}
+	refused := []refusedRequest{
+		{"bad JSON", http.MethodPost, ask, `{"`, []int{http.StatusBadRequest}},
+		{"missing fields", http.MethodPost, ask, `{}`, []int{http.StatusBadRequest, http.StatusUnprocessableEntity}},
+		{"wrong method", http.MethodPut, ask, `{}`, []int{http.StatusMethodNotAllowed, http.StatusNotFound}},
 		{"unknown run", http.MethodGet, path(t.Read, "run_unknown"), "", []int{http.StatusNotFound}},
 		{"cancel of an unknown run", http.MethodPost, path(t.Cancel, "run_unknown"), "", []int{http.StatusNotFound}},
-	} {
-		var sent []byte
-		if c.body != "" {
-			sent = []byte(c.body)
-		}
-		res, err := t.send(ctx, c.method, c.path, sent, "")
-		if err != nil {
+	}
+	if t.Session != nil {
+		body, _ := json.Marshal(t.Body(t.o.Question)) // it could be encoded before
+		refused = append(refused, refusedRequest{"unknown session", http.MethodPost, t.at("unknown"), string(body), []int{http.StatusNotFound}})
+	}
+	for _, c := range refused {
+		if err := t.refused(ctx, c); err != nil {
 			return err
 		}
-		text, err := io.ReadAll(io.LimitReader(res.Body, maxReply))
-		_ = res.Body.Close()
-		if err != nil {
-			return err
-		}
-		excerpt := fmt.Sprintf("%s: %s %s", c.name, c.method, c.path)
-		if !slices.Contains(c.want, res.StatusCode) {
-			return fmt.Errorf("%s: want a status of %v; got %d: %.200s", excerpt, c.want, res.StatusCode, text)
-		}
-		if kind := res.Header.Get("Content-Type"); t.TextErrors && strings.HasPrefix(kind, "text/plain") && len(text) > 0 {
-			continue
-		}
-		var v map[string]any
-		if err := json.Unmarshal(text, &v); err != nil {
-			return fmt.Errorf("%s: want an error as a JSON object; got %.200q", excerpt, text)
-		}
-		if t.refuse == nil || t.ReadOnly || c.path != t.Ask || c.method != http.MethodPost {
-			continue
-		}
-		if err := t.refuse.Validate(v); err != nil {
-			return fmt.Errorf("%s: %.200s: %.400s", excerpt, text, err.Error())
-		}
+	}
+	return nil
+}
+
+// refusedRequest is a request that must be refused.
+type refusedRequest struct {
+	name, method, path, body string
+	want                     []int // statuses
+}
+
+// refused sends a request that must be refused.
+func (t *tester) refused(ctx context.Context, c refusedRequest) error {
+	var sent []byte
+	if c.body != "" {
+		sent = []byte(c.body)
+	}
+	res, err := t.send(ctx, c.method, c.path, sent, "")
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxReply))
+	_ = res.Body.Close()
+	if err != nil {
+		return err
+	}
+	excerpt := fmt.Sprintf("%s: %s %s", c.name, c.method, c.path)
+	if !slices.Contains(c.want, res.StatusCode) {
+		return fmt.Errorf("%s: want a status of %v; got %d: %.200s", excerpt, c.want, res.StatusCode, text)
+	}
+	if kind := res.Header.Get("Content-Type"); t.TextErrors && strings.HasPrefix(kind, "text/plain") && len(text) > 0 {
+		return nil
+	}
+	var v map[string]any
+	if err := json.Unmarshal(text, &v); err != nil {
+		return fmt.Errorf("%s: want an error as a JSON object; got %.200q", excerpt, text)
+	}
+	if t.refuse == nil || t.ReadOnly || c.method != http.MethodPost || c.path == path(t.Cancel, "run_unknown") {
+		return nil
+	}
+	if err := t.refuse.Validate(v); err != nil {
+		return fmt.Errorf("%s: %.200s: %.400s", excerpt, text, err.Error())
 	}
 	return nil
 }
@@ -387,6 +418,9 @@ func (t *tester) same(want, got []Frame) error {
 	equal := slices.EqualFunc(want, got, func(a, b Frame) bool { return a.ID == b.ID && a.Name == b.Name && a.Data == b.Data })
 	if equal {
 		return nil
+	}
+	if t.Bytes {
+		return sameBytes(bytesOf(want), bytesOf(got))
 	}
 	if len(want) == 0 || len(got) == 0 {
 		return fmt.Errorf("want %d frames; got %d", len(want), len(got))

@@ -111,9 +111,10 @@ type tester struct {
 	o             Options
 	http          *http.Client
 	frame, refuse *jsonschema.Schema // nil: unknown
-	run           string
-	live          []Frame // as the first stream had them
-	kept          []Frame // of the same run, read again; nil: not read
+	run, asked    string             // the run of the first stream, and the path at which it was asked for
+	sessions      []string           // that were made; they are deleted at the end
+	live          []Frame            // as the first stream had them
+	kept          []Frame            // of the same run, read again; nil: not read
 }
 
 // Run tests a server and passes each result to report. It returns an error if the options are invalid.
@@ -136,6 +137,7 @@ func Run(ctx context.Context, p Protocol, o Options, report func(Result)) error 
 	if err := t.compile(); err != nil {
 		return fmt.Errorf("compile schema: %w", err)
 	}
+	defer t.leave(context.WithoutCancel(ctx))
 	for _, c := range checks() {
 		wanted := len(o.Only) == 0 || slices.Contains(o.Only, c.name)
 		if !wanted && c.name != "stream" {
@@ -188,11 +190,20 @@ func (t *tester) compile() error {
 
 // send sends a request. The caller closes the body.
 func (t *tester) send(ctx context.Context, method, path string, body []byte, after string) (*http.Response, error) {
+	req, err := t.request(ctx, method, path, body, after)
+	if err != nil {
+		return nil, err
+	}
+	return t.http.Do(req)
+}
+
+// request returns a request. If after is not empty, it resumes a stream after that id, or that number of bytes.
+func (t *tester) request(ctx context.Context, method, path string, body []byte, after string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, t.o.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", "text/event-stream, application/json")
+	req.Header.Set("Accept", t.media()+", application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -204,10 +215,16 @@ func (t *tester) send(ctx context.Context, method, path string, body []byte, aft
 			req.Header.Set(name, value)
 		}
 	}
-	if after != "" {
+	switch {
+	case after == "":
+	case t.Bytes:
+		query := req.URL.Query()
+		query.Set("offset", after)
+		req.URL.RawQuery = query.Encode()
+	default:
 		req.Header.Set("Last-Event-ID", after)
 	}
-	return t.http.Do(req)
+	return req, nil
 }
 
 // open sends a request whose reply must be a stream.
@@ -216,15 +233,23 @@ func (t *tester) open(ctx context.Context, method, path string, body []byte, aft
 	if err != nil {
 		return nil, err
 	}
-	if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || !strings.HasPrefix(kind, "text/event-stream") {
+	if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || !strings.HasPrefix(kind, t.media()) {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, maxReply))
 		_ = res.Body.Close()
 		if reply, err := jsonschema.UnmarshalJSON(bytes.NewReader(text)); err == nil && t.Calls != nil && t.Calls.Ended != 0 && codeOf(reply) == t.Calls.Ended {
 			return nil, errSkip("the server has no stream of a run that has ended")
 		}
-		return nil, fmt.Errorf("%s %s: want status 200 and text/event-stream; got %d and %.60q: %.300s", method, path, res.StatusCode, kind, text)
+		return nil, fmt.Errorf("%s %s: want status 200 and %s; got %d and %.60q: %.300s", method, path, t.media(), res.StatusCode, kind, text)
 	}
 	return res, nil
+}
+
+// media returns the media type of streams.
+func (t *tester) media() string {
+	if t.Bytes {
+		return "text/plain"
+	}
+	return "text/event-stream"
 }
 
 // bounded reads at most maxStream bytes, slowly if pause is set, and remembers the last two.
@@ -252,8 +277,15 @@ func (b *bounded) Read(p []byte) (int, error) {
 }
 
 // read returns at most limit frames; 0: all up to the end of the stream, which must be the end of a frame.
-func read(body io.Reader, limit int, pause time.Duration) (frames []Frame, err error) {
+func (t *tester) read(body io.Reader, limit int, pause time.Duration) ([]Frame, error) {
 	b := &bounded{r: body, pause: pause}
+	if t.Bytes {
+		return readBytes(b, limit)
+	}
+	return readEvents(b, limit)
+}
+
+func readEvents(b *bounded, limit int) (frames []Frame, err error) {
 	r := sse.NewReader(b, maxFrame)
 	for limit == 0 || len(frames) < limit {
 		ev, err := r.Next()

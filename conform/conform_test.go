@@ -62,7 +62,7 @@ func TestServer(t *testing.T) {
 				t.Errorf("%s: %d results", p.Name, len(results))
 			}
 			for _, r := range results {
-				if r.Status != conform.OK && (r.Status != conform.Skip || r.Name != "cut") {
+				if r.Status != conform.OK && (r.Status != conform.Skip || r.Name != "cut" && !(p.Bytes && r.Name == "ids")) {
 					t.Errorf("%s, %s: %s %s: %s", p.Name, question, r.Name, r.Status, r.Reason)
 				}
 			}

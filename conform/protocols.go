@@ -10,16 +10,18 @@ import (
 	"github.com/sluice-rag/sluice/wire/ragevents"
 )
 
-// Protocol describes a protocol of server-sent events for the checks.
+// Protocol describes a protocol for the checks. Its streams are server-sent events unless Bytes is set.
 type Protocol struct {
 	Name string
 	Ask  string                    // POST: the path of a question
 	Body func(question string) any // of the request
 	// ReadOnly is set if questions are asked in another protocol, whose path is Ask, and the run is then read in this one.
 	ReadOnly bool
-	Read     string // GET: the path of the stream of a run, with {run}, resumed with Last-Event-ID; in a description, what is appended to that of Sluice
-	Cancel   string // POST: the path that cancels a run, with {run}
-	Calls    *Calls // set if requests are calls of JSON-RPC, all at Ask; Read and Cancel are then unused
+	Read     string   // GET: the path of the stream of a run, with {run}, resumed with Last-Event-ID; in a description, what is appended to that of Sluice
+	Cancel   string   // POST: the path that cancels a run, with {run}
+	Session  *Session // set if questions belong to a session, which is made before; its id is {session} in Ask
+	Bytes    bool     // the stream is no stream of events: it is resumed by the number of its bytes, with the parameter offset
+	Calls    *Calls   // set if requests are calls of JSON-RPC, all at Ask; Read and Cancel are then unused
 	// Run returns the id of the run from the first frame, for servers that do not send the header Sluice-Run-Id; nil: only the header has it.
 	Run     func(Frame) string
 	Grammar func() Grammar
@@ -33,7 +35,7 @@ type Protocol struct {
 
 // Protocols returns the descriptions of the protocols that can be checked.
 func Protocols() []Protocol {
-	all := []Protocol{forgeProtocol(), knowledgeProtocol(), rageventsProtocol(), forrstProtocol(), eventsProtocol(), chatProtocol(), responsesProtocol(), uistreamProtocol(), aguiProtocol(), anthropicProtocol(),
+	all := []Protocol{forgeProtocol(), knowledgeProtocol(), rageventsProtocol(), turnsProtocol(), forrstProtocol(), eventsProtocol(), chatProtocol(), responsesProtocol(), uistreamProtocol(), aguiProtocol(), anthropicProtocol(),
 		a2aProtocol()}
 	for i := range all {
 		p := &all[i]

@@ -24,7 +24,10 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/a2a"
 	service "github.com/sluice-rag/sluice/server/knowledge"
+	"github.com/sluice-rag/sluice/server/mcp"
 	"github.com/sluice-rag/sluice/server/openai"
+	"github.com/sluice-rag/sluice/server/rpc"
+	chatroutes "github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/session"
 )
 
@@ -122,7 +125,14 @@ func Scripted(t *testing.T, chats session.Store) (url string) {
 	routes = append(routes, openai.Routes(openai.Options{Engine: e})...)
 	routes = append(routes, a2a.Routes(a2a.Options{Engine: e, Asker: server.NewAsker(e, server.Options{Sessions: sessions}), MaxQuery: 4 << 10, Version: "test",
 		Page: func(*http.Request) string { return "" }})...)
-	s, err := server.New(e, server.Options{Protocols: app.Protocols(), Routes: routes, Sessions: sessions, Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
+	routes = append(routes, chatroutes.Routes(sessions)...)
+	calls, err := rpc.New(rpc.Options{Engine: e, Asker: server.NewAsker(e, server.Options{Sessions: sessions}), MaxQuery: 4 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = calls.Close(t.Context()) }) // the context has ended: its calls are cancelled
+	routes = append(routes, mcp.New(calls, mcp.Options{Version: "test"}).Routes()...)
+	s, err := server.New(e, server.Options{Protocols: app.Protocols(), Forms: app.Forms(), Routes: routes, Sessions: sessions, Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
