@@ -24,11 +24,11 @@ func path(pattern, run string) string {
 
 // ask asks a question and returns the stream and, if the header has it, the run. The caller closes the body.
 func (t *tester) ask(ctx context.Context, question string) (body io.ReadCloser, run string, err error) {
-	data, err := json.Marshal(t.Body(question))
+	at, err := t.place(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	at, err := t.place(ctx)
+	data, err := t.question(question)
 	if err != nil {
 		return nil, "", err
 	}
@@ -52,8 +52,19 @@ func (t *tester) ask(ctx context.Context, question string) (body io.ReadCloser, 
 	return again.Body, run, nil
 }
 
+// question returns the body of a question.
+func (t *tester) question(question string) ([]byte, error) {
+	if t.MCP {
+		return t.mcp.question(t.o, question, true), nil
+	}
+	return json.Marshal(t.Body(question))
+}
+
 // runOf returns the id of the run with a first frame.
 func (t *tester) runOf(header string, frames []Frame) string {
+	if t.MCP {
+		return t.mcp.stream(frames)
+	}
 	if header == "" && t.Run != nil && len(frames) > 0 {
 		return t.Run(frames[0])
 	}
@@ -79,6 +90,9 @@ func (t *tester) reopen(ctx context.Context, run, after string) (io.ReadCloser, 
 
 // again reads a run after a position.
 func (t *tester) again(ctx context.Context, run, after string) ([]Frame, error) {
+	if t.MCP {
+		return t.againMCP(ctx, run, after)
+	}
 	body, err := t.reopen(ctx, run, after)
 	if err != nil {
 		return nil, err
@@ -131,6 +145,9 @@ func (t *tester) ids(context.Context) error {
 		if f.ID == "" {
 			return fmt.Errorf("want an id; got %s", f)
 		}
+		if t.mcp != nil && t.mcp.used[f.ID] {
+			return fmt.Errorf("want an id that no other stream of the session has; got %s", f)
+		}
 		if n := seen[f.ID]; n > 0 {
 			return fmt.Errorf("want an id other than that of frame %d; got %s", n, f)
 		}
@@ -148,7 +165,7 @@ func (t *tester) grammar(context.Context) error {
 }
 
 // schemas compares each frame with the schema.
-func (t *tester) schemas(context.Context) error {
+func (t *tester) schemas(ctx context.Context) error {
 	switch {
 	case len(t.live) == 0:
 		return errNoStream
@@ -156,12 +173,15 @@ func (t *tester) schemas(context.Context) error {
 		return errSkip("there is no schema")
 	}
 	for _, f := range t.live {
-		if f.JSON == nil {
+		if f.JSON == nil || t.MCP && f.field("method") != "" && f.field("method") != mcpProgress { // servers may send other notifications
 			continue
 		}
 		if err := t.frame.Validate(f.JSON); err != nil {
 			return fmt.Errorf("%s: %.600s", f, err.Error())
 		}
+	}
+	if t.MCP {
+		return t.structured(ctx)
 	}
 	return nil
 }
@@ -278,6 +298,9 @@ func (t *tester) slow(ctx context.Context) error {
 
 // cancel cancels a run after its first frame, while a second reader streams it. Both streams must then end, as the protocol says.
 func (t *tester) cancel(ctx context.Context) error {
+	if t.MCP {
+		return t.cancelMCP(ctx)
+	}
 	body, run, err := t.ask(ctx, cmp.Or(t.o.CancelQuestion, t.o.Question))
 	if err != nil {
 		return err
@@ -345,7 +368,10 @@ func (t *tester) stop(ctx context.Context, run string) error {
 
 // errors sends requests that must be refused.
 func (t *tester) errors(ctx context.Context) error {
-	if t.Calls != nil {
+	switch {
+	case t.MCP:
+		return t.refusalsMCP(ctx)
+	case t.Calls != nil:
 		return t.refusals(ctx)
 	}
 	ask, err := t.place(ctx)

@@ -4,7 +4,9 @@ package conform
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +32,8 @@ const (
 type Options struct {
 	URL      string // of the server, without a path
 	Key      string // sent as a bearer token; may be empty
+	Tool     string // of MCP that is asked; default "ask"
+	Argument string // of the tool, with the question; default "query"
 	Question string // whose answer should be long enough to be cut
 	// CancelQuestion is asked to be cancelled; empty: Question. Only a question whose answer takes some time shows whether the server cancels.
 	CancelQuestion string
@@ -89,12 +93,14 @@ func (e errSkip) Error() string { return string(e) }
 type check struct {
 	name string
 	run  func(*tester, context.Context) error
+	mcp  bool // only for MCP
 }
 
-// checks returns the checks in their order. The first asks the question whose stream the others use.
+// checks returns the checks in their order. The check stream asks the question whose stream the others use.
 func checks() []check {
-	return []check{{"stream", (*tester).stream}, {"ids", (*tester).ids}, {"grammar", (*tester).grammar}, {"schema", (*tester).schemas}, {"replay", (*tester).replay},
-		{"resume", (*tester).resume}, {"cut", (*tester).cut}, {"slow", (*tester).slow}, {"cancel", (*tester).cancel}, {"errors", (*tester).errors}}
+	return []check{{"session", (*tester).session, true}, {"tools", (*tester).tools, true}, {"stream", (*tester).stream, false}, {"ids", (*tester).ids, false},
+		{"grammar", (*tester).grammar, false}, {"schema", (*tester).schemas, false}, {"progress", (*tester).progress, true}, {"replay", (*tester).replay, false},
+		{"resume", (*tester).resume, false}, {"cut", (*tester).cut, false}, {"slow", (*tester).slow, false}, {"cancel", (*tester).cancel, false}, {"errors", (*tester).errors, false}}
 }
 
 // Names returns the names of the checks, in their order.
@@ -112,6 +118,7 @@ type tester struct {
 	http          *http.Client
 	frame, refuse *jsonschema.Schema // nil: unknown
 	run, asked    string             // the run of the first stream, and the path at which it was asked for
+	mcp           *mcpSession        // nil: there is none
 	sessions      []string           // that were made; they are deleted at the end
 	live          []Frame            // as the first stream had them
 	kept          []Frame            // of the same run, read again; nil: not read
@@ -125,6 +132,7 @@ func Run(ctx context.Context, p Protocol, o Options, report func(Result)) error 
 	if o.Resumes <= 0 {
 		o.Resumes = 200
 	}
+	o.Tool, o.Argument = cmp.Or(o.Tool, "ask"), cmp.Or(o.Argument, "query")
 	o.URL = strings.TrimSuffix(o.URL, "/")
 	for _, name := range o.Only {
 		if !slices.Contains(Names(), name) {
@@ -134,18 +142,24 @@ func Run(ctx context.Context, p Protocol, o Options, report func(Result)) error 
 	transport := &http.Transport{DisableCompression: true, Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: 64 << 10}
 	defer transport.CloseIdleConnections()
 	t := &tester{Protocol: p, o: o, http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	if p.MCP {
+		t.Grammar = func() Grammar { return &mcpGrammar{id: t.mcp.asked} }
+	}
 	if err := t.compile(); err != nil {
 		return fmt.Errorf("compile schema: %w", err)
 	}
 	defer t.leave(context.WithoutCancel(ctx))
 	for _, c := range checks() {
 		wanted := len(o.Only) == 0 || slices.Contains(o.Only, c.name)
-		if !wanted && c.name != "stream" {
+		if !wanted && c.name != "stream" || c.mcp && !p.MCP && len(o.Only) == 0 {
 			continue
 		}
 		start := time.Now()
 		within, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("no end within %s", o.Timeout))
-		err := c.run(t, within)
+		err := error(errSkip("the check is only for mcp"))
+		if !c.mcp || p.MCP {
+			err = c.run(t, within)
+		}
 		if cause := context.Cause(within); err != nil && cause != nil {
 			err = fmt.Errorf("%w (%w)", cause, err)
 		}
@@ -210,6 +224,9 @@ func (t *tester) request(ctx context.Context, method, path string, body []byte, 
 	if t.o.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+t.o.Key)
 	}
+	if t.MCP {
+		t.mcp.header(req.Header)
+	}
 	if t.Calls != nil {
 		for name, value := range t.Calls.Header {
 			req.Header.Set(name, value)
@@ -233,7 +250,11 @@ func (t *tester) open(ctx context.Context, method, path string, body []byte, aft
 	if err != nil {
 		return nil, err
 	}
-	if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || !strings.HasPrefix(kind, t.media()) {
+	kind := res.Header.Get("Content-Type")
+	if t.MCP && res.StatusCode == http.StatusOK && strings.HasPrefix(kind, "application/json") {
+		return asStream(res)
+	}
+	if res.StatusCode != http.StatusOK || !strings.HasPrefix(kind, t.media()) {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, maxReply))
 		_ = res.Body.Close()
 		if reply, err := jsonschema.UnmarshalJSON(bytes.NewReader(text)); err == nil && t.Calls != nil && t.Calls.Ended != 0 && codeOf(reply) == t.Calls.Ended {
@@ -241,6 +262,21 @@ func (t *tester) open(ctx context.Context, method, path string, body []byte, aft
 		}
 		return nil, fmt.Errorf("%s %s: want status 200 and %s; got %d and %.60q: %.300s", method, path, t.media(), res.StatusCode, kind, text)
 	}
+	return res, nil
+}
+
+// asStream returns a reply of JSON as a stream with one event.
+func asStream(res *http.Response) (*http.Response, error) {
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxFrame))
+	_ = res.Body.Close()
+	var line bytes.Buffer
+	if err == nil {
+		err = json.Compact(&line, text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("want JSON: %w", err)
+	}
+	res.Body = io.NopCloser(strings.NewReader("data: " + line.String() + "\n\n"))
 	return res, nil
 }
 
@@ -279,13 +315,21 @@ func (b *bounded) Read(p []byte) (int, error) {
 // read returns at most limit frames; 0: all up to the end of the stream, which must be the end of a frame.
 func (t *tester) read(body io.Reader, limit int, pause time.Duration) ([]Frame, error) {
 	b := &bounded{r: body, pause: pause}
-	if t.Bytes {
+	switch {
+	case t.Bytes:
 		return readBytes(b, limit)
+	case t.MCP:
+		if limit > 0 {
+			limit++ // for an event that only has an id
+		}
+		frames, err := readEvents(b, limit, func(Frame) bool { return false })
+		return t.mcp.primed(frames), err
 	}
-	return readEvents(b, limit)
+	return readEvents(b, limit, nil)
 }
 
-func readEvents(b *bounded, limit int) (frames []Frame, err error) {
+// readEvents reads events up to the limit, the end, or the first for which last returns true; nil: none. An event without data has an empty text.
+func readEvents(b *bounded, limit int, last func(Frame) bool) (frames []Frame, err error) {
 	r := sse.NewReader(b, maxFrame)
 	for limit == 0 || len(frames) < limit {
 		ev, err := r.Next()
@@ -300,10 +344,12 @@ func readEvents(b *bounded, limit int) (frames []Frame, err error) {
 			return frames, fmt.Errorf("the stream has more than %d frames", maxFrames)
 		}
 		f := Frame{N: len(frames) + 1, ID: ev.ID, Name: ev.Name, Data: ev.Data}
-		if f.JSON, err = jsonschema.UnmarshalJSON(strings.NewReader(f.Data)); err != nil && f.Data != "[DONE]" {
+		if f.JSON, err = jsonschema.UnmarshalJSON(strings.NewReader(f.Data)); err != nil && f.Data != "[DONE]" && (f.Data != "" || last == nil) {
 			return frames, fmt.Errorf("want JSON; got %s", f)
 		}
-		frames = append(frames, f)
+		if frames = append(frames, f); last != nil && last(f) {
+			break
+		}
 	}
 	return frames, nil
 }

@@ -21,6 +21,7 @@ type Protocol struct {
 	Cancel   string   // POST: the path that cancels a run, with {run}
 	Session  *Session // set if questions belong to a session, which is made before; its id is {session} in Ask
 	Bytes    bool     // the stream is no stream of events: it is resumed by the number of its bytes, with the parameter offset
+	MCP      bool     // questions are calls of a tool of the Model Context Protocol in one session; Body, Read and Cancel are then unused
 	Calls    *Calls   // set if requests are calls of JSON-RPC, all at Ask; Read and Cancel are then unused
 	// Run returns the id of the run from the first frame, for servers that do not send the header Sluice-Run-Id; nil: only the header has it.
 	Run     func(Frame) string
@@ -36,7 +37,7 @@ type Protocol struct {
 // Protocols returns the descriptions of the protocols that can be checked.
 func Protocols() []Protocol {
 	all := []Protocol{forgeProtocol(), knowledgeProtocol(), rageventsProtocol(), turnsProtocol(), forrstProtocol(), eventsProtocol(), chatProtocol(), responsesProtocol(), uistreamProtocol(), aguiProtocol(), anthropicProtocol(),
-		a2aProtocol()}
+		a2aProtocol(), mcpProtocol()}
 	for i := range all {
 		p := &all[i]
 		p.Read, p.Cancel = "/runs/{run}/stream?protocol="+p.Name+p.Read, "/runs/{run}/cancel"

@@ -50,6 +50,9 @@ func (t *tester) at(session string) string {
 
 // place returns the path of a question. If the protocol has sessions, it makes one.
 func (t *tester) place(ctx context.Context) (string, error) {
+	if t.MCP {
+		return t.Ask, t.begin(ctx)
+	}
 	if t.Session == nil {
 		return t.Ask, nil
 	}
@@ -75,6 +78,11 @@ func (t *tester) place(ctx context.Context) (string, error) {
 func (t *tester) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, min(t.o.Timeout, 10*time.Second))
 	defer cancel()
+	if t.mcp != nil && t.mcp.id != "" {
+		if res, err := t.send(ctx, http.MethodDelete, mcpPath, nil, ""); err == nil {
+			_ = res.Body.Close()
+		}
+	}
 	for _, id := range t.sessions {
 		if res, err := t.send(ctx, http.MethodDelete, t.Session.Path+"/"+url.PathEscape(id), nil, ""); err == nil {
 			_ = res.Body.Close()

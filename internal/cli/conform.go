@@ -17,8 +17,10 @@ type conformCmd struct {
 	Protocol       string        `required:"" help:"Protocol to check, such as forge."`
 	Question       string        `default:"What are the documents about?" help:"Question whose stream is checked. Its answer should be long enough to be cut."`
 	CancelQuestion string        `name:"cancel-question" help:"Question that is cancelled; its answer should take some time. The default is --question."`
+	Tool           string        `default:"ask" help:"With mcp: tool that is asked."`
+	Argument       string        `default:"query" help:"With mcp: argument of the tool with the question."`
 	Timeout        time.Duration `default:"30s" help:"Timeout of each check (duration)."`
-	Only           []string      `placeholder:"CHECK" help:"Checks to run: stream, ids, grammar, schema, replay, resume, cut, slow, cancel, errors. The default is all."`
+	Only           []string      `placeholder:"CHECK" help:"Checks to run, such as stream; docs/conform.md lists them. The default is all."`
 	JSON           bool          `name:"json" help:"Print JSON, one object per check."`
 	URL            string        `arg:"" help:"Server, such as http://localhost:8000."`
 }
@@ -40,7 +42,7 @@ func (c *conformCmd) Run(e *env) error {
 		}
 		return fmt.Errorf("conform: there is no protocol %q to check; there are %s", c.Protocol, strings.Join(names, ", "))
 	}
-	o := conform.Options{URL: c.URL, Key: c.over(remote{}).key.Reveal(), Question: c.Question, CancelQuestion: c.CancelQuestion, Timeout: c.Timeout, Only: c.Only}
+	o := conform.Options{URL: c.URL, Key: c.over(remote{}).key.Reveal(), Question: c.Question, CancelQuestion: c.CancelQuestion, Tool: c.Tool, Argument: c.Argument, Timeout: c.Timeout, Only: c.Only}
 	if j := slices.IndexFunc(endpoints, func(p server.Endpoint) bool { return p.Name() == c.Protocol }); j >= 0 {
 		var err error
 		if o.Schema, err = server.Schema(endpoints[j]); err != nil {
