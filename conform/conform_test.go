@@ -37,8 +37,8 @@ func run(t *testing.T, name string, o conform.Options) map[string]conform.Result
 	t.Helper()
 	protocols := conform.Protocols()
 	p := protocols[slices.IndexFunc(protocols, func(p conform.Protocol) bool { return p.Name == name })]
-	endpoints := app.Protocols()
-	e := endpoints[slices.IndexFunc(endpoints, func(e server.Endpoint) bool { return e.Name() == name })]
+	endpoints := app.Descriptions()
+	e := endpoints[slices.IndexFunc(endpoints, func(d server.Description) bool { return d.Name == name })]
 	schema, err := server.Schema(e)
 	if err != nil {
 		t.Fatal(err)
@@ -58,11 +58,11 @@ func TestServer(t *testing.T) {
 	for _, p := range conform.Protocols() {
 		for _, question := range []string{"short question", "thinking question", "cached question", "failing question"} {
 			results := run(t, p.Name, conform.Options{URL: url, Question: question, CancelQuestion: "waiting question", Timeout: time.Minute})
-			if len(results) != len(conform.Names()) {
+			if want := len(conform.Names()); len(results) != want && (p.MCP || len(results) != want-3) { // three checks are only for MCP
 				t.Errorf("%s: %d results", p.Name, len(results))
 			}
 			for _, r := range results {
-				if r.Status != conform.OK && (r.Status != conform.Skip || r.Name != "cut" && !(p.Bytes && r.Name == "ids")) {
+				if r.Status != conform.OK && (r.Status != conform.Skip || r.Name != "cut" && !(p.Bytes && r.Name == "ids") && !(p.MCP && r.Name == "progress")) {
 					t.Errorf("%s, %s: %s %s: %s", p.Name, question, r.Name, r.Status, r.Reason)
 				}
 			}

@@ -150,7 +150,7 @@ func (t *tester) refusalsMCP(ctx context.Context) error {
 	list := []made{
 		{mcpRefused{name: "bad JSON", body: []byte(`{"`), anyError: true, codes: []int{codeParse}}, nil},
 		{mcpRefused{name: "no message", body: []byte(`{}`), anyError: true, codes: []int{codeRequest, codeParse}}, nil},
-		{mcpRefused{name: "unknown method", codes: []int{codeMethod}}, func() []byte { return s.call("no/such", map[string]any{}, false) }},
+		{mcpRefused{name: "unknown method", anyError: true, codes: []int{codeMethod}}, func() []byte { return s.call("no/such", map[string]any{}, false) }},
 		{mcpRefused{name: "unknown tool", codes: []int{codeParams, codeMethod}, result: true}, ask("no_such_tool", map[string]any{})},
 		{mcpRefused{name: "unsupported version", status: []int{http.StatusBadRequest}, change: func(h http.Header) { h.Set("MCP-Protocol-Version", "1999-01-01") }}, ping},
 		{mcpRefused{name: "wrong method", method: http.MethodPut, body: []byte(`{}`), status: []int{http.StatusMethodNotAllowed, http.StatusNotFound}}, nil},

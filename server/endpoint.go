@@ -77,9 +77,11 @@ func (h handler) forPath(r *http.Request) handler {
 func (e Endpoint) path() string { return cmp.Or(e.StreamPath, e.Path) }
 
 // eventName returns the name of the events in the OpenAPI document: without hyphens, each part of the name begins with a capital letter.
-func (e Endpoint) eventName() string {
+func (e Endpoint) eventName() string { return eventName(e.Name()) }
+
+func eventName(protocol string) string {
 	var b strings.Builder
-	for part := range strings.SplitSeq(e.Name(), "-") {
+	for part := range strings.SplitSeq(protocol, "-") {
 		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
 	}
 	return b.String() + "Event"

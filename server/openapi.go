@@ -101,6 +101,15 @@ func document(table []Route, failing func(*fault.Error) any, version string) ([]
 			nameEvents(r.Spec, rt, n)
 		}
 	}
+	for _, rt := range table { // each route has named its events now
+		for _, events := range rt.any {
+			for _, name := range events {
+				if _, ok := r.Spec.Components.Schemas[name]; !ok {
+					return nil, fmt.Errorf("describe %s: no schema has the name %s", rt.Path, name)
+				}
+			}
+		}
+	}
 	if n.err != nil {
 		return nil, n.err
 	}

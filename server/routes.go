@@ -110,6 +110,7 @@ func (s *Server) table() []Route {
 	names := map[string][]string{}
 	reading := []any{streamParams{}}
 	others := slices.Clone(s.o.Routes)
+	events := slices.Clone(s.o.Protocols[0].Types.Events) // with those of protocols that have no other route
 	for _, e := range s.o.Protocols {
 		routes = append(routes, handler{s, e}.questions()...)
 		described := e.StreamPath != ""
@@ -118,10 +119,19 @@ func (s *Server) table() []Route {
 				others[i].name, described = e.eventName(), true
 			}
 		}
-		if media := mediaType(e.ContentType()); described {
-			names[media] = append(names[media], e.eventName())
+		if !described {
+			events = append(events, e.Types.Events...) // whose type has the name
 		}
+		media := mediaType(e.ContentType())
+		names[media] = append(names[media], e.eventName())
 		reading = append(reading, e.variantParams()...)
+	}
+	for _, d := range s.o.Described {
+		for i := range others {
+			if others[i].Path == d.Ask && others[i].Events != nil {
+				others[i].name = eventName(d.Name)
+			}
+		}
 	}
 	h := s.defaultHandler()
 	failure := h.Types.Fault
@@ -130,7 +140,7 @@ func (s *Server) table() []Route {
 			Summary: "List runs, newest first", failure: failure, Faults: []int{400}},
 		Route{Method: "GET", Path: "/api/runs/{id}", Scope: auth.Read, Own: true, Limited: true, handle: h.getRun, Request: []any{runParams{}}, Reply: RunDetail{},
 			Summary: "Show a run with its answer so far", failure: failure, Faults: []int{404}},
-		Route{Method: "GET", Path: "/runs/{id}/stream", Scope: auth.Read, Own: true, Limited: true, handle: h.streamRun, Events: h.Types.Events, any: names, Request: reading,
+		Route{Method: "GET", Path: "/runs/{id}/stream", Scope: auth.Read, Own: true, Limited: true, handle: h.streamRun, Events: events, any: names, Request: reading,
 			Summary: "Stream a live or finished run from any event on", failure: failure, Faults: []int{400, 404}, Empty: true},
 		Route{Method: "POST", Path: "/runs/{id}/cancel", Scope: auth.Write, Own: true, Limited: true, handle: h.cancelRun, Request: []any{runParams{}}, Reply: Cancelling{},
 			Status: http.StatusAccepted, Summary: "Cancel a run", failure: failure, Faults: []int{403, 404}},

@@ -10,6 +10,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 const (
@@ -17,10 +18,43 @@ const (
 	definitions = "#/$defs/"
 )
 
+// Description describes the streams of a protocol, for [Schema] and [AsyncAPI].
+type Description struct {
+	Name, ContentType string
+	Ask               string // POST: the path of a question; empty: none
+	Resume            string // GET: the path of the stream of the answer in progress in a session; empty: none
+	Session           bool   // Ask has the id of a session as the parameter {id}
+	Read              bool   // runs are read in the protocol
+	Bytes             bool   // the stream has phases, as in [wire.ByteStream]
+	Types             wire.Types
+}
+
+// Description describes the streams of the protocol.
+func (e Endpoint) Description() Description {
+	_, bytes := e.Protocol.(wire.ByteStream)
+	return Description{Name: e.Name(), ContentType: e.ContentType(), Ask: e.path(), Resume: e.ResumePath, Session: e.Session, Read: true, Bytes: bytes, Types: e.Types}
+}
+
+// text says how the frames follow each other.
+func (d Description) text() string {
+	if d.Bytes {
+		return "A stream of the media type " + d.ContentType + ": lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form."
+	}
+	return "A stream of the media type " + d.ContentType + "."
+}
+
+// descriptions returns the descriptions of all streams.
+func (o Options) descriptions() (all []Description) {
+	for _, e := range o.Protocols {
+		all = append(all, e.Description())
+	}
+	return append(all, o.Described...)
+}
+
 // Schema returns the JSON Schema of a protocol, in the draft 2020-12. It describes the data of a frame. Its $defs have the types of the objects, and its
 // member "parts" refers to those of a request, of a reply without a stream, and of an error before a stream.
-func Schema(e Endpoint) ([]byte, error) {
-	s, err := schemaOf(e, definitions)
+func Schema(d Description) ([]byte, error) {
+	s, err := schemaOf(d, definitions)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +62,7 @@ func Schema(e Endpoint) ([]byte, error) {
 }
 
 // schemaOf returns the schema of a protocol. References to its types begin with the prefix.
-func schemaOf(e Endpoint, prefix string) (map[string]any, error) {
+func schemaOf(d Description, prefix string) (map[string]any, error) {
 	n := &names{types: map[string]string{}}
 	types := map[string]any{}
 	r := jsonschema.Reflector{}
@@ -44,7 +78,7 @@ func schemaOf(e Endpoint, prefix string) (map[string]any, error) {
 		return s, nil
 	}
 	var forms []any
-	for _, event := range e.Types.Events {
+	for _, event := range d.Types.Events {
 		form, err := reflected(event)
 		if err != nil {
 			return nil, err
@@ -52,7 +86,7 @@ func schemaOf(e Endpoint, prefix string) (map[string]any, error) {
 		forms = append(forms, form)
 	}
 	parts := map[string]any{}
-	for name, value := range map[string]any{"request": e.Types.Request, "reply": e.Types.Reply, "failed": e.Types.Failed, "error": e.Types.Fault} {
+	for name, value := range map[string]any{"request": d.Types.Request, "reply": d.Types.Reply, "failed": d.Types.Failed, "error": d.Types.Fault} {
 		if value == nil {
 			continue
 		}
@@ -62,38 +96,45 @@ func schemaOf(e Endpoint, prefix string) (map[string]any, error) {
 		}
 		parts[name] = part
 	}
-	return map[string]any{"$schema": draft, "title": "Frames of the protocol " + e.Name(), "anyOf": forms, "$defs": types, "parts": parts}, nil
+	return map[string]any{"$schema": draft, "title": "Frames of the protocol " + d.Name, "description": d.text(), "anyOf": forms, "$defs": types, "parts": parts}, nil
 }
 
 // AsyncAPI returns the AsyncAPI document, version 3, of the streams of all protocols: https://www.asyncapi.com/docs/reference/specification/v3.0.0
-func AsyncAPI(protocols []Endpoint, version string) ([]byte, error) {
+func AsyncAPI(protocols []Description, version string) ([]byte, error) {
 	const components = "#/components/schemas/"
 	channels, operations, types := map[string]any{}, map[string]any{}, map[string]any{}
-	for _, e := range protocols {
-		s, err := schemaOf(e, components)
+	session := map[string]any{"id": map[string]any{"description": "The id of the session."}}
+	for _, d := range protocols {
+		s, err := schemaOf(d, components)
 		if err != nil {
 			return nil, err
 		}
 		for name, t := range s["$defs"].(map[string]any) {
 			types[name] = t
 		}
-		frame := map[string]any{"name": "frame", "title": "A frame of the protocol " + e.Name(), "contentType": "application/json", "payload": map[string]any{"anyOf": s["anyOf"]}}
-		read, ask := "read-"+e.Name(), "ask-"+e.Name()
-		channels[read] = map[string]any{"address": "/runs/{id}/stream?protocol=" + e.Name(), "title": "Runs in the protocol " + e.Name(),
-			"description": "A stream of the media type " + e.ContentType() + ".", "messages": map[string]any{"frame": frame},
-			"parameters": map[string]any{"id": map[string]any{"description": "The id of the run."}}}
-		operations[read] = map[string]any{"action": "send", "channel": reference(read), "messages": []any{reference(read, "frame")},
-			"summary": "Send a run in the protocol " + e.Name(), "bindings": method(http.MethodGet)}
-		if e.StreamPath == "" {
+		frame := map[string]any{"name": "frame", "title": "A frame of the protocol " + d.Name, "contentType": "application/json", "payload": map[string]any{"anyOf": s["anyOf"]}}
+		send := func(name, address, title, summary string, parameters map[string]any) {
+			channels[name] = map[string]any{"address": address, "title": title, "description": d.text(),
+				"messages": map[string]any{"frame": frame}, "parameters": parameters}
+			operations[name] = map[string]any{"action": "send", "channel": reference(name), "messages": []any{reference(name, "frame")}, "summary": summary, "bindings": method(http.MethodGet)}
+		}
+		if d.Read {
+			send("read-"+d.Name, "/runs/{id}/stream?protocol="+d.Name, "Runs in the protocol "+d.Name, "Send a run in the protocol "+d.Name, map[string]any{"id": map[string]any{"description": "The id of the run."}})
+		}
+		if d.Resume != "" {
+			send("resume-"+d.Name, d.Resume, "Answers in progress in the protocol "+d.Name, "Send the answer in progress in a session", session)
+		}
+		if d.Ask == "" {
 			continue
 		}
-		channel := map[string]any{"address": e.StreamPath, "title": "Questions in the protocol " + e.Name(), "messages": map[string]any{"frame": frame, "question": map[string]any{
+		ask := "ask-" + d.Name
+		channel := map[string]any{"address": d.Ask, "title": "Questions in the protocol " + d.Name, "description": d.text(), "messages": map[string]any{"frame": frame, "question": map[string]any{
 			"name": "question", "title": "A question", "contentType": "application/json", "payload": s["parts"].(map[string]any)["request"]}}}
-		if e.Session {
-			channel["parameters"] = map[string]any{"id": map[string]any{"description": "The id of the session."}}
+		if d.Session {
+			channel["parameters"] = session
 		}
 		channels[ask] = channel
-		operations[ask] = map[string]any{"action": "receive", "channel": reference(ask), "messages": []any{reference(ask, "question")}, "summary": "Answer a question in the protocol " + e.Name(),
+		operations[ask] = map[string]any{"action": "receive", "channel": reference(ask), "messages": []any{reference(ask, "question")}, "summary": "Answer a question in the protocol " + d.Name,
 			"bindings": method(http.MethodPost), "reply": map[string]any{"channel": reference(ask), "messages": []any{reference(ask, "frame")}}}
 	}
 	return json.MarshalIndent(map[string]any{
@@ -127,16 +168,16 @@ func (s *Server) serveSchema(w http.ResponseWriter, r *http.Request) {
 	switch name {
 	case "":
 		list := map[string]string{"openapi": "/openapi.json", "asyncapi": schemasPath + "/asyncapi.json"}
-		for _, e := range s.o.Protocols {
-			list[e.Name()] = schemasPath + "/" + e.Name() + ".json"
+		for _, d := range s.o.descriptions() {
+			list[d.Name] = schemasPath + "/" + d.Name + ".json"
 		}
 		doc, err = json.MarshalIndent(list, "", "  ")
 	case "asyncapi":
-		doc, err = AsyncAPI(s.o.Protocols, s.o.Version)
+		doc, err = AsyncAPI(s.o.descriptions(), s.o.Version)
 	default:
-		for _, e := range s.o.Protocols {
-			if e.Name() == name {
-				doc, err = Schema(e)
+		for _, d := range s.o.descriptions() {
+			if d.Name == name {
+				doc, err = Schema(d)
 			}
 		}
 	}

@@ -29,6 +29,7 @@ type Options struct {
 	Protocols    []Endpoint           // protocols; the first one is the default
 	Routes       []Route              // additional routes
 	Forms        Forms                // of the errors of paths that are those of no protocol
+	Described    []Description        // streams of Routes that are those of no protocol, for the documents that describe the protocols
 	MaxBody      int64                // limit of a request body in bytes; default 1 MiB
 	MaxQuery     int                  // limit of a question in bytes; default 32 KiB
 	MaxHeader    int                  // limit of a request header in bytes; default 32 KiB

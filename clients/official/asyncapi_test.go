@@ -32,7 +32,7 @@ func TestAsyncAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := server.AsyncAPI(app.Protocols(), "1.2.3")
+	doc, err := server.AsyncAPI(app.Descriptions(), "1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,7 @@ import (
 	"github.com/sluice-rag/sluice/server/accounts"
 	messages "github.com/sluice-rag/sluice/server/anthropic"
 	"github.com/sluice-rag/sluice/server/delivery"
+	"github.com/sluice-rag/sluice/server/mcp"
 	clients "github.com/sluice-rag/sluice/server/openai"
 	"github.com/sluice-rag/sluice/server/rpc"
 	"github.com/sluice-rag/sluice/server/sessions"
@@ -82,6 +83,17 @@ func Protocols() []server.Endpoint {
 		{API: forrst.API(), Path: rpc.Path},
 		{API: events.API()},
 	}
+}
+
+// Described returns the descriptions of the streams that are those of no endpoint.
+func Described() []server.Description { return []server.Description{mcp.Description()} }
+
+// Descriptions returns the descriptions of the streams of all protocols.
+func Descriptions() (all []server.Description) {
+	for _, e := range Protocols() {
+		all = append(all, e.Description())
+	}
+	return append(all, Described()...)
 }
 
 // App is the open data folder of one tenant with the program over it. Close it when done.
@@ -241,7 +253,7 @@ func (a *App) Warm(ctx context.Context, collection string) error {
 
 // Server returns the HTTP server.
 func (a *App) Server(version string) (*server.Server, error) {
-	o := server.Options{Protocols: Protocols(), Forms: Forms(), MaxBody: int64(a.Config.HTTP.MaxBody),
+	o := server.Options{Protocols: Protocols(), Forms: Forms(), Described: Described(), MaxBody: int64(a.Config.HTTP.MaxBody),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Heartbeat: a.Config.HTTP.Heartbeat, WriteTimeout: a.Config.HTTP.WriteTimeout,
 		StreamWriter: delivery.WriterMode(a.Config.HTTP.StreamWriter), Drain: a.Config.HTTP.DrainTimeout, Logger: a.logger, Registry: a.Registry, Tenant: a.Tenant, AllowHosts: a.Config.HTTP.AllowHost, Version: version, Instance: a.Instance,
 		Routes: slices.Concat(a.loginRoutes(), a.fileRoutes(version), a.openAIRoutes(), a.anthropicRoutes(), accounts.Routes(a.ledger), a.adminRoutes(), sessions.Routes(a.Sessions)), Parts: a.parts, Progress: a.progress, Live: a.Live, Accept: a.accept, Sessions: a.Sessions,

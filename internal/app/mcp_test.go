@@ -275,6 +275,45 @@ func TestMCPKeys(t *testing.T) {
 	}
 }
 
+// TestMCPErrors: messages that the SDK refuses get errors of JSON-RPC, and an unknown method that of its request.
+func TestMCPErrors(t *testing.T) {
+	t.Parallel()
+	c, url, key := openMCP(t)
+	s := dial(t, url, key, nil)
+	for name, test := range map[string]struct {
+		session, body string
+		status, code  int
+		id            string
+	}{
+		"unknown method":              {s.ID(), `{"jsonrpc":"2.0","id":12345678901234567890,"method":"no/such"}`, 200, -32601, "12345678901234567890"},
+		"unknown method as a text":    {s.ID(), `{"jsonrpc":"2.0","id":"a","method":"no/such"}`, 200, -32601, `"a"`},
+		"unknown notification":        {s.ID(), `{"jsonrpc":"2.0","method":"no/such"}`, 400, -32600, ""},
+		"no JSON":                     {s.ID(), `{"`, 400, -32700, ""},
+		"no message":                  {s.ID(), `{}`, 400, -32600, ""},
+		"session that does not exist": {"unknown", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, 404, -32600, ""},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(test.body))
+		for header, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + key,
+			"Mcp-Session-Id": test.session, "Mcp-Protocol-Version": "2025-06-18"} {
+			r.Header.Set(header, value)
+		}
+		w := httptest.NewRecorder()
+		c.handler.ServeHTTP(w, r)
+		var got struct {
+			JSONRPC string
+			ID      json.RawMessage
+			Error   struct {
+				Code    int
+				Message string
+			}
+		}
+		err := json.Unmarshal(w.Body.Bytes(), &got)
+		if err != nil || w.Code != test.status || w.Header().Get("Content-Type") != "application/json" || got.JSONRPC != "2.0" || string(got.ID) != test.id || got.Error.Code != test.code || got.Error.Message == "" {
+			t.Errorf("%s: %d %s %v", name, w.Code, w.Body, err)
+		}
+	}
+}
+
 // TestMCPRefusals: requests without a valid key, from a foreign page and over the rate get JSON-RPC errors with the status and the headers of HTTP.
 func TestMCPRefusals(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ func TestSchemas(t *testing.T) {
 	for _, e := range app.Protocols() {
 		t.Run(e.Name(), func(t *testing.T) {
 			t.Parallel()
-			doc, err := server.Schema(e)
+			doc, err := server.Schema(e.Description())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,6 +64,41 @@ func TestSchemas(t *testing.T) {
 				t.Error("the schema permits every object")
 			}
 		})
+	}
+}
+
+// TestDescribed checks that each protocol at which questions are asked has a channel for them in the AsyncAPI document, and that the OpenAPI document has its frames.
+func TestDescribed(t *testing.T) {
+	t.Parallel()
+	c := openTenants(t, t.TempDir(), func(*config.Config) {})
+	asyncapi := c.reply(http.StatusOK, "default", "GET", "/schemas/asyncapi.json", "")
+	channels := asyncapi["channels"].(map[string]any)
+	openapi := c.reply(http.StatusOK, "default", "GET", "/openapi.json", "")
+	forms := map[string]bool{}
+	for name := range openapi["components"].(map[string]any)["schemas"].(map[string]any) {
+		forms[strings.ToLower(name)] = true
+	}
+	runs, _ := json.Marshal(openapi["paths"].(map[string]any)["/runs/{id}/stream"])
+	for _, d := range app.Descriptions() {
+		if _, ok := channels["ask-"+d.Name]; ok != (d.Ask != "") {
+			t.Errorf("%s: questions at %q are described: %t", d.Name, d.Ask, ok)
+		}
+		if _, ok := channels["read-"+d.Name]; ok != d.Read {
+			t.Errorf("%s: reading runs is described: %t", d.Name, ok)
+		}
+		if _, ok := channels["resume-"+d.Name]; ok != (d.Resume != "") {
+			t.Errorf("%s: the stream of a session is described: %t", d.Name, ok)
+		}
+		if d.Ask == "" && !d.Read {
+			t.Errorf("%s is never spoken", d.Name)
+		}
+		name := strings.ReplaceAll(d.Name, "-", "") + "event"
+		if !forms[name] {
+			t.Errorf("%s: the OpenAPI document has no frames", d.Name)
+		}
+		if read := strings.Contains(strings.ToLower(string(runs)), "/"+name+`"`); read != d.Read {
+			t.Errorf("%s: its frames are those of runs: %t", d.Name, read)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ reader, cancelling and errors. The server may be any. It asks the question sever
 
 // Run checks the server and prints a line for each check.
 func (c *conformCmd) Run(e *env) error {
-	protocols, endpoints := conform.Protocols(), app.Protocols()
+	protocols, endpoints := conform.Protocols(), app.Descriptions()
 	i := slices.IndexFunc(protocols, func(p conform.Protocol) bool { return p.Name == c.Protocol })
 	if i < 0 {
 		var names []string
@@ -43,7 +43,7 @@ func (c *conformCmd) Run(e *env) error {
 		return fmt.Errorf("conform: there is no protocol %q to check; there are %s", c.Protocol, strings.Join(names, ", "))
 	}
 	o := conform.Options{URL: c.URL, Key: c.over(remote{}).key.Reveal(), Question: c.Question, CancelQuestion: c.CancelQuestion, Tool: c.Tool, Argument: c.Argument, Timeout: c.Timeout, Only: c.Only}
-	if j := slices.IndexFunc(endpoints, func(p server.Endpoint) bool { return p.Name() == c.Protocol }); j >= 0 {
+	if j := slices.IndexFunc(endpoints, func(p server.Description) bool { return p.Name == c.Protocol }); j >= 0 {
 		var err error
 		if o.Schema, err = server.Schema(endpoints[j]); err != nil {
 			return err

@@ -18,10 +18,10 @@ const asyncAPI = "asyncapi"
 
 // Run prints a document that describes a protocol.
 func (c *schemaCmd) Run(e *env) error {
-	protocols := app.Protocols()
+	protocols := app.Descriptions()
 	var doc []byte
 	var err error
-	i := slices.IndexFunc(protocols, func(p server.Endpoint) bool { return p.Name() == c.Protocol })
+	i := slices.IndexFunc(protocols, func(p server.Description) bool { return p.Name == c.Protocol })
 	switch {
 	case i >= 0:
 		doc, err = server.Schema(protocols[i])
@@ -30,7 +30,7 @@ func (c *schemaCmd) Run(e *env) error {
 	default:
 		names := []string{asyncAPI}
 		for _, p := range protocols {
-			names = append(names, p.Name())
+			names = append(names, p.Name)
 		}
 		slices.Sort(names)
 		if doc = []byte(strings.Join(names, "\n")); c.Protocol != "" {

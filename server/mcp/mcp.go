@@ -3,9 +3,11 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -80,9 +82,9 @@ func (s *Server) Routes() []server.Route {
 	route := server.Route{Path: Path, Serve: s.serve, Scope: server.AnyKey, Limited: true, MaxBody: maxBody + 1, BodyIdle: bodyIdle, Timeout: streamTime,
 		Needs: "Needs the scope ask or read, depending on the tool.", Faults: []int{400, 401, 403, 404, 413, 415, 429, 503}, Fault: FaultOf}
 	post, get, end := route, route, route
-	post.Method, post.Summary, post.Text = http.MethodPost, "Send a message of the Model Context Protocol", "text/event-stream"
+	post.Method, post.Summary, post.Events = http.MethodPost, "Send a message of the Model Context Protocol", events
 	post.Request = []any{message{}}
-	get.Method, get.Summary, get.Text = http.MethodGet, "Open or resume a stream of a session of the Model Context Protocol", "text/event-stream"
+	get.Method, get.Summary, get.Events = http.MethodGet, "Open or resume a stream of a session of the Model Context Protocol", events
 	end.Method, end.Summary, end.Status = http.MethodDelete, "End a session of the Model Context Protocol", http.StatusNoContent
 	return []server.Route{post, get, end}
 }
@@ -122,7 +124,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	// The SDK passes who sends a request to tools only as the result of a check of a bearer token. The real check was done before.
 	r = r.Clone(ctx)
 	r.Header.Set("Authorization", "Bearer checked")
-	s.http.ServeHTTP(w, r)
+	sent := &bytes.Buffer{}
+	r.Body = readCloser{io.TeeReader(r.Body, sent), r.Body}
+	reply := &refusing{ResponseWriter: w}
+	s.http.ServeHTTP(reply, r)
+	reply.finish(sent.Bytes())
 	return nil
 }
 

@@ -4246,13 +4246,13 @@ export interface paths {
             };
             requestBody?: never;
             responses: {
-                /** @description OK */
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
                 200: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content: {
-                        "text/event-stream": string;
+                        "text/event-stream": components["schemas"]["McpEvent"];
                     };
                 };
                 /** @description Bad Request */
@@ -4347,13 +4347,13 @@ export interface paths {
                 };
             };
             responses: {
-                /** @description OK */
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
                 200: {
                     headers: {
                         [name: string]: unknown;
                     };
                     content: {
-                        "text/event-stream": string;
+                        "text/event-stream": components["schemas"]["McpEvent"];
                     };
                 };
                 /** @description Bad Request */
@@ -5547,7 +5547,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["OpenaiChatEvent"] | components["schemas"]["OpenaiResponsesEvent"] | components["schemas"]["UistreamEvent"] | components["schemas"]["AnthropicEvent"] | components["schemas"]["AguiEvent"] | components["schemas"]["A2aEvent"] | components["schemas"]["ForrstEvent"];
+                        "text/event-stream": components["schemas"]["ForgeEvent"] | components["schemas"]["KnowledgeEvent"] | components["schemas"]["RageventsEvent"] | components["schemas"]["OpenaiChatEvent"] | components["schemas"]["OpenaiResponsesEvent"] | components["schemas"]["UistreamEvent"] | components["schemas"]["AnthropicEvent"] | components["schemas"]["AguiEvent"] | components["schemas"]["A2aEvent"] | components["schemas"]["ForrstEvent"] | components["schemas"]["EventsEvent"];
                         "text/plain": components["schemas"]["TurnsEvent"];
                     };
                 };
@@ -9535,6 +9535,15 @@ export interface components {
         };
         /** Format: int64 */
         EventMillis: number;
+        EventsEvent: {
+            /** Format: date-time */
+            at: string;
+            body: {
+                [key: string]: unknown;
+            };
+            kind: string;
+            seq: number;
+        };
         FilterFilter: {
             /** @description For and and or: the filters that are joined. */
             filters?: components["schemas"]["FilterFilter"][];
@@ -10681,6 +10690,20 @@ export interface components {
             code: string;
             message: string;
         };
+        McpErrorDetails: {
+            /** @description A code of JSON-RPC or of MCP. */
+            code: number;
+            data?: unknown;
+            message: string;
+        };
+        McpErrorMessage: {
+            error: components["schemas"]["McpErrorDetails"];
+            /** @description That of the request. Missing if the message could not be read. */
+            id?: unknown;
+            /** @enum {string} */
+            jsonrpc: "2.0";
+        };
+        McpEvent: components["schemas"]["McpProgressMessage"] | components["schemas"]["McpResultMessage"] | components["schemas"]["McpErrorMessage"];
         McpMessage: {
             /** @description A string or a number. Notifications have none. */
             id?: unknown;
@@ -10692,8 +10715,30 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        McpProgressMessage: {
+            /** @enum {string} */
+            jsonrpc: "2.0";
+            /** @enum {string} */
+            method: "notifications/progress";
+            params: components["schemas"]["McpProgressParams"];
+        };
+        McpProgressParams: {
+            /** @description A step, or the text of the answer so far. */
+            message?: string;
+            /**
+             * Format: double
+             * @description Increases with each notification.
+             */
+            progress: number;
+            /** @description That of the request: a string or a number. */
+            progressToken: unknown;
+            /** Format: double */
+            total?: number;
+        };
         McpRefusal: {
             error: components["schemas"]["McpRefusalError"];
+            /** @description That of the request: a string or a number. Missing if the message was not read. */
+            id?: unknown;
             /** @enum {string} */
             jsonrpc: "2.0";
         };
@@ -10706,6 +10751,28 @@ export interface components {
             code: number;
             data: components["schemas"]["McpRefusalData"];
             message: string;
+        };
+        McpResultMessage: {
+            /** @description That of the request: a string or a number. */
+            id: unknown;
+            /** @enum {string} */
+            jsonrpc: "2.0";
+            result: components["schemas"]["McpToolResult"];
+        };
+        McpToolContent: {
+            /** @description Of the type text. */
+            text?: string;
+            /** @enum {string} */
+            type: "text" | "image" | "audio" | "resource" | "resource_link";
+        };
+        McpToolResult: {
+            content: components["schemas"]["McpToolContent"][];
+            /** @description The tool has failed; the content says why. */
+            isError?: boolean;
+            /** @description The result of the tool, as in the schema that tools/list returns. */
+            structuredContent?: {
+                [key: string]: unknown;
+            };
         };
         /** Format: binary */
         MultipartFileHeader: string;

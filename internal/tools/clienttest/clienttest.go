@@ -132,7 +132,7 @@ func Scripted(t *testing.T, chats session.Store) (url string) {
 	}
 	t.Cleanup(func() { _ = calls.Close(t.Context()) }) // the context has ended: its calls are cancelled
 	routes = append(routes, mcp.New(calls, mcp.Options{Version: "test"}).Routes()...)
-	s, err := server.New(e, server.Options{Protocols: app.Protocols(), Forms: app.Forms(), Routes: routes, Sessions: sessions, Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
+	s, err := server.New(e, server.Options{Protocols: app.Protocols(), Forms: app.Forms(), Described: app.Described(), Routes: routes, Sessions: sessions, Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
