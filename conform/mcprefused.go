@@ -46,9 +46,10 @@ func (t *tester) cancelMCP(ctx context.Context) error {
 		}
 		return failed != nil || isResponse(f)
 	})
-	err = cmp.Or(failed, err)
 	took := time.Since(stopped)
-	switch last := (Frame{}); {
+	switch {
+	case failed != nil:
+		return failed
 	case len(frames) > 0 && stopped.IsZero() && err == nil:
 		return errSkip("the response is the first message, so the call had ended before it could be cancelled")
 	case err != nil && ctx.Err() != nil && !stopped.IsZero():
@@ -57,22 +58,21 @@ func (t *tester) cancelMCP(ctx context.Context) error {
 		return err
 	case len(frames) == 0:
 		return errors.New("want messages; got an empty stream")
-	default:
-		last = frames[len(frames)-1]
-		if !isResponse(last) {
-			return nil // no response, as the specification says
-		}
-		if err := t.valid(frames); err != nil {
-			return err
-		}
-		if last.field("error") != "" || last.field("result.isError") == "true" {
-			return nil
-		}
-		if took > late {
-			return fmt.Errorf("want no result after the cancellation; got one %s after it: %s", took.Round(time.Millisecond), last)
-		}
-		return errSkip("the call had ended before it was cancelled")
 	}
+	last := frames[len(frames)-1]
+	if !isResponse(last) {
+		return nil // no response, as the specification says
+	}
+	if err := t.valid(frames); err != nil {
+		return err
+	}
+	switch {
+	case last.field("error") != "" || last.field("result.isError") == "true":
+		return nil
+	case took > late:
+		return fmt.Errorf("want no result after the cancellation; got one %s after it: %s", took.Round(time.Millisecond), last)
+	}
+	return errSkip("the call had ended before it was cancelled")
 }
 
 // stopMCP cancels the last call.

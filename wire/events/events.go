@@ -40,7 +40,7 @@ func API() wire.API {
 type Event struct {
 	Seq  event.Seq      `json:"seq" minimum:"1"`
 	At   time.Time      `json:"at"`
-	Kind event.Kind     `json:"kind"`
+	Kind event.Kind     `json:"kind" enum:"run_started,history_summarized,query_analyzed,cache_checked,tool_called,tool_returned,retrieval_started,retrieval_finished,graded,reranked,generation_started,reasoned,token,cited,generation_finished,verified,attributed,settled,model_used,warned,run_finished,run_failed"`
 	Body map[string]any `json:"body"`
 }
 

@@ -120,16 +120,16 @@ func (p *responding) emit(name string, payload any) {
 	p.frames = append(p.frames, wire.Frame{Event: name, Data: p.buf[start:len(p.buf):len(p.buf)]})
 }
 
-func (p *responding) next(name string) Numbered {
+func (p *responding) next() Numbered {
 	p.n++
-	return Numbered{name, p.n - 1}
+	return Numbered{p.n - 1}
 }
 
 // whole appends a frame of the response.
 func (p *responding) whole(name string) {
-	n := p.next(name)
+	n := p.next()
 	if !p.quiet {
-		p.emit(name, ResponseEvent{n, p.response()})
+		p.emit(name, ResponseEvent{name, n, p.response()})
 	}
 }
 
@@ -138,7 +138,7 @@ func (p *responding) open(it Item) *output {
 	o := &output{Item: it, index: len(p.items)}
 	p.items = append(p.items, o)
 	const name = "response.output_item.added"
-	p.emit(name, ItemEvent{p.next(name), o.index, o.snapshot()})
+	p.emit(name, ItemEvent{name, p.next(), o.index, o.snapshot()})
 	return o
 }
 
@@ -146,7 +146,7 @@ func (p *responding) open(it Item) *output {
 func (p *responding) end(o *output, status string) {
 	o.Status, o.done = status, true
 	const name = "response.output_item.done"
-	p.emit(name, ItemEvent{p.next(name), o.index, o.snapshot()})
+	p.emit(name, ItemEvent{name, p.next(), o.index, o.snapshot()})
 }
 
 func (o *output) place() place { return place{o.ID, o.index} }
@@ -189,7 +189,7 @@ func (p *responding) search(b event.RetrievalStarted) {
 	p.calls[b.Call] = o
 	for _, state := range []string{statusInProgress, statusSearching} {
 		name := "response.file_search_call." + state
-		p.emit(name, CallEvent{p.next(name), o.index, o.ID})
+		p.emit(name, CallEvent{name, p.next(), o.index, o.ID})
 	}
 	o.Status = statusSearching
 }
@@ -214,7 +214,7 @@ func (p *responding) found(b event.RetrievalFinished) {
 		o.Results = &list
 	}
 	const name = "response.file_search_call.completed"
-	p.emit(name, CallEvent{p.next(name), o.index, o.ID})
+	p.emit(name, CallEvent{name, p.next(), o.index, o.ID})
 	p.end(o, statusCompleted)
 }
 
@@ -223,7 +223,7 @@ func (p *responding) message() *output {
 	if p.answer == nil {
 		p.answer = p.open(Item{ID: p.id("msg_"), Type: itemMessage, Status: statusInProgress, Role: event.RoleAssistant})
 		const name = "response.content_part.added"
-		p.emit(name, PartEvent{p.next(name), p.answer.place(), 0, p.answer.part()})
+		p.emit(name, PartEvent{name, p.next(), p.answer.place(), 0, p.answer.part()})
 	}
 	return p.answer
 }
@@ -236,7 +236,7 @@ func (p *responding) write(text string) {
 	o := p.message()
 	o.text, o.chars = append(o.text, text...), o.chars+characters(text)
 	const name = "response.output_text.delta"
-	n := p.next(name)
+	n := p.next()
 	if p.quiet {
 		return
 	}
@@ -262,7 +262,7 @@ func (p *responding) cite(b event.Cited) {
 	note := FileCitation{"file_citation", wire.Clip(string(s.Document), MaxNameLength), wire.Clip(cmp.Or(s.Name, s.Title, string(s.Document)), maxTitle), o.chars}
 	o.notes = append(o.notes, note)
 	const name = "response.output_text.annotation.added"
-	p.emit(name, AnnotationAdded{p.next(name), o.place(), 0, len(o.notes) - 1, note})
+	p.emit(name, AnnotationAdded{name, p.next(), o.place(), 0, len(o.notes) - 1, note})
 }
 
 // think adds a piece of the reasoning.
@@ -273,25 +273,25 @@ func (p *responding) think(text string) {
 	if p.thought == nil {
 		p.thought = p.open(Item{ID: p.id("rs_"), Type: itemReasoning, Status: statusInProgress})
 		const name = "response.reasoning_summary_part.added"
-		p.emit(name, SummaryPart{p.next(name), p.thought.place(), 0, Summary{partSummary, ""}})
+		p.emit(name, SummaryPart{name, p.next(), p.thought.place(), 0, Summary{partSummary, ""}})
 	}
 	p.thought.text = append(p.thought.text, text...)
 	const name = "response.reasoning_summary_text.delta"
-	p.emit(name, SummaryDelta{p.next(name), p.thought.place(), 0, text})
+	p.emit(name, SummaryDelta{name, p.next(), p.thought.place(), 0, text})
 }
 
 // closeTexts ends the reasoning and the answer.
 func (p *responding) closeTexts(status string) {
 	if o := p.thought; o != nil && !o.done {
 		const text, part = "response.reasoning_summary_text.done", "response.reasoning_summary_part.done"
-		p.emit(text, SummaryDone{p.next(text), o.place(), 0, string(o.text)})
-		p.emit(part, SummaryPart{p.next(part), o.place(), 0, Summary{partSummary, string(o.text)}})
+		p.emit(text, SummaryDone{text, p.next(), o.place(), 0, string(o.text)})
+		p.emit(part, SummaryPart{part, p.next(), o.place(), 0, Summary{partSummary, string(o.text)}})
 		p.end(o, status)
 	}
 	if o := p.answer; o != nil && !o.done {
 		const text, part = "response.output_text.done", "response.content_part.done"
-		p.emit(text, TextDone{p.next(text), o.place(), 0, string(o.text), []struct{}{}})
-		p.emit(part, PartEvent{p.next(part), o.place(), 0, o.part()})
+		p.emit(text, TextDone{text, p.next(), o.place(), 0, string(o.text), []struct{}{}})
+		p.emit(part, PartEvent{part, p.next(), o.place(), 0, o.part()})
 		if p.state.Incomplete() || p.state.Stop != "" && p.state.Stop != event.StopEnd {
 			status = statusIncomplete
 		}

@@ -161,20 +161,21 @@ type FileCitation struct {
 	Index    int    `json:"index" description:"Position in the text, in Unicode code points, after the text that the document supports."`
 }
 
-// Numbered has the fields of all events of a stream.
+// Numbered has the number of an event of a stream.
 type Numbered struct {
-	Type string `json:"type"`
-	N    int    `json:"sequence_number" description:"Number of the event in the stream, from 0."`
+	N int `json:"sequence_number" description:"Number of the event in the stream, from 0."`
 }
 
 // ResponseEvent begins and ends a stream: response.created, in_progress, completed, incomplete and failed.
 type ResponseEvent struct {
+	Type string `json:"type" enum:"response.created,response.in_progress,response.completed,response.incomplete,response.failed"`
 	Numbered
 	Response Response `json:"response"`
 }
 
 // ItemEvent begins or ends an item: response.output_item.added and done.
 type ItemEvent struct {
+	Type string `json:"type" enum:"response.output_item.added,response.output_item.done"`
 	Numbered
 	OutputIndex int  `json:"output_index"`
 	Item        Item `json:"item"`
@@ -182,6 +183,7 @@ type ItemEvent struct {
 
 // CallEvent is the state of a search: response.file_search_call.in_progress, searching and completed.
 type CallEvent struct {
+	Type string `json:"type" enum:"response.file_search_call.in_progress,response.file_search_call.searching,response.file_search_call.completed"`
 	Numbered
 	OutputIndex int    `json:"output_index"`
 	ItemID      string `json:"item_id"`
@@ -195,6 +197,7 @@ type place struct {
 
 // PartEvent begins or ends the text of a message: response.content_part.added and done.
 type PartEvent struct {
+	Type string `json:"type" enum:"response.content_part.added,response.content_part.done"`
 	Numbered
 	place
 	ContentIndex int  `json:"content_index"`
@@ -203,6 +206,7 @@ type PartEvent struct {
 
 // TextDelta is a piece of the text: response.output_text.delta.
 type TextDelta struct {
+	Type string `json:"type" enum:"response.output_text.delta"`
 	Numbered
 	place
 	ContentIndex int        `json:"content_index"`
@@ -212,6 +216,7 @@ type TextDelta struct {
 
 // TextDone has the whole text: response.output_text.done.
 type TextDone struct {
+	Type string `json:"type" enum:"response.output_text.done"`
 	Numbered
 	place
 	ContentIndex int        `json:"content_index"`
@@ -221,6 +226,7 @@ type TextDone struct {
 
 // AnnotationAdded adds a citation: response.output_text.annotation.added.
 type AnnotationAdded struct {
+	Type string `json:"type" enum:"response.output_text.annotation.added"`
 	Numbered
 	place
 	ContentIndex    int          `json:"content_index"`
@@ -230,6 +236,7 @@ type AnnotationAdded struct {
 
 // SummaryPart begins or ends the text of reasoning: response.reasoning_summary_part.added and done.
 type SummaryPart struct {
+	Type string `json:"type" enum:"response.reasoning_summary_part.added,response.reasoning_summary_part.done"`
 	Numbered
 	place
 	SummaryIndex int     `json:"summary_index"`
@@ -238,6 +245,7 @@ type SummaryPart struct {
 
 // SummaryDelta is a piece of the text of reasoning: response.reasoning_summary_text.delta.
 type SummaryDelta struct {
+	Type string `json:"type" enum:"response.reasoning_summary_text.delta"`
 	Numbered
 	place
 	SummaryIndex int    `json:"summary_index"`
@@ -246,6 +254,7 @@ type SummaryDelta struct {
 
 // SummaryDone has the whole text of reasoning: response.reasoning_summary_text.done.
 type SummaryDone struct {
+	Type string `json:"type" enum:"response.reasoning_summary_text.done"`
 	Numbered
 	place
 	SummaryIndex int    `json:"summary_index"`

@@ -45,6 +45,7 @@ const (
 func (c *client) read(i int, f wire.Frame) error {
 	var e struct {
 		openai.Numbered
+		Type            string               `json:"type"`
 		OutputIndex     *int                 `json:"output_index"`
 		ItemID          string               `json:"item_id"`
 		Item            *openai.Item         `json:"item"`

@@ -9541,7 +9541,8 @@ export interface components {
             body: {
                 [key: string]: unknown;
             };
-            kind: string;
+            /** @enum {string} */
+            kind: "run_started" | "history_summarized" | "query_analyzed" | "cache_checked" | "tool_called" | "tool_returned" | "retrieval_started" | "retrieval_finished" | "graded" | "reranked" | "generation_started" | "reasoned" | "token" | "cited" | "generation_finished" | "verified" | "attributed" | "settled" | "model_used" | "warned" | "run_finished" | "run_failed";
             seq: number;
         };
         FilterFilter: {
@@ -10784,14 +10785,16 @@ export interface components {
             output_index: number;
             /** @description Number of the event in the stream, from 0. */
             sequence_number: number;
-            type: string;
+            /** @enum {string} */
+            type: "response.output_text.annotation.added";
         };
         OpenaiCallEvent: {
             item_id: string;
             output_index: number;
             /** @description Number of the event in the stream, from 0. */
             sequence_number: number;
-            type: string;
+            /** @enum {string} */
+            type: "response.file_search_call.in_progress" | "response.file_search_call.searching" | "response.file_search_call.completed";
         };
         OpenaiChatEvent: components["schemas"]["OpenaiChunk"] | components["schemas"]["OpenaiError"];
         OpenaiChatMessage: {
@@ -11029,7 +11032,8 @@ export interface components {
             output_index: number;
             /** @description Number of the event in the stream, from 0. */
             sequence_number: number;
-            type: string;
+            /** @enum {string} */
+            type: "response.output_item.added" | "response.output_item.done";
         };
         OpenaiModel: {
             /**
@@ -11066,7 +11070,8 @@ export interface components {
             part: components["schemas"]["OpenaiPart"];
             /** @description Number of the event in the stream, from 0. */
             sequence_number: number;
-            type: string;
+            /** @enum {string} */
+            type: "response.content_part.added" | "response.content_part.done";
         };
         OpenaiPromptDetails: {
             cached_tokens: number;
@@ -11121,7 +11126,8 @@ export interface components {
             response: components["schemas"]["OpenaiResponse"];
             /** @description Number of the event in the stream, from 0. */
             sequence_number: number;
-            type: string;
+            /** @enum {string} */
+            type: "response.created" | "response.in_progress" | "response.completed" | "response.incomplete" | "response.failed";
         };
         OpenaiResponseRequest: {
             /** @enum {boolean} */
@@ -11196,7 +11202,8 @@ export interface components {
             /** @description Number of the event in the stream, from 0. */
             sequence_number: number;
             summary_index: number;
-            type: string;
+            /** @enum {string} */
+            type: "response.reasoning_summary_text.delta";
         };
         OpenaiSummaryDone: {
             item_id: string;
@@ -11205,7 +11212,8 @@ export interface components {
             sequence_number: number;
             summary_index: number;
             text: string;
-            type: string;
+            /** @enum {string} */
+            type: "response.reasoning_summary_text.done";
         };
         OpenaiSummaryPart: {
             item_id: string;
@@ -11214,7 +11222,8 @@ export interface components {
             /** @description Number of the event in the stream, from 0. */
             sequence_number: number;
             summary_index: number;
-            type: string;
+            /** @enum {string} */
+            type: "response.reasoning_summary_part.added" | "response.reasoning_summary_part.done";
         };
         OpenaiTextConfig: {
             format?: components["schemas"]["OpenaiFormat"];
@@ -11228,7 +11237,8 @@ export interface components {
             output_index: number;
             /** @description Number of the event in the stream, from 0. */
             sequence_number: number;
-            type: string;
+            /** @enum {string} */
+            type: "response.output_text.delta";
         };
         OpenaiTextDone: {
             content_index: number;
@@ -11239,7 +11249,8 @@ export interface components {
             /** @description Number of the event in the stream, from 0. */
             sequence_number: number;
             text: string;
-            type: string;
+            /** @enum {string} */
+            type: "response.output_text.done";
         };
         OpenaiTool: {
             /** @description Limits the documents that are read. Not repeated in responses. */
