@@ -141,7 +141,7 @@ func (t *tester) ids(context.Context) error {
 		return errSkip("frames have no ids, and the protocol does not ask for them")
 	}
 	seen := map[string]int{}
-	for _, f := range t.live {
+	for _, f := range t.lasting(t.live) {
 		if f.ID == "" {
 			return fmt.Errorf("want an id; got %s", f)
 		}
@@ -193,6 +193,7 @@ func (t *tester) keep(ctx context.Context) (err error) {
 	}
 	if t.kept == nil {
 		t.kept, err = t.again(ctx, t.run, "")
+		t.kept = t.lasting(t.kept)
 	}
 	return err
 }
@@ -441,6 +442,7 @@ func (t *tester) refused(ctx context.Context, c refusedRequest) error {
 // same compares two streams, or ends of them: byte by byte, and if they differ, with the texts joined that may be cut into frames otherwise. Of snapshots, the
 // last ones are compared.
 func (t *tester) same(want, got []Frame) error {
+	want, got = t.lasting(want), t.lasting(got)
 	equal := slices.EqualFunc(want, got, func(a, b Frame) bool { return a.ID == b.ID && a.Name == b.Name && a.Data == b.Data })
 	if equal {
 		return nil
@@ -479,6 +481,14 @@ func (t *tester) same(want, got []Frame) error {
 		}
 	}
 	return nil
+}
+
+// lasting returns the frames that are part of the run.
+func (t *tester) lasting(frames []Frame) []Frame {
+	if t.Heartbeat == "" {
+		return frames
+	}
+	return slices.DeleteFunc(slices.Clone(frames), func(f Frame) bool { return f.field("type") == t.Heartbeat })
 }
 
 // joined returns the frames without volatile members; the texts of a block of texts are joined by what surrounds them.

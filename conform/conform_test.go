@@ -129,24 +129,58 @@ func caught(t *testing.T, protocol, url, check string, timeout time.Duration) {
 	t.Log(r.Reason)
 }
 
-// whole changes the whole body of streams.
-func whole(change func(frames []string) []string) func(*http.Response) error {
+// bodies changes the whole body of replies of a media type.
+func bodies(media string, change func(string) string) func(*http.Response) error {
 	return func(r *http.Response) error {
-		if !strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") {
+		if !strings.HasPrefix(r.Header.Get("Content-Type"), media) {
 			return nil
 		}
 		data, err := io.ReadAll(r.Body)
 		if err != nil {
 			return err
 		}
-		frames := strings.SplitAfter(string(data), "\n\n")
+		r.Header.Del("Content-Length")
+		r.ContentLength, r.Body = -1, io.NopCloser(strings.NewReader(change(string(data))))
+		return nil
+	}
+}
+
+// swap returns a change of a text.
+func swap(old, with string) func(string) string {
+	return func(s string) string { return strings.ReplaceAll(s, old, with) }
+}
+
+// events changes the text of all streams of events.
+func events(change func(string) string) func(*http.Response) error {
+	return bodies("text/event-stream", change)
+}
+
+// json returns a change of replies of JSON.
+func json(old, with string) func(*http.Response) error {
+	return bodies("application/json", swap(old, with))
+}
+
+// sent returns a change of the bodies of requests.
+func sent(change func(string) string) func(*http.Request) {
+	return func(r *http.Request) {
+		if r.Body == nil {
+			return
+		}
+		data, _ := io.ReadAll(r.Body) // a body that is cut is no JSON
+		text := change(string(data))
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	}
+}
+
+// whole changes the frames of long streams of events.
+func whole(change func(frames []string) []string) func(*http.Response) error {
+	return events(func(s string) string {
+		frames := strings.SplitAfter(s, "\n\n")
 		if frames = frames[:len(frames)-1]; len(frames) > 4 {
 			frames = change(frames)
 		}
-		r.Header.Del("Content-Length")
-		r.ContentLength, r.Body = -1, io.NopCloser(strings.NewReader(strings.Join(frames, "")))
-		return nil
-	}
+		return strings.Join(frames, "")
+	})
 }
 
 // TestBrokenStreams checks that servers with broken streams are caught.
@@ -257,6 +291,22 @@ func TestBrokenProtocols(t *testing.T) {
 	}
 }
 
+// TestHeartbeats checks that heartbeats, which have no id and are not sent again, are no fault.
+func TestHeartbeats(t *testing.T) {
+	t.Parallel()
+	target := scripted(t)
+	for protocol, beat := range map[string]string{"anthropic": "event: ping\ndata: {\"type\":\"ping\"}", "ragevents": `data: {"type":"heartbeat","timestamp":"2026-01-02T03:04:05.000Z"}`} {
+		url := proxy(t, target, nil, whole(func(f []string) []string {
+			return slices.Insert(slices.Insert(f, len(f)-1, beat+"\n\n"), 1, beat+"\n\n")
+		}))
+		for _, r := range run(t, protocol, conform.Options{URL: url, Question: "short question", Timeout: time.Minute}) {
+			if r.Status != conform.OK {
+				t.Errorf("%s: %s %s: %s", protocol, r.Name, r.Status, r.Reason)
+			}
+		}
+	}
+}
+
 // endless is a body without an end.
 type endless struct {
 	io.ReadCloser
@@ -329,37 +379,17 @@ func TestBrokenRequests(t *testing.T) {
 func TestBrokenCalls(t *testing.T) {
 	t.Parallel()
 	target := scripted(t)
-	replace := func(old, with string) func(io.ReadCloser) io.ReadCloser {
-		return func(body io.ReadCloser) io.ReadCloser {
-			data, _ := io.ReadAll(body) // a body that is cut is no JSON
-			return io.NopCloser(strings.NewReader(strings.ReplaceAll(string(data), old, with)))
-		}
-	}
-	request := func(old, with string) func(*http.Request) {
-		return func(r *http.Request) {
-			r.Body, r.ContentLength = replace(old, with)(r.Body), -1
-		}
-	}
-	reply := func(old, with string) func(*http.Response) error {
-		return func(r *http.Response) error {
-			if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
-				r.Header.Del("Content-Length")
-				r.Body, r.ContentLength = replace(old, with)(r.Body), -1
-			}
-			return nil
-		}
-	}
 	for name, test := range map[string]struct {
 		check   string
 		request func(*http.Request)
 		reply   func(*http.Response) error
 	}{
-		"shows a task instead of cancelling it": {"cancel", request(`"CancelTask"`, `"GetTask"`), nil},
-		"says that it cancelled but does not":   {"cancel", request(`"CancelTask"`, `"GetTask"`), reply("TASK_STATE_WORKING", "TASK_STATE_CANCELED")},
-		"has no such method to resubscribe":     {"replay", request(`"SubscribeToTask"`, `"tasks/resubscribe"`), nil},
+		"shows a task instead of cancelling it": {"cancel", sent(swap(`"CancelTask"`, `"GetTask"`)), nil},
+		"says that it cancelled but does not":   {"cancel", sent(swap(`"CancelTask"`, `"GetTask"`)), json("TASK_STATE_WORKING", "TASK_STATE_CANCELED")},
+		"has no such method to resubscribe":     {"replay", sent(swap(`"SubscribeToTask"`, `"tasks/resubscribe"`)), nil},
 		"ignores Last-Event-ID":                 {"resume", func(r *http.Request) { r.Header.Del("Last-Event-Id") }, nil},
-		"errors of another code":                {"errors", nil, reply("-32001", "-32603")},
-		"errors of another request":             {"errors", nil, reply(`"id":"conform"`, `"id":"other"`)},
+		"errors of another code":                {"errors", nil, json("-32001", "-32603")},
+		"errors of another request":             {"errors", nil, json(`"id":"conform"`, `"id":"other"`)},
 		"errors with their own status": {"errors", nil, func(r *http.Response) error {
 			if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 				r.StatusCode = http.StatusNotFound

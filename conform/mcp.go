@@ -176,7 +176,7 @@ func (t *tester) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// session opens a session, and sends a ping in it.
+// session opens a session, sends a ping in it, and opens its stream for messages that belong to no call.
 func (t *tester) session(ctx context.Context) error {
 	if err := t.begin(ctx); err != nil {
 		return err
@@ -187,6 +187,14 @@ func (t *tester) session(ctx context.Context) error {
 	}
 	if r.status != http.StatusOK || r.field("id") != t.mcp.last || r.field("result") == "" {
 		return fmt.Errorf("ping: want a result for the id %q; got %s", t.mcp.last, r)
+	}
+	res, err := t.send(ctx, http.MethodGet, mcpPath, nil, "")
+	if err != nil {
+		return err
+	}
+	_ = res.Body.Close()
+	if kind := res.Header.Get("Content-Type"); res.StatusCode != http.StatusMethodNotAllowed && (res.StatusCode != http.StatusOK || !strings.HasPrefix(kind, t.media())) {
+		return fmt.Errorf("GET: want a stream, or the status 405; got %d and %.60q", res.StatusCode, kind)
 	}
 	return nil
 }

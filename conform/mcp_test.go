@@ -15,34 +15,6 @@ import (
 	"github.com/sluice-rag/sluice/conform"
 )
 
-// events changes the text of all streams of events.
-func events(change func(string) string) func(*http.Response) error {
-	return func(r *http.Response) error {
-		if !strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") {
-			return nil
-		}
-		data, err := io.ReadAll(r.Body)
-		if err != nil {
-			return err
-		}
-		r.Header.Del("Content-Length")
-		r.ContentLength, r.Body = -1, io.NopCloser(strings.NewReader(change(string(data))))
-		return nil
-	}
-}
-
-// sent returns a change of the bodies of requests.
-func sent(change func(string) string) func(*http.Request) {
-	return func(r *http.Request) {
-		if r.Body == nil {
-			return
-		}
-		data, _ := io.ReadAll(r.Body) // a body that is cut is no JSON
-		text := change(string(data))
-		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
-	}
-}
-
 // status returns a change of the status of some replies.
 func status(when func(*http.Response) bool, code int) func(*http.Response) error {
 	return func(r *http.Response) error {
@@ -81,6 +53,7 @@ func brokenMCP() map[string]brokenServer {
 		"a session with spaces":          {"session", "visible ASCII", nil, func(r *http.Response) error { r.Header.Set(id, "a b"); return nil }},
 		"a notification with status 200": {"session", "want the status 202", nil, status(accepted, 200)},
 		"no ping":                        {"session", "ping: want a result", sent(swap(`"method":"ping"`, `"method":"pong"`)), nil},
+		"no stream of the session":       {"session", "want a stream, or the status 405", nil, status(isGet, 404)},
 		"no such tool":                   {"tools", `want the tool "ask"`, nil, events(swap(`"name":"ask"`, `"name":"answer"`))},
 		"no such argument":               {"tools", `want the argument "query"`, nil, events(swap(`"query":{`, `"question":{`))},
 		"a tool without a schema":        {"tools", "inputSchema", nil, events(swap(`"inputSchema":`, `"input":`))},
@@ -117,7 +90,7 @@ func brokenMCP() map[string]brokenServer {
 			return s
 		}), nil},
 		"another text when it is read again": {"replay", "want", nil, of(http.MethodGet, events(swap("wörd0", "word0")))},
-		"ids without a stream to continue":   {"replay", "want status 200", nil, func(r *http.Response) error { return status(isGet, 404)(r) }},
+		"ids without a stream to continue":   {"replay", "want status 200", nil, status(isGet, 404)},
 		"ignores Last-Event-ID":              {"resume", "resumed after", header("Last-Event-Id", start), nil},
 		"ignores it after a cut":             {"cut", "cut after", header("Last-Event-Id", start), nil},
 		"resumes too late":                   {"resume", "resumed after", nil, of(http.MethodGet, whole(func(f []string) []string { return f[1:] }))},
@@ -182,20 +155,17 @@ func twice(s string) string {
 
 // late delays the last event of a question by more than the time in which a call may end after it was cancelled.
 func late(r *http.Response) error {
-	if !strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") {
-		return nil
+	var end string
+	err := events(func(s string) string {
+		if at := strings.LastIndex(s, "event: "); strings.Contains(s, "progress") {
+			s, end = s[:at], s[at:]
+		}
+		return s
+	})(r)
+	if end != "" {
+		r.Body = io.NopCloser(io.MultiReader(r.Body, pause{r.Request.Context()}, strings.NewReader(end)))
 	}
-	data, err := io.ReadAll(r.Body)
-	if err != nil {
-		return err
-	}
-	text := string(data)
-	if end := strings.LastIndex(text, "event: "); strings.Contains(text, "progress") {
-		r.Body = io.NopCloser(io.MultiReader(strings.NewReader(text[:end]), pause{r.Request.Context()}, strings.NewReader(text[end:])))
-	} else {
-		r.Body = io.NopCloser(strings.NewReader(text))
-	}
-	return nil
+	return err
 }
 
 // pause is a body without bytes that ends after a while.

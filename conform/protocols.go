@@ -31,6 +31,7 @@ type Protocol struct {
 	TextErrors bool     // errors before a stream are plain text
 	Snapshots  int      // how many of the last frames matter, if each frame is the whole state and others may be left out; 0: all
 	FreeIDs    bool     // the protocol does not ask for ids of frames, so a server may leave out all of them
+	Heartbeat  string   // type of frames that are not part of the run: they have no id, and are not sent when it is read again; empty: none
 	Volatile   []string // top-level members that depend on how text was cut into frames
 }
 
@@ -127,7 +128,7 @@ func rageventsProtocol() Protocol {
 			return kind
 		}
 	}
-	return Protocol{Name: "ragevents", Ask: "/functions/v1/rag", Body: body(`{"question":%s}`), Volatile: []string{"timestamp"},
+	return Protocol{Name: "ragevents", Ask: "/functions/v1/rag", Body: body(`{"question":%s}`), Volatile: []string{"timestamp"}, Heartbeat: "heartbeat",
 		Text: func(f Frame) string {
 			return map[string]string{"results": "chunk", "answer": "data.chunk.answer"}[name(f)]
 		},
@@ -241,7 +242,7 @@ func aguiProtocol() Protocol {
 func anthropicProtocol() Protocol {
 	order := Order{First: []string{"message_start"}, Last: []string{"message_stop", "error"}, Closed: []string{"message_stop"}, Any: []string{"ping"}, Once: []string{"message_delta"},
 		Pairs: map[string]string{"content_block_start": "content_block_stop"}, Within: map[string]string{"content_block_delta": "content_block_start"}}
-	return Protocol{Name: "anthropic", Ask: "/anthropic/v1/messages", Body: body(`{"model":"sluice","max_tokens":4096,"stream":true,"messages":[{"role":"user","content":%s}]}`),
+	return Protocol{Name: "anthropic", Ask: "/anthropic/v1/messages", Heartbeat: "ping", Body: body(`{"model":"sluice","max_tokens":4096,"stream":true,"messages":[{"role":"user","content":%s}]}`),
 		Run: func(f Frame) string { return f.field("message.id") }, Grammar: order.grammar(typed("index")),
 		Text: func(f Frame) string {
 			return map[string]string{"text_delta": "delta.text", "thinking_delta": "delta.thinking"}[f.field("delta.type")]

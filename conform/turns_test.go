@@ -1,7 +1,6 @@
 package conform_test
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,25 +11,7 @@ import (
 )
 
 // text changes the whole body of streams of bytes.
-func text(change func(string) string) func(*http.Response) error {
-	return func(r *http.Response) error {
-		if !strings.HasPrefix(r.Header.Get("Content-Type"), "text/plain") {
-			return nil
-		}
-		data, err := io.ReadAll(r.Body)
-		if err != nil {
-			return err
-		}
-		r.Header.Del("Content-Length")
-		r.ContentLength, r.Body = -1, io.NopCloser(strings.NewReader(change(string(data))))
-		return nil
-	}
-}
-
-// swap returns a change of a text.
-func swap(old, with string) func(string) string {
-	return func(s string) string { return strings.ReplaceAll(s, old, with) }
-}
+func text(change func(string) string) func(*http.Response) error { return bodies("text/plain", change) }
 
 // of returns a fault of the replies to requests with a method.
 func of(method string, fault func(*http.Response) error) func(*http.Response) error {
@@ -128,22 +109,6 @@ func posted(change func(*http.Request)) func(*http.Request) {
 		if r.Method == http.MethodPost {
 			change(r)
 		}
-	}
-}
-
-// json returns a change of replies of JSON.
-func json(old, with string) func(*http.Response) error {
-	return func(r *http.Response) error {
-		if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
-			return nil
-		}
-		data, err := io.ReadAll(r.Body)
-		if err != nil {
-			return err
-		}
-		r.Header.Del("Content-Length")
-		r.ContentLength, r.Body = -1, io.NopCloser(strings.NewReader(strings.ReplaceAll(string(data), old, with)))
-		return nil
 	}
 }
 
