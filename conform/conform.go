@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ const (
 
 // Options configure a test of a server.
 type Options struct {
-	URL      string // of the server, without a path
+	URL      string // of the server, without a path; with MCP a path replaces /mcp
 	Key      string // sent as a bearer token; may be empty
 	Tool     string // of MCP that is asked; default "ask"
 	Argument string // of the tool, with the question; default "query"
@@ -134,6 +135,9 @@ func Run(ctx context.Context, p Protocol, o Options, report func(Result)) error 
 	}
 	o.Tool, o.Argument = cmp.Or(o.Tool, "ask"), cmp.Or(o.Argument, "query")
 	o.URL = strings.TrimSuffix(o.URL, "/")
+	if u, err := url.Parse(o.URL); err == nil && p.MCP && u.Path == "" {
+		o.URL += mcpPath
+	}
 	for _, name := range o.Only {
 		if !slices.Contains(Names(), name) {
 			return fmt.Errorf("there is no check %q; there are %s", name, strings.Join(Names(), ", "))
@@ -213,6 +217,9 @@ func (t *tester) send(ctx context.Context, method, path string, body []byte, aft
 
 // request returns a request. If after is not empty, it resumes a stream after that id, or that number of bytes.
 func (t *tester) request(ctx context.Context, method, path string, body []byte, after string) (*http.Request, error) {
+	if t.MCP {
+		path = "" // the URL has it
+	}
 	req, err := http.NewRequestWithContext(ctx, method, t.o.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err

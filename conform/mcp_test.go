@@ -233,9 +233,11 @@ func TestOtherMCP(t *testing.T) {
 				}
 				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Text}}}, nil, ctx.Err()
 			})
-			h := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &test.options))
+			mux := http.NewServeMux()
+			mux.Handle("/api/tools", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &test.options))
+			h := httptest.NewServer(mux)
 			t.Cleanup(h.Close)
-			o := conform.Options{URL: h.URL, Question: "hello", Tool: "lookup", Argument: "text", Timeout: time.Minute}
+			o := conform.Options{URL: h.URL + "/api/tools", Question: "hello", Tool: "lookup", Argument: "text", Timeout: time.Minute}
 			if name != "JSON" {
 				o.CancelQuestion = "wait"
 			}
