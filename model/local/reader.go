@@ -35,6 +35,7 @@ type parent struct {
 
 func (r *reader) readAll(s string) {
 	r.lines = strings.Split(s, "\n")
+	dropContents(r.lines)
 	for i := 0; i < len(r.lines); {
 		i = r.block(i)
 	}

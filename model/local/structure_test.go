@@ -49,3 +49,27 @@ func TestStructure(t *testing.T) {
 		})
 	}
 }
+
+func TestContents(t *testing.T) {
+	m := local.New(local.Options{})
+	numbered := "1 First steps ........................ 3\n1.1 Cleaning the water filter . . . . . . . . . . . 4\n1.2 Descaling the boiler . . . . . . . . . . . . . 7\n"
+	unnumbered := "Foreword ........ ii\nSafety ........ 1\nCleaning the water filter ........ 4\nDescaling the boiler ........ 7\nWarranty ........ 9\n"
+	joined := "1 First steps . . . . . . 3 1.1 Cleaning the water filter . . . . . . 4 1.2 Descaling the boiler . . . . . . 7\n"
+	body := "The water filter is cleaned under the tap and put back wet.\n"
+	for _, contents := range []string{numbered, unnumbered, joined} {
+		for _, question := range []string{"How do I start cleaning the water filter?", "What is said of cleaning the water filter?"} {
+			passages := []model.Passage{chunk("Manual", nil, contents), chunk("Manual", nil, body)}
+			for i := range passages {
+				passages[i].N, passages[i].Score = i+1, 0.8
+			}
+			if got, _ := answer(t, m, model.Task{Question: question, Passages: passages}); got != "The water filter is cleaned under the tap and put back wet." {
+				t.Errorf("%q with the contents %q: %q", question, contents, got)
+			}
+		}
+	}
+	menu := chunk("Menu", nil, "Tomato soup ........ 6.50\nOmelette ........ 9.00 €\nGreen salad ........ 5\n")
+	menu.N, menu.Score = 1, 0.8
+	if got, _ := answer(t, m, model.Task{Question: "What does a green salad cost?", Passages: []model.Passage{menu}}); got != "Green salad: 5." {
+		t.Errorf("price list: %q", got)
+	}
+}
