@@ -229,10 +229,14 @@ var (
 	parted   = regexp.MustCompile(`^[\pL\pN][^.!?;–—]{0,40} [–—-] \S`)
 )
 
-// staysApart reports whether the break between two lines means something, as in an address, in a poem, or between lines with labels.
+// aligned matches a line whose cells are aligned with spaces: Great Hall    48 pounds.
+var aligned = regexp.MustCompile(`[^\s.!?](?: {3,}|\t)\S`)
+
+// staysApart reports whether the break between two lines means something, as in an address, in a poem, between lines with labels, or in a table that is
+// aligned with spaces.
 func staysApart(line, next string, widest int) bool {
 	line, next = strings.TrimSpace(line), strings.TrimSpace(next)
-	if labelled.MatchString(next) && !strings.HasSuffix(line, ",") || parted.MatchString(line) && parted.MatchString(next) {
+	if aligned.MatchString(next) || labelled.MatchString(next) && !strings.HasSuffix(line, ",") || parted.MatchString(line) && parted.MatchString(next) {
 		return true
 	}
 	first, _ := utf8.DecodeRuneInString(next)

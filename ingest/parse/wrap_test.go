@@ -16,6 +16,7 @@ func TestWrappedLines(t *testing.T) {
 		"prose":            {full + "\noffice of the pilots\nis closed in winter.", full + " office of the pilots is closed in winter."},
 		"labels":           {"Rehearsal: Thursday, 3 July, 16:00 to 18:30, at the parish hall of St Vitus\nConcert: Saturday, 5 July", "Rehearsal: Thursday, 3 July, 16:00 to 18:30, at the parish hall of St Vitus\nConcert: Saturday, 5 July"},
 		"dashes":           {"Room 1 – Bottles and flasks of pharmacies from the 18th century\nRoom 2 – Lamps", "Room 1 – Bottles and flasks of pharmacies from the 18th century\nRoom 2 – Lamps"},
+		"a table":          {"CHARGES per hour            Mon-Thu          Fri-Sun\nGreat Hall                48 pounds        72 pounds\nKitchen                   35 pounds        35 pounds, with the oven", "CHARGES per hour            Mon-Thu          Fri-Sun\nGreat Hall                48 pounds        72 pounds\nKitchen                   35 pounds        35 pounds, with the oven"},
 		"an address":       {"Harbour office\nQuay Street 3\nPort Ellery", "Harbour office\nQuay Street 3\nPort Ellery"},
 		"a short line":     {full + "\nNo dogs.\nOpening hours are shown at the door of the office beside the main gate.", full + " No dogs.\nOpening hours are shown at the door of the office beside the main gate."},
 		"narrow prose":     {"The harbour office is\nopen in winter.", "The harbour office is open in winter."},

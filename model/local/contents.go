@@ -14,7 +14,7 @@ var (
 )
 
 // dotsRE matches the leader before a value at the end of a line: "Green salad ........ 5.00 €".
-var dotsRE = regexp.MustCompile(`^([\pL\pN][^.…|]*[^.…|\s])[ \t]*(?:\.{4,}|(?:[ \t]\.){4,}|…{2,})[ \t]*([^.…\s][^…]{0,40})$`)
+var dotsRE = regexp.MustCompile(`^([\pL\pN][^.…|]*[^.…|\s])[ \t]*(?:[ \t]\.{2,}|\.{4,}|(?:[ \t]\.){4,}|…{2,})[ \t]*([^.…\s][^…]{0,40})$`)
 
 // minContents is the number of lines with rising page numbers that make a table of contents, if they have no section numbers.
 const minContents = 4
@@ -54,7 +54,7 @@ func dropContents(lines []string) {
 	}
 	end()
 	for i, line := range lines {
-		if strings.Contains(line, "....") || strings.Contains(line, ". . .") || strings.Contains(line, "……") {
+		if strings.Contains(line, " ..") || strings.Contains(line, "....") || strings.Contains(line, ". . .") || strings.Contains(line, "……") {
 			lines[i] = dotsRE.ReplaceAllString(strings.TrimSpace(line), "$1: $2")
 		}
 	}

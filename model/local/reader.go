@@ -36,6 +36,7 @@ type parent struct {
 func (r *reader) readAll(s string) {
 	r.lines = strings.Split(s, "\n")
 	dropContents(r.lines)
+	readAligned(r.lines)
 	for i := 0; i < len(r.lines); {
 		i = r.block(i)
 	}
@@ -57,6 +58,9 @@ func (r *reader) block(i int) int {
 	case lang.IsTableRow(bare):
 		return r.table(i)
 	case ruleRE.MatchString(bare):
+		return i + 1
+	case r.isSection(i):
+		r.setHeading(bare)
 		return i + 1
 	case markerRE.MatchString(bare) && !r.isHeading(i) && !strings.HasPrefix(bare, ">"):
 		return r.item(i)
@@ -351,6 +355,18 @@ func (r *reader) split(text string) (out []string) {
 		}
 	}
 	return out
+}
+
+// isSection reports whether a line is the number and the title of a section in capitals, and the next line is of that section: 3. FIRST AID.
+func (r *reader) isSection(i int) bool {
+	bare := strings.TrimSpace(r.lines[i])
+	if i+1 == len(r.lines) || bare == "" || !unicode.IsDigit(rune(bare[0])) {
+		return false
+	}
+	title := bare[len(markerRE.FindString(bare)):]
+	next := strings.TrimSpace(r.lines[i+1])
+	return title != bare && len(title) > 3 && len(strings.Fields(title)) <= maxHeading && strings.ToUpper(title) == title && strings.ToLower(title) != title &&
+		next != "" && !markerRE.MatchString(next)
 }
 
 // isHeading reports whether a line is the heading of the passage, or a short line without a full stop or a verb between blank lines.

@@ -73,3 +73,27 @@ func TestContents(t *testing.T) {
 		t.Errorf("price list: %q", got)
 	}
 }
+
+func TestAligned(t *testing.T) {
+	m := local.New(local.Options{})
+	hire := "CHARGES per hour        Mon-Thu      Fri-Sun\nMarket Hall             41 pounds    66 pounds\nLoft                                 19 pounds\nCellar                  23 pounds    37 pounds\n"
+	sheet := "2. MEASURES\n   Width:        61 cm\n   Weight:       38 kg\n   Noise         44 dB\n3. FIRST AID\n   Eyes:         rinse with water for 15 minutes\n   Skin:         wash with soap\n"
+	for _, c := range []struct{ name, question, text, want string }{
+		{"a table with the names of its columns", "What is the charge per hour for the cellar?", hire, "Cellar: Mon-Thu 23 pounds; Fri-Sun 37 pounds."},
+		{"an empty cell", "What is the charge per hour for the loft?", hire, "Loft: Fri-Sun 19 pounds."},
+		{"a table without the names of its columns", "What does the offer of Fennwick cost?", "Fennwick      £58,000   5 years\nOddmore       £52,000   3 years\n",
+			"Fennwick: £58,000; 5 years."},
+		{"labels", "What is the weight?", sheet, "Weight: 38 kg."},
+		{"two spaces after a sentence", "When does the harbour office open?", "The harbour office opens at nine.  The pilots come at ten.\nThe harbour office has a flag.  The pilots have none.\n",
+			"The harbour office opens at nine."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := chunk("Sheet", nil, c.text)
+			p.N, p.Score = 1, 0.8
+			got, _ := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{p}})
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}

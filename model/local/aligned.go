@@ -1,0 +1,151 @@
+package local
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// gapRE matches what separates two cells of a table that is aligned with spaces.
+var gapRE = regexp.MustCompile(`[ \t\x{3000}]{2,}|\t`)
+
+// alignedCell is a cell of a line, with the columns of its first and after its last character.
+type alignedCell struct {
+	text     string
+	from, to int
+}
+
+// alignedCells splits a line at its gaps. A gap of two spaces after the end of a sentence separates no cells. It returns nil for a line with a mark of its own.
+func alignedCells(line string) (out []alignedCell) {
+	bare := strings.TrimSpace(line)
+	if bare == "" || strings.ContainsAny(bare[:1], "#|>`") || strings.Contains(bare, " | ") || markerRE.MatchString(bare) {
+		return nil
+	}
+	at := strings.Index(line, bare)
+	column := utf8.RuneCountInString(line[:at])
+	from := 0
+	add := func(to, next int) {
+		n := utf8.RuneCountInString(bare[from:to])
+		out = append(out, alignedCell{bare[from:to], column, column + n})
+		column += utf8.RuneCountInString(bare[from:next])
+		from = next
+	}
+	for _, gap := range gapRE.FindAllStringIndex(bare, -1) {
+		if gap[1]-gap[0] == 2 && strings.ContainsAny(bare[gap[0]-1:gap[0]], ".!?:") {
+			continue
+		}
+		add(gap[0], gap[1])
+	}
+	add(len(bare), len(bare))
+	return out
+}
+
+// readAligned writes the lines of tables that are aligned with spaces as rows with "|" between their cells, or as lines with a label if they have two cells or
+// if the names of their columns are unknown. Fenced code stays.
+func readAligned(lines []string) {
+	fenced := false
+	for i := 0; i < len(lines); {
+		if strings.HasPrefix(strings.TrimSpace(lines[i]), "```") {
+			fenced = !fenced
+		}
+		var rows [][]alignedCell
+		for k := i; !fenced && k < len(lines); k++ {
+			cells := alignedCells(lines[k])
+			if len(cells) < 2 {
+				break
+			}
+			rows = append(rows, cells)
+		}
+		if text := alignedTable(rows); text != nil {
+			copy(lines[i:], text)
+		}
+		i += max(1, len(rows))
+	}
+}
+
+// maxAligned is the maximum number of columns of a table that is aligned with spaces.
+const maxAligned = 40
+
+// alignedTable returns the rows of a table as text; nil if they are none.
+func alignedTable(rows [][]alignedCell) []string {
+	width, full := 0, 0
+	for _, cells := range rows {
+		switch {
+		case len(cells) > width:
+			width, full = len(cells), 1
+		case len(cells) == width:
+			full++
+		}
+	}
+	if full < 2 || width > maxAligned || width == 2 && !sameColumn(rows) {
+		return nil
+	}
+	out := make([]string, len(rows))
+	head := width > 2 && isAlignedHead(rows[0])
+	var last []alignedCell // the last row with all cells
+	for i, cells := range rows {
+		if len(cells) == width {
+			last = cells
+		}
+		texts := place(cells, last, rows, width)
+		if head {
+			out[i] = strings.Join(texts, " | ")
+			continue
+		}
+		var rest []string
+		for _, t := range texts[1:] {
+			if t != "" {
+				rest = append(rest, t)
+			}
+		}
+		out[i] = strings.TrimRight(texts[0], ":") + ": " + strings.Join(rest, "; ")
+	}
+	return out
+}
+
+// sameColumn reports whether the last cells of all rows begin, or end, in the same column.
+func sameColumn(rows [][]alignedCell) bool {
+	begins, ends := true, true
+	for _, cells := range rows {
+		a, b := cells[len(cells)-1], rows[0][len(rows[0])-1]
+		begins, ends = begins && a.from == b.from, ends && a.to == b.to
+	}
+	return begins || ends
+}
+
+// isAlignedHead reports whether a row has the names of columns: no cell but the first has a figure, except for years.
+func isAlignedHead(cells []alignedCell) bool {
+	for i, c := range cells {
+		if i > 0 && strings.ContainsAny(yearRE.ReplaceAllString(c.text, ""), "0123456789") || len(strings.Fields(c.text)) > 4 {
+			return false
+		}
+	}
+	return true
+}
+
+// place returns the texts of a row by column. The cells of a row with empty ones belong to the nearest columns of a row that has all.
+func place(cells, last []alignedCell, rows [][]alignedCell, width int) []string {
+	texts := make([]string, width)
+	if len(cells) == width {
+		for i, c := range cells {
+			texts[i] = c.text
+		}
+		return texts
+	}
+	if last == nil { // rows before the first one that has all
+		last = rows[slices.IndexFunc(rows, func(r []alignedCell) bool { return len(r) == width })]
+	}
+	for _, c := range cells {
+		at, least := 0, -1
+		for i, l := range last {
+			if d := min(distance(c.from, l.from), distance(c.to, l.to)); least < 0 || d < least {
+				at, least = i, d
+			}
+		}
+		texts[at] = strings.TrimSpace(texts[at] + " " + c.text)
+	}
+	return texts
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
