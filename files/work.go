@@ -8,7 +8,6 @@ import (
 	"math"
 	"mime"
 	"runtime/debug"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -381,17 +380,8 @@ func readable(f store.File) string {
 	if parse.Supported(f.Name) {
 		return f.Name
 	}
-	if i := slices.Index(mediaTypes, f.MediaType); i >= 0 {
-		return f.Name + mediaTypes[i+1]
-	}
-	return f.Name
+	return f.Name + parse.ExtensionOf(f.MediaType)
 }
-
-// mediaTypes are media types of formats that cannot be detected from bytes, each followed by its extension.
-var mediaTypes = []string{"text/markdown", ".md", "text/x-markdown", ".md", "text/html", ".html", "application/xhtml+xml", ".html", "text/csv", ".csv",
-	"text/tab-separated-values", ".tsv", "application/pdf", ".pdf", "message/rfc822", ".eml", "application/mbox", ".mbox", "application/x-ipynb+json", ".ipynb",
-	"text/calendar", ".ics", "text/vcard", ".vcf", "text/x-vcard", ".vcf",
-	"application/x-subrip", ".srt", "text/vtt", ".vtt"}
 
 // fetch fetches the bytes of a file that was uploaded by URL.
 func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.FileResult, err error) {

@@ -9,12 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strings"
 	"syscall"
 	"time"
 
@@ -36,6 +34,8 @@ type Options struct {
 	Resolver  Resolver       // default [net.DefaultResolver]
 	TLS       *tls.Config
 	Agent     string // User-Agent; default "sluice"
+	// KeepAlive keeps a connection to each host open for the next request, and opens no second one while a request is in progress.
+	KeepAlive bool
 }
 
 // Fetcher fetches URLs. It is safe for concurrent use.
@@ -44,7 +44,7 @@ type Fetcher struct {
 	client *http.Client
 }
 
-// New returns a fetcher. It keeps no connections and no cookies. It uses no proxy, since it could not check the addresses that a proxy connects to.
+// New returns a fetcher. It keeps no cookies, and no connections unless KeepAlive is set. It uses no proxy, since it could not check the addresses that a proxy connects to.
 func New(o Options) *Fetcher {
 	o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), 64<<20)
 	o.MaxHeader = cmp.Or(max(o.MaxHeader, 0), 64<<10)
@@ -58,11 +58,20 @@ func New(o Options) *Fetcher {
 	f.client = &http.Client{
 		Transport: &http.Transport{
 			DialContext: f.dial, TLSClientConfig: o.TLS, TLSHandshakeTimeout: 15 * time.Second,
-			MaxResponseHeaderBytes: o.MaxHeader, DisableKeepAlives: true, DisableCompression: true,
+			MaxResponseHeaderBytes: o.MaxHeader, DisableKeepAlives: !o.KeepAlive, DisableCompression: true,
+			MaxConnsPerHost: connections(o.KeepAlive), MaxIdleConns: 100, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
 		},
 		CheckRedirect: f.redirect,
 	}
 	return f
+}
+
+// connections is the maximum number of connections to a host; 0 is no limit.
+func connections(keepAlive bool) int {
+	if keepAlive {
+		return 1
+	}
+	return 0
 }
 
 // Check returns an error if the URL is never fetched. It does not look up the host; Fetch checks the addresses.
@@ -108,31 +117,11 @@ func forbidden(host string) error {
 // Fetch writes the content of a URL to w and returns its media type in lower case, without parameters, or "" if the server sends none. Errors are
 // [fault.Error]s for users that contain only the host of the URL. After an error, w may have received a part of the content.
 func (f *Fetcher) Fetch(ctx context.Context, raw string, w io.Writer) (mediaType string, err error) {
-	u, err := f.parse(raw)
-	if err != nil {
-		return "", err
+	res, err := f.Get(ctx, Request{URL: raw}, w)
+	if err == nil && res.Status != http.StatusOK {
+		return "", fault.New(fault.Unavailable, "%q answered with status %d", res.Host, res.Status)
 	}
-	outer := ctx
-	ctx, cancel := context.WithTimeout(ctx, f.opts.Timeout)
-	defer cancel()
-	at := &currentHost{u.Hostname()}
-	mediaType, err = f.get(context.WithValue(ctx, hostKey{}, at), u, w)
-	if err == nil {
-		return mediaType, nil
-	}
-	coded, isCoded := errors.AsType[*fault.Error](err)
-	_, isWrite := errors.AsType[*writeError](err)
-	switch {
-	case outer.Err() != nil:
-		return "", outer.Err()
-	case isCoded:
-		return "", coded
-	case isWrite:
-		return "", err
-	case ctx.Err() != nil:
-		return "", fault.New(fault.Timeout, "%q took longer than %s", at.name, f.opts.Timeout)
-	}
-	return "", fault.New(fault.Unavailable, "%q %s", at.name, reason(err))
+	return res.MediaType, err
 }
 
 // currentHost is the host of the last redirect, in the context of a fetch.
@@ -166,51 +155,6 @@ func reason(err error) string {
 	return "could not be read"
 }
 
-func (f *Fetcher) get(ctx context.Context, u *url.URL, w io.Writer) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
-	if err != nil {
-		return "", err
-	}
-	req.Header.Set("User-Agent", f.opts.Agent)
-	req.Header.Set("Accept", "*/*")
-	req.Header.Set("Accept-Encoding", "identity")
-	res, err := f.client.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer res.Body.Close()
-	host := res.Request.URL.Hostname()
-	if res.StatusCode != http.StatusOK {
-		return "", fault.New(fault.Unavailable, "%q answered with status %d", host, res.StatusCode)
-	}
-	tooLarge := fault.New(fault.TooLarge, "the response of %q is larger than the limit of %d bytes", host, f.opts.MaxBytes)
-	if res.ContentLength > f.opts.MaxBytes {
-		return "", tooLarge
-	}
-	var body io.Reader = io.LimitReader(res.Body, f.opts.MaxBytes+1)
-	switch encoding := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))); encoding {
-	case "", "identity":
-	case "gzip", "x-gzip": // some servers send it although it was not requested; the limit stops decompression bombs
-		if body, err = gzip.NewReader(body); err != nil {
-			return "", err
-		}
-	default:
-		return "", fault.New(fault.Unavailable, "%q sends an unsupported encoding", host)
-	}
-	n, err := io.Copy(writer{w}, io.LimitReader(body, f.opts.MaxBytes+1))
-	if n > f.opts.MaxBytes {
-		return "", tooLarge
-	}
-	if err != nil {
-		return "", err
-	}
-	mediaType, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	if err != nil || len(mediaType) > 127 {
-		return "", nil // it can be detected from the content and the name
-	}
-	return mediaType, nil
-}
-
 // writer wraps the errors of a writer in writeError.
 type writer struct{ io.Writer }
 
@@ -224,6 +168,9 @@ func (w writer) Write(p []byte) (int, error) {
 
 // redirect checks the URL of a redirect. Its address is checked when dial connects to it.
 func (f *Fetcher) redirect(req *http.Request, via []*http.Request) error {
+	if direct, ok := req.Context().Value(directKey{}).(bool); ok && direct {
+		return http.ErrUseLastResponse
+	}
 	if len(via) > f.opts.Redirects {
 		return fault.New(fault.Unavailable, "%q redirects more than %d times", via[0].URL.Hostname(), max(f.opts.Redirects, 0))
 	}

@@ -94,6 +94,16 @@ func formatsByExtension() map[string]format {
 // Extensions returns the extensions of the formats other than source code, sorted, each with its dot.
 func Extensions() []string { return slices.Sorted(maps.Keys(byExtension)) }
 
+// mediaTypes are the extensions of media types of formats that cannot always be detected from bytes.
+var mediaTypes = map[string]string{
+	"text/markdown": ".md", "text/x-markdown": ".md", "text/html": ".html", "application/xhtml+xml": ".html", "text/csv": ".csv",
+	"text/tab-separated-values": ".tsv", "application/pdf": ".pdf", "message/rfc822": ".eml", "application/mbox": ".mbox", "application/x-ipynb+json": ".ipynb",
+	"text/calendar": ".ics", "text/vcard": ".vcf", "text/x-vcard": ".vcf", "application/x-subrip": ".srt", "text/vtt": ".vtt",
+}
+
+// ExtensionOf returns an extension of the format of a media type, with its dot, or an empty text if the format is unknown or is always detected from the bytes.
+func ExtensionOf(mediaType string) string { return mediaTypes[mediaType] }
+
 func container(media, label string, p document.Parser) format {
 	f := shared(media, label, p)
 	f.container = true
