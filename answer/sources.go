@@ -110,6 +110,9 @@ func fileOf(d corpus.Document) file {
 	if u, err := url.Parse(d.URI); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && len(d.URI) <= maxURI {
 		u.User = nil
 		f.uri = u.String()
+		if d.MediaType == "text/html" && d.Title != "" {
+			f.name = strings.TrimSpace(lang.Truncate(d.Title, maxName)) // the last element of a URL says little
+		}
 	}
 	meta := d.Metadata()
 	for _, e := range meta.Elements() {

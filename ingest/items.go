@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 
@@ -13,6 +14,8 @@ import (
 // format. Path is shown to users.
 type Item struct {
 	URI, Path string
+	// Name is a name whose extension selects the format, if that of URI does not.
+	Name string
 	// Read returns the bytes, or an error if they are more than limit. It may be called on any goroutine.
 	Read func(ctx context.Context, limit int64) ([]byte, error)
 	// Hash is [corpus.Document.Hash] after an earlier ingestion, if the bytes have not changed since. The item is not read then, unless the
@@ -44,7 +47,7 @@ func (g *Ingester) IngestItems(ctx context.Context, collection string, items []I
 			continue
 		}
 		seen[it.URI] = true
-		jobs = append(jobs, job{uri: it.URI, name: it.URI, path: it.Path, known: it.Hash, read: func() ([]byte, error) {
+		jobs = append(jobs, job{uri: it.URI, name: cmp.Or(it.Name, it.URI), path: it.Path, known: it.Hash, read: func() ([]byte, error) {
 			data, err := it.Read(ctx, g.opts.MaxFileBytes)
 			if err == nil && int64(len(data)) > g.opts.MaxFileBytes {
 				err = tooLarge(g.opts.MaxFileBytes)

@@ -122,8 +122,21 @@ func (s *Service) Idle() bool {
 // Kinds returns the names of the kinds, sorted.
 func (s *Service) Kinds() []string { return slices.Sorted(maps.Keys(s.o.Kinds)) }
 
-// Add adds a source. Without local, kinds that read the disk of the server are refused. Errors are of the type [fault.Error], or those of the store.
+// kindOf returns the kind of a location, or an empty text.
+func (s *Service) kindOf(location string) string {
+	for _, name := range s.Kinds() {
+		if k := s.o.Kinds[name]; k.Suits != nil && k.Suits(location) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Add adds a source. Without a kind, the location selects it. Without local, kinds that read the disk of the server are refused. Errors are of the type [fault.Error], or those of the store.
 func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, error) {
+	if set.Kind == "" {
+		set.Kind = s.kindOf(set.Location)
+	}
 	kind, ok := s.o.Kinds[set.Kind]
 	if !ok {
 		return Source{}, fault.Invalid("kind", "want one of: %s", strings.Join(s.Kinds(), " "))

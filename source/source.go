@@ -29,6 +29,7 @@ type Document struct {
 	URI  string // identifies it in all places: an absolute path or a URL; its extension selects the format
 	Path string // the part of it that Include and Exclude match, with slashes and without the place
 	Name string // is shown to users
+	File string // a name whose extension selects the format, if that of URI does not
 	// Version changes whenever the bytes may have changed; for instance, it is made of the size and the time of the last change. A document whose
 	// version has not changed is not read. Empty: unknown.
 	Version string
@@ -39,6 +40,7 @@ type Listing struct {
 	Documents []Document
 	Failed    []ingest.Failure // what cannot be listed or read
 	Unread    []string         // prefixes of URIs that could not be listed; their documents are kept
+	Gone      []string         // URIs that are known to have no document any more, although Unread has them
 	Ignored   int              // files that are not documents
 }
 
@@ -54,6 +56,8 @@ type Settings struct {
 type Kind struct {
 	// Local is set if the connector reads the disk of the server. Users of the network may not add such sources.
 	Local bool
+	// Suits reports whether a location is of this kind, if users do not name one. The first kind is used in the order of their names.
+	Suits func(location string) bool
 	// Locate returns the one form of a location. Documents of the place have URIs that begin with it. Errors are of the type [fault.Error].
 	Locate func(location string) (string, error)
 	// Open returns the connector of a location that Locate has returned. It reads nothing yet.
@@ -63,8 +67,8 @@ type Kind struct {
 // Limits of what users set.
 const (
 	maxPatterns = 100
-	maxPattern  = 1000 // bytes
-	maxLocation = 4096 // bytes
+	maxPattern  = 1000     // bytes
+	maxLocation = 64 << 10 // bytes
 )
 
 // checkPatterns returns an error of the type [fault.Error] if a pattern is not valid.

@@ -158,8 +158,13 @@ func (y *syncRun) compare(l Listing, records []store.SourceDocument) {
 		}
 		y.listed[string(ingest.DocumentID(y.src.Collection, d.URI))] = d
 	}
+	vanished := make(map[string]bool, len(l.Gone))
+	for _, uri := range l.Gone {
+		vanished[parse.PrintableName(uri)] = true
+	}
 	for _, d := range records {
-		if _, ok := y.listed[d.ID]; !ok && !slices.ContainsFunc(l.Unread, func(prefix string) bool { return within(d.URI, parse.PrintableName(prefix)) }) {
+		unread := !vanished[d.URI] && slices.ContainsFunc(l.Unread, func(prefix string) bool { return within(d.URI, parse.PrintableName(prefix)) })
+		if _, ok := y.listed[d.ID]; !ok && !unread {
 			y.gone = append(y.gone, d)
 		}
 	}
@@ -199,7 +204,7 @@ func (y *syncRun) version(d Document) string {
 func (y *syncRun) ingest(ctx context.Context, conn Connector) (err error) {
 	items := make([]ingest.Item, 0, len(y.listed))
 	for id, d := range y.listed {
-		it := ingest.Item{URI: d.URI, Path: d.Name, Read: func(ctx context.Context, limit int64) ([]byte, error) {
+		it := ingest.Item{URI: d.URI, Path: d.Name, Name: d.File, Read: func(ctx context.Context, limit int64) ([]byte, error) {
 			data, err := conn.Read(ctx, d, limit)
 			if err == nil {
 				sum := sha256.Sum256(data)

@@ -46,8 +46,7 @@ func (a *App) OpenFiles(ctx context.Context) error {
 	}
 	a.files.store, a.files.blobs = kept, o.Blobs
 	a.files.service, err = files.Open(ctx, a.filesFolder(), o)
-	a.openSources(kept)
-	return err
+	return errors.Join(err, a.openSources(kept))
 }
 
 // attributes returns the attributes of documents, with those that users set for uploaded files.

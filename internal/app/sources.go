@@ -2,18 +2,33 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/files/fetch"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/folder"
+	"github.com/sluice-rag/sluice/source/page"
+	"github.com/sluice-rag/sluice/source/urls"
+	"github.com/sluice-rag/sluice/source/web"
 	"github.com/sluice-rag/sluice/store"
 )
 
 // openSources makes the service of sources, whose documents are in the collection of the settings.
-func (a *App) openSources(kept store.Sources) {
+func (a *App) openSources(kept store.Sources) error {
+	allowed, err := a.Config.Files.Allowed()
+	if err != nil {
+		return fmt.Errorf("open sources: fetch-allow %w", err)
+	}
+	fetcher := fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Parsing.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout, KeepAlive: true})
+	pages := page.NewClient(page.Options{Fetch: fetcher, Dir: filepath.Join(a.Config.Store.Data, "websites")})
 	a.sources = source.New(source.Options{Store: kept, Ingester: sourceIngester{a}, Collection: a.Config.Store.Collection, Logger: a.logger,
-		Kinds: map[string]source.Kind{"folder": folder.Kind(a.Ingester.Extensions())}})
+		Kinds: map[string]source.Kind{
+			"folder": folder.Kind(a.Ingester.Extensions()), "urls": urls.Kind(pages), "web": web.Kind(pages),
+		}})
+	return nil
 }
 
 // Sources returns the service of sources; nil before [App.OpenFiles].

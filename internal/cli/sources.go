@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/server/sources"
 	"github.com/sluice-rag/sluice/source"
 )
@@ -29,6 +32,7 @@ type sourcesOf struct {
 	tenantFlag
 	config.Ingest
 	config.Parsing
+	config.Files
 	config.Models
 	create bool   // the data folder, if it does not exist
 	Server string `placeholder:"URL" help:"Server that has the sources. The default is the server that uses the data folder, or no server."`
@@ -94,7 +98,7 @@ func find(ctx context.Context, s sourceService, name string) (sources.SourceView
 		abs = real
 	}
 	for _, v := range all {
-		if v.ID == name || v.Location == name || v.Location == filepath.ToSlash(abs) {
+		if v.ID == name || strings.TrimSuffix(v.Location, "/") == strings.TrimSuffix(name, "/") || v.Location == filepath.ToSlash(abs) {
 			return v, nil
 		}
 	}
@@ -103,21 +107,18 @@ func find(ctx context.Context, s sourceService, name string) (sources.SourceView
 
 type sourcesAddCmd struct {
 	sourcesOf
-	Kind     string   `default:"folder" enum:"folder" help:"Kind of the source: folder."`
+	Kind     string   `help:"Kind of the source: folder, urls or web. The default fits the location."`
 	Include  []string `sep:"none" placeholder:"PATTERN" help:"Only documents that match, such as *.pdf or reports/**. Can be repeated."`
 	Exclude  []string `sep:"none" placeholder:"PATTERN" help:"No documents that match. Can be repeated."`
-	Location string   `arg:"" help:"Folder on the machine of the server."`
+	Location []string `arg:"" help:"Folder on the machine of the server, URL of a website, or URLs of documents and lists (.txt). A text file has one URL in each line."`
 }
 
 // Run adds a source and waits for its first sync.
 func (c *sourcesAddCmd) Run(e *env) error {
-	location := c.Location
 	c.create = true
-	if c.Server == "" {
-		var err error
-		if location, err = filepath.Abs(location); err != nil {
-			return fmt.Errorf("add source: %w", err)
-		}
+	location, err := c.location()
+	if err != nil {
+		return fmt.Errorf("add source: %w", err)
 	}
 	return c.with(e, func(s sourceService) error {
 		v, err := s.add(e.ctx, source.Settings{Kind: c.Kind, Location: location, Include: c.Include, Exclude: c.Exclude})
@@ -127,6 +128,35 @@ func (c *sourcesAddCmd) Run(e *env) error {
 		fmt.Fprintf(e.Out, "%s  %s\n", v.ID, v.Location)
 		return await(e, s, v)
 	})
+}
+
+// maxList limits the bytes of a local list of URLs.
+const maxList = 64 << 10
+
+// location returns the location of the arguments. A local text file is replaced by the URLs in it.
+func (c *sourcesAddCmd) location() (string, error) {
+	first := c.Location[0]
+	if len(c.Location) > 1 || strings.Contains(first, "://") {
+		return strings.Join(c.Location, " "), nil
+	}
+	if info, err := os.Stat(first); err == nil && info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(first), ".txt") {
+		if info.Size() > maxList {
+			return "", fmt.Errorf("%s is larger than %d bytes: put it on a web server, and add its URL", first, maxList)
+		}
+		data, err := os.ReadFile(first)
+		var urls []string
+		for line := range strings.Lines(string(data)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				urls = append(urls, line)
+			}
+		}
+		c.Kind = "urls"
+		return strings.Join(urls, " "), err
+	}
+	if c.Server != "" {
+		return first, nil
+	}
+	return filepath.Abs(first)
 }
 
 type sourcesListCmd struct{ sourcesOf }
@@ -148,7 +178,7 @@ func (c *sourcesListCmd) Run(e *env) error {
 					state = "failed"
 				}
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", v.ID, v.Kind, state, docs, failed, last, v.Location)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", v.ID, v.Kind, state, docs, failed, last, lang.Truncate(v.Location, 200))
 		}
 		return w.Flush()
 	})

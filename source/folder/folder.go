@@ -18,7 +18,7 @@ import (
 // Kind returns the kind of source. Its locations are absolute paths. Subfolders belong to a folder, links do not. The extensions are those of files that are read although they are
 // commonly no documents: see [ingest.Options].
 func Kind(extensions []string) source.Kind {
-	return source.Kind{Local: true, Locate: locate, Open: func(location string) (source.Connector, error) {
+	return source.Kind{Local: true, Suits: filepath.IsAbs, Locate: locate, Open: func(location string) (source.Connector, error) {
 		return &connector{dir: filepath.FromSlash(location), extensions: extensions}, nil
 	}}
 }

@@ -24,6 +24,12 @@ type Place interface {
 	Break()
 }
 
+// Spread is implemented by places whose documents are not below their location.
+type Spread interface {
+	// Base is what the URIs of all documents begin with.
+	Base() string
+}
+
 // TestConnector runs the conformance tests. The function open returns an empty place.
 func TestConnector(t *testing.T, kind source.Kind, open func(t *testing.T) Place) {
 	for name, test := range map[string]func(*suite){"listing": (*suite).listing, "versions": (*suite).versions, "limits": (*suite).limits, "failures": (*suite).failures, "locations": (*suite).locations} {
@@ -63,10 +69,13 @@ func (s *suite) list() map[string]source.Document {
 	if err != nil || len(l.Failed) > 0 || len(l.Unread) > 0 {
 		s.Fatalf("listing: %v, %+v", err, l)
 	}
-	out := map[string]source.Document{}
+	out, base := map[string]source.Document{}, s.location
+	if spread, ok := s.place.(Spread); ok {
+		base = spread.Base()
+	}
 	for _, d := range l.Documents {
-		if _, twice := out[d.Path]; twice || d.Name == "" || !strings.HasPrefix(d.URI, s.location) || !strings.HasSuffix(d.URI, ".md") {
-			s.Errorf("document %+v of %s is listed twice or has a wrong name", d, s.location)
+		if _, twice := out[d.Path]; twice || d.Name == "" || !strings.HasPrefix(d.URI, base) || !strings.HasSuffix(d.URI, ".md") {
+			s.Errorf("document %+v of %s is listed twice or has a wrong name", d, base)
 		}
 		out[d.Path] = d
 	}

@@ -158,6 +158,7 @@ type (
 		Heading     string           `json:"heading"`
 		Title       string           `json:"title"`
 		File        string           `json:"file,omitempty"`  // path of the file below the indexed folder, or its name
+		URL         string           `json:"url,omitempty"`   // of the document, if it is from the web
 		Quote       string           `json:"quote,omitempty"` // the sentence that the first citation refers to
 		Weight      float64          `json:"weight"`          // share of the answer that cites it, 0..1
 		Cited       bool             `json:"cited"`

@@ -175,10 +175,18 @@ func sources(in []event.Source, limit int) []Source {
 		}
 		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: wire.Clip(s.Text, limit), Truncated: len(s.Text) > limit, Level: level.String(),
 			Score: wire.Round(s.Score), PageNumbers: pages, Heading: wire.Clip(s.Heading, limit), Title: wire.Clip(s.Title, limit),
-			File: wire.Clip(cmp.Or(s.File, s.Name), min(limit, maxReason)), Quote: wire.Clip(s.CitedText(), limit), Weight: wire.Round(s.Weight), Cited: s.Cited,
+			File: wire.Clip(cmp.Or(s.File, s.Name), min(limit, maxReason)), URL: urlOf(s, min(limit, maxReason)), Quote: wire.Clip(s.CitedText(), limit), Weight: wire.Round(s.Weight), Cited: s.Cited,
 			Path: path, AlsoIn: also, DublinCore: wire.DublinCoreOf(s.Meta, metaLimit)})
 	}
 	return out
+}
+
+// urlOf returns the URL of a source from the web, unless it is longer than limit: a part of a URL leads nowhere.
+func urlOf(s event.Source, limit int) string {
+	if u := wire.WebURL(&s); len(u) <= limit {
+		return u
+	}
+	return ""
 }
 
 func doneOf(s *event.State) Done {

@@ -289,7 +289,7 @@ func (d *builder) shortened(a Annotation) Annotation {
 		a.DublinCore = nil // the snippets matter more
 	}
 	if limit == 0 {
-		a.Snippet, a.Quote, a.Path, a.Heading, a.Filename = "", "", "", "", wire.Clip(a.Filename, maxBrief)
+		a.Snippet, a.Quote, a.Path, a.URL, a.Heading, a.Filename = "", "", "", "", "", wire.Clip(a.Filename, maxBrief)
 	}
 	a.Truncated = a.Truncated || a.Snippet != whole
 	return a

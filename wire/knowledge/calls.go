@@ -251,6 +251,9 @@ func annotation(s event.Source) Annotation {
 	a.Truncated = a.Snippet != s.Text
 	a.DublinCore = wire.DublinCoreOf(s.Meta, snippetLimits[0])
 	a.Quote, a.Path = clip(s.CitedText(), snippetLimits[0]), wire.Clip(s.File, maxFile)
+	if u := wire.WebURL(&s); len(u) <= maxFile {
+		a.URL = u
+	}
 	if len(s.Pages) > 0 {
 		a.Page = max(s.Pages[0], 0)
 	}

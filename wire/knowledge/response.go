@@ -186,6 +186,7 @@ type Annotation struct {
 	// Truncated is set if the snippet is not the whole passage.
 	Truncated  bool             `json:"truncated,omitempty"`
 	Quote      string           `json:"quote,omitempty" description:"The cited sentence, at most 400 characters; fewer if many passages are cited."`
+	URL        string           `json:"url,omitempty" description:"URL of the document, if it is from the web."`
 	Path       string           `json:"path,omitempty" description:"Path of the file below the indexed folder, with the name of the folder."`
 	Page       int              `json:"page,omitempty" description:"The first page of the cited text."`
 	Pages      []int            `json:"pages,omitempty" description:"All pages of the cited text if there are several; at most 20."`

@@ -9752,6 +9752,7 @@ export interface components {
             text: string;
             title: string;
             truncated?: boolean;
+            url?: string;
             /** Format: double */
             weight: number;
         };
@@ -10010,6 +10011,8 @@ export interface components {
             truncated?: boolean;
             /** @enum {string} */
             type: "file_citation";
+            /** @description URL of the document, if it is from the web. */
+            url?: string;
         };
         KnowledgeAnnotationAdded: {
             annotation: components["schemas"]["KnowledgeAnnotation"];
@@ -11719,11 +11722,11 @@ export interface components {
             /** @description Patterns, such as *.pdf or reports/**. A document must match one of them, if there are any. A pattern without a slash is for the name of the file. */
             include?: string[];
             /**
-             * @description Kind of the source.
+             * @description Kind of the source. The default fits the location: a path is a folder; several URLs, one of a text file (.txt) or of a document such as .pdf are urls; another URL is web, a website.
              * @enum {string}
              */
-            kind: "folder";
-            /** @description Absolute path of the folder on the machine of the server. */
+            kind?: "folder" | "urls" | "web";
+            /** @description Absolute path of the folder on the machine of the server, or URL of the website: its pages have URLs that begin with it. For urls, URLs with spaces between them: of documents, or of lists (.txt) with one URL in each line. */
             location: string;
         };
         SourcesSourceView: {
