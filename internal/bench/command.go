@@ -84,6 +84,8 @@ type askCmd struct {
 	Mode      []string `default:"direct" enum:"direct,agentic" help:"Mode of the answers: direct, agentic or both."`
 	Set       string   `type:"existingdir" placeholder:"DIR" help:"Folder of evaluation sets whose documents and questions are used instead."`
 	Passages  int      `default:"0" help:"With --set: minimum number of passages. Missing passages are composed of sentences of the sets."`
+	Data      string   `type:"path" placeholder:"DIR" help:"Folder that keeps the index. If it has files, nothing is indexed: name it with the same documents only."`
+	Profile   string   `placeholder:"FILE" help:"With --data: write the CPU profile of the server while it answers to this file."`
 	JSON      bool     `name:"json" help:"Print JSON."`
 	Path      []string `arg:"" optional:"" help:"Documents to ask about."`
 }
@@ -95,8 +97,10 @@ func (c *askCmd) Run(e *env) (err error) {
 		return errors.New("questions must be positive")
 	case (c.Set == "") == (len(c.Path) == 0):
 		return errors.New("name either documents or a folder of sets with --set")
+	case c.Profile != "" && c.Data == "":
+		return errors.New("profile needs a folder that keeps the index, with --data")
 	}
-	o := askOptions{paths: c.Path, questions: []string{c.Question}, times: c.Questions, modes: c.Mode}
+	o := askOptions{paths: c.Path, questions: []string{c.Question}, times: c.Questions, modes: c.Mode, data: c.Data, profile: c.Profile}
 	if c.Set != "" {
 		g, err := grow(e.ctx, c.Set, c.Passages)
 		if err != nil {
