@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"cmp"
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -164,13 +165,39 @@ func (x *expander) compounds(stem string) ([]variant, error) {
 	return out[:min(len(out), maxVariants)], nil
 }
 
-// matching returns the most frequent terms that match a pattern and are accepted.
+// limited matches the parts of a pattern that limit a number of characters.
+var limited = regexp.MustCompile(`\.\{\d+,\d+\}`)
+
+// matching returns the most frequent terms that match a pattern and are accepted. The index compiles a pattern to an automaton of all its states, of which
+// a limited number of characters has many, so it gets the pattern without the limits.
 func (x *expander) matching(pattern string, weight float64, accept func(string) bool) ([]variant, error) {
-	d, err := x.terms.FieldDictRegexp(fieldText, pattern)
+	d, err := x.terms.FieldDictRegexp(fieldText, limited.ReplaceAllString(pattern, ".*"))
 	if err != nil {
 		return nil, err
 	}
+	if limited.MatchString(pattern) {
+		exact, err := regexp.Compile("^(?:" + pattern + ")$")
+		if err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+		d = matchingDict{d, exact}
+	}
 	return read(d, weight, accept)
+}
+
+// matchingDict returns the terms of a dictionary that match an expression.
+type matchingDict struct {
+	bleve.FieldDict
+	exact *regexp.Regexp
+}
+
+// Next implements [bleve.FieldDict].
+func (m matchingDict) Next() (*bleve.DictEntry, error) {
+	for {
+		if e, err := m.FieldDict.Next(); err != nil || e == nil || m.exact.MatchString(e.Term) {
+			return e, err
+		}
+	}
 }
 
 func read(d bleve.FieldDict, weight float64, accept func(string) bool) (out []variant, err error) {
