@@ -4,6 +4,7 @@ package rerank
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
@@ -53,18 +54,39 @@ func (m *MaxSim) Rerank(ctx context.Context, question string, chunks []corpus.Ch
 	if err != nil {
 		return Ranking{}, err
 	}
+	read, err := m.tokens.EmbedTokens(ctx, texts, model.ForPassage)
+	if err != nil {
+		return Ranking{}, fmt.Errorf("embed passages: %w", err)
+	}
 	out := make([]float64, len(chunks))
-	for i, s := range texts {
+	cosines := cosines{asked: asked, at: map[*float32]int{}}
+	for i := range out {
 		if err := ctx.Err(); err != nil {
 			return Ranking{}, err
 		}
-		read, err := m.tokens.EmbedTokens(ctx, []string{s}, model.ForPassage)
-		if err != nil {
-			return Ranking{}, fmt.Errorf("embed passage: %w", err)
-		}
-		out[i] = maxSim(asked, terms, read[0])
+		out[i] = cosines.maxSim(terms, read[i])
 	}
 	return Ranking{out, "colbert"}, nil
+}
+
+// cosines are the cosines of the question's tokens with those of passages, which share most of their vectors.
+type cosines struct {
+	asked []token
+	at    map[*float32]int // index of a vector's cosines, by its first element
+	all   []float64        // NaN until they are needed
+}
+
+// of returns the index of the cosines of a vector.
+func (c *cosines) of(vector []float32) int {
+	at, ok := c.at[&vector[0]]
+	if !ok {
+		at = len(c.all)
+		c.at[&vector[0]] = at
+		for range c.asked {
+			c.all = append(c.all, math.NaN())
+		}
+	}
+	return at
 }
 
 func (m *MaxSim) question(ctx context.Context, s string, terms *lang.Matcher, stats index.TermStats) ([]token, error) {
@@ -108,10 +130,10 @@ func (m *MaxSim) question(ctx context.Context, s string, terms *lang.Matcher, st
 	return out[:min(len(out), maxQuestion)], nil
 }
 
-func maxSim(asked []token, terms *lang.Matcher, read []model.TokenVector) float64 {
+func (c *cosines) maxSim(terms *lang.Matcher, read []model.TokenVector) float64 {
 	credits := make([]float64, len(terms.Terms))
 	seen := make(map[string]struct{}, len(read))
-	vectors := make([][]float32, 0, len(read))
+	vectors, rows := make([][]float32, 0, len(read)), make([]int, 0, len(read))
 	for _, r := range read {
 		if _, ok := seen[r.Token]; ok || terms.IsStopWord(r.Token) {
 			continue
@@ -120,18 +142,22 @@ func maxSim(asked []token, terms *lang.Matcher, read []model.TokenVector) float6
 		for _, m := range terms.Match(r.Token) {
 			credits[m.Term] = max(credits[m.Term], m.Credit)
 		}
-		if r.Vector != nil {
-			vectors = append(vectors, r.Vector)
+		if len(r.Vector) > 0 {
+			vectors, rows = append(vectors, r.Vector), append(rows, c.of(r.Vector))
 		}
 	}
 	sum := 0.0
-	for _, t := range asked {
+	for k, t := range c.asked {
 		best := 0.0
 		if t.term >= 0 {
 			best = credits[t.term]
 		}
 		for i := 0; i < len(vectors) && best < 1; i++ {
-			best = max(best, dot(t.vector, vectors[i]))
+			x := &c.all[rows[i]+k]
+			if math.IsNaN(*x) {
+				*x = dot(t.vector, vectors[i])
+			}
+			best = max(best, *x)
 		}
 		sum += t.weight * min(best, 1)
 	}
@@ -144,6 +170,7 @@ func dot(a, b []float32) float64 {
 		return 0
 	}
 	var x float32
+	b = b[:len(a)]
 	for i := range a {
 		x += a[i] * b[i]
 	}

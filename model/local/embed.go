@@ -91,37 +91,41 @@ func addHashed(v []float32, word string) {
 	}
 }
 
-// EmbedTokens returns a unit vector for each word of each text, in order. The weight is 0.1 for a stop word and otherwise grows
+// EmbedTokens returns a unit vector for each word of each text, in order. Repeated words share their vector, which the caller must not change. The weight is 0.1 for a stop word and otherwise grows
 // to 1 with the rarity of the word. A word without a vector has weight 1.
 func (m *Model) EmbedTokens(ctx context.Context, texts []string, _ model.Purpose) ([][]model.TokenVector, error) {
 	out := make([][]model.TokenVector, len(texts))
+	known := map[string]model.TokenVector{}
 	for i, s := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out[i] = m.embedTokens(s)
+		out[i] = m.embedTokens(s, known)
 	}
 	return out, nil
 }
 
-func (m *Model) embedTokens(s string) []model.TokenVector {
+// embedTokens returns the tokens of a text. It adds new ones to known.
+func (m *Model) embedTokens(s string, known map[string]model.TokenVector) []model.TokenVector {
 	words := lang.Words(s)
 	if len(words) > maxTokens {
 		words = words[:maxTokens]
 	}
 	out := make([]model.TokenVector, len(words))
-	cells := make([]float32, len(words)*m.dim())
 	for i, w := range words {
-		out[i] = model.TokenVector{Token: w.Text, Weight: m.weight(w.Text)}
-		parts := m.find(w.Text)
-		if len(parts) == 0 {
-			continue
+		t, ok := known[w.Text]
+		if !ok {
+			t = model.TokenVector{Token: w.Text, Weight: m.weight(w.Text)}
+			if parts := m.find(w.Text); len(parts) > 0 {
+				v := make([]float32, m.dim())
+				for _, p := range parts {
+					m.table.add(v, p.row, p.share)
+				}
+				t.Vector = unit(v)
+			}
+			known[w.Text] = t
 		}
-		v := cells[i*m.dim() : (i+1)*m.dim() : (i+1)*m.dim()]
-		for _, p := range parts {
-			m.table.add(v, p.row, p.share)
-		}
-		out[i].Vector = unit(v)
+		out[i] = t
 	}
 	return out
 }
