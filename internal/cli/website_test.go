@@ -28,7 +28,10 @@ func TestWebsite(t *testing.T) {
 	allow := []string{"--data", data, "--fetch-allow", "127.0.0.0/8"}
 	expect := func(want string, args ...string) {
 		t.Helper()
-		status, out, errs := run(t, append(args, allow...)...)
+		if args[0] == "sources" {
+			args = append(args, allow[2:]...)
+		}
+		status, out, errs := run(t, append(args, allow[:2]...)...)
 		if status != 0 || !strings.Contains(out, want) {
 			t.Fatalf("%v: status %d, want %q in %s\n%s", args, status, want, out, errs)
 		}
@@ -44,6 +47,8 @@ func TestWebsite(t *testing.T) {
 	}
 	expect("added 1 ", "sources", "add", list)
 	expect("urls ", "sources", "list")
+
+	expect(site.URL+"/guide/quays", "ask", "Which quay is for vessels of the pilots?")
 
 	url, stop := serve(t, allow...)
 	res, err := http.Post(url+"/api/query", "application/json", strings.NewReader(`{"query":"Which quay is for vessels of the pilots?"}`))
