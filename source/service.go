@@ -31,14 +31,16 @@ type Ingester interface {
 	Version() string
 }
 
-// Options configures a [Service]. All fields but Logger and Now are required.
+// Options configures a [Service]. All fields but CredentialsFolder, Logger and Now are required.
 type Options struct {
 	Store      store.Sources
 	Ingester   Ingester
 	Kinds      map[string]Kind
 	Collection string // of the documents of new sources
-	Logger     *slog.Logger
-	Now        func() time.Time
+	// CredentialsFolder has the files of credentials; empty: none.
+	CredentialsFolder string
+	Logger            *slog.Logger
+	Now               func() time.Time
 }
 
 // maxSources is the number of sources of a tenant.
@@ -150,6 +152,9 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if len(set.Location) > maxLocation || strings.ContainsRune(set.Location, 0) {
 		return Source{}, fault.Invalid("location", "want at most %d bytes, without NUL", maxLocation)
 	}
+	if err := kind.checkCredentials(set.Credentials, local); err != nil {
+		return Source{}, err
+	}
 	location, err := kind.Locate(set.Location)
 	if err != nil {
 		return Source{}, err
@@ -169,7 +174,7 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 		}
 	}
 	src := store.Source{ID: "src-" + strings.ToLower(rand.Text()[:12]), Kind: set.Kind, Location: location, Collection: s.o.Collection, Include: set.Include,
-		Exclude: set.Exclude, CreatedAt: s.o.Now().UTC().Truncate(time.Microsecond)}
+		Exclude: set.Exclude, Credentials: set.Credentials, CreatedAt: s.o.Now().UTC().Truncate(time.Microsecond)}
 	if err := s.o.Store.AddSource(ctx, src); err != nil {
 		return Source{}, err
 	}

@@ -50,6 +50,8 @@ type Settings struct {
 	Location string // path or URL
 	Include  []string
 	Exclude  []string
+	// Credentials names credentials of the server: env:SLUICE_SOURCE_NAME or file:NAME. Empty: none.
+	Credentials string
 }
 
 // Kind is a kind of connector.
@@ -62,6 +64,8 @@ type Kind struct {
 	Locate func(location string) (string, error)
 	// Open returns the connector of a location that Locate has returned. It reads nothing yet.
 	Open func(location string) (Connector, error)
+	// OpenWith is Open with credentials, which must not be in errors. nil: sources of the kind have none.
+	OpenWith func(location, credentials string) (Connector, error)
 }
 
 // Limits of what users set.

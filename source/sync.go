@@ -119,7 +119,7 @@ func (y *syncRun) run(ctx context.Context) (err error) {
 	if !ok {
 		return fault.New(fault.InvalidRequest, "this version has no sources of the kind %s", y.src.Kind)
 	}
-	conn, err := kind.Open(y.src.Location)
+	conn, err := kind.open(y.src.Location, y.src.Credentials, y.o.CredentialsFolder)
 	if err != nil {
 		return fmt.Errorf("open source: %w", err)
 	}

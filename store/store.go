@@ -210,9 +210,11 @@ type Source struct {
 	Collection string // of its documents
 	Include    []string
 	Exclude    []string
-	State      SourceState
-	Sync       json.RawMessage `json:",omitempty"` // the result of the last sync, as its service encodes it; nil: none
-	CreatedAt  time.Time
+	// Credentials is a reference to credentials, not a secret; empty: none.
+	Credentials string `json:",omitempty"`
+	State       SourceState
+	Sync        json.RawMessage `json:",omitempty"` // the result of the last sync, as its service encodes it; nil: none
+	CreatedAt   time.Time
 }
 
 // SourceState is what is being done with a source. After a crash, the work is taken up again.

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/folder"
 	"github.com/sluice-rag/sluice/source/page"
+	"github.com/sluice-rag/sluice/source/s3"
 	"github.com/sluice-rag/sluice/source/urls"
 	"github.com/sluice-rag/sluice/source/web"
 	"github.com/sluice-rag/sluice/store"
@@ -25,8 +26,10 @@ func (a *App) openSources(kept store.Sources) error {
 	fetcher := fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Parsing.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout, KeepAlive: true})
 	pages := page.NewClient(page.Options{Fetch: fetcher, Dir: filepath.Join(a.Config.Store.Data, "websites")})
 	a.sources = source.New(source.Options{Store: kept, Ingester: sourceIngester{a}, Collection: a.Config.Store.Collection, Logger: a.logger,
+		CredentialsFolder: filepath.Join(a.Config.Store.Data, "source-credentials"),
 		Kinds: map[string]source.Kind{
 			"folder": folder.Kind(a.Ingester.Extensions()), "urls": urls.Kind(pages), "web": web.Kind(pages),
+			"s3": s3.Kind(s3.Options{Dial: fetcher.Dial, Extensions: a.Ingester.Extensions()}),
 		}})
 	return nil
 }

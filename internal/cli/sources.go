@@ -107,10 +107,11 @@ func find(ctx context.Context, s sourceService, name string) (sources.SourceView
 
 type sourcesAddCmd struct {
 	sourcesOf
-	Kind     string   `help:"Kind of the source: folder, urls or web. The default fits the location."`
-	Include  []string `sep:"none" placeholder:"PATTERN" help:"Only documents that match, such as *.pdf or reports/**. Can be repeated."`
-	Exclude  []string `sep:"none" placeholder:"PATTERN" help:"No documents that match. Can be repeated."`
-	Location []string `arg:"" help:"Folder on the machine of the server, URL of a website, or URLs of documents and lists (.txt). A text file has one URL in each line."`
+	Kind        string   `help:"Kind of the source: folder, s3, urls or web. The default fits the location."`
+	Include     []string `sep:"none" placeholder:"PATTERN" help:"Only documents that match, such as *.pdf or reports/**. Can be repeated."`
+	Exclude     []string `sep:"none" placeholder:"PATTERN" help:"No documents that match. Can be repeated."`
+	Location    []string `arg:"" help:"Folder on the machine of the server, URL of a website, s3://HOST/BUCKET/PREFIX, or URLs of documents and lists (.txt). A text file has one URL in each line."`
+	Credentials string   `placeholder:"env:NAME|file:NAME" help:"Credentials of the server: a variable whose name begins with SLUICE_SOURCE_, or a file in the folder source-credentials of its data folder. For s3, ACCESS_KEY:SECRET_KEY."`
 }
 
 // Run adds a source and waits for its first sync.
@@ -121,7 +122,7 @@ func (c *sourcesAddCmd) Run(e *env) error {
 		return fmt.Errorf("add source: %w", err)
 	}
 	return c.with(e, func(s sourceService) error {
-		v, err := s.add(e.ctx, source.Settings{Kind: c.Kind, Location: location, Include: c.Include, Exclude: c.Exclude})
+		v, err := s.add(e.ctx, source.Settings{Kind: c.Kind, Location: location, Include: c.Include, Exclude: c.Exclude, Credentials: c.Credentials})
 		if err != nil {
 			return err
 		}

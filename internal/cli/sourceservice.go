@@ -22,7 +22,7 @@ func (s remoteSources) list(ctx context.Context) ([]sources.SourceView, error) {
 }
 
 func (s remoteSources) add(ctx context.Context, set source.Settings) (v sources.SourceView, err error) {
-	err = s.c.Post(ctx, "/api/sources", sources.SourceRequest{Kind: set.Kind, Location: set.Location, Include: set.Include, Exclude: set.Exclude}, &v)
+	err = s.c.Post(ctx, "/api/sources", sources.SourceRequest{Kind: set.Kind, Location: set.Location, Include: set.Include, Exclude: set.Exclude, Credentials: set.Credentials}, &v)
 	return v, err
 }
 

@@ -22,10 +22,12 @@ const (
 type (
 	// SourceRequest is a source to add.
 	SourceRequest struct {
-		Kind     string   `json:"kind,omitempty" enum:"folder,urls,web" description:"Kind of the source. The default fits the location: a path is a folder; several URLs, one of a text file (.txt) or of a document such as .pdf are urls; another URL is web, a website."`
-		Location string   `json:"location" maxLength:"65536" description:"Absolute path of the folder on the machine of the server, or URL of the website: its pages have URLs that begin with it. For urls, URLs with spaces between them: of documents, or of lists (.txt) with one URL in each line."`
+		Kind     string   `json:"kind,omitempty" enum:"folder,s3,urls,web" description:"Kind of the source. The default fits the location: a path is a folder; s3://… is s3; several URLs, one of a text file (.txt) or of a document such as .pdf are urls; another URL is web, a website."`
+		Location string   `json:"location" maxLength:"65536" description:"Absolute path of the folder on the machine of the server, or URL of the website: its pages have URLs that begin with it. For s3, s3://HOST/BUCKET/PREFIX, or s3+http:// without TLS. For urls, URLs with spaces between them: of documents, or of lists (.txt) with one URL in each line."`
 		Include  []string `json:"include,omitempty" description:"Patterns, such as *.pdf or reports/**. A document must match one of them, if there are any. A pattern without a slash is for the name of the file."`
 		Exclude  []string `json:"exclude,omitempty" description:"Patterns. A document must match none of them."`
+		// Credentials are not part of replies.
+		Credentials string `json:"credentials,omitempty" description:"Names credentials of the server, which are never shown: env:SLUICE_SOURCE_NAME, a variable, or file:NAME, a file in the folder source-credentials of its data folder. This needs a key of the scope tenants."`
 	}
 	// SourceList is all sources, sorted by id.
 	SourceList struct {
@@ -115,7 +117,7 @@ func (rt routes) add(w http.ResponseWriter, r *http.Request) error {
 	}
 	// Whoever may send requests without a key may still not read the disk. The commands on the machine of the server send its own token.
 	by, _ := auth.From(r.Context())
-	src, err := rt.s.Add(r.Context(), source.Settings{Kind: req.Kind, Location: req.Location, Include: req.Include, Exclude: req.Exclude}, by.Key != "" && by.Permits(auth.Tenants))
+	src, err := rt.s.Add(r.Context(), source.Settings{Kind: req.Kind, Location: req.Location, Include: req.Include, Exclude: req.Exclude, Credentials: req.Credentials}, by.Key != "" && by.Permits(auth.Tenants))
 	if err == nil {
 		src, err = rt.s.Sync(r.Context(), src.ID, false)
 	}

@@ -11717,16 +11717,18 @@ export interface components {
             total: number;
         };
         SourcesSourceRequest: {
+            /** @description Names credentials of the server, which are never shown: env:SLUICE_SOURCE_NAME, a variable, or file:NAME, a file in the folder source-credentials of its data folder. This needs a key of the scope tenants. */
+            credentials?: string;
             /** @description Patterns. A document must match none of them. */
             exclude?: string[];
             /** @description Patterns, such as *.pdf or reports/**. A document must match one of them, if there are any. A pattern without a slash is for the name of the file. */
             include?: string[];
             /**
-             * @description Kind of the source. The default fits the location: a path is a folder; several URLs, one of a text file (.txt) or of a document such as .pdf are urls; another URL is web, a website.
+             * @description Kind of the source. The default fits the location: a path is a folder; s3://… is s3; several URLs, one of a text file (.txt) or of a document such as .pdf are urls; another URL is web, a website.
              * @enum {string}
              */
-            kind?: "folder" | "urls" | "web";
-            /** @description Absolute path of the folder on the machine of the server, or URL of the website: its pages have URLs that begin with it. For urls, URLs with spaces between them: of documents, or of lists (.txt) with one URL in each line. */
+            kind?: "folder" | "s3" | "urls" | "web";
+            /** @description Absolute path of the folder on the machine of the server, or URL of the website: its pages have URLs that begin with it. For s3, s3://HOST/BUCKET/PREFIX, or s3+http:// without TLS. For urls, URLs with spaces between them: of documents, or of lists (.txt) with one URL in each line. */
             location: string;
         };
         SourcesSourceView: {
