@@ -176,8 +176,9 @@ func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// missing returns the documents from the walked folders whose files no longer exist.
-func (l *listing) missing(docs map[corpus.DocumentID]corpus.Document, collection string) []corpus.DocumentID {
+// missing returns the documents from the walked folders whose files no longer exist, and the number of documents that are from neither these
+// folders nor the listed files.
+func (l *listing) missing(docs map[corpus.DocumentID]corpus.Document, collection string) (gone []corpus.DocumentID, other int) {
 	exists := map[corpus.DocumentID]bool{}
 	for uri := range l.seen {
 		exists[DocumentID(collection, uri)] = true
@@ -190,13 +191,16 @@ func (l *listing) missing(docs map[corpus.DocumentID]corpus.Document, collection
 		}
 		return false
 	}
-	var out []corpus.DocumentID
 	for id, d := range docs {
-		if !exists[id] && under(d.URI, l.folders) && !under(d.URI, l.unread) {
-			out = append(out, id)
+		switch {
+		case exists[id]:
+		case !under(d.URI, l.folders):
+			other++
+		case !under(d.URI, l.unread):
+			gone = append(gone, id)
 		}
 	}
-	return out
+	return gone, other
 }
 
 // read returns the file's bytes. If the file changes while it is read, read tries once more.

@@ -112,7 +112,8 @@ type Report struct {
 	Updated   int       `json:"updated"`
 	Unchanged int       `json:"unchanged"`
 	Deleted   int       `json:"deleted"`
-	Ignored   int       `json:"ignored"` // files in folders whose extension is not that of a document, such as pictures
+	Ignored   int       `json:"ignored"`         // files in folders whose extension is not that of a document, such as pictures
+	Other     int       `json:"other,omitempty"` // documents of the collection that are from other folders, files or sources, and were kept
 	Failed    []Failure `json:"failed,omitempty"`
 	Chunks    int       `json:"chunks"` // of added and updated documents
 
@@ -152,7 +153,9 @@ func (g *Ingester) Ingest(ctx context.Context, req Request, progress func(Progre
 		err = r.process(ctx, jobs)
 	}
 	if err == nil {
-		err = r.remove(ctx, files.missing(r.known, r.collection))
+		var gone []corpus.DocumentID
+		gone, r.report.Other = files.missing(r.known, r.collection)
+		err = r.remove(ctx, gone)
 	}
 	return r.finish(started), err
 }

@@ -189,6 +189,9 @@ func TestIngestFollowsFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "changed", run(t, g, dir), ingest.Report{Added: 1, Updated: 1, Unchanged: 1, Deleted: 1, Ignored: 1})
+	other := t.TempDir()
+	write(t, other, map[string]string{"o.md": "Zeta."})
+	same(t, "another folder", run(t, g, other), ingest.Report{Added: 1, Other: 3})
 	for word, want := range map[string]int{"Alpha": 0, "Omega": 1, "Beta": 1, "Gamma": 1} {
 		if hits, _ := ix.Search(t.Context(), index.Query{Collection: corpus.DefaultCollection, Text: word}); len(hits) != want {
 			t.Errorf("%s: %d hits, want %d", word, len(hits), want)
@@ -202,9 +205,9 @@ func TestIngestFollowsFolder(t *testing.T) {
 		}
 	}
 	// Documents are not ingested again for another embedder.
-	same(t, "other embedder", run(t, ingest.New(ix, lengths{name: "b"}, ingest.Options{}), dir), ingest.Report{Unchanged: 3, Ignored: 1})
+	same(t, "other embedder", run(t, ingest.New(ix, lengths{name: "b"}, ingest.Options{}), dir), ingest.Report{Unchanged: 3, Ignored: 1, Other: 1})
 	// Ingesting a single file does not affect other files. The file may be hidden.
-	same(t, "named", run(t, ingest.New(ix, lengths{name: "b"}, ingest.Options{}), filepath.Join(dir, ".d.md")), ingest.Report{Added: 1})
+	same(t, "named", run(t, ingest.New(ix, lengths{name: "b"}, ingest.Options{}), filepath.Join(dir, ".d.md")), ingest.Report{Added: 1, Other: 4})
 }
 
 func TestIngestReportsFailures(t *testing.T) {
@@ -243,7 +246,7 @@ func TestIngestReportsFailures(t *testing.T) {
 		{at("gone.txt"), "does not exist"},
 		{at("self"), "a symbolic link that leads back to itself"},
 	}})
-	same(t, "pipe", run(t, g, filepath.Join(root, "pipe")), ingest.Report{Failed: []ingest.Failure{{at("pipe"), "not a regular file"}}})
+	same(t, "pipe", run(t, g, filepath.Join(root, "pipe")), ingest.Report{Other: 1, Failed: []ingest.Failure{{at("pipe"), "not a regular file"}}})
 	if os.Getuid() != 0 {
 		if err := os.Chmod(filepath.Join(root, "ok.txt"), 0); err != nil {
 			t.Fatal(err)

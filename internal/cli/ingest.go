@@ -37,7 +37,7 @@ func (c *ingestCmd) Run(e *env) (err error) {
 	a, err := c.open(e.ctx, e, e.logger)
 	if errors.Is(err, app.ErrInUse) {
 		if at, ok := c.awaitRunning(e.ctx, e); ok {
-			return fmt.Errorf("%w: the server at %s; stop it first, or start it with --docs", err, at.url)
+			return fmt.Errorf("%w: the server at %s; add a folder to it with \"sluice sources add\", or stop it first", err, at.url)
 		}
 	}
 	if err != nil {

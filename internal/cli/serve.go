@@ -155,8 +155,12 @@ func listenMetrics(e *env, insecure bool) (net.Listener, error) {
 func indexDocs(ctx context.Context, e *env, a *app.App) {
 	defer a.EndIndexing()
 	if docs := e.cfg.Ingest.Docs; len(docs) > 0 {
-		if _, err := ingestPaths(ctx, e, a, docs); err != nil && ctx.Err() == nil {
+		report, err := ingestPaths(ctx, e, a, docs)
+		if err != nil && ctx.Err() == nil {
 			e.logger.Error("could not index the documents", "error", err)
+		}
+		if report.Other > 0 {
+			e.logger.Info("the collection also has documents that are not from --docs; to keep folders apart, use another --collection", "collection", e.cfg.Store.Collection, "documents", report.Other)
 		}
 	}
 	if err := a.Warm(ctx, e.cfg.Store.Collection); err != nil && ctx.Err() == nil {
