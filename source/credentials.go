@@ -30,7 +30,7 @@ func credentials(text, folder string) (string, error) {
 		return "", err
 	}
 	where, name, _ := strings.Cut(text, ":")
-	secret := ""
+	var secret string
 	if where == "env" {
 		secret = os.Getenv(name)
 	} else {
