@@ -210,7 +210,7 @@ func (l *listing) visit(ctx context.Context, u string) error {
 		l.Keep(u)
 		l.out.Unread = append(l.out.Unread, u)
 		l.fail(u, failure.Message)
-		return nil
+		return nil //nolint:nilerr // the listing has the failure
 	}
 	final := p.URL.String()
 	if !p.Document || u != final && l.seen[final] {
