@@ -86,12 +86,12 @@ var (
 // sanitize returns at most the given number of bytes of s without control characters, invisible and reordering characters,
 // text that looks like a fence, control tokens of models, and citation brackets.
 func sanitize(s string, most int) string {
-	s = lang.Clean(lang.Truncate(s, most))
+	s = citations.Replace(lang.Clean(lang.Truncate(s, most))) // before the control tokens, which a bracket may begin
 	if strings.ContainsAny(s, "<＜﹤〈[") { // first characters of both expressions
 		s = fenceRE.ReplaceAllStringFunc(s, neutralize)
 		s = controlRE.ReplaceAllStringFunc(s, neutralize)
 	}
-	return citations.Replace(s)
+	return s
 }
 
 // neutralize replaces the first character by a harmless one.
