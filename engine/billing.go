@@ -116,7 +116,7 @@ func (e *Engine) undo(ctx context.Context, id event.RunID, what string, do func(
 	})
 }
 
-// startTimeout is how long a hold can exist before the first event of its run is written. Another server may write it.
+// startTimeout is how long a hold or the mark of a server can exist before the first event of its run is written. Another server may write it.
 const startTimeout = 2 * time.Minute
 
 // recoverHolds releases the holds of runs that an earlier process did not start or whose failure is in the log. If there are other servers, a run

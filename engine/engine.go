@@ -127,6 +127,7 @@ func New(a answer.Answerer, o Options) *Engine {
 		o.Billing = free{}
 	}
 	e := &Engine{o: o, answerer: a, limiter: o.Limiter, runs: map[event.RunID]*run{}, byKey: map[string]*run{}, joined: map[string]remoteRun{}, readers: map[event.RunID]int{}}
+	e.peers.unbegun = map[event.RunID]time.Time{}
 	e.hurry, e.hurryNow = context.WithCancel(context.Background())
 	return e
 }

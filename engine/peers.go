@@ -62,6 +62,7 @@ type peering struct {
 	sweeping  sync.Mutex                // held while runs are taken over
 	unclaimed map[event.RunID]bool      // runs of this server that the last sweep found and that are not in the engine's table
 	unstarted map[event.RunID]time.Time // holds of runs without a log, and when they were found; guarded by Engine.mu
+	unbegun   map[event.RunID]time.Time // runs of servers without a log, and when they were found; guarded by Engine.mu
 	begin     sync.Once
 	stop      context.CancelFunc // nil: [Engine.Recover] was not called
 	work      sync.WaitGroup

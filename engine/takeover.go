@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/event"
@@ -62,6 +64,7 @@ func (e *Engine) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.forgetUnbegun(owned)
 	before := e.peers.unclaimed
 	e.peers.unclaimed = map[event.RunID]bool{}
 	for server, runs := range owned {
@@ -104,7 +107,7 @@ func (e *Engine) notHere(runs []event.RunID) (out []event.RunID) {
 
 // takeAll claims runs of a server and continues or ends them, in a random order, so that servers that do the same seldom try the same run.
 func (e *Engine) takeAll(ctx context.Context, runs []event.RunID, server string, how Recovery) (total Recovered, err error) {
-	sharer, archive := e.sharing()
+	_, archive := e.sharing()
 	rand.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -117,10 +120,7 @@ func (e *Engine) takeAll(ctx context.Context, runs []event.RunID, server string,
 			var n Recovered
 			switch {
 			case errors.Is(serr, eventlog.ErrNotFound):
-				_, serr = sharer.Claim(ctx, eventlog.Summary{Start: event.RunStarted{Run: id}}, server) // removes the mark
-				if errors.Is(serr, eventlog.ErrNotFound) || errors.Is(serr, eventlog.ErrConflict) {
-					serr = nil
-				}
+				serr = e.discardUnbegun(ctx, id, server)
 			case serr == nil:
 				e.recoverOne(ctx, s, server, how, &n)
 			}
@@ -132,6 +132,40 @@ func (e *Engine) takeAll(ctx context.Context, runs []event.RunID, server string,
 	}
 	wg.Wait()
 	return total, err
+}
+
+// discardUnbegun removes what marks a run without a log as that of a server, unless it was found less than startTimeout ago: the server may live and
+// be about to write the first event. Without its mark, nobody would continue the run when that server dies.
+func (e *Engine) discardUnbegun(ctx context.Context, id event.RunID, server string) error {
+	now := e.o.Now()
+	e.mu.Lock()
+	since, found := e.peers.unbegun[id]
+	if !found {
+		e.peers.unbegun[id] = now
+	}
+	e.mu.Unlock()
+	if !found || now.Sub(since) < startTimeout {
+		return nil
+	}
+	sharer, _ := e.sharing()
+	_, err := sharer.Claim(ctx, eventlog.Summary{Start: event.RunStarted{Run: id}}, server)
+	if errors.Is(err, eventlog.ErrNotFound) || errors.Is(err, eventlog.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+// forgetUnbegun forgets when runs without a log were found that no server has any more.
+func (e *Engine) forgetUnbegun(owned map[string][]event.RunID) {
+	listed := map[event.RunID]bool{}
+	for _, runs := range owned {
+		for _, id := range runs {
+			listed[id] = true
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	maps.DeleteFunc(e.peers.unbegun, func(id event.RunID, _ time.Time) bool { return !listed[id] })
 }
 
 // claim makes a run of a server a run of this one, if other servers share the store, and returns its recorder.

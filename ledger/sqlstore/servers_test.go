@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
@@ -138,5 +139,40 @@ func TestServerStandsStill(t *testing.T) {
 	runs, err := two.Runs(t.Context(), "", 1000)
 	if err != nil || len(runs) < 50 {
 		t.Errorf("%d runs, %v", len(runs), err)
+	}
+}
+
+// TestTakeOverOfARunThatBegins takes over a server that lives, when it has marked a run as its own and has not written the first event yet. The mark stays,
+// so that others continue the run if that server dies later. A mark without a run is removed after some time.
+func TestTakeOverOfARunThatBegins(t *testing.T) {
+	t.Parallel()
+	c, err := natsconn.Connect(natstest.New(t).ClientURL(), natsconn.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	log, err := natslog.Open(t.Context(), c, natslog.Options{Server: "two"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if _, err := c.JS.Publish(t.Context(), "sluice.index.default.own.one.a.=.=", nil); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	e := engine.New(script{}, engine.Options{Store: log, Peers: others{}, Now: func() time.Time { return now }})
+	defer e.Close(t.Context())
+	for _, step := range []struct {
+		later time.Duration
+		want  int
+	}{{0, 1}, {time.Minute, 1}, {time.Minute, 0}} {
+		now = now.Add(step.later)
+		if _, err := e.TakeOver(t.Context(), "one"); err != nil {
+			t.Fatal(err)
+		}
+		owned, err := log.Owned(t.Context())
+		if n := len(owned["one"]); err != nil || n != step.want {
+			t.Errorf("%v later: %d marks, want %d; %v", step.later, n, step.want, err)
+		}
 	}
 }

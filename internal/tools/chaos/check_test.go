@@ -4,6 +4,7 @@ package chaos_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -129,9 +130,11 @@ func checkRun(t *testing.T, runs eventlog.Store, id event.RunID) (code string, e
 	var text strings.Builder
 	var query string
 	last, ends := event.Seq(0), 0
-	for batch, err := range eventlog.Tail(t.Context(), runs, id, 0) {
+	ctx, stop := context.WithTimeoutCause(t.Context(), patience, errors.New("the run neither goes on nor ends"))
+	defer stop()
+	for batch, err := range eventlog.Tail(ctx, runs, id, 0) {
 		if err != nil {
-			return "FAILED", err
+			return "FAILED", errors.Join(err, context.Cause(ctx))
 		}
 		for _, e := range batch {
 			if e.Seq != last+1 || ends > 0 {
