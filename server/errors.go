@@ -86,10 +86,15 @@ func (h handler) replyError(w http.ResponseWriter, err error) {
 	h.replyFault(w, status, f)
 }
 
-func (h handler) replyFault(w http.ResponseWriter, status int, f *fault.Error) {
+// askLater says when to repeat a request that was refused because of load, unless the reply says it already.
+func askLater(w http.ResponseWriter, status int) {
 	if (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
+}
+
+func (h handler) replyFault(w http.ResponseWriter, status int, f *fault.Error) {
+	askLater(w, status)
 	switch body := h.Fault(f).(type) {
 	case wire.Text:
 		w.Header().Set("Content-Type", textType)

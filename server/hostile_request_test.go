@@ -246,7 +246,7 @@ func TestRepliesThatAreNotStreams(t *testing.T) {
 		s := inMemory(t, byQuestion(runs), engine.Options{}, server.Options{})
 		defer s.close()
 		for word, want := range map[string]int{"fine": 200, "cached": 200, "late": 504, "TIMEOUT": 504, "LLM_ERROR": 502, "VECTOR_DB_ERROR": 502,
-			"NO_DOCUMENTS": 422, "INTERNAL": 500, "CANCELLED": 409} {
+			"NO_DOCUMENTS": 422, "INTERNAL": 500, "CANCELLED": 409, "UNAVAILABLE": 503, "OVERLOADED": 429} {
 			res := s.do("POST", "/api/query", question(word))
 			var a forge.Answer
 			body := slurp(t, res.Body)
@@ -255,6 +255,12 @@ func TestRepliesThatAreNotStreams(t *testing.T) {
 			}
 			if (a.Error == nil) != (want == 200) || a.Error != nil && word == strings.ToUpper(word) && (a.Error.Code != word || a.Answer != "so far") {
 				t.Errorf("%s: %.300s", word, body)
+			}
+			if again := res.Header.Get("X-Should-Retry"); again != map[bool]string{true: "false"}[word == "CANCELLED"] {
+				t.Errorf("%s: X-Should-Retry is %q", word, again)
+			}
+			if after := res.Header.Get("Retry-After"); after != map[bool]string{true: "1"}[want == 503 || want == 429] {
+				t.Errorf("%s: Retry-After is %q", word, after)
 			}
 			if word == "fine" && a.Answer != everythingText(20) {
 				t.Errorf("answer %q", a.Answer)

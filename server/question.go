@@ -178,7 +178,11 @@ func (h handler) reply(w http.ResponseWriter, r *http.Request, id event.RunID) {
 	status := http.StatusOK
 	if failure, failed := log[len(log)-1].Body.(event.RunFailed); failed && !h.AlwaysOK {
 		status = cmp.Or(h.FailureStatus, statusOf(failure.Code))
+		if failure.Code == fault.Cancelled {
+			w.Header().Set("X-Should-Retry", "false") // SDKs repeat requests with the status 409
+		}
 	}
+	askLater(w, status)
 	w.Header().Set(headerRun, string(id))
 	h.setDeadlines(w)
 	reply := h.Reply

@@ -63,9 +63,13 @@ func jsonType(kind string) string {
 	switch {
 	case strings.HasPrefix(kind, "int"):
 		return "an integer"
+	case strings.HasPrefix(kind, "float"):
+		return "a number"
+	case kind == "bool":
+		return "true or false"
 	case kind == "slice":
 		return "a list"
-	case kind == "struct":
+	case kind == "struct", kind == "map":
 		return "an object"
 	}
 	return "a " + kind

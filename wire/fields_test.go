@@ -91,3 +91,23 @@ func message(err error) string {
 	}
 	return err.Error()
 }
+
+// TestDecodeNamesTypes decodes values of a wrong type, whose errors name the types of JSON and not those of Go.
+func TestDecodeNamesTypes(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"stream":"yes"}`: "stream: want true or false, got string", `{"temperature":"hot"}`: "temperature: want a number, got string",
+		`{"top_k":[]}`: "top_k: want an integer, got array", `{"names":1}`: "names: want a list, got number", `{"of":true}`: "of: want an object, got bool",
+	} {
+		var q struct {
+			Stream      bool              `json:"stream"`
+			Temperature *float64          `json:"temperature"`
+			TopK        int               `json:"top_k"`
+			Names       []string          `json:"names"`
+			Of          map[string]string `json:"of"`
+		}
+		if err := wire.Decode([]byte(body), &q); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %q", body, err, want)
+		}
+	}
+}
