@@ -87,7 +87,7 @@ var (
 // text that looks like a fence, control tokens of models, and citation brackets.
 func sanitize(s string, most int) string {
 	s = citations.Replace(lang.Clean(lang.Truncate(s, most))) // before the control tokens, which a bracket may begin
-	if strings.ContainsAny(s, "<＜﹤〈[") { // first characters of both expressions
+	if strings.ContainsAny(s, "<＜﹤〈[") {                      // first characters of both expressions
 		s = fenceRE.ReplaceAllStringFunc(s, neutralize)
 		s = controlRE.ReplaceAllStringFunc(s, neutralize)
 	}
