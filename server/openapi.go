@@ -97,17 +97,13 @@ func document(table []Route, failing func(*fault.Error) any, version string) ([]
 		if err := r.AddOperation(oc); err != nil {
 			return nil, fmt.Errorf("describe %s: %w", rt.Path, err)
 		}
-		if rt.Events != nil {
+		if rt.Events != nil && len(rt.any) == 0 {
 			nameEvents(r.Spec, rt, n)
 		}
 	}
-	for _, rt := range table { // each route has named its events now
-		for _, events := range rt.any {
-			for _, name := range events {
-				if _, ok := r.Spec.Components.Schemas[name]; !ok {
-					return nil, fmt.Errorf("describe %s: no schema has the name %s", rt.Path, name)
-				}
-			}
+	for _, rt := range table { // the other routes have named their events now
+		if rt.Summary != "" && len(rt.any) > 0 {
+			nameEvents(r.Spec, rt, n)
 		}
 	}
 	if n.err != nil {
@@ -244,6 +240,9 @@ func nameEvents(spec *openapi31.Spec, rt Route, n *names) {
 			case len(rt.any) > 0:
 				var refs []any
 				for _, name := range rt.any[kind] {
+					if _, named := spec.Components.Schemas[name]; !named {
+						continue // the server has no route of the protocol
+					}
 					refs = append(refs, map[string]any{"$ref": schemas + name})
 				}
 				media.Schema = map[string]any{"anyOf": refs}
