@@ -21,6 +21,18 @@ import (
 // skippedFolders contain third-party or generated files.
 var skippedFolders = map[string]bool{"node_modules": true, "vendor": true, "__pycache__": true}
 
+// Skipped reports whether a file is not a document by its path, which has slashes: it is hidden, or in a folder that is hidden or contains third-party or
+// generated files.
+func Skipped(name string) bool {
+	dir, base := path.Split(name)
+	for folder := range strings.SplitSeq(dir, "/") {
+		if strings.HasPrefix(folder, ".") || skippedFolders[folder] {
+			return true
+		}
+	}
+	return strings.HasPrefix(base, ".")
+}
+
 // ignoredExtensions are file types that are often next to documents and are not documents.
 const ignoredExtensions = ".png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .heic .avif .svg .mp3 .mp4 .m4a .wav .ogg .flac .mov .avi .mkv .webm " +
 	".xz .7z .rar .jar .war .exe .dll .so .dylib .a .o .obj .class .pyc .wasm .bin .dat .db .sqlite " +

@@ -44,7 +44,8 @@ type Fetcher struct {
 	client *http.Client
 }
 
-// New returns a fetcher. It keeps no cookies, and no connections unless KeepAlive is set. It uses no proxy, since it could not check the addresses that a proxy connects to.
+// New returns a fetcher. It keeps no cookies, and no connections unless KeepAlive is set. It uses no proxy, since it could not check the
+// addresses that a proxy connects to.
 func New(o Options) *Fetcher {
 	o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), 64<<20)
 	o.MaxHeader = cmp.Or(max(o.MaxHeader, 0), 64<<10)

@@ -85,7 +85,7 @@ type askCmd struct {
 	Set       string   `type:"existingdir" placeholder:"DIR" help:"Folder of evaluation sets whose documents and questions are used instead."`
 	Passages  int      `default:"0" help:"With --set: minimum number of passages. Missing passages are composed of sentences of the sets."`
 	Data      string   `type:"path" placeholder:"DIR" help:"Folder that keeps the index. If it has files, nothing is indexed: name it with the same documents only."`
-	Profile   string   `placeholder:"FILE" help:"With --data: write the CPU profile of the server while it answers to this file."`
+	Profile   string   `placeholder:"FILE" help:"With --data: write the CPU profile of the server, from its start, to this file."`
 	JSON      bool     `name:"json" help:"Print JSON."`
 	Path      []string `arg:"" optional:"" help:"Documents to ask about."`
 }

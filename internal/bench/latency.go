@@ -22,7 +22,7 @@ type askOptions struct {
 	times     int      // number of questions in each mode
 	modes     []string // direct, agentic
 	data      string   // folder whose index is used or, if it is empty, made; a temporary one if ""
-	profile   string   // file for the CPU profile of the server while it answers; needs data
+	profile   string   // file for the CPU profile of the server from its start; needs data
 }
 
 // latencies holds the time from sending a question to the events of its stream, in milliseconds.

@@ -91,8 +91,8 @@ func addHashed(v []float32, word string) {
 	}
 }
 
-// EmbedTokens returns a unit vector for each word of each text, in order. Repeated words share their vector, which the caller must not change. The weight is 0.1 for a stop word and otherwise grows
-// to 1 with the rarity of the word. A word without a vector has weight 1.
+// EmbedTokens returns a unit vector for each word of each text, in order. Repeated words share their vector, which the caller must not change.
+// The weight is 0.1 for a stop word and otherwise grows to 1 with the rarity of the word. A word without a vector has weight 1.
 func (m *Model) EmbedTokens(ctx context.Context, texts []string, _ model.Purpose) ([][]model.TokenVector, error) {
 	out := make([][]model.TokenVector, len(texts))
 	known := map[string]model.TokenVector{}

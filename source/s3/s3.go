@@ -151,7 +151,7 @@ func (c *connector) List(outer context.Context) (source.Listing, error) {
 			return source.Listing{}, fault.New(fault.TooLarge, "the bucket has more than %d documents below the prefix", maxObjects)
 		}
 		switch {
-		case !ok || inside == "" || strings.HasSuffix(inside, "/") || skipped(inside): // an object that ends in a slash is a folder
+		case !ok || inside == "" || strings.HasSuffix(inside, "/") || ingest.Skipped(inside): // an object that ends in a slash is a folder
 		case !parse.Supported(inside) && !slices.Contains(c.extensions, strings.ToLower(path.Ext(inside))):
 			out.Ignored++
 		case !printable(inside):
@@ -167,16 +167,6 @@ func (c *connector) List(outer context.Context) (source.Listing, error) {
 	}
 	c.keys = keys
 	return out, nil
-}
-
-// skipped reports whether a path is hidden, or in a folder of dependencies.
-func skipped(name string) bool {
-	for part := range strings.SplitSeq(name, "/") {
-		if strings.HasPrefix(part, ".") || part == "node_modules" || part == "vendor" || part == "__pycache__" {
-			return true
-		}
-	}
-	return false
 }
 
 // Read implements [source.Connector].
