@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -15,18 +16,23 @@ type CitedPart struct {
 	Start, End int
 }
 
+// SentenceEnds are the characters that end a sentence, a clause or a quotation. Models write a citation before or after them, so those that directly
+// follow a citation belong to the text before it.
+const SentenceEnds = ".,;:!?…)]*\"'”’»«。，、；：！？）」』।؟،؛"
+
 // CitedParts returns a part for each citation of the text whose source is known. A citation refers to the text since the one before it, without the white
-// space around it; citations without text between them refer to the same text.
+// space around it and the end of the sentence before; citations without text between them refer to the same text.
 func CitedParts(s *event.State) (parts []CitedPart) {
 	units, at := 0, 0 // UTF-16 code units before the byte at
-	start, stop, begun := 0, 0, false
+	start, stop, begun, ends := 0, 0, false, false // ends: only [SentenceEnds] since the last citation
 	for _, c := range s.Citations {
 		if c.At > at {
-			begun = false
+			begun, ends = false, at > 0
 		}
 		for at < c.At && at < len(s.Text) {
 			r, n := utf8.DecodeRune(s.Text[at:])
-			if !unicode.IsSpace(r) && !begun {
+			ends = ends && strings.ContainsRune(SentenceEnds, r)
+			if !begun && !ends && !unicode.IsSpace(r) {
 				begun, start = true, units
 			}
 			units += utf16.RuneLen(r)

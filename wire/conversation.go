@@ -66,12 +66,3 @@ func SourceOf(s *event.State, n int) *event.Source {
 	}
 	return nil
 }
-
-// NumberFrames sets the cursors of the frames of one event.
-func NumberFrames(frames []Frame, seq event.Seq) {
-	for i := range frames {
-		if frames[i].ID.Seq = seq; i < len(frames)-1 {
-			frames[i].ID.Frame = i + 1
-		}
-	}
-}

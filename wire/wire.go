@@ -77,6 +77,23 @@ type Frame struct {
 	Data  []byte
 }
 
+// NumberFrames sets the cursors of the frames of one event.
+func NumberFrames(frames []Frame, seq event.Seq) {
+	for i := range frames {
+		if frames[i].ID.Seq = seq; i < len(frames)-1 {
+			frames[i].ID.Frame = i + 1
+		}
+	}
+}
+
+// Reuse returns an empty buffer for the data of the next frames: the one of the last call, unless it has grown beyond 4 KiB.
+func Reuse(buf []byte) []byte {
+	if cap(buf) > 4<<10 {
+		return nil
+	}
+	return buf[:0]
+}
+
 // Projection converts the events of one run to frames. It may be stateful. Its result must not depend on how the log is cut
 // into batches: the frames of any cut give a client the same state, and a stream can be resumed after each frame. It is not
 // safe for concurrent use.

@@ -48,9 +48,6 @@ func API() wire.API {
 	}
 }
 
-// maxKept limits the capacity of the buffer that a projection keeps between calls, in bytes.
-const maxKept = 4 << 10
-
 // projection folds the run. Each event of a run has its own frames, so that every frame can be resumed.
 type projection struct {
 	origin   string
@@ -68,9 +65,7 @@ type projection struct {
 
 // Project implements [wire.Projection].
 func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame {
-	if p.buf = p.buf[:0]; cap(p.buf) > maxKept {
-		p.buf = nil
-	}
+	p.buf = wire.Reuse(p.buf)
 	for _, e := range batch {
 		p.state.Apply(e)
 		first := len(dst)

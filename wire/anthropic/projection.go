@@ -19,9 +19,6 @@ const (
 	maxCited  = 2 << 10
 )
 
-// maxKept limits the capacity of the buffer that a projection keeps between calls, in bytes.
-const maxKept = 4 << 10
-
 // projection folds the run. Each event of a run has its own frames, so that every frame can be resumed.
 type projection struct {
 	thinking bool // the reasoning of models is projected
@@ -41,9 +38,7 @@ func newProjection(thinking bool) *projection {
 
 // Project implements [wire.Projection].
 func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame {
-	if p.buf = p.buf[:0]; cap(p.buf) > maxKept {
-		p.buf = nil
-	}
+	p.buf = wire.Reuse(p.buf)
 	for _, e := range batch {
 		p.state.Apply(e)
 		first := len(dst)
@@ -168,7 +163,7 @@ func (p *projection) write(all bool) (out []any) {
 func (p *projection) say(text []byte) (out []any) {
 	p.sent += len(text)
 	if p.cited {
-		rest := bytes.TrimLeft(text, sentenceEnds)
+		rest := bytes.TrimLeft(text, wire.SentenceEnds)
 		out = p.piecesOf(text[:len(text)-len(rest)])
 		text = rest
 	}
@@ -179,9 +174,6 @@ func (p *projection) say(text []byte) (out []any) {
 	}
 	return append(out, p.piecesOf(text)...)
 }
-
-// sentenceEnds are the characters that end sentences and clauses.
-const sentenceEnds = ".,;:!?…)。，、；：！？）।؟،"
 
 // piecesOf returns a piece of the open block; none if the text is empty.
 func (p *projection) piecesOf(text []byte) []any {

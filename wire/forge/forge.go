@@ -34,9 +34,6 @@ const (
 	minText = 20
 )
 
-// maxKept limits the capacity of the buffer that a projection keeps between calls, in bytes.
-const maxKept = 4 << 10
-
 // Protocol implements [wire.Protocol]. The zero value is ready to use.
 type Protocol struct{}
 
@@ -60,9 +57,7 @@ type projection struct {
 
 // Project implements [wire.Projection]. A token event needs no allocation once the buffers have grown.
 func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame {
-	if p.buf = p.buf[:0]; cap(p.buf) > maxKept {
-		p.buf = nil
-	}
+	p.buf = wire.Reuse(p.buf)
 	for len(batch) > 0 {
 		if _, thought := batch[0].Body.(event.Reasoned); thought {
 			batch = batch[1:] // the protocol has no event for it

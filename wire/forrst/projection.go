@@ -15,9 +15,6 @@ import (
 // maxPiece limits the text of a data event that joins several tokens, in bytes.
 const maxPiece = 512
 
-// maxKept limits the capacity of the buffer that a projection keeps between calls, in bytes.
-const maxKept = 4 << 10
-
 // maxQuery limits the query in a message, in bytes.
 const maxQuery = 200
 
@@ -44,9 +41,7 @@ type projection struct {
 
 // Project implements [wire.Projection].
 func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame {
-	if p.buf = p.buf[:0]; cap(p.buf) > maxKept {
-		p.buf = nil
-	}
+	p.buf = wire.Reuse(p.buf)
 	for len(batch) > 0 && !p.ended {
 		if n := joinable(batch); n > 0 {
 			dst = p.text(dst, batch[:n])

@@ -129,9 +129,6 @@ func (c Chat) Reply(log []event.Event) any {
 		Choices: []Choice{{Message: ChatMessage{Role: event.RoleAssistant, Content: string(text), Annotations: p.links()}, FinishReason: &reason}}}
 }
 
-// maxKept limits the capacity of the buffer that a projection keeps between calls, in bytes.
-const maxKept = 4 << 10
-
 // chatProjection folds the run. Each event of a run has its own frames, so that every frame can be resumed.
 type chatProjection struct {
 	usage  bool
@@ -146,9 +143,7 @@ type chatProjection struct {
 
 // Project implements [wire.Projection].
 func (p *chatProjection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame {
-	if p.buf = p.buf[:0]; cap(p.buf) > maxKept {
-		p.buf = nil
-	}
+	p.buf = wire.Reuse(p.buf)
 	for _, e := range batch {
 		p.state.Apply(e)
 		first := len(dst)

@@ -51,9 +51,7 @@ func newResponding(results bool) *responding {
 
 // Project implements [wire.Projection].
 func (p *responding) Project(dst []wire.Frame, batch []event.Event) []wire.Frame {
-	if p.buf = p.buf[:0]; cap(p.buf) > maxKept {
-		p.buf = nil
-	}
+	p.buf = wire.Reuse(p.buf)
 	for _, e := range batch {
 		p.frames = p.frames[:0]
 		p.apply(e)

@@ -21,9 +21,6 @@ const (
 	minText = 20
 )
 
-// maxKept limits the capacity of the buffer that a projection keeps between calls, in bytes.
-const maxKept = 4 << 10
-
 // Protocol implements [wire.Protocol] and [wire.Heartbeater]. The zero value is ready to use.
 type Protocol struct{}
 
@@ -54,9 +51,7 @@ type projection struct {
 
 // Project implements [wire.Projection].
 func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame {
-	if p.buf = p.buf[:0]; cap(p.buf) > maxKept {
-		p.buf = nil
-	}
+	p.buf = wire.Reuse(p.buf)
 	for _, e := range batch {
 		if _, thought := e.Body.(event.Reasoned); thought {
 			continue // the protocol has no event for it

@@ -10,9 +10,6 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// maxKept limits the capacity of the buffer that a projection keeps between calls, in bytes.
-const maxKept = 4 << 10
-
 // phase is how far a stream is.
 type phase int
 
@@ -44,9 +41,7 @@ type located struct {
 
 // Project implements [wire.Projection]. Pieces of text that follow each other share a frame.
 func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame {
-	if p.buf = p.buf[:0]; cap(p.buf) > maxKept {
-		p.buf = nil
-	}
+	p.buf = wire.Reuse(p.buf)
 	first, start, joins := len(dst), 0, false // joins: the last frame is text, and begins at start
 	for _, e := range batch {
 		from := len(p.buf)

@@ -62,9 +62,6 @@ func API() wire.API {
 	}
 }
 
-// maxKept limits the capacity of the buffer that a projection keeps between calls, in bytes.
-const maxKept = 4 << 10
-
 // textID is the id of the part with the text of the answer.
 const textID = "text-1"
 
@@ -82,9 +79,7 @@ type projection struct {
 
 // Project implements [wire.Projection].
 func (p *projection) Project(dst []wire.Frame, batch []event.Event) []wire.Frame {
-	if p.buf = p.buf[:0]; cap(p.buf) > maxKept {
-		p.buf = nil
-	}
+	p.buf = wire.Reuse(p.buf)
 	for _, e := range batch {
 		p.state.Apply(e)
 		first := len(dst)

@@ -26,6 +26,7 @@ import (
 
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
+	"github.com/sluice-rag/sluice/wire/forge"
 )
 
 var (
@@ -164,9 +165,13 @@ func (l *load) ask(ctx context.Context, a asked, server int) string {
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 300))
-		var e struct{ Error struct{ Code string } }
+		var e forge.Error
 		_ = json.Unmarshal(text, &e) // the balancer has no code
-		l.refuse(strings.TrimSpace(res.Status + " " + e.Error.Code))
+		reason := strings.TrimSpace(fmt.Sprint(res.StatusCode, " ", e.Code))
+		if res.StatusCode == http.StatusInternalServerError {
+			reason += ": " + e.Message
+		}
+		l.refuse(reason)
 		return ""
 	}
 	return res.Header.Get("Sluice-Run-Id")
