@@ -76,9 +76,11 @@ var (
 	// fenceRE matches text that looks like a fence.
 	fenceRE = regexp.MustCompile(`(?i)[<＜﹤〈][\s\pZ/∕／]*(?:question|passage|claim|turn|summary|wishes)`)
 	// controlRE matches text that servers may read as control tokens of a model's chat format: ChatML, Llama, Gemma,
-	// Mistral, DeepSeek, and the markers of reasoning and tool calls.
-	controlRE = regexp.MustCompile(`(?i)<[|｜][^|｜<>\n]{1,64}[|｜]>|</?(?:s|bos|eos|pad|unk|start_of_turn|end_of_turn|think|tool_call|tool_response)>|` +
-		`\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\]|<</?SYS>>`)
+	// Mistral, DeepSeek, GLM, and the markers of reasoning, pictures and tool calls.
+	controlRE = regexp.MustCompile(`(?i)<[|｜][^|｜<>\n]{1,64}[|｜]>|` +
+		`</?(?:s|bos|eos|sop|eop|pad|unk|unused\d+|(?:start|end)_of_(?:turn|image)|think|tool_call|tool_response|tool_code)>|` +
+		`</?(?:\w{1,16}:)?(?:function_calls|function_results|invoke|parameter)(?:\s[^<>\n]{0,200})?>|<function=|` +
+		`\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID|IMG|gMASK|sMASK)\]|<</?SYS>>`)
 	// citations are the brackets that mark citations in answers, and similar characters.
 	citations = strings.NewReplacer("⟦", "[", "⟧", "]", "〚", "[", "〛", "]")
 )

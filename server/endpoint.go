@@ -56,11 +56,19 @@ type handler struct {
 // defaultHandler returns the handler of the default protocol.
 func (s *Server) defaultHandler() handler { return handler{s, s.o.Protocols[0]} }
 
-// forPath returns the handler of the endpoint whose path has the longest common prefix with the path of the request, in segments. If there are several,
-// it returns the first. The handler determines the form of errors and of rates.
+// forPath returns the handler of the protocol that a request for the stream of a run names. For other requests, it is that of the endpoint whose path
+// has the longest common prefix with the path of the request, in segments; if there are several, the first. The handler determines the form of errors
+// and of rates.
 func (h handler) forPath(r *http.Request) handler {
-	most := 0
+	most, name := 0, ""
+	if strings.HasPrefix(r.URL.Path, "/runs/") {
+		name = r.URL.Query().Get("protocol")
+	}
 	for _, e := range h.o.Protocols {
+		if e.Name() == name {
+			h.Fault, h.RateHeaders = e.Fault, e.RateHeaders
+			return h
+		}
 		if n := commonSegments(e.path(), r.URL.Path); n > most {
 			most, h.Fault, h.RateHeaders = n, e.Fault, e.RateHeaders
 		}

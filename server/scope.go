@@ -39,11 +39,15 @@ func (h handler) scoped(rt Route, next http.Handler) http.Handler {
 		} else if ok && !i.Permits(scope) {
 			err = lacks(scope)
 		}
-		if err != nil {
-			h.replyError(w, err)
+		if err == nil {
+			next.ServeHTTP(w, r)
 			return
 		}
-		next.ServeHTTP(w, r)
+		if rt.any != nil { // streams of every protocol
+			h.forPath(r).replyError(w, err)
+			return
+		}
+		h.replyError(w, err)
 	})
 }
 

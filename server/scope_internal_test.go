@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/wire/anthropic"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
@@ -53,6 +55,25 @@ func TestScopeOfEveryRoute(t *testing.T) {
 			if refused == permitted {
 				t.Errorf("%s %s with %s: %d %s", rt.Method, rt.Path, has, w.Code, w.Body)
 			}
+		}
+	}
+}
+
+// TestRefusalInTheProtocolOfTheStream: a key that may not read a run gets the error of the protocol in which it asked for the stream.
+func TestRefusalInTheProtocolOfTheStream(t *testing.T) {
+	t.Parallel()
+	e := engine.New(silent{}, engine.Options{})
+	defer e.Close(t.Context())
+	s, err := New(e, Options{Protocols: []Endpoint{{API: forge.API(), StreamPath: "/api/query/stream"}, {API: anthropic.API(), StreamPath: "/anthropic/v1/messages"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for protocol, want := range map[string]string{"anthropic": `"permission_error"`, "forge": `"code":`, "none": `"code":`} {
+		r := httptest.NewRequest("GET", "/runs/r1/stream?protocol="+protocol, nil)
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, r.WithContext(auth.With(r.Context(), auth.Identity{Tenant: "default", Account: "a", Key: "k", Scopes: []auth.Scope{auth.Write}})))
+		if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s", protocol, w.Code, w.Body)
 		}
 	}
 }

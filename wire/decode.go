@@ -35,7 +35,7 @@ func decode(body []byte, into any) error {
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	if err := dec.Decode(into); err != nil {
-		return decodeFault(err)
+		return decodeFault(body, err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return fault.Invalid("body", "something follows the JSON object")
@@ -43,12 +43,13 @@ func decode(body []byte, into any) error {
 	return nil
 }
 
-func decodeFault(err error) error {
+func decodeFault(body []byte, err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if wrong.Field == "" {
+		field := fieldAt(body, wrong.Offset)
+		if field == "" {
 			return fault.Invalid("body", "want a JSON object, got %s", wrong.Value)
 		}
-		return fault.Invalid(wrong.Field, "want %s, got %s", jsonType(wrong.Type.Kind().String()), wrong.Value)
+		return fault.Invalid(field, "want %s, got %s", jsonType(wrong.Type.Kind().String()), wrong.Value)
 	}
 	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fault.Invalid("body", "not valid JSON at byte %d", broken.Offset)

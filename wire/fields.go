@@ -28,11 +28,21 @@ func CheckFields(body []byte, like any) error {
 	return c.value(reflect.TypeOf(like))
 }
 
+// fieldAt returns the path of the value of a JSON text that ends at a byte, or, if it is an object or a list, begins there. It is empty for the whole text.
+func fieldAt(body []byte, offset int64) string {
+	c := fieldChecker{dec: json.NewDecoder(bytes.NewReader(body)), until: offset}
+	_ = c.value(nil) // the text may have errors after the value
+	c.path = c.found
+	return shown(c.at())
+}
+
 // A fieldChecker keeps one path for all levels. It is only converted to a string for an error: one string for each level
 // would need memory that grows with the square of the depth.
 type fieldChecker struct {
-	dec  *json.Decoder
-	path []step // from the body to the current value
+	dec   *json.Decoder
+	path  []step // from the body to the current value
+	until int64  // if positive: found is the path of the last value whose first token ends at this byte or before it
+	found []step
 }
 
 // A step is a part of a path: a field of an object or an element of a list.
@@ -77,6 +87,9 @@ func (c *fieldChecker) value(t reflect.Type) error {
 	token, err := c.dec.Token()
 	if err != nil {
 		return fault.Invalid("body", "not valid JSON")
+	}
+	if c.dec.InputOffset() <= c.until {
+		c.found = append(c.found[:0], c.path...)
 	}
 	if _, nested := token.(json.Delim); nested && len(c.path) >= maxDepth {
 		c.path = c.path[:1] // the rest of the path does not help

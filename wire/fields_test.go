@@ -98,6 +98,8 @@ func TestDecodeNamesTypes(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"stream":"yes"}`: "stream: want true or false, got string", `{"temperature":"hot"}`: "temperature: want a number, got string",
 		`{"top_k":[]}`: "top_k: want an integer, got array", `{"names":1}`: "names: want a list, got number", `{"of":true}`: "of: want an object, got bool",
+		`{"names":["a", {"b":1}, "c"]}`: "names[1]: want a string, got object", `{ "names" : [ "a", [ ], "c" ] }`: "names[1]: want a string, got array", `{"names":["a",7],"of":1}`: "names[1]: want a string, got number",
+		`{"of":{"a":{}}}`: "of.a: want a string, got object", `[]`: "body: want a JSON object, got array", `"a"`: "body: want a JSON object, got string",
 	} {
 		var q struct {
 			Stream      bool              `json:"stream"`

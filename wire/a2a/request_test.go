@@ -50,7 +50,7 @@ func TestDecodeSendRefuses(t *testing.T) {
 		`{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"Why?"}]}}`: "message.role",
 		message(`"parts":[]`):                                                       "message.parts",
 		message(`"parts":[{"text":" \n"}]`):                                         "message.parts",
-		message(`"parts":[{"text":7}]`):                                             "message.parts.text",
+		message(`"parts":[{"text":7}]`):                                             "message.parts[0].text",
 		message(`"parts":[{"metadata":{}}]`):                                        "message.parts[0]",
 		message(`"parts":[{"text":"a\u0000"}]`):                                     "message.parts",
 		message(`"parts":[{"text":"` + long + `"}]`):                                "message.parts",

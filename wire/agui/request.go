@@ -110,11 +110,14 @@ func setMessages(q *event.Question, messages []Message, context []Context, maxQu
 	if err := wire.CheckText(field, q.Query, maxQuery); err != nil {
 		return err
 	}
+	if field = "context"; len(strings.Join(instructions, "\n\n")) > event.MaxInstructions {
+		field = "messages"
+	}
 	for _, c := range context {
 		instructions = append(instructions, c.Description+": "+c.Value)
 	}
 	if q.Instructions = strings.Join(instructions, "\n\n"); len(q.Instructions) > event.MaxInstructions {
-		return fault.Invalid("messages", "%d bytes of context and messages of the roles system and developer; the limit is %d", len(q.Instructions), event.MaxInstructions)
+		return fault.Invalid(field, "%d bytes of context and messages of the roles system and developer; the limit is %d", len(q.Instructions), event.MaxInstructions)
 	}
 	q.History = wire.History(all[:asked])
 	return nil

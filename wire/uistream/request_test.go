@@ -56,7 +56,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"messages":[{"role":"tool","parts":[]}]}`:                                                                              "messages[0].role",
 		`{"messages":[{"role":"user","parts":[]}]}`:                                                                              "messages[0].parts",
 		`{"messages":[{"role":"user","content":"Why?"}]}`:                                                                        "messages[0].parts",
-		`{"messages":[{"role":"user","parts":"Why?"}]}`:                                                                          "messages.parts",
+		`{"messages":[{"role":"user","parts":"Why?"}]}`:                                                                          "messages[0].parts",
 		`{"messages":[{"role":"user","parts":[{"type":"text"}]}]}`:                                                               "messages[0].parts[0].text",
 		`{"messages":[{"role":"user","parts":[{"type":"text","text":" "}]}]}`:                                                    "messages[0].parts",
 		`{"messages":[{"role":"user","parts":[{"type":"text","text":"` + long + `"}]}]}`:                                         "messages[0].parts",
