@@ -23,7 +23,7 @@ const SentenceEnds = ".,;:!?…)]*\"'”’»«。，、；：！？）」』।
 // CitedParts returns a part for each citation of the text whose source is known. A citation refers to the text since the one before it, without the white
 // space around it and the end of the sentence before; citations without text between them refer to the same text.
 func CitedParts(s *event.State) (parts []CitedPart) {
-	units, at := 0, 0 // UTF-16 code units before the byte at
+	units, at := 0, 0                              // UTF-16 code units before the byte at
 	start, stop, begun, ends := 0, 0, false, false // ends: only [SentenceEnds] since the last citation
 	for _, c := range s.Citations {
 		if c.At > at {
