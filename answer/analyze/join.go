@@ -2,22 +2,14 @@ package analyze
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/lang"
 )
 
-var (
-	// next matches the start of a second question.
-	nextRE     = regexp.MustCompile(`(?i)(?:\?\s+(?:and\s+)?|\s*[,;]\s*(?:and|or)?\s*|\s+and\s+)(?:also\s+)?((?:who|what|when|where|why|how|which|whose)\s)`)
-	questionRE = regexp.MustCompile(`(?i)^\W*(?:who|what|when|where|why|how|which|whose|is|are|was|were|do|does|did|can|could|should|will|has|have)\b`)
-	// refers matches a reference to the subject of the previous question.
-	pronounRE = regexp.MustCompile(`(?i)\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those)\b`)
-	// opening matches the words before the subject; after who, a verb follows directly.
-	openingRE = regexp.MustCompile(`(?i)^\W*(?:who['’]s|who\s+\p{L}+|what|when|where|why|how|which|whose)(?:['’]s)?(?:\s+(?:is|are|was|were|do|does|did|can|could|should|will|has|have|many|much))*\s+`)
-	// compared matches the two sides of a comparison of any kind.
-	comparedRE = regexp.MustCompile(`(?i)(?:^\W*(?:compare|contrast)\s+(.+?)\s+(?:with|to|and|against|versus|vs\.?)|\bdifferences?\s+between\s+(.+?)\s+and)\s+(.+?)[\s?.!]*$`)
-)
+// comparedRE matches the two sides of a comparison of any kind.
+var comparedRE = regexp.MustCompile(`(?i)(?:^\W*(?:compare|contrast)\s+(.+?)\s+(?:with|to|and|against|versus|vs\.?)|\bdifferences?\s+between\s+(.+?)\s+and)\s+(.+?)[\s?.!]*$`)
 
 // incompleteRE matches the end of a phrase that is incomplete without the other side.
 var incompleteRE = regexp.MustCompile(`(?i)\b(?:ones?|others?|it|them|that|this|these|those)$`)
@@ -25,31 +17,103 @@ var incompleteRE = regexp.MustCompile(`(?i)\b(?:ones?|others?|it|them|that|this|
 // maxQuestions is the maximum number of sub-questions.
 const maxQuestions = 4
 
-// splitQuestions decomposes several questions in one: "When was it built, and who built it?" References in the later ones to the
-// subject of the first are resolved. It returns nil for a single question.
+// splitQuestions decomposes several questions in one, in any language whose questions begin with a question word: "When was it built, and who built it?"
+// References in the later ones to the subject of the first are resolved. It returns nil for a single question.
 func splitQuestions(question string) []string {
-	var out []string
-	rest := strings.TrimSpace(question)
-	for len(out) < maxQuestions-1 {
-		at := nextRE.FindStringSubmatchIndex(rest)
-		if at == nil || !questionRE.MatchString(rest[:at[0]]) || len(lang.Words(rest[:at[0]])) < 3 {
-			break
-		}
-		out = append(out, rest[:at[0]])
-		rest = rest[at[2]:]
-	}
-	if out = append(out, rest); len(out) < 2 || len(lang.Words(rest)) < 3 {
+	l, words := lang.OfQuestion(question), lang.Words(question)
+	if asked := questionWord(l, words); asked < 0 && (len(words) == 0 || !l.Has(lang.Auxiliaries, words[0].Text)) {
 		return nil
 	}
-	about := strings.TrimSpace(openingRE.ReplaceAllString(out[0], ""))
+	var out []string
+	from := 0 // the first word of the current question
+	add := func(to int) {
+		end := len(question)
+		if to < len(words) {
+			end = words[to].Start
+		}
+		out = append(out, strings.Join(strings.Fields(strings.TrimRight(question[words[from].Start:end], " \t\n?.!,;")), " "))
+	}
+	for i := minWords; i < len(words) && len(out) < maxQuestions-1; i++ {
+		if next := nextQuestion(l, question, words, from, i); next > 0 && i-from >= minWords {
+			add(i)
+			from, i = next, next
+		}
+	}
+	if len(out) == 0 || len(words)-from < minWords {
+		return nil
+	}
+	add(len(words))
+	about := subject(l, out[0])
 	for i, q := range out {
-		q = strings.Join(strings.Fields(strings.TrimRight(q, " ?.!")), " ")
-		if i > 0 && about != "" && pronounRE.MatchString(q) {
+		if i > 0 && about != "" && slices.ContainsFunc(lang.Words(q), func(w lang.Token) bool { return refers(l, w.Text) }) {
 			q += " (" + about + ")"
 		}
 		out[i] = q + "?"
 	}
 	return out
+}
+
+// minWords is the minimum number of words of a sub-question.
+const minWords = 3
+
+// nextQuestion returns the first word of the question that follows after word i-1, or 0. The two are joined by a question mark, a semicolon, or a word
+// such as and. from is the first word of the question before.
+func nextQuestion(l *lang.Language, question string, words []lang.Token, from, i int) int {
+	joined := strings.ContainsAny(question[words[i-1].End:words[i].Start], "?;")
+	for i < len(words) && (l.Has(lang.Connectives, words[i].Text) || l.Has(lang.Openings, words[i].Text)) {
+		joined = true
+		i++
+	}
+	asked := questionWord(l, words[i:])
+	if !joined || asked < 0 {
+		return 0
+	}
+	// In "documents that I sign and that you keep", the second clause is one of the first question.
+	before := words[from:i]
+	relative := func(w lang.Token) bool { return w.Text == words[i+asked].Text }
+	if slices.ContainsFunc(before[max(questionWord(l, before), 0)+1:], relative) {
+		return 0
+	}
+	return i
+}
+
+// questionWord returns the index of the question word with which a question begins, perhaps after a preposition or an article, or -1.
+func questionWord(l *lang.Language, words []lang.Token) int {
+	for i, w := range words[:min(len(words), 2)] {
+		switch {
+		case l.Has(lang.QuestionWords, w.Text):
+			return i
+		case !l.Has(lang.Prepositions, w.Text) && !l.Has(lang.Articles, w.Text):
+			return -1
+		}
+	}
+	return -1
+}
+
+// subject returns a question without the words before its subject. After a word that asks for a person, a verb follows directly.
+func subject(l *lang.Language, question string) string {
+	words := lang.Words(question)
+	i := questionWord(l, words) + 1
+	if i > 0 && (words[i-1].Text == "who" || l.Has(lang.AsksPerson, words[i-1].Text)) && i < len(words) && !l.Has(lang.Auxiliaries, words[i].Text) {
+		i++
+	}
+	for i < len(words) && l.Has(lang.Auxiliaries, words[i].Text) {
+		i++
+	}
+	if i >= len(words) {
+		return ""
+	}
+	return question[words[i].Start:]
+}
+
+// refers reports whether a word refers to the subject of the question before.
+func refers(l *lang.Language, word string) bool {
+	for _, s := range []lang.Section{lang.Pronouns, lang.He, lang.His, lang.It, lang.Its, lang.They, lang.Their} {
+		if l.Has(s, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // comparedThings decomposes a comparison into the question what each side is, if the sides are not names.
