@@ -72,7 +72,7 @@ func TestSeveralQuestionsAreTakenApart(t *testing.T) {
 		"Was kostet der Eintritt und ab wann ist der Turm offen?":                                              {"Was kostet der Eintritt?", "ab wann ist der Turm offen?"},
 		"Wer ist der Wärter, und seit wann hütet er das Licht?":                                                {"Wer ist der Wärter?", "seit wann hütet er das Licht (der Wärter)?"},
 		"Quand la tour est-elle ouverte et combien coûte le billet ?":                                          {"Quand la tour est-elle ouverte?", "combien coûte le billet?"},
-		"¿Cuánto cuesta la entrada y a qué hora abre la torre?":                                                {"Cuánto cuesta la entrada?", "a qué hora abre la torre?"},
+		"¿Dónde se vende la entrada y a qué hora abre la torre?":                                               {"Dónde se vende la entrada?", "a qué hora abre la torre?"},
 		"Сколько стоит билет и когда открыта башня?":                                                           {"Сколько стоит билет?", "когда открыта башня?"},
 		"Hoeveel kost een kaartje en wanneer is de toren open?":                                                {"Hoeveel kost een kaartje?", "wanneer is de toren open?"},
 		"Which documents that I sign and that you keep are old?":                                               nil,
