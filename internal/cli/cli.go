@@ -103,6 +103,8 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 		return 0
 	case errors.As(err, &quiet):
 		return int(quiet)
+	case ctx.Err() != nil && errors.Is(err, context.Canceled): // a signal
+		err = errors.New("stopped")
 	}
 	fmt.Fprintln(s.Err, "sluice:", err)
 	return 1

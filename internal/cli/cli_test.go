@@ -311,3 +311,15 @@ func TestAddressInUseNamesTheFlag(t *testing.T) {
 		t.Errorf("status %d: %s", status, errs)
 	}
 }
+
+// TestInterrupted: a command that a signal ended says so, and not which of its calls noticed it.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var errs strings.Builder
+	status := cli.Main(ctx, []string{"ingest", "--data", t.TempDir(), "../../docs"}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs})
+	if status != 1 || !strings.HasSuffix(errs.String(), "sluice: stopped\n") {
+		t.Errorf("%d: %s", status, errs.String())
+	}
+}
