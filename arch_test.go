@@ -87,6 +87,7 @@ var allowedImports = map[string]string{
 	"source/folder":               "fault ingest source",
 	"source/page":                 "disk/atomicfile fault files/fetch ingest/parse source",
 	"source/page/pagetest":        "files/fetch source/page",
+	"source/imap":                 "fault ingest source",
 	"source/s3":                   "fault ingest ingest/parse source",
 	"source/urls":                 "fault ingest ingest/parse source source/page",
 	"source/web":                  "fault ingest source source/page",

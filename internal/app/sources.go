@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/folder"
+	"github.com/sluice-rag/sluice/source/imap"
 	"github.com/sluice-rag/sluice/source/page"
 	"github.com/sluice-rag/sluice/source/s3"
 	"github.com/sluice-rag/sluice/source/urls"
@@ -29,7 +30,8 @@ func (a *App) openSources(kept store.Sources) error {
 		CredentialsFolder: filepath.Join(a.Config.Store.Data, "source-credentials"),
 		Kinds: map[string]source.Kind{
 			"folder": folder.Kind(a.Ingester.Extensions()), "urls": urls.Kind(pages), "web": web.Kind(pages),
-			"s3": s3.Kind(s3.Options{Dial: fetcher.Dial, Extensions: a.Ingester.Extensions()}),
+			"imap": imap.Kind(imap.Options{Dial: fetcher.Dial}),
+			"s3":   s3.Kind(s3.Options{Dial: fetcher.Dial, Extensions: a.Ingester.Extensions()}),
 		}})
 	return nil
 }
