@@ -60,7 +60,9 @@ func newServer(t *testing.T, startTLS bool) *mailServer {
 	user := imapmemserver.NewUser("ada", "lamp:1871")
 	users.AddUser(user)
 	s := imapserver.New(&imapserver.Options{Logger: log.New(io.Discard, "", 0), TLSConfig: server, Caps: goimap.CapSet{goimap.CapIMAP4rev1: {}},
-		NewSession: func(*imapserver.Conn) (imapserver.Session, *imapserver.GreetingData, error) { return users.NewSession(), nil, nil }})
+		NewSession: func(*imapserver.Conn) (imapserver.Session, *imapserver.GreetingData, error) {
+			return users.NewSession(), nil, nil
+		}})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	m := &mailServer{T: t, host: l.Addr().String(), user: user, trust: client, close: sync.OnceFunc(func() { _ = s.Close() })}
