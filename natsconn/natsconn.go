@@ -122,9 +122,18 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// noStorage is the code with which JetStream refuses to reserve the maximum size of a stream:
-// https://github.com/nats-io/nats-server/blob/main/server/errors.json
-const noStorage = 10047
+// Codes of errors: https://github.com/nats-io/nats-server/blob/main/server/errors.json
+const (
+	noStorage         = 10047 // JetStream cannot reserve the maximum size of a stream
+	wrongLast         = 10071 // the last sequence is another
+	wrongLastConstant = 10164 // the same in a cluster; also if a message of the subject is being stored
+)
+
+// WrongSequence reports whether a message was refused because the last sequence of its subject is not the expected one.
+func WrongSequence(err error) bool {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && (api.ErrorCode == wrongLast || api.ErrorCode == wrongLastConstant)
+}
 
 // NoStorage reports whether a stream was refused because JetStream cannot reserve its maximum size.
 func NoStorage(err error) bool {

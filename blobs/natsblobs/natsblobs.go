@@ -197,15 +197,27 @@ func (s *store) Put(ctx context.Context, sum string, body io.ReadSeeker, size in
 		return err
 	}
 	useless = false // if no reply comes, the description may have been written
-	err = s.publish(ctx, m, jetstream.WithMsgID(info.NUID), jetstream.WithExpectLastSequencePerSubject(seq))
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
-		useless = true
-		for range 3 { // another server stored it meanwhile, and a third one may be doing so
-			if err = blobs.Verify(ctx, s, sum); !errors.Is(err, blobs.ErrNotFound) {
-				break
-			}
+	for began := time.Now(); ; {
+		err = s.publish(ctx, m, jetstream.WithMsgID(info.NUID), jetstream.WithExpectLastSequencePerSubject(seq))
+		if !natsconn.WrongSequence(err) {
+			break
 		}
-		return err
+		// Another server has stored the blob, or is doing so.
+		if found := blobs.Verify(ctx, s, sum); !errors.Is(found, blobs.ErrNotFound) {
+			useless = true
+			return found
+		}
+		if time.Since(began) > s.patience {
+			return blobs.Unavailable(err)
+		}
+		select {
+		case <-time.After(retryPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if old, seq, err = s.info(ctx, sum); err != nil && !errors.Is(err, blobs.ErrNotFound) {
+			return err
+		}
 	}
 	if err == nil && old.NUID != "" {
 		err = s.purge(ctx, s.parts(old.NUID))

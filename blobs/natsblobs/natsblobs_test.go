@@ -1,12 +1,16 @@
 package natsblobs_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/blobs/blobstest"
 	"github.com/sluice-rag/sluice/blobs/natsblobs"
 	"github.com/sluice-rag/sluice/natsconn"
@@ -76,4 +80,59 @@ func TestNothingIsLeft(t *testing.T) {
 	if info, err := stream.Info(t.Context()); err != nil || info.State.Msgs != 0 {
 		t.Errorf("messages: %+v, %v", info.State, err)
 	}
+}
+
+func TestStoreInCluster(t *testing.T) {
+	b, c := open(t, natstest.NewCluster(t).URL(), natsblobs.Options{})
+	blobstest.Exercise(t, b, damage(c))
+}
+
+// TestLeaderDies stops the server that leads a bucket while a file is written, and its successor while the file is read. Both continue.
+func TestLeaderDies(t *testing.T) {
+	nodes := natstest.NewCluster(t)
+	b, _ := open(t, nodes.URL(), natsblobs.Options{Patience: time.Minute})
+	s, err := b.Open(t.Context(), "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const bucket = "OBJ_sluice-files-one"
+	data, sum := blobstest.Blob(1, 4<<20)
+	first := nodes.Leader(t, bucket)
+	if err := s.Put(t.Context(), sum, &interrupted{Reader: bytes.NewReader(data), at: 1 << 20, do: first.Stop}, int64(len(data))); err != nil {
+		t.Fatalf("write: %v", err)
+	}
+	first.Start(t)
+	nodes.WaitInSync(t, bucket)
+	r, err := s.Open(t.Context(), sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, err := io.ReadAll(io.LimitReader(r, 1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes.Leader(t, bucket).Stop()
+	rest, err := io.ReadAll(r)
+	if err != nil || !bytes.Equal(append(begin, rest...), data) {
+		t.Errorf("read %d of %d bytes: %v", len(begin)+len(rest), len(data), err)
+	}
+	if err := errors.Join(r.Close(), blobs.Verify(t.Context(), s, sum)); err != nil {
+		t.Error(err)
+	}
+}
+
+// interrupted calls do once, when a number of bytes has been read since the start.
+type interrupted struct {
+	*bytes.Reader
+	at   int64
+	do   func()
+	done bool
+}
+
+func (r *interrupted) Read(p []byte) (int, error) {
+	if !r.done && r.Size()-int64(r.Len()) >= r.at {
+		r.done = true
+		r.do()
+	}
+	return r.Reader.Read(p)
 }

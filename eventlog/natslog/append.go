@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/natsconn"
 )
 
 // How events are written:
@@ -364,7 +365,7 @@ func (l *Log) sendOnce(ctx context.Context, m *nats.Msg, r record, after uint64)
 	if err == nil {
 		return ack.Sequence, nil
 	}
-	if !refused(err) {
+	if !natsconn.WrongSequence(err) {
 		return 0, err
 	}
 	stands, err := l.message(ctx, getRequest{Next: m.Subject, Seq: after + 1})
@@ -382,13 +383,6 @@ func (l *Log) sendOnce(ctx context.Context, m *nats.Msg, r record, after uint64)
 		return 0, eventlog.ErrConflict // the run was deleted
 	}
 	return 0, errInFlight
-}
-
-// refused reports whether NATS refused a message because the last sequence of its subject is another.
-func refused(err error) bool {
-	const wrongLast, wrongLastConstant = 10071, 10164
-	api, ok := errors.AsType[*jetstream.APIError](err)
-	return ok && (api.ErrorCode == wrongLast || api.ErrorCode == wrongLastConstant)
 }
 
 // undo removes what was written of a run whose creation failed or was given up.

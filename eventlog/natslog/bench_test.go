@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 // stores opens the stores that are compared: a writer's, and a reader's in another process.
@@ -23,12 +24,12 @@ var stores = []struct {
 		return l, nil
 	}},
 	{"natslog", func(b *testing.B) (eventlog.Store, eventlog.Store) {
-		n := single(b)
-		return open(b, n.url(), natslog.Options{}), open(b, n.url(), natslog.Options{})
+		n := natstest.New(b)
+		return open(b, n.URL(), natslog.Options{}), open(b, n.URL(), natslog.Options{})
 	}},
 	{"natslog_3_nodes", func(b *testing.B) (eventlog.Store, eventlog.Store) {
-		c := cluster(b)
-		return open(b, c.url(), natslog.Options{}), open(b, c.url(), natslog.Options{})
+		c := natstest.NewCluster(b)
+		return open(b, c.URL(), natslog.Options{}), open(b, c.URL(), natslog.Options{})
 	}},
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 // summary returns the summary of a run.
@@ -36,10 +37,10 @@ func owned(t testing.TB, l *natslog.Log) map[string][]event.RunID {
 // TestClaim lets a server claim a run that another one is writing. The other one cannot append any more, whatever it appends, and readers on all
 // servers get one log.
 func TestClaim(t *testing.T) {
-	n := single(t)
+	n := natstest.New(t)
 	var logs []*natslog.Log
 	for _, server := range []string{"one", "two", "three"} {
-		logs = append(logs, open(t, n.url(), natslog.Options{Server: server}))
+		logs = append(logs, open(t, n.URL(), natslog.Options{Server: server}))
 	}
 	one, two, three := logs[0], logs[1], logs[2]
 	want := []event.Event{started("a"), token(2), token(3), token(4), finished(5)}
@@ -95,11 +96,11 @@ func TestClaim(t *testing.T) {
 
 // TestClaimsAtOnce lets several servers claim the same runs. One of them wins each, and its events are the log.
 func TestClaimsAtOnce(t *testing.T) {
-	n := single(t)
-	dead := open(t, n.url(), natslog.Options{Server: "dead"})
+	n := natstest.New(t)
+	dead := open(t, n.URL(), natslog.Options{Server: "dead"})
 	var logs []*natslog.Log
 	for i := range 3 {
-		logs = append(logs, open(t, n.url(), natslog.Options{Server: fmt.Sprint("s", i)}))
+		logs = append(logs, open(t, n.URL(), natslog.Options{Server: fmt.Sprint("s", i)}))
 	}
 	for i := range 20 {
 		id := event.RunID(fmt.Sprint("run-", i))
@@ -133,8 +134,8 @@ func TestClaimsAtOnce(t *testing.T) {
 
 // TestClaimEnded claims runs that have ended. An ephemeral one belongs to the server then, which deletes it.
 func TestClaimEnded(t *testing.T) {
-	n := single(t)
-	one, two := open(t, n.url(), natslog.Options{Server: "one"}), open(t, n.url(), natslog.Options{Server: "two"})
+	n := natstest.New(t)
+	one, two := open(t, n.URL(), natslog.Options{Server: "one"}), open(t, n.URL(), natslog.Options{Server: "two"})
 	kept := log("ephemeral", 3)
 	kept[0].Body = event.RunStarted{Run: "ephemeral", Question: event.Question{Query: "why?", Mode: event.Direct, Ephemeral: true}}
 	must(t, one.Append(ctx, "ephemeral", kept...))
@@ -159,12 +160,12 @@ func TestClaimEnded(t *testing.T) {
 // TestClaimAfterClaim lets a server write its mark, in order to claim a run, while the server that has just claimed it removes the marks of others. The
 // mark stays, so that the run can be found when its next server dies.
 func TestClaimAfterClaim(t *testing.T) {
-	n := single(t)
+	n := natstest.New(t)
 	p := newProxy(t, n)
-	one, two := open(t, n.url(), natslog.Options{Server: "one"}), open(t, p.url(), natslog.Options{Server: "two"})
+	one, two := open(t, n.URL(), natslog.Options{Server: "one"}), open(t, p.url(), natslog.Options{Server: "two"})
 	must(t, one.Append(ctx, "a", started("a")))
 	s := summary(t, two, "a")
-	c := connect(t, n.url())
+	c := connect(t, n.URL())
 	claimed, err := c.NC.SubscribeSync("sluice.claimed.default")
 	must(t, err)
 	must(t, c.NC.Flush())
@@ -187,10 +188,10 @@ func TestClaimAfterClaim(t *testing.T) {
 
 // TestClaimWithoutKey claims a run whose creation was given up before NATS wrote its first message.
 func TestClaimWithoutKey(t *testing.T) {
-	n := single(t)
-	one, two := open(t, n.url(), natslog.Options{Server: "one"}), open(t, n.url(), natslog.Options{Server: "two"})
+	n := natstest.New(t)
+	one, two := open(t, n.URL(), natslog.Options{Server: "one"}), open(t, n.URL(), natslog.Options{Server: "two"})
 	must(t, one.Append(ctx, "a", started("a")))
-	index, err := connect(t, n.url()).JS.Stream(ctx, "SLUICE-default-INDEX")
+	index, err := connect(t, n.URL()).JS.Stream(ctx, "SLUICE-default-INDEX")
 	must(t, err)
 	must(t, index.Purge(ctx, jetstream.WithPurgeSubject("sluice.index.default.key.a.=.=")))
 	_, err = two.Claim(ctx, eventlog.Summary{Start: event.RunStarted{Run: "a"}}, "one")

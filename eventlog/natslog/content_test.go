@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/natsconn"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 // onDisk reports whether a file of a folder contains the bytes.
@@ -46,14 +47,14 @@ func ignoreGone(err error) error {
 
 // TestDeleteErasesContent deletes a run between two others. Its events were never on disk in the clear, and the key that decrypts them is overwritten.
 func TestDeleteErasesContent(t *testing.T) {
-	n := single(t)
-	l, other := open(t, n.url(), natslog.Options{}), open(t, n.url(), natslog.Options{})
+	n := natstest.New(t)
+	l, other := open(t, n.URL(), natslog.Options{}), open(t, n.URL(), natslog.Options{})
 	ids := []event.RunID{"before", "secret", "after"}
 	for _, id := range ids {
 		must(t, l.Append(ctx, id, started(id), text(2, "a plain word: abracadabra"), finished(3)))
 	}
 	eventlogtest.WantLog(t, other, "secret", 0, []event.Event{started("secret"), text(2, "a plain word: abracadabra"), finished(3)})
-	nc, err := nats.Connect(n.url())
+	nc, err := nats.Connect(n.URL())
 	must(t, err)
 	defer nc.Close()
 	js, err := nc.JetStream()
@@ -70,23 +71,23 @@ func TestDeleteErasesContent(t *testing.T) {
 		_, err := s.Load(ctx, "secret", 0)
 		wantErr(t, "load", err, eventlog.ErrNotFound)
 	}
-	n.stop() // so that everything is written
+	n.Stop() // so that everything is written
 	for id, key := range keys {
-		if got := onDisk(t, n.options.StoreDir, key); got != (id != "secret") {
+		if got := onDisk(t, n.Options.StoreDir, key); got != (id != "secret") {
 			t.Errorf("the key of run %s is on disk: %v", id, got)
 		}
 	}
-	if onDisk(t, n.options.StoreDir, []byte("abracadabra")) {
+	if onDisk(t, n.Options.StoreDir, []byte("abracadabra")) {
 		t.Error("text is on disk in the clear")
 	}
-	n.start(t)
+	n.Start(t)
 	eventlogtest.WantLog(t, other, "after", 1, []event.Event{text(2, "a plain word: abracadabra"), finished(3)})
 }
 
 // TestLargeEvents appends events that are larger than a message may be.
 func TestLargeEvents(t *testing.T) {
-	n := single(t)
-	l, other := open(t, n.url(), natslog.Options{}), open(t, n.url(), natslog.Options{})
+	n := natstest.New(t)
+	l, other := open(t, n.URL(), natslog.Options{}), open(t, n.URL(), natslog.Options{})
 	start := started("a")
 	body := start.Body.(event.RunStarted)
 	body.Instructions = strings.Repeat("behave ", 200_000)
@@ -113,8 +114,8 @@ func TestLargeEvents(t *testing.T) {
 }
 
 func TestTenantsAreSeparate(t *testing.T) {
-	n := single(t)
-	c := connect(t, n.url())
+	n := natstest.New(t)
+	c := connect(t, n.URL())
 	logs := map[string]*natslog.Log{}
 	for _, tenant := range []string{"one", "two"} {
 		l, err := natslog.Open(ctx, c, natslog.Options{Tenant: tenant})
@@ -144,11 +145,11 @@ func TestTenantsAreSeparate(t *testing.T) {
 
 // TestOwned checks which runs belong to a server.
 func TestOwned(t *testing.T) {
-	n := single(t)
-	c := connect(t, n.url())
+	n := natstest.New(t)
+	c := connect(t, n.URL())
 	mine, err := natslog.Open(ctx, c, natslog.Options{Server: "one"})
 	must(t, err)
-	other := open(t, n.url(), natslog.Options{Server: "two"})
+	other := open(t, n.URL(), natslog.Options{Server: "two"})
 	must(t, other.Append(ctx, "others", started("others")))
 	must(t, mine.Append(ctx, "live", started("live"), token(2)))
 	must(t, mine.Append(ctx, "ended", log("ended", 3)...))
@@ -158,7 +159,7 @@ func TestOwned(t *testing.T) {
 	must(t, mine.Append(ctx, "deleted", log("deleted", 3)...))
 	must(t, mine.Delete(ctx, "deleted"))
 	must(t, mine.Close())
-	again := open(t, n.url(), natslog.Options{Server: "one"})
+	again := open(t, n.URL(), natslog.Options{Server: "one"})
 	check := func(want ...event.RunID) {
 		t.Helper()
 		runs, err := again.Owned(ctx)
@@ -179,8 +180,8 @@ func TestOwned(t *testing.T) {
 }
 
 func TestRetention(t *testing.T) {
-	n := single(t)
-	l := open(t, n.url(), natslog.Options{MaxAge: time.Hour, MaxBytes: 1 << 20})
+	n := natstest.New(t)
+	l := open(t, n.URL(), natslog.Options{MaxAge: time.Hour, MaxBytes: 1 << 20})
 	long := strings.Repeat("x", 100<<10)
 	var ids []event.RunID
 	for i := range 20 {
@@ -189,7 +190,7 @@ func TestRetention(t *testing.T) {
 		must(t, l.Append(ctx, id, finished(3)))
 		ids = append(ids, id)
 	}
-	other := open(t, n.url(), natslog.Options{MaxAge: 2 * time.Hour, MaxBytes: 1 << 20})
+	other := open(t, n.URL(), natslog.Options{MaxAge: 2 * time.Hour, MaxBytes: 1 << 20})
 	_, err := other.Load(ctx, ids[0], 0)
 	wantErr(t, "load the oldest run", err, eventlog.ErrNotFound)
 	runs, err := other.Runs(ctx, "", 100)
@@ -197,7 +198,7 @@ func TestRetention(t *testing.T) {
 	if len(runs) == 0 || len(runs) > 10 || runs[0].Start.Run != ids[19] {
 		t.Errorf("%d runs of 100 kB are kept in 1 MiB", len(runs))
 	}
-	nc, err := nats.Connect(n.url())
+	nc, err := nats.Connect(n.URL())
 	must(t, err)
 	defer nc.Close()
 	js, err := nc.JetStream()
@@ -210,10 +211,10 @@ func TestRetention(t *testing.T) {
 }
 
 func TestReplicas(t *testing.T) {
-	nodes := cluster(t)
-	open(t, nodes.url(), natslog.Options{})
-	open(t, nodes.url(), natslog.Options{Tenant: "one", Replicas: 1})
-	nc, err := nats.Connect(nodes.url())
+	nodes := natstest.NewCluster(t)
+	open(t, nodes.URL(), natslog.Options{})
+	open(t, nodes.URL(), natslog.Options{Tenant: "one", Replicas: 1})
+	nc, err := nats.Connect(nodes.URL())
 	must(t, err)
 	defer nc.Close()
 	js, err := nc.JetStream()
@@ -229,14 +230,13 @@ func TestReplicas(t *testing.T) {
 
 // TestPasswords connects with a password and the least permissions, and checks that no error contains one.
 func TestPasswords(t *testing.T) {
-	n := &node{options: server.Options{Host: "127.0.0.1", Port: ports(t, 1)[0], NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()}}
 	allow := func(subjects ...string) *server.SubjectPermission { return &server.SubjectPermission{Allow: subjects} }
-	n.options.Users = []*server.User{{Username: "sluice", Password: "correct", Permissions: &server.Permissions{
-		Publish: allow("sluice.>", "$JS.API.>", "$JS.FC.>"), Subscribe: allow("sluice.>", "_INBOX.>"), // as in docs/scale.md
-	}}}
-	n.start(t)
-	t.Cleanup(n.stop)
-	address := strings.TrimPrefix(n.url(), "nats://")
+	n := natstest.Configured(t, func(o *server.Options) {
+		o.Users = []*server.User{{Username: "sluice", Password: "correct", Permissions: &server.Permissions{
+			Publish: allow("sluice.>", "$JS.API.>", "$JS.FC.>"), Subscribe: allow("sluice.>", "_INBOX.>"), // as in docs/scale.md
+		}}}
+	})
+	address := strings.TrimPrefix(n.URL(), "nats://")
 	l := open(t, "nats://sluice:correct@"+address, natslog.Options{})
 	other := open(t, "nats://sluice:correct@"+address, natslog.Options{})
 	must(t, l.Append(ctx, "a", started("a")))

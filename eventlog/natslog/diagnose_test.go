@@ -15,17 +15,8 @@ import (
 	"github.com/sluice-rag/sluice/doctor"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/natsconn"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
-
-// configured starts a NATS server with other options.
-func configured(t *testing.T, change func(*server.Options)) *node {
-	t.Helper()
-	n := &node{options: server.Options{Host: "127.0.0.1", Port: ports(t, 1)[0], NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()}}
-	change(&n.options)
-	n.start(t)
-	t.Cleanup(n.stop)
-	return n
-}
 
 // user permits one user what is not denied.
 func user(denyPublish ...string) func(*server.Options) {
@@ -76,31 +67,31 @@ func problems(t *testing.T, found []doctor.Finding) (lines []string) {
 }
 
 func TestDiagnose(t *testing.T) {
-	password := func(n *node, password string) string {
-		return fmt.Sprintf("nats://sluice:%s@127.0.0.1:%d", password, n.options.Port)
+	password := func(n *natstest.Server, password string) string {
+		return fmt.Sprintf("nats://sluice:%s@127.0.0.1:%d", password, n.Options.Port)
 	}
-	closed := fmt.Sprintf("nats://sluice:hunter2@127.0.0.1:%d", ports(t, 1)[0])
-	plain := single(t)
+	closed := fmt.Sprintf("nats://sluice:hunter2@127.0.0.1:%d", natstest.Ports(t, 1)[0])
+	plain := natstest.New(t)
 	for name, c := range map[string]struct {
 		urls    string
 		options natslog.Options
 		want    string // the only problem has it
 	}{
-		"reachable":       {urls: plain.url()},
-		"password":        {urls: password(configured(t, user()), "hunter2")},
+		"reachable":       {urls: plain.URL()},
+		"password":        {urls: password(natstest.Configured(t, user()), "hunter2")},
 		"down":            {urls: closed, want: "false nothing listens at the address | start the server"},
-		"one of two down": {urls: plain.url() + "," + closed, want: "nothing listens"},
+		"one of two down": {urls: plain.URL() + "," + closed, want: "nothing listens"},
 		"not a URL":       {urls: "sluice:hunter2@nats", want: "must begin with nats://"},
-		"wrong password":  {urls: password(configured(t, user()), "hunter22"), want: "refuses the user, the password"},
-		"no JetStream":    {urls: configured(t, func(o *server.Options) { o.JetStream = false }).url(), want: "JetStream is not enabled"},
+		"wrong password":  {urls: password(natstest.Configured(t, user()), "hunter22"), want: "refuses the user, the password"},
+		"no JetStream":    {urls: natstest.Configured(t, func(o *server.Options) { o.JetStream = false }).URL(), want: "JetStream is not enabled"},
 		"too old":         {urls: old(t), want: "the server has version 2.9.25, but 2.11.0 or later is needed | upgrade it"},
-		"too few servers": {urls: plain.url(), options: natslog.Options{Replicas: 3}, want: "too few servers for --log-replicas"},
-		"no room": {urls: configured(t, func(o *server.Options) { o.JetStreamMaxStore = 64 << 20 }).url(), options: natslog.Options{MaxBytes: 1 << 30},
+		"too few servers": {urls: plain.URL(), options: natslog.Options{Replicas: 3}, want: "too few servers for --log-replicas"},
+		"no room": {urls: natstest.Configured(t, func(o *server.Options) { o.JetStreamMaxStore = 64 << 20 }).URL(), options: natslog.Options{MaxBytes: 1 << 30},
 			want: "no room for the size of --keep-runs-bytes"},
-		"no right to streams": {urls: password(configured(t, user("$JS.API.STREAM.CREATE.>")), "hunter2"),
+		"no right to streams": {urls: password(natstest.Configured(t, user("$JS.API.STREAM.CREATE.>")), "hunter2"),
 			want: `a stream cannot be created: Permissions Violation for Publish to "$JS.API.STREAM.CREATE.`},
-		"no right to write": {urls: password(configured(t, user("sluice.runs.>")), "hunter2"), want: `Permissions Violation for Publish to "sluice.runs.`},
-		"no right to purge": {urls: password(configured(t, user("$JS.API.STREAM.PURGE.>")), "hunter2"), want: "a run cannot be deleted: Permissions Violation"},
+		"no right to write": {urls: password(natstest.Configured(t, user("sluice.runs.>")), "hunter2"), want: `Permissions Violation for Publish to "sluice.runs.`},
+		"no right to purge": {urls: password(natstest.Configured(t, user("$JS.API.STREAM.PURGE.>")), "hunter2"), want: "a run cannot be deleted: Permissions Violation"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +101,7 @@ func TestDiagnose(t *testing.T) {
 			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
 				t.Errorf("problems %q, want %q", got, c.want)
 			}
-			if f := found[0]; c.want == "" && (f.Version != server.VERSION || f.RoundTrip <= 0 || f.Skew == 0 || f.Failed() || !strings.HasPrefix(f.Address, "127.0.0.1:")) {
+			if f := found[0]; c.want == "" && (f.Version != server.VERSION || f.RoundTrip <= 0 || f.Skew == nil || f.Failed() || !strings.HasPrefix(f.Address, "127.0.0.1:")) {
 				t.Errorf("%+v", f)
 			}
 		})
@@ -119,11 +110,11 @@ func TestDiagnose(t *testing.T) {
 
 // TestDiagnoseChangesNothing compares the streams before and after.
 func TestDiagnoseChangesNothing(t *testing.T) {
-	n := single(t)
-	l := open(t, n.url(), natslog.Options{})
+	n := natstest.New(t)
+	l := open(t, n.URL(), natslog.Options{})
 	must(t, l.Append(ctx, "a", log("a", 5)...))
 	must(t, l.Sync(ctx, "a"))
-	nc, err := nats.Connect(n.url())
+	nc, err := nats.Connect(n.URL())
 	must(t, err)
 	defer nc.Close()
 	js, err := nc.JetStream()
@@ -136,7 +127,7 @@ func TestDiagnoseChangesNothing(t *testing.T) {
 		return all
 	}
 	before := streams()
-	if got := problems(t, natslog.Diagnose(ctx, n.url(), "--log", natsconn.Options{}, natslog.Options{})); len(got) > 0 {
+	if got := problems(t, natslog.Diagnose(ctx, n.URL(), "--log", natsconn.Options{}, natslog.Options{})); len(got) > 0 {
 		t.Errorf("problems %q", got)
 	}
 	if d := cmp.Diff(before, streams()); d != "" || len(before) != 2 {
@@ -146,24 +137,24 @@ func TestDiagnoseChangesNothing(t *testing.T) {
 
 // TestDiagnoseCluster stops a server of a cluster that has a copy of the streams.
 func TestDiagnoseCluster(t *testing.T) {
-	c := cluster(t)
-	l := open(t, c.url(), natslog.Options{Timeout: time.Second})
+	c := natstest.NewCluster(t)
+	l := open(t, c.URL(), natslog.Options{Timeout: time.Second})
 	must(t, l.Append(ctx, "a", log("a", 5)...))
 	must(t, l.Sync(ctx, "a"))
 	check := func() []string {
-		return problems(t, natslog.Diagnose(ctx, c.url(), "--log", natsconn.Options{}, natslog.Options{}))
+		return problems(t, natslog.Diagnose(ctx, c.URL(), "--log", natsconn.Options{}, natslog.Options{}))
 	}
 	if got := check(); len(got) > 0 {
 		t.Errorf("problems %q", got)
 	}
-	c[2].stop()
+	c[2].Stop()
 	got := strings.Join(check(), "\n")
 	for _, want := range []string{"nothing listens at the address", "the stream SLUICE-default-RUNS has a copy on the server n2, which is away | start this NATS server"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("problems %s, want %q", got, want)
 		}
 	}
-	c[1].stop() // without a majority
+	c[1].Stop() // without a majority
 	if got := strings.Join(check(), "\n"); strings.Count(got, "nothing listens") != 2 || !strings.Contains(got, "check that more than half of the NATS servers run") {
 		t.Errorf("problems %s", got)
 	}

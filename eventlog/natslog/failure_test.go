@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/natsconn"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 var ctx = context.Background()
@@ -65,8 +66,8 @@ func wantErr(t testing.TB, what string, err, want error) {
 }
 
 func TestSecondWriter(t *testing.T) {
-	n := single(t)
-	one, two := open(t, n.url(), natslog.Options{}), open(t, n.url(), natslog.Options{})
+	n := natstest.New(t)
+	one, two := open(t, n.URL(), natslog.Options{}), open(t, n.URL(), natslog.Options{})
 	must(t, one.Append(ctx, "a", started("a")))
 	wantErr(t, "create again", two.Append(ctx, "a", started("a")), eventlog.ErrConflict)
 	must(t, one.Append(ctx, "a", token(2)))
@@ -83,8 +84,8 @@ func TestSecondWriter(t *testing.T) {
 
 // TestWritersOnTwoStores lets two stores create and write the same runs. One of them creates each run, and the other one gets a conflict.
 func TestWritersOnTwoStores(t *testing.T) {
-	n := single(t)
-	stores := []*natslog.Log{open(t, n.url(), natslog.Options{}), open(t, n.url(), natslog.Options{})}
+	n := natstest.New(t)
+	stores := []*natslog.Log{open(t, n.URL(), natslog.Options{}), open(t, n.URL(), natslog.Options{})}
 	for i := range 50 {
 		id := event.RunID(fmt.Sprintf("run-%d", i))
 		var wg sync.WaitGroup
@@ -114,9 +115,9 @@ func TestWritersOnTwoStores(t *testing.T) {
 
 // TestLostAcknowledgement swallows the acknowledgements of messages that NATS has written.
 func TestLostAcknowledgement(t *testing.T) {
-	n := single(t)
+	n := natstest.New(t)
 	p := newProxy(t, n)
-	l, other := open(t, p.url(), natslog.Options{}), open(t, n.url(), natslog.Options{})
+	l, other := open(t, p.url(), natslog.Options{}), open(t, n.URL(), natslog.Options{})
 	es := log("a", 4)
 	for _, batch := range [][]event.Event{es[:1], es[1:2], es[2:]} {
 		p.swallow("PUB sluice.runs.")
@@ -188,45 +189,45 @@ func interrupted(t *testing.T, writer, reader *natslog.Log, between func()) {
 }
 
 func TestRestart(t *testing.T) {
-	n := single(t)
-	writer, reader := open(t, n.url(), natslog.Options{}), open(t, n.url(), natslog.Options{})
+	n := natstest.New(t)
+	writer, reader := open(t, n.URL(), natslog.Options{}), open(t, n.URL(), natslog.Options{})
 	started := make(chan error, 1)
 	interrupted(t, writer, reader, func() {
-		n.stop()
-		go func() { started <- n.run() }()
+		n.Stop()
+		go func() { started <- n.Run() }()
 	})
 	must(t, <-started)
 }
 
 func TestConnectionLoss(t *testing.T) {
-	n := single(t)
+	n := natstest.New(t)
 	p := newProxy(t, n)
-	writer, reader := open(t, n.url(), natslog.Options{}), open(t, p.url(), natslog.Options{})
+	writer, reader := open(t, n.URL(), natslog.Options{}), open(t, p.url(), natslog.Options{})
 	interrupted(t, writer, reader, p.cut)
 }
 
 func TestNodeLoss(t *testing.T) {
 	for _, c := range []string{"the leader", "the server of the reader"} {
 		t.Run(c, func(t *testing.T) {
-			nodes := cluster(t)
-			writer := open(t, nodes.url(), natslog.Options{})
-			leader := nodes.leader(t, "SLUICE-default-RUNS")
-			urls := nodes.url()
+			nodes := natstest.NewCluster(t)
+			writer := open(t, nodes.URL(), natslog.Options{})
+			leader := nodes.Leader(t, "SLUICE-default-RUNS")
+			urls := nodes.URL()
 			if c == "the server of the reader" {
-				urls = leader.url() + "," + urls
+				urls = leader.URL() + "," + urls
 			}
 			reader := open(t, urls, natslog.Options{})
-			interrupted(t, writer, reader, leader.stop)
+			interrupted(t, writer, reader, leader.Stop)
 		})
 	}
 }
 
 func TestUnavailable(t *testing.T) {
-	n := single(t)
-	l := open(t, n.url(), natslog.Options{Timeout: 300 * time.Millisecond, PendingBytes: 100})
+	n := natstest.New(t)
+	l := open(t, n.URL(), natslog.Options{Timeout: 300 * time.Millisecond, PendingBytes: 100})
 	must(t, l.Append(ctx, "live", started("live")))
 	must(t, l.Err())
-	n.stop()
+	n.Stop()
 	if err := l.Err(); err == nil {
 		t.Error("NATS is away, but the log is well")
 	}
@@ -247,7 +248,7 @@ func TestUnavailable(t *testing.T) {
 	must(t, l.Append(ctx, "live", text(2, long))) // accepted
 	code("too much is unwritten", l.Append(ctx, "live", text(3, long)))
 	code("the end", l.Append(ctx, "live", finished(3))) // but it is written later
-	n.start(t)
+	n.Start(t)
 	eventlogtest.WantLog(t, l, "live", 0, []event.Event{started("live"), text(2, long), finished(3)})
 	must(t, l.Err())
 	for _, id := range []event.RunID{"a", "b"} {
@@ -258,9 +259,9 @@ func TestUnavailable(t *testing.T) {
 
 // TestDiscard begins a run of which an earlier process has written the key and no event.
 func TestDiscard(t *testing.T) {
-	n := single(t)
-	c := connect(t, n.url())
-	l := open(t, n.url(), natslog.Options{})
+	n := natstest.New(t)
+	c := connect(t, n.URL())
+	l := open(t, n.URL(), natslog.Options{})
 	if _, err := c.JS.Publish(ctx, "sluice.index.default.key.a.=.=", make([]byte, 32)); err != nil {
 		t.Fatal(err)
 	}
@@ -269,12 +270,12 @@ func TestDiscard(t *testing.T) {
 	must(t, l.Append(ctx, "a", started("a")))
 	must(t, l.Append(ctx, "a", finished(2)))
 	must(t, l.Discard(ctx, "a")) // it has events, which stay
-	eventlogtest.WantLog(t, open(t, n.url(), natslog.Options{}), "a", 0, []event.Event{started("a"), finished(2)})
+	eventlogtest.WantLog(t, open(t, n.URL(), natslog.Options{}), "a", 0, []event.Event{started("a"), finished(2)})
 }
 
 func TestInUse(t *testing.T) {
-	n := single(t)
-	c := connect(t, n.url())
+	n := natstest.New(t)
+	c := connect(t, n.URL())
 	inUse := func(want bool) {
 		t.Helper()
 		if got, err := natslog.InUse(ctx, c, "", "default"); got != want || err != nil {
@@ -282,7 +283,7 @@ func TestInUse(t *testing.T) {
 		}
 	}
 	inUse(false)
-	l := open(t, n.url(), natslog.Options{})
+	l := open(t, n.URL(), natslog.Options{})
 	inUse(true)
 	must(t, l.Close())
 	for began := time.Now(); time.Since(began) < 20*time.Second; { // the server hears of it a little later
@@ -295,7 +296,7 @@ func TestInUse(t *testing.T) {
 
 // TestCloseWithoutReplies closes a log while NATS does not reply. It has a mark to remove, and an event that is not written.
 func TestCloseWithoutReplies(t *testing.T) {
-	n := single(t)
+	n := natstest.New(t)
 	p := newProxy(t, n)
 	var logged bytes.Buffer
 	l, err := natslog.Open(ctx, connect(t, p.url()), natslog.Options{Log: slog.New(slog.NewTextHandler(&logged, nil))})
@@ -316,8 +317,8 @@ func TestCloseWithoutReplies(t *testing.T) {
 
 // TestNoRoom opens a log whose maximum size JetStream cannot reserve. That is an error at once: it does not go away.
 func TestNoRoom(t *testing.T) {
-	s := configured(t, func(o *server.Options) { o.JetStreamMaxStore = 64 << 20 })
-	c, err := natsconn.Connect(s.url(), natsconn.Options{})
+	s := natstest.Configured(t, func(o *server.Options) { o.JetStreamMaxStore = 64 << 20 })
+	c, err := natsconn.Connect(s.URL(), natsconn.Options{})
 	must(t, err)
 	defer c.Close()
 	began := time.Now()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/natsconn"
 )
 
 // The events of each run are encrypted with a key of the run, which is a message of the index. A deletion overwrites the key: what JetStream and the
@@ -94,7 +95,7 @@ func (l *Log) sealer(ctx context.Context, id event.RunID) (sealer, error) {
 func (l *Log) putKey(ctx context.Context, id event.RunID, s sealer) error {
 	err := l.retry(ctx, func(ctx context.Context) error {
 		_, err := l.js.Publish(ctx, l.names.key(id), s.raw, jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
-		if !refused(err) {
+		if !natsconn.WrongSequence(err) {
 			return err
 		}
 		m, err := l.get(ctx, l.names.index, getRequest{Last: l.names.key(id)})

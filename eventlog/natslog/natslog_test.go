@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 // each returns a function that opens a log of another tenant at each call.
@@ -18,6 +19,6 @@ func each(urls string) func(t *testing.T) eventlog.Store {
 	}
 }
 
-func TestStore(t *testing.T) { eventlogtest.TestStore(t, each(single(t).url())) }
+func TestStore(t *testing.T) { eventlogtest.TestStore(t, each(natstest.New(t).URL())) }
 
-func TestStoreInCluster(t *testing.T) { eventlogtest.TestStore(t, each(cluster(t).url())) }
+func TestStoreInCluster(t *testing.T) { eventlogtest.TestStore(t, each(natstest.NewCluster(t).URL())) }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 // proxy forwards connections to a NATS server, whose replies it can swallow.
@@ -20,13 +22,13 @@ type proxy struct {
 	conns []net.Conn
 }
 
-func newProxy(t testing.TB, n *node) *proxy {
+func newProxy(t testing.TB, n *natstest.Server) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: l, target: fmt.Sprintf("127.0.0.1:%d", n.options.Port)}
+	p := &proxy{listener: l, target: fmt.Sprintf("127.0.0.1:%d", n.Options.Port)}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/natsconn"
 )
 
 // Reserve implements [eventlog.Sharer]. A reservation is a message of the index that names the last sequence of its subject, so NATS accepts one of
@@ -26,7 +27,7 @@ func (l *Log) Reserve(ctx context.Context, key string, run event.RunID, current 
 		if err == nil {
 			return eventlog.Reservation{Run: run, Server: l.o.Server, Seq: ack.Sequence}, nil
 		}
-		if !refused(err) {
+		if !natsconn.WrongSequence(err) {
 			return eventlog.Reservation{}, fmt.Errorf("reserve key: %w", err)
 		}
 		now, getErr := l.reservation(ctx, m.Subject)

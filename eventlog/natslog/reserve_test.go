@@ -8,12 +8,13 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 // TestReserve lets three servers reserve keys at once, for the first time and in place of the same reservation. All of them get the same one. A
 // release of the first reservation leaves the second, and a new process of its server removes it.
 func TestReserve(t *testing.T) {
-	for name, urls := range map[string]func() string{"single": func() string { return single(t).url() }, "cluster": func() string { return cluster(t).url() }} {
+	for name, urls := range map[string]func() string{"single": func() string { return natstest.New(t).URL() }, "cluster": func() string { return natstest.NewCluster(t).URL() }} {
 		t.Run(name, func(t *testing.T) {
 			url := urls()
 			var logs []*natslog.Log

@@ -74,7 +74,7 @@ func TestDiagnose(t *testing.T) {
 					t.Errorf("%q, want %q", got, want)
 				}
 			}
-			if len(c.want) == 0 && (f.Failed() || f.RoundTrip <= 0 || f.Skew == 0 || f.Version == "" || !strings.HasSuffix(f.Address, "/"+name(c.url)) || len(f.Details) != 2) {
+			if len(c.want) == 0 && (f.Failed() || f.RoundTrip <= 0 || f.Skew == nil || f.Version == "" || !strings.HasSuffix(f.Address, "/"+name(c.url)) || len(f.Details) != 2) {
 				t.Errorf("%s", text)
 			}
 		})

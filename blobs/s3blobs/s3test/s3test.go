@@ -122,6 +122,9 @@ func (s *Server) Stop() {
 	_ = s.process.Wait()
 }
 
+// Address is the host and the port.
+func (s *Server) Address() string { return s.address }
+
 // URL is the URL of a prefix in the bucket.
 func (s *Server) URL(prefix string) string {
 	return "s3://" + s.Bucket + "/" + prefix + "?endpoint=" + url.QueryEscape("http://"+s.address) + "&region=us-east-1"

@@ -5,9 +5,14 @@ package postgrestest
 
 import (
 	"bufio"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
@@ -22,6 +27,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// unixPort is part of the name of the socket of a server without TCP.
+const unixPort = "5432"
+
 // errMissing is returned if the programs are missing.
 var errMissing = errors.New("PostgreSQL is not installed: scripts/needs.sh installs it")
 
@@ -29,6 +37,8 @@ var errMissing = errors.New("PostgreSQL is not installed: scripts/needs.sh insta
 type Server struct {
 	folder   string
 	user     *syscall.SysProcAttr
+	port     string
+	args     []string
 	process  *exec.Cmd
 	database atomic.Int64
 }
@@ -46,7 +56,7 @@ func URL(t testing.TB) string {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.users == 0 {
-		s, err := start()
+		s, err := start(unixPort, nil)
 		if err != nil && s != nil {
 			s.remove()
 		}
@@ -65,9 +75,36 @@ func URL(t testing.TB) string {
 }
 
 // New starts a server for one test.
-func New(t testing.TB) *Server {
+func New(t testing.TB) *Server { return newServer(t, unixPort, nil) }
+
+// TLS starts a server for one test that speaks TLS at a port of 127.0.0.1, and returns the address of a new database without options.
+func TLS(t testing.TB, certificate tls.Certificate) string {
 	t.Helper()
-	s, err := start()
+	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, port, err := net.SplitHostPort(l.Addr().String())
+	if err := errors.Join(err, l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]*pem.Block{"server.crt": {Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}, "server.key": {Type: "PRIVATE KEY", Bytes: key}}
+	u, err := url.Parse(newServer(t, port, files, "-c", "listen_addresses="+host, "-c", "ssl=on").URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host, u.RawQuery = net.JoinHostPort(host, port), ""
+	return u.String()
+}
+
+// newServer starts a server with files in its data folder, which are named in further arguments or by default.
+func newServer(t testing.TB, port string, files map[string]*pem.Block, args ...string) *Server {
+	t.Helper()
+	s, err := start(port, files, args...)
 	t.Cleanup(func() {
 		if s != nil {
 			s.remove()
@@ -87,13 +124,13 @@ func check(t testing.TB, err error) {
 	}
 }
 
-func start() (*Server, error) {
+func start(port string, files map[string]*pem.Block, args ...string) (*Server, error) {
 	initdb, err := program("initdb")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{user: &syscall.SysProcAttr{Pdeathsig: syscall.SIGINT}} // if a test panics
-	if s.folder, err = os.MkdirTemp("", "pg"); err != nil {             // short: it holds a socket
+	s := &Server{port: port, args: args, user: &syscall.SysProcAttr{Pdeathsig: syscall.SIGINT}} // if a test panics
+	if s.folder, err = os.MkdirTemp("", "pg"); err != nil {                                     // short: it holds a socket
 		return nil, err
 	}
 	if os.Getuid() == 0 {
@@ -109,6 +146,17 @@ func start() (*Server, error) {
 	if out, err := init.CombinedOutput(); err != nil {
 		return s, fmt.Errorf("initdb: %w: %s", err, out)
 	}
+	for name, block := range files {
+		path := filepath.Join(s.data(), name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			return s, err
+		}
+		if c := s.user.Credential; c != nil {
+			if err := os.Chown(path, int(c.Uid), int(c.Gid)); err != nil {
+				return s, err
+			}
+		}
+	}
 	return s, s.run()
 }
 
@@ -120,7 +168,8 @@ func (s *Server) run() error {
 	if err != nil {
 		return err
 	}
-	s.process = exec.Command(postgres, "-D", s.data(), "-k", s.folder, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200")
+	args := append([]string{"-D", s.data(), "-k", s.folder, "-p", s.port, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200"}, s.args...)
+	s.process = exec.Command(postgres, args...)
 	s.process.SysProcAttr, s.process.Dir = s.user, s.folder
 	log, err := s.process.StderrPipe()
 	if err != nil {
@@ -164,7 +213,7 @@ func (s *Server) URL(t testing.TB) string {
 }
 
 func (s *Server) address(database string) string {
-	return fmt.Sprintf("postgres://postgres@/%s?host=%s", database, s.folder)
+	return fmt.Sprintf("postgres://postgres@/%s?host=%s&port=%s", database, s.folder, s.port)
 }
 
 // Exec runs statements in a database.
