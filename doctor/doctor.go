@@ -19,7 +19,7 @@ type Finding struct {
 	Address   string    `json:"address,omitempty"`
 	Version   string    `json:"version,omitempty"`
 	RoundTrip float64   `json:"round_trip_ms,omitempty"` // 0: not measured
-	Skew      float64   `json:"clock_skew_ms,omitempty"` // above 0 if its clock is ahead of that of this machine; 0: not measured
+	Skew      *float64  `json:"clock_skew_ms,omitempty"` // above 0 if its clock is ahead of that of this machine; nil: not measured
 	Details   []string  `json:"details,omitempty"`
 	Problems  []Problem `json:"problems,omitempty"`
 }
@@ -55,7 +55,7 @@ func (f *Finding) SetRoundTrip(d time.Duration) { f.RoundTrip = milliseconds(d) 
 // SetClock sets by how much the clock of the engine is ahead of that of this machine, as a request showed that took roundTrip. A difference above
 // [MaxSkew] is a problem.
 func (f *Finding) SetClock(skew, roundTrip time.Duration) {
-	f.Skew = milliseconds(skew)
+	f.Skew = new(milliseconds(skew))
 	if skew.Abs() > MaxSkew+roundTrip/2 {
 		f.Fail(fmt.Sprintf("its clock differs by %v from that of this machine", skew.Abs().Round(time.Millisecond)), "synchronize the clocks of both machines, for example with chrony")
 	}
@@ -88,7 +88,7 @@ func (f *Finding) Unreachable(err error, setting string) bool {
 	case errors.Is(err, context.DeadlineExceeded), timedOut(err):
 		text, fix = "it does not reply", "check that the server runs and that no firewall blocks the connection, or "+fix
 	case badCertificate(err):
-		text, fix = "its TLS certificate is not valid for this machine: "+err.Error(), "install the certificate of its authority here, or "+fix
+		text, fix = "its TLS certificate is not valid for this machine: "+err.Error(), "install the certificate of its authority here, or name its file in SSL_CERT_FILE, or "+fix
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		text, fix = "there is no route to the address", "check the network, or "+fix
 	default:

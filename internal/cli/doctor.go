@@ -65,8 +65,8 @@ func describe(found []doctor.Finding, colour func(code, text string) string) str
 		if f.RoundTrip > 0 {
 			facts = append(facts, fmt.Sprintf("round trip %.1f ms", f.RoundTrip))
 		}
-		if f.Skew != 0 {
-			facts = append(facts, fmt.Sprintf("clock %+.1f ms", f.Skew))
+		if f.Skew != nil {
+			facts = append(facts, fmt.Sprintf("clock %+.1f ms", *f.Skew))
 		}
 		fmt.Fprintf(&out, "%s %s\n", colour(bold, fmt.Sprintf("%-8s", f.Part)), strings.Join(facts, " · "))
 		for _, detail := range f.Details {
