@@ -61,7 +61,7 @@ func TestOverhead(t *testing.T) {
 	if diff := cmp.Diff(overhead{P50: 1, P99: 1, P999: 2, CPU: 12}, overheadOf(all, serverSluice)); diff != "" {
 		t.Error(diff)
 	}
-	if got := cpuRatio(all); got != 0.5 {
+	if got := cpuRatio(all, serverSluice, relayProxy); got != 0.5 {
 		t.Errorf("%g times the reverse proxy's CPU", got)
 	}
 	if got := overheadOf(all, relayProxy); got.P50 != 0.5 || got.CPU != 22 {

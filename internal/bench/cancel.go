@@ -33,7 +33,7 @@ func (m *modelBench) cancel(ctx context.Context, p *child, s *sluiceServer) (*ca
 	var l subscriberSet
 	defer l.close()
 	runs, tags := make([]string, m.options.Cancels), make([]string, m.options.Cancels)
-	t := answers(s)
+	t := answers(serverSluice, s)
 	var err error
 	for i := range m.options.Cancels {
 		var question string

@@ -159,6 +159,7 @@ type modelCmd struct {
 	Turns     int           `default:"3" help:"Number of turns of each server; 0 skips the streams."`
 	Cancels   int           `default:"100" help:"Number of answers that are cancelled; 0 skips this measurement."`
 	Questions int           `default:"50" help:"Number of questions asked while the first model is down, one after another and then concurrently; 0 skips this measurement."`
+	Log       string        `placeholder:"URL" help:"Address of NATS: measure three servers, too, that share the run log there."`
 	Profile   string        `placeholder:"FILE" help:"Write the CPU profile of the Sluice server that relays the streams to this file."`
 	JSON      bool          `name:"json" help:"Print JSON."`
 }

@@ -84,7 +84,7 @@ func (m *modelBench) measureFirst(ctx context.Context, p *child, state string, c
 		}()
 		models = append(models, c.addr)
 	}
-	s, err := m.startServer(ctx, append(models, p.addr)...)
+	s, err := m.startServer(ctx, nil, append(models, p.addr)...)
 	if err != nil {
 		return d, err
 	}

@@ -27,12 +27,12 @@ type relayResult struct {
 
 // The relays that are compared with serverSluice.
 const (
-	relayNone  = "provider alone"
-	relayProxy = "reverse proxy" // httputil.ReverseProxy
+	relayNone    = "provider alone"
+	relayProxy   = "reverse proxy" // httputil.ReverseProxy
+	relaySeveral = "three servers" // with a shared run log
 )
 
-// relays lists the relays of a turn in order.
-var relays = []string{relayNone, relayProxy, serverSluice}
+const severalServers = 3
 
 // modelReport is the result of the command model.
 type modelReport struct {
@@ -43,7 +43,8 @@ type modelReport struct {
 	// The differences to the provider alone within a turn, as medians of the turns.
 	Added      *overhead        `json:"sluice_adds,omitempty"`
 	ProxyAdded *overhead        `json:"proxy_adds,omitempty"`
-	CPURatio   float64          `json:"cpu_ratio_to_proxy,omitempty"` // median of the turns
+	CPURatio   float64          `json:"cpu_ratio_to_proxy,omitempty"`        // median of the turns
+	Capacity   float64          `json:"capacity_of_three_servers,omitempty"` // answers per processor time, relative to one server without NATS, times 3
 	Cancel     *cancelResult    `json:"cancel,omitempty"`
 	Dead       []failoverResult `json:"dead_first_model,omitempty"`
 }
@@ -115,16 +116,17 @@ func (m *modelBench) startProvider(ctx context.Context, rate float64, tokens int
 
 // startServer starts a server with models at the addresses. Its limits are higher than any measurement needs, and a run is
 // cancelled when its last reader leaves.
-func (m *modelBench) startServer(ctx context.Context, models ...string) (*sluiceServer, error) {
+func (m *modelBench) startServer(ctx context.Context, more []string, models ...string) (*sluiceServer, error) {
 	args := []string{
 		"--docs", m.docs, "--judge", "none", "--deadline", "24h", "--grace", "0s", "--max-runs", "1000000",
 		"--answer-tokens", strconv.Itoa(maxTokens), "--model-context", strconv.Itoa(100 * maxTokens), "--log-level", "error",
 	}
+	args = append(args, more...)
 	for _, addr := range models {
 		args = append(args, "--model", "openai", "--model-url", "http://"+addr+"/v1")
 	}
 	env := cleanEnv()
-	if m.options.Profile != "" && len(models) == 1 { // the server with several models answers few questions
+	if m.options.Profile != "" && len(models) == 1 && more == nil { // the server with several models answers few questions
 		env = append(env, profileEnv+"="+m.options.Profile)
 	}
 	return startSluice(ctx, m.exe, env, args)

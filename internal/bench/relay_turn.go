@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -13,9 +12,10 @@ const idleTime = time.Second
 
 // target is a server from which streams are read.
 type target struct {
-	name, addr, path string
-	body             func(question string) string
-	cpu              func(context.Context) (time.Duration, error) // of the relay; nil for the provider alone
+	name, path string
+	addr       string // of the server that gets the questions
+	body       func(question string) string
+	cpu        func(context.Context) (time.Duration, error) // of the relay; nil for the provider alone
 }
 
 // streams runs the measurements that need a provider of endless answers: relays and cancellation.
@@ -30,12 +30,24 @@ func (m *modelBench) streams(ctx context.Context, r *modelReport) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, proxy.stop()) }()
-	s, err := m.startServer(ctx, p.addr)
+	s, err := m.startServer(ctx, nil, p.addr)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	targets := []target{completions(relayNone, p.addr), completions(relayProxy, proxy.addr), answers(s)}
+	targets := []target{completions(relayNone, p.addr), completions(relayProxy, proxy.addr), answers(serverSluice, s)}
+	if m.options.Log != "" {
+		var several []*sluiceServer
+		for range severalServers {
+			s, err := m.startServer(ctx, []string{"--log", m.options.Log, "--log-replicas", "1"}, p.addr)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, s.stop()) }()
+			several = append(several, s)
+		}
+		targets = append(targets, answers(relaySeveral, several...))
+	}
 	targets[1].cpu = func(ctx context.Context) (time.Duration, error) {
 		u, err := proxy.usage(ctx, "")
 		return u.CPU, err
@@ -52,7 +64,8 @@ func (m *modelBench) streams(ctx context.Context, r *modelReport) (err error) {
 	}
 	if m.options.Turns > 0 {
 		sluice, proxy := overheadOf(r.Turns, serverSluice), overheadOf(r.Turns, relayProxy)
-		r.Added, r.ProxyAdded, r.CPURatio = &sluice, &proxy, cpuRatio(r.Turns)
+		r.Added, r.ProxyAdded, r.CPURatio = &sluice, &proxy, cpuRatio(r.Turns, serverSluice, relayProxy)
+		r.Capacity = severalServers * cpuRatio(r.Turns, serverSluice, relaySeveral)
 	}
 	if m.options.Cancels > 0 {
 		m.progress(fmt.Sprintf("%d answers that are cancelled", m.options.Cancels))
@@ -70,11 +83,22 @@ func completions(name, addr string) target {
 	}}
 }
 
-// answers returns a Sluice server as a target.
-func answers(p *sluiceServer) target {
-	return target{name: serverSluice, addr: p.addr(), path: "/api/query/stream", cpu: p.cpu, body: func(question string) string {
+// answers returns Sluice servers as a target. The first one gets all questions, and the processor time is that of all.
+func answers(name string, servers ...*sluiceServer) target {
+	t := target{name: name, addr: servers[0].addr(), path: "/api/query/stream", body: func(question string) string {
 		return fmt.Sprintf(`{"query":%q,"mode":"direct","no_cache":true}`, question)
 	}}
+	t.cpu = func(ctx context.Context) (sum time.Duration, err error) {
+		for _, s := range servers {
+			d, err := s.cpu(ctx)
+			if err != nil {
+				return 0, err
+			}
+			sum += d
+		}
+		return sum, nil
+	}
+	return t
 }
 
 // snapshot holds the processor times and the number of tokens at one time.
@@ -175,25 +199,35 @@ func (f *relayResult) fill(before, after snapshot, idle float64, latencies []int
 // overheadOf returns the overhead of a relay: medians, over the turns, of the differences to the provider alone.
 func overheadOf(all []relayResult, name string) overhead {
 	var p50, p99, p999, cpu []float64
-	for turn := range slices.Chunk(all, len(relays)) {
-		alone, relay := turn[slices.Index(relays, relayNone)], turn[slices.Index(relays, name)]
-		p50 = append(p50, relay.P50-alone.P50)
-		p99 = append(p99, relay.P99-alone.P99)
-		p999 = append(p999, relay.P999-alone.P999)
+	alone := resultsOf(all, relayNone)
+	for i, relay := range resultsOf(all, name) {
+		p50 = append(p50, relay.P50-alone[i].P50)
+		p99 = append(p99, relay.P99-alone[i].P99)
+		p999 = append(p999, relay.P999-alone[i].P999)
 		cpu = append(cpu, relay.CPU)
 	}
 	return overhead{P50: median(p50), P99: median(p99), P999: median(p999), CPU: median(cpu)}
 }
 
-// cpuRatio returns the processor time of Sluice relative to that of the reverse proxy: the median of the turns.
-func cpuRatio(all []relayResult) float64 {
+// cpuRatio returns the processor time of a relay relative to that of another one: the median of the turns. It is 0 if either is unknown.
+func cpuRatio(all []relayResult, name, other string) float64 {
 	var v []float64
-	for turn := range slices.Chunk(all, len(relays)) {
-		proxy := turn[slices.Index(relays, relayProxy)].CPU
-		if proxy <= 0 { // unknown on this system
+	others := resultsOf(all, other)
+	for i, relay := range resultsOf(all, name) {
+		if i >= len(others) || others[i].CPU <= 0 { // unknown on this system
 			return 0
 		}
-		v = append(v, turn[slices.Index(relays, serverSluice)].CPU/proxy)
+		v = append(v, relay.CPU/others[i].CPU)
 	}
 	return median(v)
+}
+
+// resultsOf returns the results of a relay in the order of the turns.
+func resultsOf(all []relayResult, name string) (out []relayResult) {
+	for _, r := range all {
+		if r.Relay == name {
+			out = append(out, r)
+		}
+	}
+	return out
 }
