@@ -1,0 +1,97 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/sluice-rag/sluice/blobs/s3blobs/s3test"
+	"github.com/sluice-rag/sluice/doctor"
+	"github.com/sluice-rag/sluice/index/weaviate/weaviatetest"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
+	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
+)
+
+// TestTLS connects to all engines over TLS, whose certificate only the file that SSL_CERT_FILE names can verify. Without the file, each connection is
+// refused, and the message names the certificate.
+func TestTLS(t *testing.T) {
+	dir := docs(t)
+	s3 := s3test.New(t)
+	objects, pair := overTLS(t, s3.Address())
+	search, _ := overTLS(t, strings.TrimPrefix(weaviatetest.URL(t), "weaviate://"))
+	authority := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nats := natstest.Configured(t, func(o *server.Options) {
+		o.TLS, o.TLSConfig = true, &tls.Config{Certificates: []tls.Certificate{pair}}
+	})
+	broker := strings.Replace(nats.URL(), "nats://", "tls://", 1)
+	s3test.Credentials(t)
+	for name, value := range map[string]string{
+		"SLUICE_LOG":   broker,
+		"SLUICE_STORE": postgrestest.TLS(t, pair) + "?sslmode=verify-full",
+		"SLUICE_INDEX": strings.Replace(search, "https", "weaviates", 1),
+		"SLUICE_BLOBS": "s3://" + s3.Bucket + "/files?region=us-east-1&endpoint=" + url.QueryEscape(objects),
+	} {
+		t.Setenv(name, value)
+	}
+	diagnosed := func() (found []doctor.Finding) {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), os.Args[0])
+		c.Env = append(os.Environ(), "TEST_OF_SLUICE=doctor\n--json\n--data\n"+t.TempDir())
+		out, err := c.Output()
+		if err := json.Unmarshal(out, &found); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
+			t.Fatal(err)
+		}
+		return found
+	}
+	for _, f := range diagnosed() {
+		if f.Part != "data" && (len(f.Problems) == 0 || !strings.Contains(f.Problems[0].Text, "certificate")) {
+			t.Errorf("without the certificate: %+v", f)
+		}
+	}
+	t.Setenv("SSL_CERT_FILE", authority)
+	found := diagnosed()
+	for _, f := range found {
+		if f.Failed() {
+			t.Errorf("%+v", f)
+		}
+	}
+	if len(found) != 5 {
+		t.Errorf("%d findings: %+v", len(found), found)
+	}
+
+	base, _ := child(t, "--docs="+dir, "--data="+t.TempDir())
+	upload(t, base, "fees.md", "A ship pays 12 euros for each metre of its length.")
+	if status, out, errs := run(t, "ask", "--server", base, "When was the north lock opened?"); status != 0 || !strings.Contains(out, "1932") {
+		t.Errorf("ask: status %d\n%s\n%s", status, out, errs)
+	}
+}
+
+// overTLS serves what is at an address over TLS, and returns the URL and the certificate.
+func overTLS(t *testing.T, address string) (string, tls.Certificate) {
+	t.Helper()
+	s := httptest.NewTLSServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: "http", Host: address})
+		r.Out.Host = r.In.Host // which signatures of S3 cover
+	}})
+	t.Cleanup(s.Close)
+	return s.URL, s.TLS.Certificates[0]
+}
