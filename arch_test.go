@@ -141,7 +141,7 @@ var allowedImports = map[string]string{
 	// The routes of a protocol's service other than its stream, and the functions of Forrst.
 	"server/*":      "eval/summary auth engine corpus corpus/filter event eventlog fault files files/search index lang server server/responses session source store wire wire/... ledger model",
 	"server/access": "auth auth/oidc fault server",
-	"server/mcp":    "auth corpus engine fault files forrst server server/rpc wire wire/forrst wire/sse",
+	"server/mcp":    "auth engine fault forrst server server/rpc wire wire/forrst wire/sse",
 	"server/rpc":    "auth corpus corpus/filter engine event fault files files/search forrst index model server store wire wire/forrst",
 	// The client reads the forge and knowledge protocols.
 	// It checks servers over HTTP only. The grammars are those of the protocols.

@@ -199,9 +199,6 @@ func (l *Library) AnswerQuestion(ctx context.Context, q Question) (Answer, error
 // events asks a question and yields the events of its run. It cancels the run when its reader leaves before the last one.
 func (l *Library) events(ctx context.Context, q Question) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
-		if q.Collection == "" {
-			q.Collection = l.app.Config.Store.Collection
-		}
 		ask := l.app.Engine.AskAttached
 		if q.Session != "" {
 			ask = func(ctx context.Context, q event.Question, c engine.Caller) (event.RunID, func(), error) {

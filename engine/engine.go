@@ -36,6 +36,8 @@ type Options struct {
 	// SharedKeys says that ShareKey returns the same key on all servers for questions that one run may answer, so that questions also join the
 	// runs of Peers.
 	SharedKeys bool
+	// Scope returns what a question searches that names no collection. Default: [corpus.DefaultCollection].
+	Scope func(context.Context) string
 	// Permit returns an error if the sender of a request may not ask a question. It is called for each question, with its default values.
 	// Default: everybody may ask everything.
 	Permit func(context.Context, event.Question) error
@@ -163,6 +165,9 @@ func (e *Engine) AskAttached(ctx context.Context, q event.Question, c Caller) (i
 func (e *Engine) ask(ctx context.Context, q event.Question, c Caller, attached bool) (event.RunID, error) {
 	if err := q.Validate(); err != nil {
 		return "", err
+	}
+	if q.Collection == "" && e.o.Scope != nil {
+		q.Collection = e.o.Scope(ctx)
 	}
 	q.SetDefaults()
 	if e.o.Permit != nil {

@@ -15,7 +15,7 @@ import (
 type Question struct {
 	Query      string `json:"query"`
 	Mode       Mode   `json:"mode"`             // default [Agentic]
-	Collection string `json:"collection"`       // default [corpus.DefaultCollection]
+	Collection string `json:"collection"`       // scope that is searched; default [corpus.DefaultCollection], or what the engine says
 	TopK       int    `json:"top_k"`            // passages given to the generator; default [DefaultTopK], at most [MaxTopK]
 	Method     Method `json:"method,omitempty"` // how documents are searched; default [HybridSearch]
 	// Filter limits the documents that are read; see [filter.Filter.ValidateDocuments].

@@ -116,10 +116,10 @@ func (s *Service) sweeper() {
 }
 
 // DeleteExpired deletes the expired ones of the named vector stores. Call it before a question is answered, so that no question searches an
-// expired vector store. Collections of folders never expire, so a question about them alone does not read the database.
+// expired vector store. Collections of folders and that of all uploaded files never expire, so a question about them alone does not read the database.
 func (s *Service) DeleteExpired(ctx context.Context, names []string) error {
 	for _, name := range names {
-		if slices.Contains(s.opts.Collections, name) || !index.ValidSet(name) {
+		if name == Collection || slices.Contains(s.opts.Collections, name) || !index.ValidSet(name) {
 			continue
 		}
 		if f, err := s.folder(ctx, name); err != nil {

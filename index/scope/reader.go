@@ -2,6 +2,7 @@
 package scope
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -26,7 +27,8 @@ type Vectors interface {
 
 // Options of a [Reader]. The zero value works.
 type Options struct {
-	Vectors Vectors // nil: searches are lexical
+	Vectors    Vectors // nil: searches are lexical
+	Collection string  // of folders: its documents can be selected by their ids, and the empty text selects it; default [corpus.DefaultCollection]
 }
 
 // Reader reads an index by scopes. Where a method of the index takes a collection, the reader's takes the text form of a
@@ -34,7 +36,7 @@ type Options struct {
 //
 //   - a name selects the collection of that name and the set of that name among the uploaded files;
 //   - the name of the collection of uploaded files selects all of them, also those in no set;
-//   - a document's id selects that document among the uploaded files, or else in the default collection.
+//   - a document's id selects that document among the uploaded files, or else in the collection of folders.
 //
 // Unknown names select nothing. The name of a collection that contains a comma selects that collection if it is the whole text.
 //
@@ -56,6 +58,7 @@ var (
 
 // New returns a reader of base. The collection files holds the uploaded files; an empty name means that there are none.
 func New(base Base, files string, o Options) *Reader {
+	o.Collection = cmp.Or(o.Collection, corpus.DefaultCollection)
 	return &Reader{base: base, files: files, opts: o}
 }
 
@@ -67,6 +70,7 @@ type candidates struct {
 }
 
 func (r *Reader) candidates(ctx context.Context, text string) (candidates, error) {
+	text = cmp.Or(text, r.opts.Collection)
 	s, err := corpus.ParseScope(text)
 	if err != nil {
 		return candidates{}, err
@@ -133,13 +137,13 @@ func (r *Reader) parts(ctx context.Context, text string) (out []string, err erro
 			return nil, err
 		}
 	}
-	if len(own) > 0 && !slices.Contains(c.collections, corpus.DefaultCollection) {
-		out = append(out, index.Scope{Collection: corpus.DefaultCollection, Documents: own}.Name())
+	if len(own) > 0 && !slices.Contains(c.collections, r.opts.Collection) {
+		out = append(out, index.Scope{Collection: r.opts.Collection, Documents: own}.Name())
 	}
 	return out, nil
 }
 
-// locate returns which documents are uploaded files, and which of the others are in the default collection.
+// locate returns which documents are uploaded files, and which of the others are in the collection of folders.
 func (r *Reader) locate(ctx context.Context, ids []corpus.DocumentID) (uploads, own []corpus.DocumentID, err error) {
 	if len(ids) == 0 {
 		return nil, nil, nil
@@ -161,7 +165,7 @@ func (r *Reader) locate(ctx context.Context, ids []corpus.DocumentID) (uploads, 
 	if len(rest) == 0 {
 		return uploads, nil, nil
 	}
-	found, err := r.base.Hashes(ctx, corpus.DefaultCollection, rest)
+	found, err := r.base.Hashes(ctx, r.opts.Collection, rest)
 	for _, id := range rest {
 		if _, ok := found[id]; ok {
 			own = append(own, id)
@@ -176,7 +180,7 @@ func (r *Reader) SearchVector(ctx context.Context, collection, text string, p mo
 	if err != nil || r.opts.Vectors == nil {
 		return index.SearchVector{}, err
 	}
-	largest, most := corpus.DefaultCollection, -1
+	largest, most := r.opts.Collection, -1
 	for _, part := range parts {
 		if len(parts) == 1 {
 			largest = part
@@ -205,7 +209,7 @@ func (r *Reader) Version(ctx context.Context, collection string) (uint64, error)
 		return 0, err
 	}
 	all := c.collections
-	for _, s := range []index.Scope{{Collection: r.files, Sets: c.sets, Documents: c.documents}, {Collection: corpus.DefaultCollection, Documents: c.documents}} {
+	for _, s := range []index.Scope{{Collection: r.files, Sets: c.sets, Documents: c.documents}, {Collection: r.opts.Collection, Documents: c.documents}} {
 		if !s.Whole() && s.Collection != "" {
 			all = append(all, s.Name())
 		}

@@ -187,7 +187,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	}
 	a := &App{Tenant: tenant, access: s.Access, keys: s.keys, records: s.records, blobs: s.blobs, servers: s.servers, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space, limiter: s.limiter,
 		Now: time.Now, health: health{failed: map[string]bool{}}, ingesting: semaphore.NewWeighted(1),
-		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.reembed})}
+		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.reembed, Collection: cfg.Store.Collection})}
 	a.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"tenant": tenant}, a.Registry)
 	a.Failures, err = ingest.OpenFailureStore(filepath.Join(cfg.Store.Data, "failures.json"), int64(cfg.Parsing.ParseMemory), cfg.Parsing.ParseTime)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)
 	o := engine.Options{Store: log, Limiter: s.limiter, Deadline: cfg.Runs.Deadline,
-		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.metrics), Writer: m.describe, Permit: permit}
+		Grace: grace(cfg.Runs.Grace), Logger: logger, Ended: server.RunMetrics(a.metrics), Writer: m.describe, Scope: a.defaultScope, Permit: permit}
 	if s.servers != nil {
 		o.Peers = s.servers.Tenant(tenant)
 	}

@@ -165,7 +165,7 @@ func (a *App) fileRoutes(version string) []server.Route {
 	models, _ := a.Models.Names()
 	return slices.Concat(sources.Routes(a.sources), knowledge.Routes(knowledge.Options{Models: models, Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Parts: a.parts,
 		MaxFileBytes: int64(a.Config.Parsing.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version}),
-		documents.Routes(documents.Options{Files: a.files.service, Index: a.scopes, Questions: a.suggestions().Questions}))
+		documents.Routes(documents.Options{Files: a.files.service, Index: a.scopes, Questions: a.suggestions().Questions, Scope: a.defaultScope}))
 }
 
 // search is a hybrid search for passages, or a lexical one if the embedder fails.

@@ -23,7 +23,7 @@ func (a *App) openCalls(o *server.Options) (err error) {
 		Keys: a.callStore.Idempotency(), Operations: a.callStore.Operations(), Attempts: a.callStore,
 		Engine: a.Engine, Asker: server.NewAsker(a.Engine, *o), Chat: a.Models.chatByName(a.logger), NoGenerate: a.noGenerate(),
 		Limiter: a.limiter, MaxTokens: a.Config.Models.AnswerTokens, Deadline: a.Config.Runs.Deadline,
-		Files: a.files.service, Index: a.scopes, Search: a.searchBy, Rerank: a.rerank, MaxFileBytes: int64(a.Config.Parsing.MaxFileBytes),
+		Files: a.files.service, Scope: scopeOf(a.Config.Store.Collection).String(), Index: a.scopes, Search: a.searchBy, Rerank: a.rerank, MaxFileBytes: int64(a.Config.Parsing.MaxFileBytes),
 		MaxQuery: int(a.Config.Runs.MaxQuery), Parts: a.parts, PartNames: a.partNames(), Models: func(ctx context.Context) server.Part { return a.Models.health(ctx, a.Config.Models) }})
 	if err != nil {
 		return fmt.Errorf("open functions: %w", err)

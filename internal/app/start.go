@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -45,6 +46,7 @@ func (a *App) accept(ctx context.Context, collection string) error {
 	if p == nil {
 		return nil
 	}
+	collection = cmp.Or(collection, a.defaultScope(ctx))
 	s, _ := corpus.ParseScope(collection) // the pipeline returns the error
 	if !slices.Contains(s.Collections, a.Config.Store.Collection) || a.hasDocuments(ctx, collection) {
 		return nil

@@ -217,7 +217,7 @@ var attacks = []attack{
 	{route: "POST /forrst", kind: "store", body: callBody("rag.ask", `{"query":"Who keeps Farland?","collection":"ID"}`), varies: true},
 	{route: "POST /forrst", kind: "store", body: callBody("rag.ask", `{"query":"Who keeps Farland?","collection":"ID"}`, streamed), varies: true, found: true},
 	{route: "POST /forrst", kind: "file", body: callBody("rag.ask", `{"query":"Who keeps Farland?","collection":"file:ID"}`), varies: true, found: true},
-	{route: "POST /forrst", kind: "session", body: callBody("rag.ask", `{"query":"Who keeps it?","session_id":"ID"}`), varies: true, found: true},
+	{route: "POST /forrst", kind: "session", body: callBody("rag.ask", `{"query":"Who keeps it?","session_id":"ID","collection":"default"}`), varies: true, found: true},
 	{route: "GET /runs/{id}/stream", kind: "run", path: "/runs/ID/stream?protocol=forrst"},
 	{route: "POST /forrst", body: `{"protocol":{"name":"forrst","version":"0.1.0"},"id":"1","call":{"function":"urn:forrst:fn:ping"}}`, varies: true},
 	{route: "POST /forrst", kind: "collection", body: callBody("rag.search", `{"query":"Farland","collection":"ID"}`)},

@@ -13,10 +13,12 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/session"
@@ -38,6 +40,7 @@ type askCmd struct {
 	Method   string   `default:"hybrid" enum:"similarity,self_query,hybrid" help:"What is searched: similarity (vectors alone), self_query (words and vectors, among the documents that meet the conditions of the question, such as a date or an author) or hybrid (words and vectors)."`
 	Filter   []string `sep:"none" placeholder:"CONDITION" help:"Only read documents whose metadata matches, such as creator~=Brook, date>=2024, type=pdf, language=en or path^=reports/. Operators: = != > >= < <=, ~= (contains the words) and ^= (starts with). Or a filter in JSON. All conditions must match if the flag is repeated."`
 	NoCache  bool     `name:"no-cache" help:"Do not read or write the cache."`
+	Use      []string `sep:"none" placeholder:"NAME" help:"Collection, vector store or file:ID to search, instead of the documents of --collection and all uploaded files. Can be repeated."`
 	Session  string   `placeholder:"ID" help:"Session that the question continues. It is created if it does not exist."`
 	JSON     bool     `name:"json" help:"Print the events of the forge protocol, one per line."`
 	Display  string   `default:"auto" enum:"auto,rich,plain,json" help:"Output format: rich (a live panel), plain (lines), json (one object at the end) or auto (rich on a terminal, otherwise plain)."`
@@ -47,7 +50,7 @@ type askCmd struct {
 
 // Run asks the question and prints the answer. The exit status is 1 if the run failed.
 func (c *askCmd) Run(e *env) (err error) {
-	q := forge.Request{Query: strings.Join(c.Question, " "), Mode: event.Mode(c.Mode), TopK: c.TopK, Collection: e.cfg.Store.Collection,
+	q := forge.Request{Query: strings.Join(c.Question, " "), Mode: event.Mode(c.Mode), TopK: c.TopK, Collection: scopeOf(c.Use, e.cfg.Store.Collection),
 		Method: event.Method(c.Method), NoCache: c.NoCache, SessionID: c.Session}
 	if q.Filter, err = filterOf(c.Filter); err != nil {
 		return fmt.Errorf("ask: %w", err)
@@ -149,6 +152,17 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 		return nil, nil, errors.Join(err, a.Close())
 	}
 	return client.NewStream(q.Query, localEvents(ctx, a, run)), a.Close, nil
+}
+
+// scopeOf returns the scope of a question. Without names it is the default of the server, unless another collection is configured.
+func scopeOf(use []string, collection string) string {
+	switch {
+	case len(use) > 0:
+		return strings.Join(use, ",")
+	case collection == corpus.DefaultCollection:
+		return ""
+	}
+	return collection + "," + files.Collection
 }
 
 // askLocal asks a question without a server. A session belongs to the account of requests without a key.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/chat"
@@ -29,7 +30,7 @@ type chatCmd struct {
 	config.Keep
 	Server string `placeholder:"URL" help:"Server to use. The default is the server that uses the data folder, or one that runs until the chat ends."`
 	keyFlag
-	Use  []string `placeholder:"NAME" help:"Collection to ask, instead of --collection. Can be repeated."`
+	Use  []string `placeholder:"NAME" help:"Collection to ask. Can be repeated. Default: --collection, or without it all documents of the server."`
 	Mode string   `default:"medium" enum:"low,medium,high,dev" help:"Effort of an answer: low (one search), medium (up to two iterations of the agent), high (tools are chosen until the evidence suffices) or dev (low, with a trace)."`
 	Chat string   `name:"chat-model" placeholder:"NAME" help:"Model of the server that writes the answers."`
 
@@ -44,7 +45,7 @@ const historyFile = "chat_history"
 func (c *chatCmd) Run(e *env) (err error) {
 	o := chat.Options{Collections: c.Use, Effort: c.Mode, Model: c.Chat, Session: c.Session, NoSession: c.NoSession, In: e.In, Out: e.Out, Err: e.Err,
 		ColourOut: coloured(e.Out), ColourSteps: coloured(e.Err)}
-	if len(o.Collections) == 0 {
+	if len(o.Collections) == 0 && e.cfg.Store.Collection != corpus.DefaultCollection { // otherwise the default of the server
 		o.Collections = []string{e.cfg.Store.Collection}
 	}
 	if err := os.MkdirAll(e.cfg.Store.Data, 0o700); err == nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"os"
@@ -111,6 +112,26 @@ func awaitReady(t *testing.T, url string) {
 			return
 		}
 		runtime.Gosched()
+	}
+}
+
+// upload stores a file on a server.
+func upload(t *testing.T, url, name, text string) {
+	t.Helper()
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	part, err := w.CreateFormFile("file", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(part, text)
+	_ = w.Close()
+	res, err := http.Post(url+"/v1/files", w.FormDataContentType(), &form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := res.Body.Close(); err != nil || res.StatusCode/100 != 2 {
+		t.Fatalf("upload: %s, %v", res.Status, err)
 	}
 }
 

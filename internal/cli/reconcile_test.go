@@ -1,10 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
-	"io"
-	"mime/multipart"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,22 +14,7 @@ func TestReconcile(t *testing.T) {
 		t.Fatalf("an empty data folder: status %d\n%s\n%s", status, out, errs)
 	}
 	url, stop := serve(t, "--data", data)
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	part, err := w.CreateFormFile("file", "handbook.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = io.WriteString(part, handbook)
-	_ = w.Close()
-	res, err := http.Post(url+"/v1/files", w.FormDataContentType(), &form)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = res.Body.Close()
-	if res.StatusCode/100 != 2 {
-		t.Fatalf("upload: status %d", res.StatusCode)
-	}
+	upload(t, url, "handbook.md", handbook)
 	if status, _, errs := run(t, "reconcile", "--data", data); status != 1 || !strings.Contains(errs, "stop the server") {
 		t.Errorf("with a running server: status %d\n%s", status, errs)
 	}

@@ -32,6 +32,8 @@ type Options struct {
 	Index Index
 	// Questions returns questions that the documents of a collection answer. Those in the language come first.
 	Questions func(ctx context.Context, collection, language string) ([]string, error)
+	// Scope returns the collection of questions for a request that names none. Default: [corpus.DefaultCollection].
+	Scope func(context.Context) string
 }
 
 // Limits of requests and replies.
@@ -72,6 +74,9 @@ type routes struct{ o Options }
 
 // Routes returns the routes.
 func Routes(o Options) []server.Route {
+	if o.Scope == nil {
+		o.Scope = func(context.Context) string { return corpus.DefaultCollection }
+	}
 	s := &routes{o}
 	id := []any{idParam{}}
 	return []server.Route{
@@ -91,7 +96,7 @@ func Routes(o Options) []server.Route {
 }
 
 func (s *routes) suggestions(w http.ResponseWriter, r *http.Request) error {
-	scope, err := corpus.ParseScope(r.URL.Query().Get("collection"))
+	scope, err := corpus.ParseScope(cmp.Or(r.URL.Query().Get("collection"), s.o.Scope(r.Context())))
 	if err != nil {
 		return err
 	}

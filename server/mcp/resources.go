@@ -9,9 +9,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/sluice-rag/sluice/corpus"
-	"github.com/sluice-rag/sluice/files"
 )
 
 // prefix is the beginning of the URI of a document.
@@ -58,7 +55,7 @@ func (s *Server) ask(ctx context.Context, session string, extra *mcp.RequestExtr
 
 // listResources returns a page of the documents of the server's collection and of the uploaded ones.
 func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesRequest) (mcp.Result, error) {
-	arguments := map[string]any{"collection": corpus.DefaultCollection + "," + files.Collection, "status": "completed"}
+	arguments := map[string]any{"status": "completed"}
 	if req.Params != nil && req.Params.Cursor != "" {
 		arguments["cursor"] = req.Params.Cursor
 	}

@@ -31,7 +31,7 @@ const (
 
 type listArguments struct {
 	_          struct{}       `additionalProperties:"false"`
-	Collection string         `json:"collection,omitempty" default:"default" description:"Names of collections and vector stores, separated by commas. files stands for all uploaded documents."`
+	Collection string         `json:"collection,omitempty" description:"Names of collections and vector stores, separated by commas. Default: the collection of the server and all uploaded documents. files stands for all uploaded documents."`
 	Cursor     string         `json:"cursor,omitempty" maxLength:"600" description:"The next_cursor of the previous page."`
 	Limit      int            `json:"limit,omitempty" minimum:"1" maximum:"100" default:"20"`
 	Status     string         `json:"status,omitempty" enum:"pending,processing,completed,failed,cancelled" description:"Only documents with this status."`
@@ -132,6 +132,7 @@ func (d *documents) list(ctx context.Context, in listArguments) (listResult, err
 	if err != nil {
 		return out, err
 	}
+	in.Collection = cmp.Or(in.Collection, d.o.Scope)
 	scope, err := corpus.ParseScope(in.Collection)
 	switch {
 	case err != nil:

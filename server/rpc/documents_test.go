@@ -27,7 +27,7 @@ func TestList(t *testing.T) {
 	if len(folder) != 1 {
 		t.Fatalf("%v", folder)
 	}
-	everything := append([]string{"broken", "f0", "f1", "f2", "f3", "f4"}, folder...)
+	everything := append([]string{"broken", "f0", "f1", "f2", "f3", "f4", "moss"}, folder...)
 	slices.Sort(everything)
 	for what, c := range map[string]struct {
 		arguments object
@@ -37,7 +37,8 @@ func TestList(t *testing.T) {
 		"plants":      {object{"collection": "plants"}, []string{"moss"}},
 		"a folder":    {object{"collection": "notes"}, nil},
 		"uploads":     {object{"collection": "files"}, []string{"broken", "f0", "f1", "f2", "f3", "f4", "moss"}},
-		"both":        {object{"collection": "default, files"}, append(slices.Clone(everything), "moss")},
+		"both":        {object{"collection": "default, files"}, everything},
+		"one":         {object{"collection": "default"}, append([]string{"broken", "f0", "f1", "f2", "f3", "f4"}, folder...)},
 		"failed":      {object{"status": "failed"}, []string{"broken"}},
 		"a filter":    {object{"filter": object{"type": "gte", "key": "n", "value": 3}}, []string{"f3", "f4"}},
 		"of passages": {object{"filter": object{"type": "eq", "key": "heading", "value": "Tides"}}, []string{}},

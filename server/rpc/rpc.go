@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
@@ -51,6 +52,7 @@ type Options struct {
 	// Files and Index hold the documents. Index, Search and Rerank are needed if Files is set.
 	Files *files.Service
 	Index search.Index
+	Scope string // what calls search and list that name no collection; default "default,files"
 	// Search finds passages in a mode: [Hybrid], [Lexical] or [Semantic].
 	Search func(ctx context.Context, mode string, q index.Query) ([]index.Hit, error)
 	// Rerank returns scores by which the hits of a query are ordered, 0..1, the best highest. Nil: searches are not reranked.
@@ -74,6 +76,7 @@ const (
 func (o Options) withDefaults() Options {
 	o.Version = cmp.Or(o.Version, "devel")
 	o.MaxFileBytes = cmp.Or(max(o.MaxFileBytes, 0), 64<<20)
+	o.Scope = cmp.Or(o.Scope, corpus.Scope{Collections: []string{corpus.DefaultCollection, files.Collection}}.String())
 	o.MaxQuery = cmp.Or(max(o.MaxQuery, 0), 32<<10)
 	o.Deadline = cmp.Or(max(o.Deadline, 0), 30*time.Second)
 	if o.Logger == nil {

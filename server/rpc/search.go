@@ -36,7 +36,7 @@ const (
 type searchArguments struct {
 	_          struct{}       `additionalProperties:"false"`
 	Query      string         `json:"query" required:"true" minLength:"1" description:"What to search for."`
-	Collection string         `json:"collection,omitempty" default:"default" description:"Names of collections and vector stores, separated by commas. files stands for all uploaded documents, and file:ID for one document."`
+	Collection string         `json:"collection,omitempty" description:"Names of collections and vector stores, separated by commas. Default: the collection of the server and all uploaded documents. files stands for all uploaded documents, and file:ID for one document."`
 	TopK       int            `json:"top_k,omitempty" minimum:"1" maximum:"100" default:"10" description:"Number of results."`
 	Mode       string         `json:"mode,omitempty" enum:"hybrid,lexical,semantic" default:"hybrid" description:"Whether words, vectors or both are compared."`
 	Level      string         `json:"level,omitempty" enum:"section,passage,sentence" default:"passage" description:"How much text a result has."`
@@ -102,6 +102,7 @@ func (d *documents) find(ctx context.Context, in searchArguments) (out searchRes
 	if err != nil {
 		return out, err
 	}
+	in.Collection = cmp.Or(in.Collection, d.o.Scope)
 	topK, mode, level := cmp.Or(in.TopK, defaultTopK), cmp.Or(in.Mode, Hybrid), cmp.Or(levels[in.Level], corpus.Passage)
 	x := d.searcher(mode).New(in.Collection, f)
 	docs, err := x.Documents(ctx, 1)

@@ -20,7 +20,7 @@ const (
 type Request struct {
 	Query      string         `json:"query" required:"true" minLength:"1" description:"The question, in any language."`
 	Mode       event.Mode     `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"Method of answering."`
-	Collection string         `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
+	Collection string         `json:"collection,omitempty" maxLength:"128" description:"Collection to search. Default: that of the server, and all uploaded files."`
 	TopK       int            `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
 	SessionID  string         `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question."`
 	Method     event.Method   `json:"method,omitempty" enum:"similarity,self_query,hybrid" default:"hybrid" description:"What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors."`

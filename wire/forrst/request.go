@@ -14,7 +14,7 @@ import (
 type Question struct {
 	Query      string         `json:"query" required:"true" minLength:"1" description:"The question, in any language."`
 	Mode       event.Mode     `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"Method of answering."`
-	Collection string         `json:"collection,omitempty" maxLength:"1024" description:"Collection to search. The default collection if it is left out."`
+	Collection string         `json:"collection,omitempty" maxLength:"1024" description:"Collection to search. Default: that of the server, and all uploaded files."`
 	TopK       int            `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
 	SessionID  string         `json:"session_id,omitempty" maxLength:"128" description:"Conversation of the question. It is created if it does not exist."`
 	Previous   event.RunID    `json:"previous,omitempty" maxLength:"128" description:"Run whose answer this question follows."`

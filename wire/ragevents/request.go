@@ -17,7 +17,7 @@ const MaxNameLength = 128
 // Request is a question.
 type Request struct {
 	Question   string         `json:"question" required:"true" minLength:"1" description:"The question, in any language."`
-	Collection string         `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
+	Collection string         `json:"collection,omitempty" maxLength:"128" description:"Collection to search. Default: that of the server, and all uploaded files."`
 	Method     string         `json:"method,omitempty" enum:"SimilaritySearch,SelfQuery,HybridSearch" default:"SimilaritySearch" description:"How passages are found."`
 	Filter     *filter.Filter `json:"filter,omitempty" description:"Limits the documents that are read to those whose attributes match: a comparison, or filters joined by and or or."`
 	History    []Message      `json:"history,omitempty" maxItems:"200" description:"Earlier messages of the conversation, oldest first."`

@@ -27,7 +27,7 @@ type Request struct {
 	Regenerate string         `json:"regenerate,omitempty" maxLength:"128" description:"Id of a question or an answer. The question is asked again with its earlier parameters, without the cache."`
 	Wait       bool           `json:"wait,omitempty" description:"Wait until the earlier questions of the session are answered. Without it, the reply is 409 while an answer is in progress."`
 	Mode       event.Mode     `json:"mode,omitempty" enum:"agentic,direct" default:"agentic" description:"Method of answering."`
-	Collection string         `json:"collection,omitempty" maxLength:"128" description:"Collection to search. The default collection if it is left out."`
+	Collection string         `json:"collection,omitempty" maxLength:"128" description:"Collection to search. Default: that of the server, and all uploaded files."`
 	TopK       int            `json:"top_k,omitempty" minimum:"0" maximum:"50" description:"Number of passages for the generator. 0 or left out: 5."`
 	Method     event.Method   `json:"method,omitempty" enum:"similarity,self_query,hybrid" default:"hybrid" description:"What is searched: vectors alone; words and vectors, among the documents that meet the conditions of the question; or words and vectors."`
 	Filter     *filter.Filter `json:"filter,omitempty" description:"Limits the documents that are read to those whose attributes match: a comparison, or filters joined by and or or."`

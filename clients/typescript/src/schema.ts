@@ -9669,7 +9669,7 @@ export interface components {
             type: "query_analysis";
         };
         ForgeRequest: {
-            /** @description Collection to search. The default collection if it is left out. */
+            /** @description Collection to search. Default: that of the server, and all uploaded files. */
             collection?: string;
             /** @description Limits the documents that are read to those whose attributes match: a comparison, or filters joined by and or or. */
             filter?: components["schemas"]["FilterFilter"];
@@ -11442,7 +11442,7 @@ export interface components {
             sourcesContributed: boolean;
         };
         RageventsRequest: {
-            /** @description Collection to search. The default collection if it is left out. */
+            /** @description Collection to search. Default: that of the server, and all uploaded files. */
             collection?: string;
             /** @description Limits the documents that are read to those whose attributes match: a comparison, or filters joined by and or or. */
             filter?: components["schemas"]["FilterFilter"];
@@ -11823,7 +11823,7 @@ export interface components {
              * @enum {string}
              */
             citations?: "trailer" | "inline";
-            /** @description Collection to search. The default collection if it is left out. */
+            /** @description Collection to search. Default: that of the server, and all uploaded files. */
             collection?: string;
             /** @description The question, in any language. Required unless regenerate is set. */
             content?: string;

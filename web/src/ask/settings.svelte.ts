@@ -2,8 +2,10 @@ import type { Settings } from "./conversation.svelte.js";
 import { type Condition, type Conditions, none, valid } from "./filter.js";
 
 const stored = "settings";
-/** All documents: those of the folder of the server, and the uploaded ones. */
-export const everything = "default,files";
+/** All documents: those of the folders and sources of the server, and the uploaded ones. The server searches them if no collection is named. */
+export const everything = "";
+/** What earlier versions stored for everything. */
+const former = "default,files";
 const defaults: Settings = { mode: "agentic", collection: everything, topK: 5, filter: none };
 
 /** How questions are asked, as the person has chosen. */
@@ -20,7 +22,7 @@ function read(): Partial<Settings> {
     const s = JSON.parse(localStorage.getItem(stored) ?? "{}") as Partial<Record<keyof Settings, unknown>>;
     return {
       ...((s.mode === "agentic" || s.mode === "direct") && { mode: s.mode }),
-      ...(typeof s.collection === "string" && { collection: s.collection }),
+      ...(typeof s.collection === "string" && { collection: s.collection === former ? everything : s.collection }),
       ...(typeof s.topK === "number" && Number.isInteger(s.topK) && s.topK >= 1 && s.topK <= 50 && { topK: s.topK }),
       ...(typeof s.filter === "object" && s.filter && { filter: readFilter(s.filter as Partial<Record<Condition, unknown>>) }),
     };

@@ -1,0 +1,107 @@
+package app_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+// openHandbooks opens a server whose collection is handbooks. The data folder also has the collection of another server, and the tenant acme has uploaded a file.
+func openHandbooks(t *testing.T) *city {
+	t.Helper()
+	data := t.TempDir()
+	cfg := config.Default()
+	cfg.Store.Data, cfg.Store.Records = data, recordsOf(t, data)
+	a, err := app.OpenTenant(t.Context(), cfg, "acme", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for collection, keeper := range map[string]string{"handbooks": "Zelda Quux", "default": "Cy Stranger"} {
+		_, e := a.Ingester.IngestDocuments(t.Context(), collection, []ingest.Source{{URI: collection + ".md", Data: []byte("# Farland\n\nThe lighthouse of Farland is kept by " + keeper + ".\n")}}, nil)
+		err = errors.Join(err, e)
+	}
+	if err = errors.Join(err, a.Close()); err != nil {
+		t.Fatal(err)
+	}
+	c := openSecuredWith(t, data, func(c *config.Config) { c.Store.Collection = "handbooks" })
+	c.upload("acme", "nearland-f", ownText)
+	return c
+}
+
+// TestDefaultScope asks without naming a collection in every protocol. The documents of the server's collection and the uploaded files are found, and those of
+// another collection are not.
+func TestDefaultScope(t *testing.T) {
+	t.Parallel()
+	c := openHandbooks(t)
+	c.reply(http.StatusCreated, "acme", "POST", "/v1/rag/sessions", `{"session_id":"made"}`)
+	for name, q := range map[string][2]string{
+		"forge":            {"/api/query", `{"query":"QUESTION"}`},
+		"empty":            {"/api/query", `{"query":"QUESTION","collection":""}`},
+		"knowledge":        {"/v1/responses", `{"input":"QUESTION","stream":false}`},
+		"ragevents":        {"/functions/v1/rag", `{"question":"QUESTION","stream":false}`},
+		"openai chat":      {"/openai/v1/chat/completions", `{"model":"sluice","messages":[{"role":"user","content":"QUESTION"}]}`},
+		"openai responses": {"/openai/v1/responses", `{"input":"QUESTION"}`},
+		"agui":             {"/agui", `{"messages":[{"role":"user","content":"QUESTION"}]}`},
+		"anthropic":        {"/anthropic/v1/messages", `{"model":"sluice","max_tokens":100,"messages":[{"role":"user","content":"QUESTION"}]}`},
+		"ai":               {"/api/ai/chat", `{"messages":[{"role":"user","parts":[{"type":"text","text":"QUESTION"}]}]}`},
+		"turns":            {"/v1/rag/sessions/made/messages", `{"content":"QUESTION"}`},
+		"ask":              {"/forrst", `{"protocol":{"name":"forrst","version":"0.1.0"},"id":"1","call":{"function":"rag.ask","version":"1.0.0","arguments":{"query":"QUESTION"}}}`},
+		"search":           {"/forrst", `{"protocol":{"name":"forrst","version":"0.1.0"},"id":"1","call":{"function":"rag.search","version":"1.0.0","arguments":{"query":"QUESTION"}}}`},
+	} {
+		for question, keeper := range map[string]string{"Who keeps the lighthouse of Farland?": "Quux", "Who keeps the lighthouse of Nearland?": "Brook"} {
+			w := c.request("acme", "POST", q[0], strings.ReplaceAll(q[1], "QUESTION", question))
+			if text := w.Body.String(); w.Code != http.StatusOK || !strings.Contains(text, keeper) || strings.Contains(text, "Stranger") {
+				t.Errorf("%s, %s %d %s", name, question, w.Code, text)
+			}
+		}
+	}
+	for collection, keeper := range map[string]string{"default": "Cy Stranger", "handbooks": "Zelda Quux", "files": "Bea Brook"} {
+		if _, text := c.answer("acme", collection, "Who keeps the lighthouse?"); !strings.Contains(text, keeper) {
+			t.Errorf("about %s alone: %s", collection, text)
+		}
+	}
+	docs := c.reply(http.StatusOK, "acme", "GET", "/api/documents", "")["documents"].([]any)
+	for _, d := range docs {
+		doc := d.(map[string]any)
+		if _, text := c.answer("acme", fmt.Sprint("file:", doc["id"]), "Who keeps the lighthouse?"); !strings.Contains(text, "kept by") {
+			t.Errorf("about %v alone: %s", doc, text)
+		}
+	}
+	if len(docs) != 2 {
+		t.Errorf("%d documents are listed: %v", len(docs), docs)
+	}
+}
+
+// TestDefaultScopeOfLimitedKey asks without naming a collection with keys for some collections: what such a key permits is searched.
+func TestDefaultScopeOfLimitedKey(t *testing.T) {
+	t.Parallel()
+	c := openHandbooks(t)
+	for collection, want := range map[string]string{"handbooks": "Zelda Quux", "files": "Bea Brook", "default": ""} {
+		secret, _, err := auth.Create(t.Context(), c.keys, auth.Key{Tenant: "acme", Account: "site-" + collection, Scopes: []auth.Scope{auth.Ask}, Collections: []string{collection}}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := limited{city: c, secret: secret}.send("POST", "/api/query", `{"query":"Who keeps the lighthouse?"}`)
+		text := w.Body.String()
+		if want == "" {
+			if w.Code != http.StatusForbidden {
+				t.Errorf("a key for %s: %d %s", collection, w.Code, text)
+			}
+			continue
+		}
+		for _, keeper := range []string{"Zelda Quux", "Bea Brook", "Cy Stranger"} {
+			if w.Code != http.StatusOK || strings.Contains(text, keeper) != (keeper == want) {
+				t.Errorf("a key for %s: %d %s", collection, w.Code, text)
+			}
+		}
+	}
+}
