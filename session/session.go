@@ -80,7 +80,7 @@ type Status string
 const (
 	Queued    Status = "queued"    // the answer waits for an earlier turn
 	Running   Status = "running"   // the run has not ended
-	Completed Status = "completed" // the answer is complete
+	Completed Status = "completed" // the answer has ended; its end is missing if the model was cut off
 	Failed    Status = "failed"    // the run failed; the text ends where it failed
 	Cancelled Status = "cancelled" // the run was cancelled; the text ends where it was cancelled
 	Deleted   Status = "deleted"   // the run was deleted, and with it the text of the answer

@@ -5,11 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/natsconn"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -17,18 +16,10 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // logs opens logs of one tenant of a NATS server in memory.
 func logs(t *testing.T, n int) []*Log {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("NATS does not start")
-	}
+	url := natstest.New(t).URL()
 	out := make([]*Log, n)
 	for i := range out {
-		c, err := natsconn.Connect(s.ClientURL(), natsconn.Options{})
+		c, err := natsconn.Connect(url, natsconn.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

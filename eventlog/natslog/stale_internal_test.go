@@ -5,26 +5,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/natsconn"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 // openLog opens a log of a NATS server of its own.
 func openLog(t *testing.T) *Log {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(20 * time.Second) {
-		t.Fatal("NATS does not start")
-	}
-	c, err := natsconn.Connect(s.ClientURL(), natsconn.Options{})
+	c, err := natsconn.Connect(natstest.New(t).URL(), natsconn.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/doctor"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 // diagnose returns the findings of settings that differ from the defaults, and their problems as lines.
@@ -125,7 +126,7 @@ func TestDiagnoseBlobs(t *testing.T) {
 	if _, err := blobs.OpenShared(shared, false); err != nil {
 		t.Fatal(err)
 	}
-	n, _ := broker(t)
+	n := natstest.New(t)
 	s3 := s3test.New(t)
 	wrong := filepath.Join(t.TempDir(), "credentials")
 	if err := os.WriteFile(wrong, []byte("[default]\naws_access_key_id = "+s3test.AccessKey+"\naws_secret_access_key = hunter2\n"), 0o600); err != nil {

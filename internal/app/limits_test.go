@@ -11,13 +11,14 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
 // TestLimitsOfGroup: two servers with one database and one NATS together accept no more than the rate and the quota of a key.
 func TestLimitsOfGroup(t *testing.T) {
 	t.Parallel()
-	s, _ := broker(t)
+	s := natstest.New(t)
 	url := config.Secret(postgrestest.URL(t))
 	shared := func(cfg *config.Config) {
 		withNATS(s)(cfg)

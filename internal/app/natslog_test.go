@@ -3,41 +3,19 @@ package app_test
 import (
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
-// broker starts a NATS server. The function that it returns starts it again after it was shut down.
-func broker(t *testing.T) (s *server.Server, again func()) {
-	t.Helper()
-	o := server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()}
-	again = func() {
-		options := o
-		var err error
-		if s, err = server.NewServer(&options); err != nil {
-			t.Fatal(err)
-		}
-		s.Start()
-		if !s.ReadyForConnections(20 * time.Second) {
-			t.Fatal("NATS does not start")
-		}
-	}
-	again()
-	o.Port = s.Addr().(*net.TCPAddr).Port
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	return s, again
-}
-
-func withNATS(s *server.Server) func(*config.Config) {
+func withNATS(s *natstest.Server) func(*config.Config) {
 	return func(c *config.Config) {
 		c.Store.RunLog = s.ClientURL()
 		c.Keep.KeepRunsBytes = 64 << 20 // NATS reserves it, and the disk may be small
@@ -48,7 +26,7 @@ func withNATS(s *server.Server) func(*config.Config) {
 // leaves nothing in NATS.
 func TestTenantsInNATS(t *testing.T) {
 	t.Parallel()
-	s, _ := broker(t)
+	s := natstest.New(t)
 	one, two := openTenants(t, t.TempDir(), withNATS(s)), openTenants(t, t.TempDir(), withNATS(s))
 	runs := map[string]string{}
 	for _, tenant := range []string{"t-1", "t-2"} {
@@ -96,7 +74,7 @@ func TestTenantsInNATS(t *testing.T) {
 // TestReadinessWithoutNATS stops NATS and starts it again. The server says that the log is away, and answers again afterwards.
 func TestReadinessWithoutNATS(t *testing.T) {
 	t.Parallel()
-	s, again := broker(t)
+	s := natstest.New(t)
 	c := openTenants(t, t.TempDir(), withNATS(s))
 	now := time.Now()
 	c.Default.Now = func() time.Time { return now }
@@ -113,12 +91,11 @@ func TestReadinessWithoutNATS(t *testing.T) {
 	c.upload("default", "f1", farland("Ada Brook"))
 	c.reply(http.StatusOK, "default", "POST", "/v1/vector_stores", `{"id":"vs1","name":"all","file_ids":["f1"]}`)
 	run, _ := c.answer("default", "vs1", whoKeeps)
-	s.Shutdown()
-	s.WaitForShutdown()
+	s.Stop()
 	if text := ready(http.StatusServiceUnavailable); !strings.Contains(text, `"log":{"status":"failed"`) {
 		t.Errorf("readyz without NATS: %s", text)
 	}
-	again()
+	s.Start(t)
 	c.reply(http.StatusOK, "default", "GET", "/api/runs/"+run, "") // it waits for the connection
 	ready(http.StatusOK)
 }
@@ -126,7 +103,7 @@ func TestReadinessWithoutNATS(t *testing.T) {
 // TestOneServerPerFolder opens a data folder twice.
 func TestOneServerPerFolder(t *testing.T) {
 	t.Parallel()
-	s, _ := broker(t)
+	s := natstest.New(t)
 	data := t.TempDir()
 	c := openTenants(t, data, withNATS(s))
 	cfg := c.Default.Config

@@ -5,28 +5,20 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/sluice-rag/sluice/model/modeltest"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
 // broker starts a NATS server with a password and returns its address.
-func broker(t *testing.T) (s *server.Server, url string) {
+func broker(t *testing.T) (s *natstest.Server, url string) {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir(), Username: "sluice", Password: "hunter2"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(20 * time.Second) {
-		t.Fatal("NATS does not start")
-	}
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	return s, strings.Replace(s.ClientURL(), "nats://", "nats://sluice:hunter2@", 1)
+	s = natstest.Configured(t, func(o *server.Options) { o.Username, o.Password = "sluice", "hunter2" })
+	return s, strings.Replace(s.URL(), "nats://", "nats://sluice:hunter2@", 1)
 }
 
 // TestRunsOfSeveralServers asks a question on one server, reads it on another one, and kills the first one in the middle of the answer. A third one

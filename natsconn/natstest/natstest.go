@@ -25,7 +25,8 @@ func New(t testing.TB) *Server { return Configured(t, func(*server.Options) {}) 
 // Configured is [New] with other options.
 func Configured(t testing.TB, change func(*server.Options)) *Server {
 	t.Helper()
-	s := &Server{Options: server.Options{Host: "127.0.0.1", Port: Ports(t, 1)[0], NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir()}}
+	s := &Server{Options: server.Options{Host: "127.0.0.1", Port: Ports(t, 1)[0], NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir(),
+		JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 1 << 40}} // streams reserve gigabytes that they do not use, and the disk may be small
 	change(&s.Options)
 	s.Start(t)
 	t.Cleanup(s.Stop)

@@ -73,12 +73,13 @@ func (w *world) verifyAnswer(ctx context.Context, c *client.Client, q *question)
 		return
 	}
 	answer := page.Messages[1]
+	ended := q.status == client.Completed || q.status == client.Incomplete // sessions have one status for both
 	switch {
 	case answer.Status == "queued" || answer.Status == "running":
 		w.unexplained("the answer of run %s is %s after its end", q.run, answer.Status)
-	case q.state == uploaded && (answer.Status == "completed") != (q.status == client.Completed):
+	case q.state == uploaded && (answer.Status == "completed") != ended:
 		w.lost("the answer of run %s is %s, for its reader it was %s", q.run, answer.Status, q.status)
-	case q.state == uploaded && q.status == client.Completed && mark.ReplaceAllString(answer.Content, "") != mark.ReplaceAllString(q.text, ""):
+	case q.state == uploaded && ended && mark.ReplaceAllString(answer.Content, "") != mark.ReplaceAllString(q.text, ""):
 		w.lost("the answer of run %s is %q, for its reader it was %q", q.run, answer.Content, q.text)
 	case q.state == deleted && answer.Content != "":
 		w.repeated("the answer of run %s was deleted and is in its session", q.run)
