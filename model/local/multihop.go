@@ -15,6 +15,7 @@ const (
 	minPathCoverage  = 0.5  // coverage that a path needs
 	minPathGain      = 0.03 // coverage that a path needs beyond the best single sentence
 	minPathOpen      = 0.4  // the same as a share of what the best single sentence leaves open
+	maxPathGain      = 0.1  // the same at most: of three documents or more, each says little of the question
 	minSentenceGain  = 0.02 // coverage that each sentence adds
 )
 
@@ -78,7 +79,7 @@ func (q *question) bestPath(top *sentence, trusted bool, readings []*passageView
 	if best.cs == nil || !trusted && !named && best.weakest < backLink {
 		return nil
 	}
-	if best.cover < minPathCoverage || best.cover < single+max(minPathGain, minPathOpen*(1-single)) {
+	if best.cover < minPathCoverage || best.cover < single+max(minPathGain, min(maxPathGain, minPathOpen*(1-single))) {
 		return nil
 	}
 	if trusted && !slices.Contains(best.cs, top) && !top.dangles {

@@ -79,3 +79,18 @@ func TestLongChains(t *testing.T) {
 	}
 	answer(t, m, model.Task{Question: "Who is the mayor of the town where the builder of Town3 at Lunden was born?", Passages: ps})
 }
+
+// TestWeakSteps asks a question whose steps each say little of it: the best sentence alone covers nearly as much of it as all steps do.
+func TestWeakSteps(t *testing.T) {
+	t.Parallel()
+	m := local.New(local.Options{})
+	shops := titled(1, "Merrow", "Merrow is a chain of bakeries that its workers own. There are shops in Aldland (785), Berland (186) and Corland (42).")
+	song := titled(2, "Hollow Bell (song)", "\"Hollow Bell\" is a single by Ada Vale.")
+	singer := titled(3, "Ada Vale", "Ada Vale kept bees. She settled in Osterby in Corland in 1949.")
+	bees := titled(4, "Bees", "Bees live in hives. A hive has one queen.")
+	const question = "How many Merrow shops are there in the province in which the performer of Hollow Bell grew old?"
+	got, cites := answer(t, m, model.Task{Question: question, Passages: []model.Passage{bees, shops, song, singer}})
+	if !strings.Contains(got, "Corland (42)") || !strings.Contains(got, "by Ada Vale") {
+		t.Errorf("%q cites %v: a step is missing", got, cites)
+	}
+}
