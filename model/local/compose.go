@@ -115,26 +115,27 @@ func (q *question) list(cs []*sentence, group int) []*sentence {
 	}
 	one := *items[0]
 	var parts []string
-	closed := true
+	closed := true // each item is a sentence, or one has several
 	for _, c := range items {
-		closed = closed && c.closed
 		if c.code {
 			return items // steps with code stay apart
 		}
+		closed = closed && c.closed
 	}
 	for _, c := range items {
-		switch {
-		case !c.listed && len(parts) > 0: // a further sentence of an item
-			parts[len(parts)-1] = strings.TrimRight(parts[len(parts)-1], ";, ") + " " + c.text
-		case closed:
+		if c.listed || len(parts) == 0 {
 			parts = append(parts, c.text)
-		default:
-			parts = append(parts, strings.TrimRight(c.text, ".; "))
+		} else { // a further sentence of an item
+			parts[len(parts)-1] += " " + c.text
+			closed = true
 		}
 	}
-	one.text = strings.Join(parts, "; ") + "."
-	if closed {
-		one.text = strings.Join(parts, " ")
+	one.text = strings.Join(parts, " ")
+	if !closed {
+		for i, part := range parts {
+			parts[i] = strings.TrimRight(part, ".; ")
+		}
+		one.text = strings.Join(parts, "; ") + "."
 	}
 	one.whole = true
 	one.text = q.prefix(&one) + one.text

@@ -171,7 +171,8 @@ var (
 	ruleRE   = regexp.MustCompile(`^[-|:=_* \t]+$`)
 	codeRE   = regexp.MustCompile(`(?:^|\s)//\s|:=|[{;]\s*$|^[})]|\)\s*[{;]|\}\.?$|</|=>|\bfunc\b.*\(`)
 	markup   = strings.NewReplacer("**", "", "__", "", "`", "", "~~", "")
-	emphasis = regexp.MustCompile(`(^|[\s(])[*_]([^*_\s][^*_]*)[*_]`)
+	// CommonMark: no space after the opening mark or before the closing one, and no word after that.
+	emphasis = regexp.MustCompile(`(^|[\s(])[*_]([^*_\s](?:[^*_]*[^*_\s])?)[*_]($|[\s.,;:!?)"”’»])`)
 )
 
 // Reference marks such as [12] are quoted as they are, but are no evidence. While sentences are scored, their characters are
@@ -230,7 +231,7 @@ func plain(s string) string {
 		s = linkRE.ReplaceAllString(s, "$1")
 		s = noteRE.ReplaceAllStringFunc(editRE.ReplaceAllString(s, ""), hideMarks)
 		s = tagRE.ReplaceAllString(s, " ")
-		s = emphasis.ReplaceAllString(s, "$1$2")
+		s = emphasis.ReplaceAllString(s, "$1$2$3")
 		s = markup.Replace(s)
 	}
 	return strings.Join(strings.Fields(s), " ")
