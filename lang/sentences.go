@@ -272,7 +272,7 @@ func (c *cutter) ends(i, next int, single bool) bool {
 	}
 	word := lastWord(c.s[c.start:i])
 	switch {
-	case isDate(word, c.s[next:]) || isOrdinal(word, c.s[c.start:i]):
+	case isDate(word, c.s[next:]) || isOrdinal(word, c.s[c.start:i], c.s[next:]):
 		return false
 	case word == "":
 		return strings.TrimSpace(c.s[c.start:i]) != ""
@@ -283,8 +283,9 @@ func (c *cutter) ends(i, next int, single bool) bool {
 	switch _, never := abbreviations[low]; {
 	case never || has(abbreviationsOf(), low):
 		return false
-	case low == "no" || low == "nos" || low == "p" || low == "pp" || low == "art" || low == "ch" || low == "sec":
-		return r < '0' || r > '9'
+	case has(beforeNumbers, low):
+		token, _, _ := strings.Cut(c.s[next:min(len(c.s), next+32)], " ")
+		return !strings.ContainsAny(token, "0123456789")
 	}
 	_, maybe := endings[low]
 	if maybe || isInitial(word) {
@@ -302,13 +303,13 @@ func isDate(word, after string) bool {
 	return len(words) > 0 && has(monthsOf(), words[0].Text)
 }
 
-// isOrdinal reports whether a word is a number of one or two digits after a German article or preposition: der 2. Vorsitzende.
-func isOrdinal(word, text string) bool {
+// isOrdinal reports whether a word is a number of one or two digits after a comma, or after a German article or preposition: der 2. Vorsitzende.
+func isOrdinal(word, text, after string) bool {
 	if len(word) > 2 || !isNumber(word) {
 		return false
 	}
-	before := lastWord(strings.TrimRight(text[:len(text)-len(word)], " "))
-	return has(beforeOrdinals, strings.ToLower(before))
+	text = strings.TrimRight(text[:len(text)-len(word)], " ")
+	return has(beforeOrdinals, strings.ToLower(lastWord(text))) || strings.HasSuffix(text, ",") && !startsSentence(after)
 }
 
 var beforeOrdinals = WordSet("der die das des dem den am zum zur vom beim im jeder jeden jedes ihr ihre ihrem sein seine seinem")
@@ -426,6 +427,8 @@ var (
 	// abbreviations never end a sentence.
 	abbreviations = WordSet(`dr mr mrs ms mx prof st rev hon gen col sgt capt lt cmdr adm gov sen rep pres supt fr messrs mme mlle
 		fig figs eq eqs tab vol vols ref refs cf vs viz approx assoc introd transl orig misc ca e.g i.e eg ie resp incl mt ft`)
+	// beforeNumbers are abbreviations before a number or code, and ends of sentences otherwise.
+	beforeNumbers = WordSet("no nos n p pp art ch sec ext apt")
 	// endings are abbreviations that may also end a sentence.
 	endings = WordSet(`al etc inc ltd co corp jr sr bros dept univ est ed eds a.m p.m am pm ph.d m.d b.a m.a b.c a.d
 		jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun ave blvd rd u.s u.k u.n d.c`)

@@ -68,6 +68,8 @@ func TestSentences(t *testing.T) {
 		{"ellipsis", "Well... maybe. So… Then.", "Well... maybe.¦So…¦Then."},
 		{"marks", "What?! Really!!! Yes.", "What?!¦Really!!!¦Yes."},
 		{"number sign", "It is No. 5 on the list. He said no. Then left.", "It is No. 5 on the list.¦He said no.¦Then left."},
+		{"number of a code", "Ring ext. 44, contract no. CM-20. Then wait.", "Ring ext. 44, contract no. CM-20.¦Then wait."},
+		{"floor", "Ort: Vereinsheim, 1. Stock. Beginn: 19 Uhr.", "Ort: Vereinsheim, 1. Stock.¦Beginn: 19 Uhr."},
 		{"company", "Apple Inc. The firm grew. Acme Ltd. Partners sued.", "Apple Inc.¦The firm grew.¦Acme Ltd. Partners sued."},
 		{"cjk", "你好。再见！", "你好。¦再见！"},
 		{"german", "Das ist gut. Äpfel auch.", "Das ist gut.¦Äpfel auch."},

@@ -356,8 +356,9 @@ func placePhrase(q string) (from, to int) {
 var placeRE = regexp.MustCompile(`(?i)\b(?:in|on|at|near|inside|outside|under) (?:the|an?) [\pL-]+`)
 
 // prepositional returns the position of the last phrase that starts with a preposition. from is negative if there is none.
-func (g *grammar) prepositional(q, with string) (from, to int) {
+func (g *grammar) prepositional(q, with string, name bool) (from, to int) {
 	ws := lang.Words(q)
+	from, to = -1, -1
 	for i := len(ws) - 2; i > 0; i-- {
 		if ws[i].Text != with || g.Has(lang.QuestionWords, ws[i+1].Text) {
 			continue
@@ -366,7 +367,12 @@ func (g *grammar) prepositional(q, with string) (from, to int) {
 		for k < len(ws) && !(k > i+1 && (g.isPreposition(ws[k].Text) || g.Has(lang.Auxiliaries, ws[k].Text) || predicates[ws[k].Text])) && k <= i+maxTopic {
 			k++
 		}
-		return ws[i].Start, ws[k-1].End
+		if same := name == g.isName(q[ws[i+1].Start:ws[k-1].End]); same || from < 0 {
+			from, to = ws[i].Start, ws[k-1].End
+			if same {
+				break
+			}
+		}
 	}
-	return -1, -1
+	return from, to
 }

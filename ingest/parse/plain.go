@@ -23,7 +23,7 @@ func parseText(ctx context.Context, src source) (Parsed, error) {
 	if err := checkLines(text); err != nil {
 		return Parsed{}, err
 	}
-	p := Parsed{Blocks: textBlocks(text, src.limits.Blocks)}
+	p := Parsed{Blocks: textBlocks(unquote(text), src.limits.Blocks)}
 	for _, b := range p.Blocks {
 		if b.Kind == Heading {
 			p.Title = b.Text

@@ -45,11 +45,52 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			continue
 		}
 		out = append(out, q.withLead(c))
-		if next := q.continuation(c, cs); next != nil && c == best && !slices.Contains(chosen, next) {
-			out = append(out, next)
+		if c != best {
+			continue
+		}
+		for _, next := range q.following(c, cs) {
+			if !slices.Contains(chosen, next) {
+				out = append(out, next)
+			}
 		}
 	}
 	return out
+}
+
+// maxFollowing is the maximum number of sentences that complete the best one.
+const maxFollowing = 4
+
+// following returns the sentences after the best one that complete it: the rest of a clause that the question names by its number, the rest of a section of
+// instructions that is only about the question, or its continuation.
+func (q *question) following(c *sentence, cs []*sentence) (out []*sentence) {
+	clause := c.evid[keyed] > 0 && !c.row && !c.code
+	section := (q.way || q.kind == instructionKind) && c.evid[headed] > 0
+	if clause || section {
+		for _, next := range cs[min(len(cs), c.at+1):min(len(cs), c.at+1+maxFollowing)] {
+			if next.row || next.heading != c.heading || !next.whole || !section && next.block != c.block {
+				break
+			}
+			out = append(out, next)
+		}
+	}
+	if next := q.continuation(c, cs); len(out) == 0 && next != nil {
+		return []*sentence{next}
+	}
+	if len(out) == 0 && c.at+1 < len(cs) && cs[c.at+1].block == c.block && !(q.hasType() && c.evid[fit] == 1) && q.saysLittle(c) && q.saysMore(c, cs) {
+		return cs[c.at+1 : c.at+2]
+	}
+	return out
+}
+
+// saysLittle reports whether a sentence has at most two words that the question does not have, and no number.
+func (q *question) saysLittle(c *sentence) bool {
+	news := 0
+	for _, s := range c.stems {
+		if _, asked := q.index[s]; s != "" && !asked {
+			news++
+		}
+	}
+	return news <= 2 && !strings.ContainsAny(c.text, "0123456789") && !numberRE.MatchString(c.text) && !q.hasWord(c.text, lang.Counts)
 }
 
 // continuation returns what follows a sentence that says what was asked about, but not the answer: the code of an instruction, or the next sentence, if
@@ -83,13 +124,24 @@ func (q *question) wantsList(c *sentence, cs []*sentence) int {
 		return cs[c.at+1].group
 	case !c.listed || c.group == 0:
 		return 0
-	case asksList && (c.ordered || c.lead != "" || q.kind == listKind || q.listed || q.broad || q.open):
+	case asksList && (c.ordered || c.lead != "" || c.evid[headed] > 0 || q.kind == listKind || q.listed || q.broad || q.open):
 		return c.group
-	case c.evid[near] >= 1.5*c.evid[own] && !q.hasType(): // what leads to the list is what the question is about
+	case !q.hasType() && (c.evid[near] >= 1.5*c.evid[own] || q.asksLead(c)): // what leads to the list is what the question is about
 		return c.group
 	}
 	return 0
 }
+
+// asksLead reports whether the question is about what leads to an item, and nothing in the item itself.
+func (q *question) asksLead(c *sentence) bool {
+	lead := make([]float64, len(q.terms))
+	q.mark(lead, c.lead)
+	share := q.share(lead)
+	return share >= minLead && q.share(lead, c.exact)-share < minPrefix
+}
+
+// minLead is the share of the question's terms in what leads to a list whose items answer it.
+const minLead = 0.3
 
 // leads reports whether a sentence leads to the list that begins with the next one: it ends with a colon or without punctuation, or the question asks for
 // a list.
@@ -233,11 +285,19 @@ func sameCover(a, b []float64) bool {
 // question about adults, it is 1 for the cell Adult and 0.5 for Young adult.
 func (q *question) cellPrecision(c *sentence) float64 {
 	most := 0.0
-	for _, cell := range c.cells {
+	columns := map[int]bool{} // terms in names of columns: they name no row, except in its first cell
+	for _, name := range c.columns {
+		for _, t := range stemsIn(q.lang, name) {
+			if i, ok := q.index[t]; ok {
+				columns[i] = true
+			}
+		}
+	}
+	for k, cell := range c.cells {
 		terms, found := 0, 0
 		for _, t := range stemsIn(q.lang, cell) {
 			terms++
-			if _, ok := q.index[t]; ok {
+			if i, ok := q.index[t]; ok && (k == 0 || !columns[i]) {
 				found++
 			}
 		}
@@ -320,8 +380,18 @@ func (q *question) prefix(c *sentence) string {
 			}
 		}
 	}
+	if q.kind == timeKind && !q.hasDay(c.text) {
+		for _, h := range headings {
+			if q.hasDay(h) {
+				return headingPrefix(h, c)
+			}
+		}
+	}
 	if !c.listed && !c.row && !c.label {
 		return ""
+	}
+	if c.listed && strings.ContainsAny(c.heading, "0123456789") {
+		return headingPrefix(c.heading, c) // a date or a version
 	}
 	for _, h := range headings {
 		covers := make([]float64, len(q.terms))
@@ -333,6 +403,23 @@ func (q *question) prefix(c *sentence) string {
 	return ""
 }
 
+// dayRE matches a date in figures, also without a year.
+var dayRE = regexp.MustCompile(`\b(?:1[0-9]{3}|20[0-9]{2})\b|\b[0-9]{1,2}(?:\.[0-9]{1,2}\.|/[0-9]{1,2}\b)|[0-9]+ ?[月日号號]`)
+
+// hasDay reports whether a text has a date or the name of a day of the week.
+func (q *question) hasDay(s string) bool {
+	if dayRE.MatchString(s) {
+		return true
+	}
+	dated := strings.ContainsAny(s, "0123456789")
+	for _, w := range lang.Words(s) {
+		if q.lang.Has(lang.Days, w.Text) || dated && q.lang.Has(lang.Months, w.Text) {
+			return true
+		}
+	}
+	return false
+}
+
 // headingPrefix returns a heading with a colon, unless the sentence has it already.
 func headingPrefix(heading string, c *sentence) string {
 	heading = strings.TrimRight(heading, ".: ")
@@ -341,6 +428,9 @@ func headingPrefix(heading string, c *sentence) string {
 	}
 	return heading + ": "
 }
+
+// maxKeyLoss is the share of the question's terms that a row may have less than the best row, and still be compared with it.
+const maxKeyLoss = 0.15
 
 // extreme returns the row with the greatest or the smallest value, if the question asks for it: the last boat, the cheapest room. The value is in the
 // column that the question names, or in the only column of numbers. Rows count that cover the same terms as the best one. It returns nil otherwise.
@@ -351,7 +441,7 @@ func (q *question) extreme(best *sentence, cs []*sentence) *sentence {
 	}
 	var rows []*sentence
 	for _, c := range cs {
-		if c.row && c.group == best.group && c.evid[rowKey] >= best.evid[rowKey]-0.05 {
+		if c.row && c.group == best.group && c.evid[rowKey] >= best.evid[rowKey]-maxKeyLoss {
 			rows = append(rows, c)
 		}
 	}

@@ -169,7 +169,7 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 	m.correctTypos(q, byPassage)
 	prose := false
 	for _, cs := range byPassage {
-		prose = prose || slices.ContainsFunc(cs, func(c *sentence) bool { return c.whole && !c.row && !c.code })
+		prose = prose || slices.ContainsFunc(cs, func(c *sentence) bool { return c.whole && !c.row && !c.code && !c.label })
 	}
 	readings := make([]*passageView, len(t.Passages))
 	unknown := make([]bool, len(q.terms))
@@ -188,7 +188,7 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		m.weigh(q, p, best, readings[i], unknown)
 		for _, c := range cs {
 			c.score = c.evid.score()
-			if c.whole && (!c.code || q.isRequestedCode(c)) && !(c.row && (q.broad || q.open) && prose) {
+			if c.whole && (!c.code || q.isRequestedCode(c)) && !((c.row || c.label && c.evid[labelled] == 0) && (q.broad || q.open) && prose) {
 				all = append(all, c)
 			}
 		}

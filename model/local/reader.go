@@ -21,6 +21,7 @@ type reader struct {
 	since   int      // how many candidates stand before it
 	lead    string   // what leads to a list or a table that comes next
 	groups  int      // the number of lists and tables
+	blocks  int      // the number of paragraphs, items, tables and headings
 	inList  bool     // the last block was an item
 	parents []parent // the items over a nested one
 	code    bool     // what was read last is code
@@ -37,7 +38,7 @@ func (r *reader) readAll(s string) {
 	r.lines = strings.Split(s, "\n")
 	dropContents(r.lines)
 	readAligned(r.lines)
-	for i := 0; i < len(r.lines); {
+	for i := 0; i < len(r.lines); r.blocks++ {
 		i = r.block(i)
 	}
 }
@@ -79,6 +80,7 @@ func (r *reader) add(c *sentence) {
 	if c.own == "" {
 		c.own = c.text
 	}
+	c.block = r.blocks
 	c.passage, c.at, c.heading, c.outer, c.under = r.number, len(r.out), r.heading, r.outer, len(r.out)-r.since
 	r.code = c.code
 	r.out = append(r.out, c)
@@ -218,7 +220,7 @@ func (r *reader) item(i int) int {
 		return i
 	}
 	r.parents = append(r.parents, parent{indent, said[0]})
-	ordered := strings.IndexFunc(mark, unicode.IsDigit) >= 0
+	ordered := strings.ContainsAny(mark, "0123456789)") // also a)
 	for k, text := range said {
 		c := &sentence{listed: k == 0, ordered: ordered, group: r.groups, lead: lead, text: text}
 		c.label = k == 0 && labelOf(c.text) != ""
@@ -287,6 +289,7 @@ func (r *reader) paragraph(i int) int {
 		if k+1 == len(lines) || separate(line, lines[k+1], widest) {
 			r.prose(strings.Join(part, " "), len(part) == 1, from == 0 && k+1 == len(part))
 			part = nil
+			r.blocks++
 		}
 	}
 	return i
@@ -384,6 +387,9 @@ func (r *reader) isHeading(i int) bool {
 	}
 	if markerRE.MatchString(line) && markerRE.MatchString(strings.TrimSpace(r.lines[i+2])) {
 		return false // an item of a list with blank lines
+	}
+	if strings.Count(line, ",")+strings.Count(line, ";")+strings.Count(line, "、") > 1 {
+		return false // it lists things
 	}
 	words := lang.Words(line)
 	for _, w := range words {

@@ -31,6 +31,7 @@ type sentence struct {
 	label   bool     // a line with a label: Place: clubroom
 	dangles bool     // it begins with a pronoun that refers to an earlier sentence
 	follows bool     // it begins with a connective: so, however
+	block   int      // the number of its paragraph, item or table in the passage
 	closed  bool     // it ends with punctuation and does not begin in lower case
 	whole   bool     // it is a complete statement, which can be quoted
 	words   []lang.Token
