@@ -14,6 +14,8 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse/document"
 	"github.com/sluice-rag/sluice/ingest/parse/epub"
 	"github.com/sluice-rag/sluice/ingest/parse/mail"
+	"github.com/sluice-rag/sluice/ingest/parse/manpage"
+	"github.com/sluice-rag/sluice/ingest/parse/markup"
 	"github.com/sluice-rag/sluice/ingest/parse/notebook"
 	"github.com/sluice-rag/sluice/ingest/parse/office"
 	"github.com/sluice-rag/sluice/ingest/parse/rtf"
@@ -26,7 +28,9 @@ var formats = []struct {
 	extensions string
 	format     format
 }{
-	{".txt .text .log .rst .adoc .org", formatText},
+	{".txt .text .log .org", formatText},
+	{".rst .rest", lines("text/x-rst", "reStructuredText", markup.ParseRST)},
+	{".adoc .asciidoc", lines("text/asciidoc", "AsciiDoc", markup.ParseAsciiDoc)},
 	{".md .markdown .mdx .mkd", formatMarkdown},
 	{".html .htm .xhtml", formatHTML},
 	{".pdf", formatPDF},
@@ -52,6 +56,8 @@ var (
 	formatRTF      = container("application/rtf", "RTF", rtf.Parse)
 	formatCalendar = lines("text/calendar", "iCalendar", contentline.ParseCalendar)
 	formatContacts = lines("text/vcard", "vCard", contentline.ParseContacts)
+
+	formatManual = format{media: "text/troff", label: "manual page", parse: parseManual}
 
 	formatZip        = container("application/zip", "ZIP", archive.ParseZip)
 	formatTar        = container("application/x-tar", "tar", archive.ParseTar)
@@ -151,6 +157,12 @@ func lines(media, label string, p document.TextParser) format {
 		}
 		return p(ctx, text, src.limits)
 	}}
+}
+
+func parseManual(ctx context.Context, src source) (Parsed, error) {
+	return lines("", "", func(ctx context.Context, s string, limits Limits) (Parsed, error) {
+		return manpage.Parse(ctx, src.name, s, limits)
+	}).parse(ctx, src)
 }
 
 // Limits of documents in documents, at all depths together.

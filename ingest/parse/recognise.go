@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse/contentline"
 	"github.com/sluice-rag/sluice/ingest/parse/document"
 	"github.com/sluice-rag/sluice/ingest/parse/mail"
+	"github.com/sluice-rag/sluice/ingest/parse/manpage"
 )
 
 // source is the input of a parser.
@@ -47,6 +49,11 @@ func Supported(name string) bool {
 	_, ok := byExtension[ext]
 	return ok || languageOf(name) != nil
 }
+
+var manualRE = regexp.MustCompile(`^\.(?:[1-9nl][a-z]{0,4}|man|mdoc)$`)
+
+// manualName reports whether a name can be that of a manual page, such as ls.1.
+func manualName(name string) bool { return manualRE.MatchString(extOf(name)) }
 
 func extOf(name string) string {
 	if strings.Contains(name, "://") {
@@ -100,6 +107,9 @@ func recognise(name string, data []byte) (format, error) {
 	}
 	if isBinary(data) {
 		return format{}, refuse(nil, "a binary file cannot be read")
+	}
+	if (!known && languageOf(name) == nil || manualName(name)) && manpage.Looks(data) {
+		return formatManual, nil
 	}
 	if known {
 		return f, nil
