@@ -45,7 +45,7 @@ var formats = []struct {
 	{".vcf .vcard", formatContacts},
 	{".zip", formatZip},
 	{".tar", formatTar},
-	{".gz .tgz .bz2 .tbz2 .zst", formatCompressed},
+	{".gz .tgz .bz2 .tbz2 .zst .xz .txz", formatCompressed},
 	{".ipynb", shared("application/x-ipynb+json", "notebook", notebook.Parse)},
 }
 

@@ -70,7 +70,7 @@ var binaries = []struct{ magic, what string }{
 	{"PK\x03\x04", "a ZIP archive"}, {"PK\x05\x06", "a ZIP archive"},
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or protected Office document"},
 	{"\x89PNG\r\n", aPicture}, {"\xff\xd8\xff", aPicture}, {"II*\x00", aPicture}, {"MM\x00*", aPicture}, {"GIF8", "an animation"},
-	{"7z\xbc\xaf\x27\x1c", "a 7z archive"}, {"\xfd7zXZ\x00", "an xz archive"},
+	{"7z\xbc\xaf\x27\x1c", "a 7z archive"},
 	{"\x7fELF", "a program"}, {"SQLite format 3\x00", "a database"},
 }
 

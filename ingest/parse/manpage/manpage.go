@@ -42,6 +42,9 @@ type page struct {
 	topic   string // the name that the page describes, of mdoc
 	// topicSet: the page has named its topic. synopsis: this is the section with that name. inFo: in the arguments of a function.
 	topicSet, synopsis, inFo bool
+	// tight: no spaces between words, after the first tightFrom bytes of the text.
+	tight     bool
+	tightFrom int
 
 	text    strings.Builder // of the open paragraph
 	links   []document.Link
@@ -68,7 +71,8 @@ type list struct {
 // Parse parses a page. The name of its file is that of the page if its title is the same in capitals.
 func Parse(ctx context.Context, name, s string, limits document.Limits) (document.Parsed, error) {
 	p := &page{Builder: document.NewBuilder(limits), ctx: ctx, name: path.Base(strings.ReplaceAll(name, "\\", "/")),
-		lines: strings.Split(s, "\n"), strings: map[string]string{"R": "®", "Tm": "™", "lq": "“", "rq": "”", "Aq": "'"}}
+		lines: strings.Split(s, "\n"), strings: map[string]string{"R": "®", "Tm": "™", "lq": "“", "rq": "”", "Aq": "'", "lp": "(",
+			"rp": ")", "Am": "&", "Ba": "|", "Ge": "≥", "Gt": ">", "If": "∞", "Le": "≤", "Lt": "<", "Na": "NaN", "Ne": "≠", "Pi": "π", "Pm": "±", "Px": "POSIX", "q": "\""}}
 	for p.at < len(p.lines) && !p.Full() {
 		if p.at%1024 == 0 && ctx.Err() != nil {
 			return document.Parsed{}, ctx.Err()

@@ -53,11 +53,18 @@ func (p *page) mdocMacro(name, rest string) {
 		p.literal = true
 	case "fi":
 		p.endCode()
-	case "Os", "Sm", "Bk", "Ek", "Rs", "Tg", "Db", "in", "ne", "ad", "na", "hy", "nh", "nr", "ft", "ta", "tr", "UC", "Bf", "Ef":
+	case "Os", "Bk", "Ek", "Rs", "Tg", "Db", "in", "ne", "ad", "na", "hy", "nh", "nr", "ft", "ta", "tr", "UC", "Bf", "Ef":
 	case "Lb":
 		library := strings.Join(a, " ")
 		p.add("Library " + library + " (-l" + strings.TrimPrefix(library, "lib") + ")")
+	case "Sm":
+		p.tight = len(a) > 0 && a[0] == "off"
+		p.no, p.tightFrom = p.no && p.tight, p.text.Len()
 	case "Re":
+		if s := p.text.String(); strings.HasSuffix(s, ",") {
+			p.text.Reset()
+			p.text.WriteString(s[:len(s)-1] + ".")
+		}
 		p.breakText()
 	case "Fo":
 		p.add(p.mdocText(a) + "(" + noBreak)
@@ -93,6 +100,7 @@ func (p *page) mdocLine(name string, a []string) {
 	if text == "" {
 		return
 	}
+	p.no = p.no || p.tight && p.text.Len() > p.tightFrom
 	if name == "Lk" && len(a) > 0 {
 		shown := a[0]
 		if len(a) > 1 {
@@ -183,19 +191,27 @@ func (p *page) pending(text string) bool {
 // until returns the text of the lines up to a macro.
 func (p *page) until(end string) string {
 	var b strings.Builder
+	space := func() string {
+		if p.tight {
+			return ""
+		}
+		return " "
+	}
 	for p.at < len(p.lines) && b.Len() < maxString {
 		l := p.read()
 		if !strings.HasPrefix(l, ".") {
-			b.WriteString(p.escape(l) + " ")
+			b.WriteString(p.escape(l) + space())
 			continue
 		}
 		words := p.arguments(l[1:])
 		if len(words) > 0 && words[0] == end {
 			return b.String() + strings.Join(words[1:], " ")
 		}
-		if len(words) == 0 || words[0] != "Sm" {
-			b.WriteString(p.mdocText(words) + " ")
+		if len(words) > 0 && words[0] == "Sm" {
+			p.tight = len(words) > 1 && words[1] == "off"
+			continue
 		}
+		b.WriteString(p.mdocText(words) + space())
 	}
 	return b.String()
 }
@@ -223,7 +239,8 @@ var systems = map[string]string{"Bx": "BSD", "Fx": "FreeBSD", "Nx": "NetBSD", "O
 // phrase collects the words of a line of mdoc.
 type phrase struct {
 	strings.Builder
-	no bool // no space before the next word
+	no    bool // no space before the next word
+	tight bool // no spaces at all
 }
 
 func (w *phrase) word(s string) {
@@ -231,16 +248,22 @@ func (w *phrase) word(s string) {
 		return
 	}
 	closing := len(s) == 1 && strings.ContainsAny(s, ".,:;)]?!")
-	if w.Len() > 0 && !w.no && !closing {
+	if w.Len() > 0 && !w.no && !closing && !w.tight {
 		w.WriteByte(' ')
 	}
 	w.no = len(s) == 1 && strings.ContainsAny(s, "([")
 	w.WriteString(s)
 }
 
+func (w *phrase) words(words []string) {
+	for _, s := range words {
+		w.word(s)
+	}
+}
+
 // mdocText returns the text of words and macros.
 func (p *page) mdocText(words []string) string {
-	var w phrase
+	w := phrase{tight: p.tight}
 	p.phrase(&w, words, 0)
 	return w.String()
 }
@@ -311,14 +334,15 @@ func (p *page) macro(w *phrase, m string, a []string) {
 		} else {
 			p.topic, p.topicSet = plain[0], true
 		}
-		w.word(strings.Join(plain, " "))
+		w.words(plain)
 	case "Nd":
-		w.word("— " + strings.Join(plain, " "))
+		w.word("—")
+		w.words(plain)
 	case "Ar":
 		if len(plain) == 0 {
 			plain = []string{"file ..."}
 		}
-		w.word(strings.Join(plain, " "))
+		w.words(plain)
 	case "Xr":
 		if len(plain) > 1 {
 			w.word(plain[0] + "(" + plain[1] + ")" + strings.Join(plain[2:], " "))
@@ -366,11 +390,7 @@ func (p *page) macro(w *phrase, m string, a []string) {
 		if m == "An" && len(plain) > 0 && strings.HasPrefix(plain[0], "-") {
 			return
 		}
-		for _, x := range plain {
-			w.word(x)
-		}
+		w.words(plain)
 	}
-	for _, x := range after {
-		w.word(x)
-	}
+	w.words(after)
 }
