@@ -120,6 +120,8 @@ func recognise(name string, data []byte) (format, error) {
 	switch {
 	case looksHTML(head):
 		return formatHTML, nil
+	case bytes.HasPrefix(bytes.TrimPrefix(head, []byte("\ufeff")), []byte("<?xml")):
+		return formatXML, nil
 	case bytes.HasPrefix(head, []byte("From ")) && mail.Looks(afterLine(data)):
 		return formatMbox, nil
 	case mail.Looks(data):
