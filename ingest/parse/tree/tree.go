@@ -109,6 +109,10 @@ func (r *renderer) object(n *node, path []string, level int) {
 	}
 	for _, i := range large {
 		inner := below(path, n.keys[i])
+		if r.feed && n.items[i].list { // each entry has a heading
+			r.render(n.items[i], inner, level)
+			continue
+		}
 		r.Heading(level, n.keys[i])
 		r.render(n.items[i], inner, level+1)
 	}
@@ -208,7 +212,7 @@ func (r *renderer) table(n *node) [][]string {
 	}
 	columns := map[string]int{}
 	var header []string
-	filled, size := 0, 0
+	filled, size, objects := 0, 0, 0
 	flat := make([][]cell, len(n.items))
 	for i, c := range n.items {
 		cells, ok := flatten(c)
@@ -216,6 +220,9 @@ func (r *renderer) table(n *node) [][]string {
 			return nil
 		}
 		flat[i] = cells
+		if c.object() {
+			objects++
+		}
 		for _, x := range cells {
 			if _, ok := columns[x.key]; !ok {
 				if columns[x.key] = len(header); len(header) == maxColumns {
@@ -227,7 +234,7 @@ func (r *renderer) table(n *node) [][]string {
 			size += len(x.text)
 		}
 	}
-	if len(header) == 0 || r.Full() || filled*2 < len(header)*len(n.items) || size > maxCell*max(filled, 1) {
+	if len(header) == 0 || objects*2 < len(n.items) || r.Full() || filled*2 < len(header)*len(n.items) || size > maxCell*max(filled, 1) {
 		return nil
 	}
 	rows := make([][]string, 1, len(n.items)+1)
@@ -265,6 +272,9 @@ type cell struct{ key, text string }
 
 // flatten returns the cells of an object: its texts, short lists of them, and the texts of objects in it.
 func flatten(n *node) ([]cell, bool) {
+	if n.scalar() { // an element without attributes, among others
+		return []cell{{"text", n.text}}, len(n.text) <= 4*maxCell
+	}
 	if !n.object() {
 		return nil, false
 	}
