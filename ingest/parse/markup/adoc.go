@@ -261,10 +261,13 @@ func (a *adoc) listItem(lines []string, i int, lists *[]string, closeLists func(
 	if m := adocItemRE.FindStringSubmatch(l); m != nil {
 		marker, text = m[1], m[2]
 		switch c := marker[0]; {
-		case c == '.' || c >= '0' && c <= '9' || c == '<':
-			marker = strings.TrimLeft(marker, "0123456789<>")
-			if c != '.' {
-				marker = string(c&^0xf) + marker // all numbers are of one list
+		case c == '<': // a number in code before it
+			text, links := a.inline(text)
+			a.Text(strings.Trim(marker, "<>.")+". "+text, links...)
+			return i + 1
+		case c == '.' || c >= '0' && c <= '9':
+			if marker = strings.TrimLeft(marker, "0123456789"); c != '.' {
+				marker = "1" + marker // all numbers are of one list
 			}
 			mark = "#"
 		case c != '*' && c != '-':
@@ -277,9 +280,6 @@ func (a *adoc) listItem(lines []string, i int, lists *[]string, closeLists func(
 	}
 	if !slices.Contains(*lists, marker) {
 		a.blockTitle()
-	}
-	if marker[0] == '<'&^0xf { // numbers in code, which no list is in
-		closeLists(0)
 	}
 	if n := slices.Index(*lists, marker); n >= 0 {
 		closeLists(n + 1)

@@ -55,6 +55,9 @@ var labels = map[string]string{"seealso": "See also", "versionadded": "New in ve
 func (r *rst) explicit(i, to, indent int) int {
 	end, least := r.indented(i+1, to, indent)
 	l := r.at(i, indent)
+	if l == ".." && i+1 < to && r.lines[i+1] == "" { // an empty comment
+		return i + 1
+	}
 	if m := footnoteRE.FindStringSubmatch(l); m != nil {
 		r.Lead("[" + m[1] + "]")
 		r.lines[i] = ""

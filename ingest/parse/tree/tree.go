@@ -155,11 +155,12 @@ func (r *renderer) list(n *node, path []string, level int) {
 		return
 	}
 	if slices.ContainsFunc(n.items, func(c *node) bool { return !c.scalar() }) {
+		headed := false // an element has a heading, so all after it have one
 		for i, c := range n.items {
 			if r.Full() || r.ctx.Err() != nil {
 				return
 			}
-			r.element(c, path, level, i)
+			headed = r.element(c, path, level, i, headed)
 		}
 		return
 	}
@@ -178,28 +179,29 @@ func (r *renderer) list(n *node, path []string, level int) {
 	}
 }
 
-// element adds an element of a list that is no table. Its heading is its name.
-func (r *renderer) element(c *node, path []string, level, i int) {
+// element adds an element of a list that is no table, and reports whether it has a heading, which is its name.
+func (r *renderer) element(c *node, path []string, level, i int, headed bool) bool {
 	name := c.field("name", "title", "label", "id", "key", "subject")
 	if len(name) > 200 || strings.Contains(name, "\n") {
 		name = ""
 	}
-	if c.scalar() {
-		r.value(path, c.text)
-		return
+	if name == "" && !headed && (c.scalar() || c.size(inlineText) <= inlineText && !c.hasRecords()) {
+		r.render(c, path, level) // the heading above it is kept
+		return false
 	}
 	if name == "" {
 		name = strconv.Itoa(i + 1)
 		if len(path) > 0 {
 			name = path[len(path)-1] + " " + name
 		}
-		if c.size(inlineText) <= inlineText { // a small one keeps the heading above it
-			r.render(c, path, level)
-			return
-		}
 	}
 	r.Heading(min(level, 20), name)
-	r.render(c, nil, level+1)
+	if c.scalar() {
+		r.Text(c.text)
+	} else {
+		r.render(c, nil, level+1)
+	}
+	return true
 }
 
 // table returns the rows of a list of objects with mostly the same keys, or of lists of equal length. The first row has the keys.
