@@ -191,6 +191,9 @@ func (a *adoc) table(lines []string, separator string) {
 			}
 			text, _, _ := cellSpecifier(part, j+1 < len(parts))
 			_, repeat, empty := cellSpecifier(parts[j-1], true)
+			if len(cells)+repeat+empty > maxCells {
+				return
+			}
 			for range repeat {
 				cells = append(cells, strings.TrimSpace(strings.ReplaceAll(text, "\x00", separator)))
 			}
@@ -223,7 +226,7 @@ func (a *adoc) table(lines []string, separator string) {
 // cellSpecifier splits what is before a bar: the text of the cell before it, and the specifier of the cell after it: how often it is repeated, and how
 // many empty cells follow because it spans columns.
 func cellSpecifier(s string, before bool) (text string, repeat, empty int) {
-	if !before {
+	if !before || s == "" || !strings.ContainsAny(s[len(s)-1:], "+*<>^adehlmsv") {
 		return s, 1, 0
 	}
 	m := cellRE.FindStringSubmatchIndex(s[max(len(s)-12, 0):])
