@@ -102,7 +102,7 @@ func ParseCompressed(ctx context.Context, src document.Source) (document.Parsed,
 		return document.Parsed{}, document.Refuse(err, "not a valid compressed file")
 	}
 	defer done()
-	b := bufio.NewReader(&bounded{r: r, packed: int64(len(src.Data))})
+	b := bufio.NewReader(&bounded{ctx: ctx, r: r, packed: int64(len(src.Data))})
 	if head, _ := b.Peek(512); IsTar(head) {
 		return parseTar(ctx, src, b)
 	}
@@ -139,12 +139,16 @@ func decompress(data []byte) (r io.Reader, done func(), err error) {
 
 // bounded is decompressed data within the limits of size and ratio.
 type bounded struct {
+	ctx          context.Context
 	r            io.Reader
 	packed, read int64
 }
 
 // Read returns an error that is a refusal beyond the limits.
 func (b *bounded) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
 	n, err := b.r.Read(p)
 	b.read += int64(n)
 	if b.read > MaxSize {

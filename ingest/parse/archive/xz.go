@@ -15,15 +15,19 @@ import (
 const xzMagic = "\xfd7zXZ\x00"
 
 // xzReader reads the blocks of an xz file (The .xz File Format 1.2.1), which may be of several streams. The library's own reader of files allocates
-// the dictionary that a block states, of up to 4 GiB; this one refuses those over maxWindow. The index at the end of a stream is not read.
+// the dictionary that a block states, of up to 4 GiB; this one refuses those over maxWindow. The index at the end of a stream is skipped.
 type xzReader struct {
 	src   *bytes.Reader
 	check byte // of the stream, by its number
 	block io.Reader
 	from  int64 // offset of the block's data
 	err   error // of the last Read
+	left  int64 // bytes of dictionaries that may still be allocated
 	sum   hash.Hash
 }
+
+// maxWindows limits the dictionaries of all blocks together, since each is allocated anew.
+const maxWindows = 4 << 30
 
 var (
 	errXZ      = errors.New("xz: damaged")
@@ -34,7 +38,7 @@ var (
 
 // newXZ reads the header of the first stream.
 func newXZ(data []byte) (*xzReader, error) {
-	x := &xzReader{src: bytes.NewReader(data)}
+	x := &xzReader{src: bytes.NewReader(data), left: maxWindows}
 	return x, x.stream()
 }
 
@@ -91,18 +95,28 @@ func (x *xzReader) next() error {
 	if flags&^0xc0 != 0 { // more than one filter, which is for programs
 		return errXZKind
 	}
-	for range (flags>>6)&1 + flags>>7 { // the sizes of the block
-		_, n := binary.Uvarint(rest)
+	size64 := uint64(maxWindow) // of the block, decompressed
+	for _, flag := range []byte{0x40, 0x80} {
+		if flags&flag == 0 {
+			continue
+		}
+		v, n := binary.Uvarint(rest)
 		if n <= 0 {
 			return errXZ
 		}
-		rest = rest[n:]
+		if rest = rest[n:]; flag == 0x80 {
+			size64 = v
+		}
 	}
 	if len(rest) < 3 || rest[0] != 0x21 || rest[1] != 1 {
 		return errXZKind
 	}
 	window, err := lzma.DecodeDictCap(rest[2])
 	if err != nil || window > maxWindow {
+		return errXZKind
+	}
+	window = max(min(window, int64(min(size64, maxWindow))), lzma.MinDictCap) // a block needs no dictionary that is larger than itself
+	if x.left -= window; x.left < 0 {
 		return errXZKind
 	}
 	x.from = x.src.Size() - int64(x.src.Len())
@@ -135,16 +149,30 @@ func (x *xzReader) end() error {
 	return nil
 }
 
-// nextStream skips the index and the footer of a stream, and zeros after it.
+// nextStream skips the index and the footer of a stream, and zeros after it. It begins the next stream, or returns io.EOF.
 func (x *xzReader) nextStream() error {
-	rest := make([]byte, x.src.Len())
-	_, _ = io.ReadFull(x.src, rest)
-	at := bytes.Index(rest, []byte(xzMagic))
-	if at < 0 {
-		return io.EOF
+	from := x.src.Size() - int64(x.src.Len()) - 1
+	count, err := binary.ReadUvarint(x.src)
+	if err != nil || count > uint64(x.src.Len()) {
+		return errXZ
 	}
-	if _, err := x.src.Seek(int64(at-len(rest)), io.SeekEnd); err != nil {
-		return err
+	for range 2 * count { // the sizes of the blocks
+		if _, err := binary.ReadUvarint(x.src); err != nil {
+			return errXZ
+		}
 	}
-	return x.stream()
+	read := x.src.Size() - int64(x.src.Len()) - from
+	if _, err := io.CopyN(io.Discard, x.src, (-read&3)+4+12); err != nil {
+		return errXZ
+	}
+	for {
+		c, err := x.src.ReadByte()
+		if err != nil {
+			return io.EOF
+		}
+		if c != 0 {
+			_ = x.src.UnreadByte()
+			return x.stream()
+		}
+	}
 }

@@ -369,6 +369,25 @@ func (p *page) macro(w *phrase, m string, a []string) {
 		}
 		w.word(strings.Join(plain, " "))
 		w.no = m != "Ns" || len(plain) == 0
+	case "Ta":
+		w.WriteString("\t")
+		w.no = true
+		w.word(strings.Join(plain, " "))
+	default:
+		if p.constant(w, m, plain) {
+			break
+		}
+		if m == "An" && len(plain) > 0 && strings.HasPrefix(plain[0], "-") {
+			return
+		}
+		w.words(plain)
+	}
+	w.words(after)
+}
+
+// constant writes the text of a macro that stands for a system, a standard or a sentence.
+func (p *page) constant(w *phrase, m string, plain []string) bool {
+	switch m {
 	case "Bx", "Fx", "Nx", "Ox", "Dx", "Bsx", "Ux", "At":
 		version := strings.Join(plain, " ")
 		if m == "Bx" && version != "" {
@@ -382,15 +401,8 @@ func (p *page) macro(w *phrase, m string, a []string) {
 		w.word("The " + p.topic + " utility exits 0 on success, and >0 if an error occurs.")
 	case "Rv":
 		w.word("The function returns 0 if successful; otherwise it returns -1 and sets errno.")
-	case "Ta":
-		w.WriteString("\t")
-		w.no = true
-		w.word(strings.Join(plain, " "))
 	default:
-		if m == "An" && len(plain) > 0 && strings.HasPrefix(plain[0], "-") {
-			return
-		}
-		w.words(plain)
+		return false
 	}
-	w.words(after)
+	return true
 }

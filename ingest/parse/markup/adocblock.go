@@ -174,7 +174,7 @@ func (a *adoc) table(lines []string, separator string) {
 	var cells []string
 	firstLine := 0 // cells of the first line with cells
 	for k, l := range lines {
-		if len(cells) > maxCells {
+		if len(cells)+strings.Count(l, separator) > maxCells {
 			return
 		}
 		if l == "" || strings.HasPrefix(l, "//") || conditionRE.MatchString(l) {

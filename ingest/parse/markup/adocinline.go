@@ -33,6 +33,9 @@ func (a *adoc) attributes(s string) string {
 
 // inline returns the text of marked text, and its links.
 func (a *adoc) inline(s string) (string, []document.Link) {
+	if len(s) > maxInline {
+		return s, nil
+	}
 	s = a.attributes(s)
 	if !strings.ContainsAny(s, "*_`#+^~[<(\\\"'") {
 		return s, nil

@@ -14,7 +14,8 @@ const (
 	maxValue    = 4 << 10 // bytes of one
 	maxExpanded = 1 << 20 // of all expansions together; names after it stay as they are
 	maxNames    = 10_000
-	maxSpan     = 2000 // bytes of text between marks, such as *emphasis*
+	maxInline   = 256 << 10 // bytes of a paragraph; a longer one is text without marks
+	maxSpan     = 2000      // bytes of text between marks, such as *emphasis*
 )
 
 // names are the texts that a document defines.
@@ -90,7 +91,7 @@ func referenceName(s string) string { return strings.ToLower(document.OneLine(s)
 
 // inline returns the text of marked text, and its links.
 func (r *rst) inline(s string) (string, []document.Link) {
-	if !strings.ContainsAny(s, "`*|_\\") {
+	if len(s) > maxInline || !strings.ContainsAny(s, "`*|_\\") {
 		return s, nil
 	}
 	var b strings.Builder

@@ -41,6 +41,36 @@ func textFiles() []bomb {
 
 		filled("line-long.json", "[", "1,", MaxBytes, "1]"),
 		filled("nested.json", "", "[", MaxBytes, ""),
+		filled("lines-empty.go", "package a\n", "\n", MaxBytes, ""),
+		filled("functions.go", "package a\n", "func a()\n", MaxBytes, ""),
+		filled("comments.go", "package a\n", "//\n", MaxBytes, "func a()\n"),
+		filled("lines.py", "", "a\n\n", MaxBytes, ""),
+		filled("keys.yaml", "", "a:\n", MaxBytes, ""),
+		filled("statements.sql", "", "CREATE TABLE a\n", MaxBytes, ""),
+
+		frontMatter("aliases.md", "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\n"+
+			"d: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e]\ntitle: [*f,*f,*f,*f,*f,*f,*f]"),
+		frontMatter("merges.md", "a: &a {x: 1}\n"+numbered("b%d: {<<: *a}\n", 3000)),
+		frontMatter("sequences-nested.md", "a:\n  "+strings.Repeat("- ", 30_000)+"x"),
+		frontMatter("flow-nested.md", "a: "+strings.Repeat("[", 990)+strings.Repeat("]", 990)),
+		frontMatter("keys-many.md", numbered("a%d: 1\n", 5500)),
+		frontMatter("keys-complex.md", strings.Repeat("? ", 30_000)+"a"),
+		frontMatter("scalar-folded.md", "a: >\n"+strings.Repeat("  x\n", 15_000)),
+		frontMatter("quoted-long.md", `title: "`+strings.Repeat(`\u00e9`, 10_000)+`"`),
+		{"indented.md", func() []byte {
+			var b strings.Builder
+			b.WriteString("---\n")
+			for i := range 330 {
+				fmt.Fprintf(&b, "%sa:\n", strings.Repeat(" ", i))
+			}
+			return []byte(b.String() + "---\n\nText.\n")
+		}},
+	}
+}
+
+// structureFiles returns JSON and XML.
+func structureFiles() []bomb {
+	return []bomb{
 		filled("objects.json", "[", `{"a":1},`, MaxBytes, "{}]"),
 		filled("keys-distinct.json", "{"+numbered(`"a%d":{"b":1},`, 400_000), `"a":1,`, MaxBytes, `"b":1}`),
 		filled("paths.json", strings.Repeat(`{"`+repeat("k", 1000)+`":`, 60)+"{", `"a":1,`, 2<<20, `"b":1}`+strings.Repeat("}", 60)),
@@ -51,7 +81,12 @@ func textFiles() []bomb {
 		filled("nested.xml", "", "<a>", MaxBytes, ""),
 		filled("mixed.xml", "<article>", "x<para>y</para>", MaxBytes, "</article>"),
 		filled("entries.rss", "<rss><channel>", "<item><title>a</title><description>&lt;p></description></item>", MaxBytes, "</channel></rss>"),
+	}
+}
 
+// markupFiles returns reStructuredText, AsciiDoc and manual pages.
+func markupFiles() []bomb {
+	return []bomb{
 		filled("items-nested.rst", "", "- ", MaxBytes, "a"),
 		filled("items.rst", "", "- a\n", MaxBytes, ""),
 		{"indented.rst", func() []byte {
@@ -87,29 +122,5 @@ func textFiles() []bomb {
 		filled("lines-joined.1", ".TH A 1\n", "a\\\n", MaxBytes, ""),
 		filled("macros.1", ".Dd x\n.Dt A 1\n", ".Op Op Op Op Op\n", MaxBytes, ""),
 		filled("terms.1", ".Dd x\n.Bl -tag\n", ".It Xo\n", MaxBytes, ""),
-		filled("lines-empty.go", "package a\n", "\n", MaxBytes, ""),
-		filled("functions.go", "package a\n", "func a()\n", MaxBytes, ""),
-		filled("comments.go", "package a\n", "//\n", MaxBytes, "func a()\n"),
-		filled("lines.py", "", "a\n\n", MaxBytes, ""),
-		filled("keys.yaml", "", "a:\n", MaxBytes, ""),
-		filled("statements.sql", "", "CREATE TABLE a\n", MaxBytes, ""),
-
-		frontMatter("aliases.md", "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\n"+
-			"d: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e]\ntitle: [*f,*f,*f,*f,*f,*f,*f]"),
-		frontMatter("merges.md", "a: &a {x: 1}\n"+numbered("b%d: {<<: *a}\n", 3000)),
-		frontMatter("sequences-nested.md", "a:\n  "+strings.Repeat("- ", 30_000)+"x"),
-		frontMatter("flow-nested.md", "a: "+strings.Repeat("[", 990)+strings.Repeat("]", 990)),
-		frontMatter("keys-many.md", numbered("a%d: 1\n", 5500)),
-		frontMatter("keys-complex.md", strings.Repeat("? ", 30_000)+"a"),
-		frontMatter("scalar-folded.md", "a: >\n"+strings.Repeat("  x\n", 15_000)),
-		frontMatter("quoted-long.md", `title: "`+strings.Repeat(`\u00e9`, 10_000)+`"`),
-		{"indented.md", func() []byte {
-			var b strings.Builder
-			b.WriteString("---\n")
-			for i := range 330 {
-				fmt.Fprintf(&b, "%sa:\n", strings.Repeat(" ", i))
-			}
-			return []byte(b.String() + "---\n\nText.\n")
-		}},
 	}
 }
