@@ -68,7 +68,10 @@ func (p *page) escape(s string) string {
 		case '*':
 			var name string
 			name, s = named(s)
-			b.WriteString(p.strings[name])
+			if text := p.strings[name]; len(text) <= p.expansions {
+				p.expansions -= len(text)
+				b.WriteString(text)
+			}
 		case 'f', 'F', 'g', 'k', 'm', 'M', 'n', 'V', 'Y':
 			if c == 'n' && s != "" && (s[0] == '+' || s[0] == '-') {
 				s = s[1:]

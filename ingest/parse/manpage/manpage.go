@@ -37,9 +37,11 @@ type page struct {
 	at      int               // of the next line
 	strings map[string]string // that the page defines
 	meta    corpus.DublinCore
-	title   string
-	mdoc    bool
-	topic   string // the name that the page describes, of mdoc
+
+	expansions int // bytes of strings that may still be inserted
+	title      string
+	mdoc       bool
+	topic      string // the name that the page describes, of mdoc
 	// topicSet: the page has named its topic. synopsis: this is the section with that name. inFo: in the arguments of a function.
 	topicSet, synopsis, inFo bool
 	// tight: no spaces between words, after the first tightFrom bytes of the text.
@@ -70,7 +72,7 @@ type list struct {
 
 // Parse parses a page. The name of its file is that of the page if its title is the same in capitals.
 func Parse(ctx context.Context, name, s string, limits document.Limits) (document.Parsed, error) {
-	p := &page{Builder: document.NewBuilder(limits), ctx: ctx, name: path.Base(strings.ReplaceAll(name, "\\", "/")),
+	p := &page{Builder: document.NewBuilder(limits), ctx: ctx, expansions: 1 << 20, name: path.Base(strings.ReplaceAll(name, "\\", "/")),
 		lines: strings.Split(s, "\n"), strings: map[string]string{"R": "®", "Tm": "™", "lq": "“", "rq": "”", "Aq": "'", "lp": "(",
 			"rp": ")", "Am": "&", "Ba": "|", "Ge": "≥", "Gt": ">", "If": "∞", "Le": "≤", "Lt": "<", "Na": "NaN", "Ne": "≠", "Pi": "π", "Pm": "±", "Px": "POSIX", "q": "\""}}
 	for p.at < len(p.lines) && !p.Full() {
