@@ -48,6 +48,7 @@ require (
 	github.com/temoto/robotstxt v1.1.2
 	github.com/tidwall/gjson v1.20.0
 	github.com/tiktoken-go/tokenizer v0.10.0
+	github.com/ulikunitz/xz v0.5.17
 	github.com/viterin/vek v0.4.3
 	github.com/wlynxg/chardet v1.0.5
 	github.com/xuri/excelize/v2 v2.11.1

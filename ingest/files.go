@@ -35,7 +35,7 @@ func Skipped(name string) bool {
 
 // ignoredExtensions are file types that are often next to documents and are not documents.
 const ignoredExtensions = ".png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .heic .avif .svg .mp3 .mp4 .m4a .wav .ogg .flac .mov .avi .mkv .webm " +
-	".xz .7z .rar .jar .war .exe .dll .so .dylib .a .o .obj .class .pyc .wasm .bin .dat .db .sqlite " +
+	".7z .rar .jar .war .exe .dll .so .dylib .a .o .obj .class .pyc .wasm .bin .dat .db .sqlite " +
 	".woff .woff2 .ttf .otf .eot .iso .dmg .lock .sum .map"
 
 func (l *listing) skips(name string) bool {

@@ -49,6 +49,12 @@ func tarFile(pairs ...string) string {
 	return b.String()
 }
 
+// changed returns data with another byte at an offset.
+func changed(data []byte, at int) []byte {
+	data[at] ^= 0xff
+	return data
+}
+
 var members = []string{
 	"harbour/guide.md", "# Tides\n\nThey turn.\n", "harbour/depths.csv", "Pier,Depth\nNorth,4\n", "../outside.txt", "Outside.", "/root.txt", "Absolute.",
 	"a.png", "\x89PNG\r\n\x1a\n", "harbour/.hidden.txt", "Hidden.", "__MACOSX/a.txt", "Resource fork.", "inner.zip", string(parsetest.Zip("note.txt", "Inside.")),
@@ -73,6 +79,7 @@ func TestArchives(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"a.zip": parsetest.Zip(members...), "b": parsetest.Zip(members...), "a.tar": []byte(archive), "c": []byte(archive),
 		"a.tar.gz": gzipped(archive), "a.tgz": gzipped(archive), "d": gzipped(archive), "a.tar.zst": compressed.EncodeAll([]byte(archive), nil),
+		"a.tar.xz": parsetest.Xz([]byte(archive)), "e": parsetest.Xz([]byte(archive)), "f.txz": append(parsetest.Xz([]byte(archive[:5000])), parsetest.Xz([]byte(archive[5000:]))...),
 	} {
 		if p := parsed(t, name, data, membersRead); p.Title != name {
 			t.Errorf("%s: title %q", name, p.Title)
@@ -109,6 +116,10 @@ func TestHostileArchives(t *testing.T) {
 		"deep.zip":   {deep, fault.TooLarge, "nested more than 8 deep"},
 		"ratio.zip":  {parsetest.Zip("a.txt", strings.Repeat(" ", 20<<20)), fault.TooLarge, "compressed more than"},
 		"ratio.gz":   {gzipped(strings.Repeat(" ", 20<<20)), fault.TooLarge, "compressed more than"},
+		"ratio.xz":   {parsetest.Xz([]byte(strings.Repeat(" ", 20<<20))), fault.TooLarge, "compressed more than"},
+		"window.xz":  {parsetest.XzWindow(40), fault.InvalidRequest, "not a valid compressed file"},
+		"damaged.xz": {parsetest.Xz([]byte("text"))[:30], fault.InvalidRequest, "not a valid compressed file"},
+		"changed.xz": {changed(parsetest.Xz([]byte(strings.Repeat("text ", 100))), 30), fault.InvalidRequest, "not a valid compressed file"},
 		"many.tar":   {[]byte(tarFile(names...)), fault.TooLarge, "holds more than 20000 files"},
 		"wide.tar":   {[]byte(tarFile(copies...)), fault.TooLarge, "holds more than"},
 		"damaged.gz": {gzipped("text")[:12], fault.InvalidRequest, "not a valid compressed file"},
@@ -124,7 +135,8 @@ func TestHostileArchives(t *testing.T) {
 }
 
 func FuzzArchive(f *testing.F) {
-	for _, data := range [][]byte{parsetest.Zip(members...), []byte(tarFile(members...)), gzipped(tarFile("a.txt", "a")), gzipped("text")} {
+	for _, data := range [][]byte{parsetest.Zip(members...), []byte(tarFile(members...)), gzipped(tarFile("a.txt", "a")), gzipped("text"), parsetest.Xz([]byte("text")),
+		parsetest.Xz([]byte(tarFile("a.txt", "a"))), append(parsetest.Xz([]byte("a")), parsetest.Xz([]byte("b"))...), parsetest.XzWindow(4)} {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { check(t, "a", data) })

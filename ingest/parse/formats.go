@@ -3,8 +3,10 @@ package parse
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,10 +16,13 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse/document"
 	"github.com/sluice-rag/sluice/ingest/parse/epub"
 	"github.com/sluice-rag/sluice/ingest/parse/mail"
+	"github.com/sluice-rag/sluice/ingest/parse/manpage"
+	"github.com/sluice-rag/sluice/ingest/parse/markup"
 	"github.com/sluice-rag/sluice/ingest/parse/notebook"
 	"github.com/sluice-rag/sluice/ingest/parse/office"
 	"github.com/sluice-rag/sluice/ingest/parse/rtf"
 	"github.com/sluice-rag/sluice/ingest/parse/subtitle"
+	"github.com/sluice-rag/sluice/ingest/parse/tree"
 )
 
 // formats are the formats that are selected by the extension of a name, unless the bytes identify another one. A format of a package of its
@@ -26,7 +31,9 @@ var formats = []struct {
 	extensions string
 	format     format
 }{
-	{".txt .text .log .rst .adoc .org", formatText},
+	{".txt .text .log .org", formatText},
+	{".rst .rest", lines("text/x-rst", "reStructuredText", markup.ParseRST)},
+	{".adoc .asciidoc", lines("text/asciidoc", "AsciiDoc", markup.ParseAsciiDoc)},
 	{".md .markdown .mdx .mkd", formatMarkdown},
 	{".html .htm .xhtml", formatHTML},
 	{".pdf", formatPDF},
@@ -41,7 +48,9 @@ var formats = []struct {
 	{".vcf .vcard", formatContacts},
 	{".zip", formatZip},
 	{".tar", formatTar},
-	{".gz .tgz .bz2 .tbz2 .zst", formatCompressed},
+	{".gz .tgz .bz2 .tbz2 .zst .xz .txz", formatCompressed},
+	{".json .jsonl .ndjson .geojson .webmanifest", formatJSON},
+	{".xml .rss .atom .docbook .dbk .dita .ditamap .fb2 .plist .opml .tei .jats", formatXML},
 	{".ipynb", shared("application/x-ipynb+json", "notebook", notebook.Parse)},
 }
 
@@ -52,6 +61,23 @@ var (
 	formatRTF      = container("application/rtf", "RTF", rtf.Parse)
 	formatCalendar = lines("text/calendar", "iCalendar", contentline.ParseCalendar)
 	formatContacts = lines("text/vcard", "vCard", contentline.ParseContacts)
+
+	formatJSON = structured("application/json", "JSON", func(ctx context.Context, src source) (Parsed, error) {
+		text := decode(src.data)
+		if err := checkLines(text); err != nil {
+			return Parsed{}, err
+		}
+		return tree.ParseJSON(ctx, text, src.limits)
+	})
+	formatXML = structured("application/xml", "XML", func(ctx context.Context, src source) (Parsed, error) {
+		data := src.data
+		if _, wide := utf16Order(data); wide {
+			data = []byte(withoutEncoding(decode(data)))
+		}
+		return tree.ParseXML(ctx, document.Source{Name: src.name, Data: data, Limits: src.limits, Embed: src.embed})
+	})
+
+	formatManual = format{media: "text/troff", label: "manual page", parse: parseManual}
 
 	formatZip        = container("application/zip", "ZIP", archive.ParseZip)
 	formatTar        = container("application/x-tar", "tar", archive.ParseTar)
@@ -151,6 +177,32 @@ func lines(media, label string, p document.TextParser) format {
 		}
 		return p(ctx, text, src.limits)
 	}}
+}
+
+// structured returns the format of a parser of structure. What is not valid is read as source code.
+func structured(media, label string, p func(context.Context, source) (Parsed, error)) format {
+	return format{media: media, label: label, parse: func(ctx context.Context, src source) (Parsed, error) {
+		out, err := p(ctx, src)
+		if !errors.Is(err, tree.ErrNoTree) {
+			return out, err
+		}
+		src.format.lang = byExt["."+strings.ToLower(label)]
+		return parseCode(ctx, src)
+	}}
+}
+
+var encodingRE = regexp.MustCompile(`^(<\?xml[^>]*?)\s+encoding\s*=\s*["'][^"']*["']`)
+
+// withoutEncoding returns XML that is decoded without the encoding that it declares.
+func withoutEncoding(s string) string {
+	head := s[:min(len(s), 200)]
+	return encodingRE.ReplaceAllString(head, "$1") + s[len(head):]
+}
+
+func parseManual(ctx context.Context, src source) (Parsed, error) {
+	return lines("", "", func(ctx context.Context, s string, limits Limits) (Parsed, error) {
+		return manpage.Parse(ctx, src.name, s, limits)
+	}).parse(ctx, src)
 }
 
 // Limits of documents in documents, at all depths together.

@@ -3,6 +3,7 @@ package parse
 import (
 	"context"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // parseHTML parses the visible text of a page's main part, without scripts, styles, navigation and hidden elements.
@@ -193,6 +195,16 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
+// invisible matches a style, without white space, whose text cannot be seen on any background. A white text can.
+var (
+	invisible = regexp.MustCompile(`display:none|visibility:(?:hidden|collapse)|(?:font-size|opacity):\+?0*\.?0*(?:px|pt|em|rem|ex|ch|mm|cm|in|vw|vh|%)?(?:;|!|$)`)
+	cssSpace  = regexp.MustCompile(`\s+|/\*.*?\*/`)
+)
+
+// maxStyle is the longest style that is read, in bytes.
+const maxStyle = 4 << 10
+
+// hidden reports whether an element cannot be seen by its own attributes, or is not part of the text. Style sheets are not read.
 func hidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		switch a.Key {
@@ -205,8 +217,7 @@ func hidden(n *html.Node) bool {
 				return true
 			}
 		case "style":
-			s := strings.ReplaceAll(strings.ToLower(a.Val), " ", "")
-			if strings.Contains(s, "display:none") || strings.Contains(s, "visibility:hidden") {
+			if invisible.MatchString(cssSpace.ReplaceAllString(strings.ToLower(lang.Truncate(a.Val, maxStyle)), "")) {
 				return true
 			}
 		case "role":

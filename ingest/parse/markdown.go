@@ -11,6 +11,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
 	gmtext "github.com/yuin/goldmark/text"
+	"golang.org/x/net/html"
 )
 
 const (
@@ -279,8 +280,12 @@ func (w *markdownWalk) inline(n ast.Node) (string, []Link) {
 // inlineWithout is like inline, and skips nodes of a kind.
 func (w *markdownWalk) inlineWithout(n ast.Node, kind ast.NodeKind) (string, []Link) {
 	var t linkedText
+	var off muted
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if n.Kind() == kind {
+		if raw, ok := n.(*ast.RawHTML); ok && entering && raw.Segments.Len() > 0 {
+			off.tag(string(raw.Segments.Value(w.source)))
+		}
+		if n.Kind() == kind || off.depth > 0 && n.Type() == ast.TypeInline {
 			return ast.WalkSkipChildren, nil
 		}
 		if !entering {
@@ -324,6 +329,27 @@ func (w *markdownWalk) inlineWithout(n ast.Node, kind ast.NodeKind) (string, []L
 	})
 	t.end()
 	return t.all()
+}
+
+// muted is whether text is in a hidden element of HTML.
+type muted struct {
+	name  string // of the element
+	depth int    // of elements with its name; 0 if none is open
+}
+
+// tag handles a tag within text.
+func (m *muted) tag(s string) {
+	z := html.NewTokenizer(strings.NewReader(s))
+	kind := z.Next()
+	t := z.Token()
+	switch {
+	case m.depth > 0 && t.Data != m.name, t.Data == "br" || t.Data == "img" || t.Data == "input" || t.Data == "wbr" || t.Data == "hr": // without an end
+	case kind == html.EndTagToken && m.depth > 0:
+		m.depth--
+	case kind == html.StartTagToken && (m.depth > 0 || hidden(&html.Node{Type: html.ElementNode, Data: t.Data, Attr: t.Attr})):
+		m.name = t.Data
+		m.depth++
+	}
 }
 
 // leave records the end of a link, an image or code.

@@ -38,7 +38,7 @@ const (
 )
 
 // Version is the version of the parsers' limits and costs. Increase it when documents that exhausted a limit may succeed now.
-const Version = "1"
+const Version = "2"
 
 // ErrExhausted is wrapped by the error of a document that exhausted its time or memory, and would again with the same limits.
 var ErrExhausted = errors.New("parsing exhausted a limit")

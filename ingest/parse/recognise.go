@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse/contentline"
 	"github.com/sluice-rag/sluice/ingest/parse/document"
 	"github.com/sluice-rag/sluice/ingest/parse/mail"
+	"github.com/sluice-rag/sluice/ingest/parse/manpage"
 )
 
 // source is the input of a parser.
@@ -48,6 +50,11 @@ func Supported(name string) bool {
 	return ok || languageOf(name) != nil
 }
 
+var manualRE = regexp.MustCompile(`^\.(?:[1-9nl][a-z]{0,4}|man|mdoc)$`)
+
+// manualName reports whether a name can be that of a manual page, such as ls.1.
+func manualName(name string) bool { return manualRE.MatchString(extOf(name)) }
+
 func extOf(name string) string {
 	if strings.Contains(name, "://") {
 		name, _, _ = strings.Cut(name, "#")
@@ -63,7 +70,7 @@ var binaries = []struct{ magic, what string }{
 	{"PK\x03\x04", "a ZIP archive"}, {"PK\x05\x06", "a ZIP archive"},
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or protected Office document"},
 	{"\x89PNG\r\n", aPicture}, {"\xff\xd8\xff", aPicture}, {"II*\x00", aPicture}, {"MM\x00*", aPicture}, {"GIF8", "an animation"},
-	{"7z\xbc\xaf\x27\x1c", "a 7z archive"}, {"\xfd7zXZ\x00", "an xz archive"},
+	{"7z\xbc\xaf\x27\x1c", "a 7z archive"},
 	{"\x7fELF", "a program"}, {"SQLite format 3\x00", "a database"},
 }
 
@@ -101,6 +108,9 @@ func recognise(name string, data []byte) (format, error) {
 	if isBinary(data) {
 		return format{}, refuse(nil, "a binary file cannot be read")
 	}
+	if (!known && languageOf(name) == nil || manualName(name)) && manpage.Looks(data) {
+		return formatManual, nil
+	}
 	if known {
 		return f, nil
 	}
@@ -110,6 +120,8 @@ func recognise(name string, data []byte) (format, error) {
 	switch {
 	case looksHTML(head):
 		return formatHTML, nil
+	case bytes.HasPrefix(bytes.TrimPrefix(head, []byte("\ufeff")), []byte("<?xml")):
+		return formatXML, nil
 	case bytes.HasPrefix(head, []byte("From ")) && mail.Looks(afterLine(data)):
 		return formatMbox, nil
 	case mail.Looks(data):

@@ -89,9 +89,9 @@ func parseTar(ctx context.Context, src document.Source, r io.Reader) (document.P
 	return c.parsed()
 }
 
-// IsCompressed reports whether data begins like a file of gzip, bzip2 or Zstandard.
+// IsCompressed reports whether data begins like a file of gzip, bzip2, xz or Zstandard.
 func IsCompressed(data []byte) bool {
-	return bytes.HasPrefix(data, []byte("\x1f\x8b\x08")) || bytes.HasPrefix(data, []byte("\x28\xb5\x2f\xfd")) ||
+	return bytes.HasPrefix(data, []byte("\x1f\x8b\x08")) || bytes.HasPrefix(data, []byte("\x28\xb5\x2f\xfd")) || bytes.HasPrefix(data, []byte(xzMagic)) ||
 		bytes.HasPrefix(data, []byte("BZh")) && len(data) > 10 && string(data[4:10]) == "1AY&SY"
 }
 
@@ -102,7 +102,7 @@ func ParseCompressed(ctx context.Context, src document.Source) (document.Parsed,
 		return document.Parsed{}, document.Refuse(err, "not a valid compressed file")
 	}
 	defer done()
-	b := bufio.NewReader(&bounded{r: r, packed: int64(len(src.Data))})
+	b := bufio.NewReader(&bounded{ctx: ctx, r: r, packed: int64(len(src.Data))})
 	if head, _ := b.Peek(512); IsTar(head) {
 		return parseTar(ctx, src, b)
 	}
@@ -116,13 +116,16 @@ func ParseCompressed(ctx context.Context, src document.Source) (document.Parsed,
 	return src.Embed(ctx, document.Source{Name: strings.TrimSuffix(src.Name, path.Ext(src.Name)), Data: data})
 }
 
-// maxWindow limits the memory of a Zstandard decoder, in bytes.
+// maxWindow limits the memory of a decoder of Zstandard or xz, in bytes.
 const maxWindow = 64 << 20
 
 func decompress(data []byte) (r io.Reader, done func(), err error) {
 	switch data[0] {
 	case 'B':
 		return bzip2.NewReader(bytes.NewReader(data)), func() {}, nil
+	case xzMagic[0]:
+		x, err := newXZ(data)
+		return x, func() {}, err
 	case 0x28:
 		d, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
@@ -136,12 +139,16 @@ func decompress(data []byte) (r io.Reader, done func(), err error) {
 
 // bounded is decompressed data within the limits of size and ratio.
 type bounded struct {
+	ctx          context.Context
 	r            io.Reader
 	packed, read int64
 }
 
 // Read returns an error that is a refusal beyond the limits.
 func (b *bounded) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
 	n, err := b.r.Read(p)
 	b.read += int64(n)
 	if b.read > MaxSize {

@@ -1,4 +1,4 @@
-// Package archive reads archives within limits: ZIP files, of which many are documents, tar, and files compressed by gzip, bzip2 or Zstandard.
+// Package archive reads archives within limits: ZIP files, of which many are documents, tar, and files compressed by gzip, bzip2, xz or Zstandard.
 package archive
 
 import (

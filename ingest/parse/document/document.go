@@ -36,7 +36,7 @@ type Block struct {
 	Text       string      // never empty; no newline in a heading
 	Page       int         // page on which it begins, from 1; 0 if the format has no pages
 	PageBreaks []PageBreak // pages that begin within Text, in order
-	Links      []Link      // in Text, ordered and not overlapping, at most 64; only from Markdown and HTML
+	Links      []Link      // in Text, ordered and not overlapping, at most 64
 
 	// Synthetic marks a heading that only labels its section and is not in the document's text, such as the name of a declaration, which
 	// the code after it repeats.

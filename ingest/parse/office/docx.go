@@ -60,6 +60,7 @@ type docx struct {
 	footnotes, endnotes map[string]string
 	paragraphs          []wordStyle // of the open paragraphs
 	inText              bool
+	inRun, hidden       bool // in a run; whose text is hidden
 	title               string
 }
 
@@ -71,6 +72,7 @@ type wordStyle struct {
 	code    bool
 	list    string // id of the list; "0" for none
 	level   int    // of the list, from 0
+	hidden  bool   // its text is not shown
 }
 
 // wordStyles reads the styles of paragraphs by their ids, with what they inherit.
@@ -83,7 +85,7 @@ func (f *file) wordStyles(member string) (map[string]wordStyle, error) {
 			switch e.Name {
 			case "style":
 				id, s = e.Attr("styleId"), wordStyle{}
-				return e.Attr("type") == "paragraph"
+				return e.Attr("type") == "paragraph" || e.Attr("type") == "character"
 			case "name":
 				s.named(e.Attr("val"))
 			case "basedOn":
@@ -109,7 +111,7 @@ func (f *file) wordStyles(member string) (map[string]wordStyle, error) {
 			if s.list == "" {
 				s.list, s.level = base.list, base.level
 			}
-			s.title, s.code = s.title || base.title, s.code || base.code
+			s.title, s.code, s.hidden = s.title || base.title, s.code || base.code, s.hidden || base.hidden
 		}
 		s.based = ""
 		styles[id] = s
@@ -131,6 +133,8 @@ func (s *wordStyle) named(name string) {
 func (s *wordStyle) property(e xmltext.Element) {
 	n, err := strconv.Atoi(e.Attr("val"))
 	switch {
+	case hides(e):
+		s.hidden = true
 	case e.Name == "outlineLvl" && err == nil:
 		s.heading = 0
 		if n >= 0 && n < 9 {
@@ -140,6 +144,29 @@ func (s *wordStyle) property(e xmltext.Element) {
 		s.list = e.Attr("val")
 	case e.Name == "ilvl" && err == nil && n >= 0 && n < 9:
 		s.level = n
+	}
+}
+
+// hides reports whether a property of text hides it: it is hidden, or has no size.
+func hides(e xmltext.Element) bool {
+	switch value := e.Attr("val"); e.Name {
+	case "vanish":
+		return value != "0" && value != "false" && value != "off"
+	case "sz":
+		return value == "0"
+	}
+	return false
+}
+
+// run applies a property of a run of text.
+func (d *docx) run(e xmltext.Element) {
+	switch {
+	case e.Name == "rStyle":
+		d.hidden = d.hidden || d.styles[e.Attr("val")].hidden
+	case e.Name == "vanish":
+		d.hidden = hides(e)
+	case hides(e):
+		d.hidden = true
 	}
 }
 
@@ -177,7 +204,7 @@ func (d *docx) readNotes(member, element string) (map[string]string, error) {
 	notes := map[string]string{}
 	var id string
 	var text strings.Builder
-	inText := false
+	inText, hidden := false, false
 	err := d.file.read(member, xmltext.Handler{
 		Start: func(e xmltext.Element) bool {
 			switch e.Name {
@@ -189,7 +216,10 @@ func (d *docx) readNotes(member, element string) (map[string]string, error) {
 				return false
 			case "tab", "br", "p":
 				text.WriteByte(' ')
+			case "r":
+				hidden = false
 			}
+			hidden = hidden || hides(e)
 			inText = e.Name == "t"
 			return true
 		},
@@ -200,7 +230,7 @@ func (d *docx) readNotes(member, element string) (map[string]string, error) {
 			}
 		},
 		Text: func(s string) {
-			if inText {
+			if inText && !hidden {
 				text.WriteString(s)
 			}
 		},
@@ -210,7 +240,7 @@ func (d *docx) readNotes(member, element string) (map[string]string, error) {
 
 func (d *docx) handler() xmltext.Handler {
 	return xmltext.Handler{Start: d.start, End: d.ended, Text: func(s string) {
-		if d.inText {
+		if d.inText && !d.hidden {
 			d.write(s)
 		}
 	}}
@@ -218,8 +248,14 @@ func (d *docx) handler() xmltext.Handler {
 
 func (d *docx) start(e xmltext.Element) bool {
 	switch e.Name {
-	case "del", "moveFrom", "Fallback", "instrText", "delText", "sectPr", "rPr", "tblPr", "tblGrid", "trPr":
+	case "del", "moveFrom", "Fallback", "instrText", "delText", "sectPr", "tblPr", "tblGrid", "trPr":
 		return false
+	case "r":
+		d.inRun, d.hidden = true, len(d.paragraphs) > 0 && d.paragraphs[len(d.paragraphs)-1].hidden
+	case "rPr":
+		return d.inRun // not of the mark at the end of a paragraph
+	case "rStyle", "vanish", "sz":
+		d.run(e)
 	case "p":
 		if strings.Contains(e.Space, "drawingml") {
 			return true
@@ -286,6 +322,8 @@ func (d *docx) ended(name string) {
 	switch name {
 	case "t":
 		d.inText = false
+	case "r":
+		d.inRun, d.hidden = false, false
 	case "hyperlink":
 		d.endLink()
 	case "p":

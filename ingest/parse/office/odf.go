@@ -43,7 +43,7 @@ func ParseODF(ctx context.Context, src document.Source) (document.Parsed, error)
 type odfStyle struct {
 	base     string
 	numbered bool // a style of a list: its items have numbers
-	hidden   bool // a style of a table: it is not shown
+	hidden   bool // a style of a table, a slide or text: it is not shown
 }
 
 type odf struct {
@@ -85,6 +85,10 @@ func (o *odf) styleHandler() xmltext.Handler {
 			s.numbered = s.numbered || e.Attr("level") == "1"
 		case "table-properties":
 			s.hidden = e.Attr("display") == "false"
+		case "text-properties":
+			s.hidden = s.hidden || e.Attr("display") == "none" || strings.HasPrefix(e.Attr("font-size"), "0pt")
+		case "drawing-page-properties":
+			s.hidden = s.hidden || e.Attr("visibility") == "hidden"
 		default:
 			return true
 		}
@@ -106,19 +110,36 @@ func (o *odf) styled(name, part string) bool {
 	return false
 }
 
+// invisible reports whether a style or one that it is based on hides its text.
+func (o *odf) invisible(name string) bool {
+	for depth := 0; depth < 10 && name != ""; depth++ {
+		if o.styles[name].hidden {
+			return true
+		}
+		name = o.styles[name].base
+	}
+	return false
+}
+
 func (o *odf) start(e xmltext.Element) bool {
 	if o.failed != nil {
 		return false
 	}
-	switch e.Name {
-	case "annotation", "tracked-changes", "automatic-styles", "styles", "forms", "index-title-template", "table-of-content", "shapes", "note-citation", "settings":
+	if (e.Name == "span" || e.Name == "p" || e.Name == "h") && o.invisible(e.Attr("style-name")) {
 		return false
+	}
+	switch e.Name {
+	case "annotation", "tracked-changes", "automatic-styles", "styles", "forms", "index-title-template", "table-of-content", "shapes", "note-citation", "settings", "hidden-text":
+		return false
+	case "section":
+		return e.Attr("display") != "none"
 	case "spreadsheet":
 		o.sheet = true
 	case "page":
 		if o.page++; o.page > o.limits.Pages {
 			o.failed = document.TooLarge("holds more than %d slides", o.limits.Pages)
 		}
+		return !o.styles[e.Attr("style-name")].hidden
 	case "frame":
 		o.frame = e.Attr("class")
 		return o.frame != "page-number" && o.frame != "date-time" && o.frame != "footer" && o.frame != "header"

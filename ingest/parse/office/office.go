@@ -1,7 +1,7 @@
 // Package office parses the documents, slides and spreadsheets of Office Open XML (ISO/IEC 29500: DOCX, PPTX, XLSX) and OpenDocument
 // (ISO/IEC 26300: ODT, ODP, ODS).
 //
-// Comments, deleted text of tracked changes, hidden sheets, and the heads and feet of pages are left out. A footnote follows the paragraph
+// Comments, deleted text of tracked changes, hidden text, slides and sheets, and the heads and feet of pages are left out. A footnote follows the paragraph
 // that refers to it, and the notes of a speaker follow the slide.
 package office
 

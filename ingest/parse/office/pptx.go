@@ -63,7 +63,7 @@ func (f *file) slide(name string, fl *flow) error {
 		return err
 	}
 	notes := related(relations, "notesSlide")
-	if notes == "" {
+	if notes == "" || s.skipped {
 		return nil
 	}
 	s = &slide{flow: fl, notes: true}
@@ -80,6 +80,8 @@ type slide struct {
 	level         int
 	plain         bool // the open paragraph has no bullet
 	inText        bool
+	hidden        bool // the open shape is not shown
+	skipped       bool // the slide is not shown
 }
 
 func (s *slide) handler() xmltext.Handler {
@@ -92,6 +94,11 @@ func (s *slide) handler() xmltext.Handler {
 
 func (s *slide) start(e xmltext.Element) bool {
 	switch e.Name {
+	case "sld":
+		s.skipped = e.Attr("show") == "0" || e.Attr("show") == "false"
+		return !s.skipped
+	case "cNvPr":
+		s.hidden = e.Attr("hidden") == "1" || e.Attr("hidden") == "true"
 	case "sp":
 		s.placeholder, s.inPlaceholder = "", false
 	case "ph":
@@ -101,10 +108,13 @@ func (s *slide) start(e xmltext.Element) bool {
 		case "sldNum", "dt", "ftr", "hdr", "sldImg":
 			return false
 		}
-		return !s.notes || s.placeholder == "body"
+		return !s.hidden && (!s.notes || s.placeholder == "body")
 	case "Fallback":
 		return false
 	case "tbl":
+		if s.hidden {
+			return false
+		}
 		s.beginTable()
 	case "tc":
 		s.cell(0)

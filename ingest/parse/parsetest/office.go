@@ -4,6 +4,8 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 )
 
@@ -80,4 +82,27 @@ func ODF(kind, styles, body string) []byte {
 			`</office:`+kind+`></office:body></office:document-content>`,
 		"meta.xml", `<office:document-meta `+space+`><office:meta><dc:title>Harbour guide</dc:title><meta:initial-creator>Ada Quill</meta:initial-creator>`+
 			`<meta:keyword>boats</meta:keyword><meta:keyword>tides</meta:keyword><dc:date>2024-05-06T07:08:09</dc:date></office:meta></office:document-meta>`)
+}
+
+// ZipWith returns a ZIP file with members that replace those with the same names, or are added.
+func ZipWith(data []byte, pairs ...string) []byte {
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		panic(err) // it is one that this package has made
+	}
+	for _, f := range z.File {
+		if slices.Contains(pairs, f.Name) {
+			continue
+		}
+		r, err := f.Open()
+		if err != nil {
+			panic(err)
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			panic(err)
+		}
+		pairs = append(pairs, f.Name, string(content))
+	}
+	return Zip(pairs...)
 }

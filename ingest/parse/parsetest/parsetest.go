@@ -18,7 +18,7 @@ type bomb struct {
 }
 
 func all() []bomb {
-	return slices.Concat(pdfFiles(), pdfFonts(), pdfPages(), htmlFiles(), markdownFiles(), textFiles(), archiveFiles())
+	return slices.Concat(pdfFiles(), pdfFonts(), pdfPages(), htmlFiles(), markdownFiles(), textFiles(), structureFiles(), markupFiles(), archiveFiles())
 }
 
 // Bomb generates the hostile file with a name, or returns nil if there is none.

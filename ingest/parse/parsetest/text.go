@@ -67,3 +67,60 @@ func textFiles() []bomb {
 		}},
 	}
 }
+
+// structureFiles returns JSON and XML.
+func structureFiles() []bomb {
+	return []bomb{
+		filled("objects.json", "[", `{"a":1},`, MaxBytes, "{}]"),
+		filled("keys-distinct.json", "{"+numbered(`"a%d":{"b":1},`, 400_000), `"a":1,`, MaxBytes, `"b":1}`),
+		filled("paths.json", strings.Repeat(`{"`+repeat("k", 1000)+`":`, 60)+"{", `"a":1,`, 2<<20, `"b":1}`+strings.Repeat("}", 60)),
+		filled("records.jsonl", "", "{\"a\":1}\n", MaxBytes, ""),
+		filled("strings.json", "[", `"\u0000",`, MaxBytes, "1]"),
+		filled("elements.xml", "<a>", "<b/>", MaxBytes, "</a>"),
+		filled("attributes.xml", "<a>", "<b c='d' e='f'/>", MaxBytes, "</a>"),
+		filled("nested.xml", "", "<a>", MaxBytes, ""),
+		filled("mixed.xml", "<article>", "x<para>y</para>", MaxBytes, "</article>"),
+		filled("entries.rss", "<rss><channel>", "<item><title>a</title><description>&lt;p></description></item>", MaxBytes, "</channel></rss>"),
+	}
+}
+
+// markupFiles returns reStructuredText, AsciiDoc and manual pages.
+func markupFiles() []bomb {
+	return []bomb{
+		filled("items-nested.rst", "", "- ", MaxBytes, "a"),
+		filled("items.rst", "", "- a\n", MaxBytes, ""),
+		{"indented.rst", func() []byte {
+			var b strings.Builder
+			for i := range 10_000 {
+				b.WriteString(strings.Repeat(" ", i%5000) + "a\n")
+			}
+			return []byte(b.String())
+		}},
+		filled("titles.rst", "", "a\n==\n", MaxBytes, ""),
+		filled("grid.rst", strings.Repeat("+-", 190)+"+\n", "|a\n", MaxBytes, strings.Repeat("+-", 190)+"+\n"),
+		filled("simple-tables.rst", "", "== ==\na  b\n", MaxBytes, ""),
+		filled("substitutions.rst", ".. |a| replace:: "+repeat("x", 4000)+"\n\n", "|a| ", MaxBytes, ""),
+		filled("marks.rst", "", "*a `b ``c |d ", MaxBytes, ""),
+		filled("targets.rst", "", ".. _a: b\n", MaxBytes, ""),
+		filled("tabs.rst", "", "\t\t\t\ta\n", MaxBytes, ""),
+		filled("directives.rst", "", ".. a::\n", MaxBytes, ""),
+
+		filled("cells.adoc", "|===\n", "|", MaxBytes, "\n|===\n"),
+		filled("cells-repeated.adoc", "|===\n", "999*|a ", MaxBytes, "\n|===\n"),
+		filled("attributes.adoc", ":a: "+repeat("x", 4000)+"\n\n", "{a} ", MaxBytes, ""),
+		filled("marks.adoc", "", "*a _b `c <<d ((e i:[", MaxBytes, ""),
+		filled("marks-nested.adoc", "", "*_", MaxBytes, ""),
+		filled("items.adoc", "", "* a\n** b\n. c\n", MaxBytes, ""),
+		filled("terms.adoc", "", "a::\n", MaxBytes, ""),
+		filled("blocks.adoc", "", "====\n=====\n", MaxBytes, ""),
+
+		filled("items.1", ".TH A 1\n", ".TP\na\nb\n", MaxBytes, ""),
+		filled("indents.1", ".TH A 1\n", ".RS\n", MaxBytes, ""),
+		filled("strings.1", ".TH A 1\n.ds a x\n", ".as a \\*a\\*a\n", MaxBytes, "\\*a\n"),
+		filled("strings-used.1", ".TH A 1\n.ds a "+repeat("x", 1000)+"\n", "\\*a", MaxBytes, "\n"),
+		filled("cells-open.1", ".TH A 1\n.TS\nl.\n", "T{\n", MaxBytes, ""),
+		filled("lines-joined.1", ".TH A 1\n", "a\\\n", MaxBytes, ""),
+		filled("macros.1", ".Dd x\n.Dt A 1\n", ".Op Op Op Op Op\n", MaxBytes, ""),
+		filled("terms.1", ".Dd x\n.Bl -tag\n", ".It Xo\n", MaxBytes, ""),
+	}
+}

@@ -50,7 +50,9 @@ type state struct {
 	indent  int // in twips
 	table   bool
 	hidden  bool
-	skipped int // characters that stand for a Unicode character
+	deleted bool // by a tracked change
+	noSize  bool // the size of characters is zero
+	skipped int  // characters that stand for a Unicode character
 }
 
 type font struct {
@@ -150,7 +152,7 @@ var codePages = map[int]string{932: "shift_jis", 936: "gb18030", 949: "euc-kr", 
 
 func (r *reader) write(s string) {
 	switch {
-	case r.now.hidden || r.now.target == "skip":
+	case r.now.hidden || r.now.deleted || r.now.noSize || r.now.target == "skip":
 	case r.now.target == "note":
 		r.note.WriteString(s)
 	case r.now.target != "":

@@ -87,9 +87,13 @@ func (r *reader) format(word string, n int, given bool) {
 	case "pard":
 		r.now.level, r.now.indent, r.now.table = 0, 0, false
 	case "plain":
-		r.now.hidden = false
+		r.now.hidden, r.now.deleted, r.now.noSize = false, false, false
 	case "v":
 		r.now.hidden = !given || n != 0
+	case "deleted":
+		r.now.deleted = !given || n != 0
+	case "fs":
+		r.now.noSize = given && n == 0
 	case "intbl":
 		r.now.table = true
 	case "li":
