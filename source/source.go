@@ -66,6 +66,8 @@ type Kind struct {
 	Open func(location string) (Connector, error)
 	// OpenWith is Open with credentials, which must not be in errors. nil: sources of the kind have none.
 	OpenWith func(location, credentials string) (Connector, error)
+	// Forget removes what connectors keep of a location on the disk, after its documents were removed. nil: they keep nothing.
+	Forget func(location string) error
 }
 
 // Limits of what users set.
