@@ -117,7 +117,17 @@ func (c *connector) update(ctx context.Context, r *remote, commit plumbing.Hash)
 		}
 	}
 	have := c.packs.commit()
-	return c.packs.receive(ctx, commit, filter, func(w io.Writer) error { return r.download(ctx, commit, have, filter, w) })
+	receive := func() error {
+		return c.packs.receive(ctx, commit, filter, func(w io.Writer) error { return r.download(ctx, commit, have, filter, w) })
+	}
+	err := receive()
+	if errors.Is(err, errDamaged) && !have.IsZero() { // perhaps the server is wrong about what is kept
+		have = plumbing.ZeroHash
+		if err = c.packs.reset(); err == nil {
+			err = receive()
+		}
+	}
+	return err
 }
 
 // walk lists the files of a commit.

@@ -2,6 +2,8 @@ package git
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -100,7 +102,7 @@ func (p *packs) add(name string) error {
 		return err
 	}
 	index := idxfile.NewMemoryIndex()
-	if _, err := guarded(func() (any, error) { return nil, idxfile.NewDecoder(strings.NewReader(string(data))).Decode(index) }); err != nil {
+	if _, err := guarded(func() (any, error) { return nil, idxfile.NewDecoder(bytes.NewReader(data)).Decode(index) }); err != nil {
 		return err
 	}
 	f, err := os.Open(p.path(name + ".pack"))
@@ -167,24 +169,41 @@ func (p *packs) full() bool {
 	return len(p.open) >= maxPacks || size > p.limits.Bytes
 }
 
-// receive adds the pack that a function writes, and records that the packs have the objects of a commit.
-func (p *packs) receive(ctx context.Context, commit plumbing.Hash, filter int64, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(p.dir, "download-*.part")
-	if err != nil {
-		return fmt.Errorf("keep objects of repository: %w", err)
-	}
+// receive adds the pack that a function writes, and records that the packs have the objects of a commit. If there are packs already, the new one may be thin.
+func (p *packs) receive(ctx context.Context, commit plumbing.Hash, filter int64, write func(io.Writer) error) error {
+	var temps []*os.File
 	defer func() {
-		if f != nil { // it is of no use
+		for _, f := range temps { // what is of use has another name
 			_ = f.Close()
 			_ = os.Remove(f.Name())
 		}
 	}()
+	temp := func() (*os.File, error) {
+		f, err := os.CreateTemp(p.dir, "download-*.part")
+		if err == nil {
+			temps = append(temps, f)
+		}
+		return f, err
+	}
+	f, err := temp()
+	if err != nil {
+		return keep(err)
+	}
 	out := bufio.NewWriterSize(f, 1<<20)
 	if err := write(out); err != nil {
 		return err
 	}
 	if err := out.Flush(); err != nil {
-		return fmt.Errorf("keep objects of repository: %w", err)
+		return keep(err)
+	}
+	if len(p.open) > 0 {
+		thin := f
+		if f, err = temp(); err != nil {
+			return keep(err)
+		}
+		if err := p.complete(ctx, thin, f); err != nil {
+			return err
+		}
 	}
 	index, err := indexPack(ctx, f, p.limits)
 	if err != nil {
@@ -193,22 +212,33 @@ func (p *packs) receive(ctx context.Context, commit plumbing.Hash, filter int64,
 	if has, err := index.Contains(commit); err != nil || !has {
 		return errDamaged
 	}
-	name := fmt.Sprintf("pack-%s-%d", commit, len(p.open))
-	var idx strings.Builder
-	if _, err := idxfile.NewEncoder(&idx).Encode(index); err != nil {
-		return err
+	return keep(p.save(commit, filter, f, index))
+}
+
+func keep(err error) error {
+	if err != nil {
+		err = fmt.Errorf("keep objects of repository: %w", err)
 	}
+	return err
+}
+
+// save makes a file and its index the newest pack.
+func (p *packs) save(commit plumbing.Hash, filter int64, f *os.File, index *idxfile.MemoryIndex) error {
+	name := fmt.Sprintf("pack-%s-%d", commit, len(p.open))
 	next := state{packsVersion, commit.String(), filter, append(slices.Clone(p.state.Packs), name)}
 	data, err := json.Marshal(next)
 	if err != nil {
+		return err
+	}
+	var idx bytes.Buffer
+	if _, err := idxfile.NewEncoder(&idx).Encode(index); err != nil {
 		return err
 	}
 	if err = f.Close(); err == nil {
 		err = os.Rename(f.Name(), p.path(name+".pack"))
 	}
 	if err == nil {
-		f = nil
-		err = atomicfile.Write(p.path(name+".idx"), []byte(idx.String()), 0o600)
+		err = atomicfile.Write(p.path(name+".idx"), idx.Bytes(), 0o600)
 	}
 	if err == nil {
 		err = p.add(name)
@@ -216,11 +246,10 @@ func (p *packs) receive(ctx context.Context, commit plumbing.Hash, filter int64,
 	if err == nil {
 		err = atomicfile.Write(p.path("state.json"), data, 0o600)
 	}
-	if err != nil {
-		return fmt.Errorf("keep objects of repository: %w", err)
+	if err == nil {
+		p.state = next
 	}
-	p.state = next
-	return nil
+	return err
 }
 
 var (
@@ -230,8 +259,25 @@ var (
 	errBroken = errors.New("an object of the repository cannot be read")
 )
 
-// read returns an object. More than limit bytes are an error.
+// read returns the bytes of an object. More than limit bytes are an error.
 func (p *packs) read(h plumbing.Hash, want plumbing.ObjectType, limit int64) ([]byte, error) {
+	o, err := p.find(h, limit)
+	if err != nil {
+		return nil, err
+	}
+	r, err := o.Reader()
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(r)
+	if err = errors.Join(err, r.Close()); err != nil || plumbing.ComputeHash(want, data) != h {
+		return nil, errBroken // or it is of another type
+	}
+	return data, nil
+}
+
+// find returns an object in memory. More than limit bytes are an error.
+func (p *packs) find(h plumbing.Hash, limit int64) (plumbing.EncodedObject, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, open := range slices.Backward(p.open) {
@@ -239,30 +285,16 @@ func (p *packs) read(h plumbing.Hash, want plumbing.ObjectType, limit int64) ([]
 		if err != nil {
 			continue
 		}
-		data, err := guarded(func() ([]byte, error) {
-			if size, err := open.GetSizeByOffset(offset); err != nil {
-				return nil, err
-			} else if size > limit {
-				return nil, tooLarge(limit)
+		o, err := guarded(func() (plumbing.EncodedObject, error) {
+			if size, err := open.GetSizeByOffset(offset); err != nil || size > limit {
+				return nil, cmp.Or(err, tooLarge(limit))
 			}
-			o, err := open.Get(h)
-			if err != nil {
-				return nil, err
-			}
-			r, err := o.Reader()
-			if err != nil {
-				return nil, err
-			}
-			data, err := io.ReadAll(io.LimitReader(r, limit+1))
-			return data, errors.Join(err, r.Close())
+			return open.Get(h)
 		})
-		if _, ok := errors.AsType[*fault.Error](err); ok {
-			return nil, err
+		if _, coded := errors.AsType[*fault.Error](err); err != nil && !coded {
+			err = errBroken
 		}
-		if err != nil || plumbing.ComputeHash(want, data) != h {
-			return nil, errBroken // or it is of another type
-		}
-		return data, nil
+		return o, err
 	}
 	return nil, errMissing
 }

@@ -165,6 +165,9 @@ func (r *remote) download(ctx context.Context, commit, have plumbing.Hash, filte
 	req.Wants, req.Depth = []plumbing.Hash{commit}, packp.DepthCommits(1)
 	if !have.IsZero() {
 		req.Haves, req.Shallows = []plumbing.Hash{have}, []plumbing.Hash{have}
+		if err := req.Capabilities.Set(capability.ThinPack); err != nil { // see [packs.complete]
+			return err
+		}
 	}
 	r.left.Store(maxPrologue)
 	reply, err := guarded(func() (*packp.UploadPackResponse, error) { return r.session.UploadPack(ctx, req) })
