@@ -2,6 +2,7 @@
 package gittest
 
 import (
+	"encoding/hex"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -123,9 +124,22 @@ func (s *Server) Commit() {
 	s.Git("commit", "--quiet", "--allow-empty", "--message=change")
 }
 
-// CommitTree makes a tree the content of the branch main, without the checks of git add. Its lines are those of git mktree, with NUL instead of line ends.
+// Tree stores a tree of raw entries, which git does not check, and returns its hash. An entry is MODE SP NAME, and its object.
+func (s *Server) Tree(entries ...[2]string) string {
+	s.t.Helper()
+	var raw strings.Builder
+	for _, e := range entries {
+		hash, err := hex.DecodeString(e[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		raw.WriteString(e[0] + "\x00" + string(hash))
+	}
+	return s.GitInput(raw.String(), "hash-object", "-t", "tree", "--literally", "-w", "--stdin")
+}
+
+// CommitTree makes a tree the content of the branch main.
 func (s *Server) CommitTree(tree string) {
 	s.t.Helper()
-	commit := s.Git("commit-tree", "-m", "tree", tree)
-	s.Git("update-ref", "refs/heads/main", commit)
+	s.Git("update-ref", "refs/heads/main", s.Git("commit-tree", "-m", "tree", tree))
 }
