@@ -10,11 +10,13 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/folder"
+	"github.com/sluice-rag/sluice/source/git"
 	"github.com/sluice-rag/sluice/source/imap"
 	"github.com/sluice-rag/sluice/source/page"
 	"github.com/sluice-rag/sluice/source/s3"
 	"github.com/sluice-rag/sluice/source/urls"
 	"github.com/sluice-rag/sluice/source/web"
+	"github.com/sluice-rag/sluice/source/webdav"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -30,8 +32,11 @@ func (a *App) openSources(kept store.Sources) error {
 		CredentialsFolder: filepath.Join(a.Config.Store.Data, "source-credentials"),
 		Kinds: map[string]source.Kind{
 			"folder": folder.Kind(a.Ingester.Extensions()), "urls": urls.Kind(pages), "web": web.Kind(pages),
-			"imap": imap.Kind(imap.Options{Dial: fetcher.Dial}),
-			"s3":   s3.Kind(s3.Options{Dial: fetcher.Dial, Extensions: a.Ingester.Extensions()}),
+			"git": git.Kind(git.Options{Dial: fetcher.Dial, Dir: filepath.Join(a.Config.Store.Data, "repositories"), Extensions: a.Ingester.Extensions(),
+				MaxFile: int64(a.Config.Parsing.MaxFileBytes)}),
+			"imap":   imap.Kind(imap.Options{Dial: fetcher.Dial}),
+			"s3":     s3.Kind(s3.Options{Dial: fetcher.Dial, Extensions: a.Ingester.Extensions()}),
+			"webdav": webdav.Kind(webdav.Options{Dial: fetcher.Dial, Extensions: a.Ingester.Extensions()}),
 		}})
 	return nil
 }
