@@ -98,7 +98,8 @@ func find(ctx context.Context, s sourceService, name string) (sources.SourceView
 		abs = real
 	}
 	for _, v := range all {
-		if v.ID == name || strings.TrimSuffix(v.Location, "/") == strings.TrimSuffix(name, "/") || v.Location == filepath.ToSlash(abs) {
+		located, _ := app.LocateSource(v.Kind, name) // users write a location in several forms
+		if v.ID == name || strings.TrimSuffix(v.Location, "/") == strings.TrimSuffix(name, "/") || v.Location == filepath.ToSlash(abs) || v.Location == located {
 			return v, nil
 		}
 	}
