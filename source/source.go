@@ -6,6 +6,8 @@ import (
 	"context"
 	"path"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -107,4 +109,9 @@ func matches(patterns []string, name string) bool {
 		}
 	}
 	return false
+}
+
+// Printable reports whether a text is valid UTF-8 and has only characters that can be printed, as names of documents must have.
+func Printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

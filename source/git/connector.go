@@ -41,9 +41,8 @@ func open(o Options, location, credentials string) (source.Connector, error) {
 	if credentials == "" {
 		return c, nil
 	}
-	var ok bool
-	if c.user, c.password, ok = strings.Cut(credentials, ":"); !ok || c.user == "" || c.password == "" {
-		return nil, fault.New(fault.InvalidRequest, "the credentials of the source are not of the form USER:PASSWORD")
+	if c.user, c.password, err = source.UserPassword(credentials); err != nil {
+		return nil, err
 	}
 	if p.scheme != "https" {
 		return nil, fault.New(fault.InvalidRequest, "credentials are only sent with TLS: use git+https://")
@@ -204,7 +203,7 @@ func (w *walk) folder(tree plumbing.Hash, at string, depth int) error {
 		case e.mode == modeLink || e.mode == modeTree && ingest.Skipped(inside+"/x") || ingest.Skipped(inside):
 		case e.mode == modeSubmodule:
 			w.out.Ignored++
-		case e.name == "" || strings.Contains(e.name, "/") || !printable(e.name):
+		case e.name == "" || strings.Contains(e.name, "/") || !source.Printable(e.name):
 			w.fail(inside, "its name has characters that are not permitted")
 		case len(inside) > maxPath || depth > maxDepth:
 			w.fail(inside, "its path is too long")

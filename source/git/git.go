@@ -12,8 +12,6 @@ import (
 	"path"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/source"
@@ -36,6 +34,7 @@ type Limits struct {
 	Object  int64         // size of a file of the repository, also of one that is no document; default 256 MiB
 	Objects int           // files and folders, with those in a download; default 1,000,000
 	Time    time.Duration // of a listing; default 1 hour
+	Packs   int           // downloads that are kept of a location, before all is downloaded again; default 100
 }
 
 // Kind returns the kind of source. Its locations are git+https://HOST/PATH#BRANCH:/FOLDER; see [Options] for what is kept. The credentials are USER:PASSWORD.
@@ -43,8 +42,10 @@ func Kind(o Options) source.Kind {
 	o.MaxFile = cmp.Or(max(o.MaxFile, 0), 64<<20)
 	o.Bytes = cmp.Or(o.Bytes, 2<<30)
 	o.Object = cmp.Or(o.Object, 256<<20)
+	o.MaxFile = min(o.MaxFile, o.Object)
 	o.Objects = cmp.Or(o.Objects, 1_000_000)
 	o.Time = cmp.Or(o.Time, time.Hour)
+	o.Packs = cmp.Or(o.Packs, 100)
 	return source.Kind{
 		Suits: suits,
 		Locate: func(location string) (string, error) {
@@ -96,7 +97,7 @@ func parseLocation(text string) (place, error) {
 		return place{}, fault.Invalid("location", "want git+https://HOST/PATH#BRANCH:FOLDER, or git+http:// for a server without TLS; SSH is not supported")
 	case u.User != nil:
 		return place{}, fault.Invalid("location", "must not have credentials: name them with credentials")
-	case !printable(p.path):
+	case !source.Printable(p.path):
 		return place{}, fault.Invalid("location", "has characters that cannot be printed")
 	}
 	if port := u.Port(); port == "443" && p.scheme == "https" || port == "80" && p.scheme == "http" {
@@ -107,7 +108,7 @@ func parseLocation(text string) (place, error) {
 	if !validRef(p.ref) {
 		return place{}, fault.Invalid("location", "has no valid name of a branch or tag after #")
 	}
-	if !printable(p.inside) {
+	if !source.Printable(p.inside) {
 		return place{}, fault.Invalid("location", "has a folder with characters that cannot be printed")
 	}
 	return p, nil
@@ -115,12 +116,8 @@ func parseLocation(text string) (place, error) {
 
 // validRef reports whether a text can be the name of a branch or tag, by the rules of git check-ref-format.
 func validRef(ref string) bool {
-	return len(ref) <= 255 && printable(ref) && !strings.ContainsAny(ref, " ~^:?*[\\") && !strings.Contains(ref, "..") && !strings.Contains(ref, "//") &&
+	return len(ref) <= 255 && source.Printable(ref) && !strings.ContainsAny(ref, " ~^:?*[\\") && !strings.Contains(ref, "..") && !strings.Contains(ref, "//") &&
 		!strings.Contains(ref, "@{") && !strings.HasPrefix(ref, "/") && !strings.HasPrefix(ref, "-") && !strings.HasSuffix(ref, "/") && !strings.HasSuffix(ref, ".")
-}
-
-func printable(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // location returns the one form of the location with another folder. That of a folder begins with that of each folder above it.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -195,6 +196,41 @@ func TestIncremental(t *testing.T) {
 	must(t, kind.Forget(location))
 	if left, err := os.ReadDir(o.Dir); err != nil || len(left) > 0 {
 		t.Errorf("left after the location was forgotten: %v, %v", left, err)
+	}
+}
+
+// TestPacks checks that the number of files that are kept is limited.
+func TestPacks(t *testing.T) {
+	t.Parallel()
+	s := gittest.New(t, nil).Started()
+	o := options(t)
+	o.Packs = 3
+	for i := range 8 {
+		s.Put("a.md", strings.Repeat("text ", i+1))
+		c, l := listed(t, git.Kind(o), s.URL+gittest.Name)
+		if data, err := c.Read(t.Context(), l.Documents[0], 1000); err != nil || len(data) != 5*(i+1) {
+			t.Errorf("%d: %q, %v", i, data, err)
+		}
+		if files, err := filepath.Glob(filepath.Join(o.Dir, "*", "*.pack")); err != nil || len(files) != i%3+1 {
+			t.Errorf("%d: %v, %v", i, files, err)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(o.Dir, "*", "*.part"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// TestTime checks that a server that does not answer ends a listing.
+func TestTime(t *testing.T) {
+	t.Parallel()
+	s := gittest.New(t, func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	}).Started()
+	o := options(t)
+	o.Time = 50 * time.Millisecond
+	if _, l, err := list(t, git.Kind(o), s.URL+gittest.Name); err == nil || !strings.Contains(err.Error(), "took too long") {
+		t.Errorf("%+v, %v", l, err)
 	}
 }
 

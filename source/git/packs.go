@@ -29,7 +29,6 @@ import (
 
 const (
 	packsVersion = 1
-	maxPacks     = 100      // of a location: then all is downloaded into one pack again
 	maxCached    = 32 << 20 // bytes of objects in memory
 )
 
@@ -79,7 +78,7 @@ func (p *packs) load() error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, &p.state); err != nil || p.state.Version != packsVersion || len(p.state.Packs) > maxPacks {
+	if err := json.Unmarshal(data, &p.state); err != nil || p.state.Version != packsVersion || len(p.state.Packs) > p.limits.Packs {
 		return errors.Join(fs.ErrInvalid, err)
 	}
 	for _, name := range p.state.Packs {
@@ -109,7 +108,7 @@ func (p *packs) add(name string) error {
 	if err != nil {
 		return err
 	}
-	p.open = append(p.open, &pack{packfile.NewPackfileWithCache(index, nil, billyFile{f}, cache.NewObjectLRU(maxCached/maxPacks), 0), index, f})
+	p.open = append(p.open, &pack{packfile.NewPackfileWithCache(index, nil, billyFile{f}, cache.NewObjectLRU(maxCached/cache.FileSize(p.limits.Packs)), 0), index, f})
 	return nil
 }
 
@@ -166,7 +165,7 @@ func (p *packs) full() bool {
 			size += info.Size()
 		}
 	}
-	return len(p.open) >= maxPacks || size > p.limits.Bytes
+	return len(p.open) >= p.limits.Packs || size > p.limits.Bytes
 }
 
 // receive adds the pack that a function writes, and records that the packs have the objects of a commit. If there are packs already, the new one may be thin.

@@ -76,7 +76,7 @@ func (l *listing) entry(in folder, e entry) error {
 	uri := l.uri(inside)
 	switch {
 	case ingest.Skipped(relative) || e.folder && ingest.Skipped(relative+"/x"):
-	case !printable(e.name):
+	case !source.Printable(e.name):
 		l.out.Failed = append(l.out.Failed, failure(inside, "its name has characters that cannot be printed"))
 	case len(uri) > maxURL || in.depth >= l.options.Depth:
 		l.out.Failed = append(l.out.Failed, failure(inside, "its path is too long"))

@@ -15,8 +15,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
@@ -94,7 +92,7 @@ func parseLocation(text string) (place, error) {
 	switch {
 	case u.User != nil:
 		return place{}, fault.Invalid("location", "must not have credentials: name them with credentials")
-	case !printable(p.path):
+	case !source.Printable(p.path):
 		return place{}, fault.Invalid("location", "has characters that cannot be printed")
 	}
 	if port := u.Port(); port == "443" && p.scheme == "https" || port == "80" && p.scheme == "http" {
@@ -115,10 +113,6 @@ func (p place) name() string {
 		return p.host
 	}
 	return path.Base(p.path)
-}
-
-func printable(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 type connector struct {
@@ -142,9 +136,8 @@ func open(o Options, location, credentials string) (source.Connector, error) {
 	if credentials == "" {
 		return c, nil
 	}
-	var ok bool
-	if c.user, c.password, ok = strings.Cut(credentials, ":"); !ok || c.user == "" || c.password == "" {
-		return nil, fault.New(fault.InvalidRequest, "the credentials of the source are not of the form USER:PASSWORD")
+	if c.user, c.password, err = source.UserPassword(credentials); err != nil {
+		return nil, err
 	}
 	if p.scheme != "https" {
 		return nil, fault.New(fault.InvalidRequest, "credentials are only sent with TLS: use webdavs://")
