@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -63,6 +64,15 @@ func TestGitAndWebDAV(t *testing.T) {
 	}
 	ask("Which quay is for vessels of the pilots?", "seventh quay", "The quays", "")
 	ask("Who is the keeper of the lighthouse?", "Ada Byron", "The lighthouse", cloud.URL+"/lighthouse.md")
+	res, err := http.Post(server+"/openai/v1/responses", "application/json", strings.NewReader(`{"model":"sluice","input":"Which quay is for vessels of the pilots?"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err != nil || !strings.Contains(string(body), `"filename":"quays.md"`) {
+		t.Errorf("the citation has another name of the file: %s, %v", body, err)
+	}
 	repo.Put("docs/quays.md", "# The quays\n\nThe ninth quay is for vessels of the pilots.\n")
 	expect("updated 1, unchanged 0", "sources", "sync", location)
 	expect("unchanged 1,", "sources", "sync", dav)

@@ -63,14 +63,19 @@ func Kind(o Options) source.Kind {
 	}
 }
 
-// suits reports whether a location has the scheme of the kind, or is a URL that ends in .git.
+// suits reports whether a location has a scheme of Git, or is a URL that ends in .git.
 func suits(location string) bool {
 	u, err := url.Parse(location)
 	if err != nil {
 		return false
 	}
-	plain := u.Scheme == "http" || u.Scheme == "https"
-	return u.Scheme == "git+https" || u.Scheme == "git+http" || plain && strings.HasSuffix(strings.TrimRight(u.Path, "/"), ".git")
+	switch u.Scheme {
+	case "git+https", "git+http", "ssh", "git+ssh", "git": // the last three are errors of Locate, which say why
+		return true
+	case "https", "http":
+		return strings.HasSuffix(strings.TrimRight(u.Path, "/"), ".git")
+	}
+	return false
 }
 
 // head is the ref of the default branch of a repository.
@@ -94,7 +99,7 @@ func parseLocation(text string) (place, error) {
 	p := place{scheme: strings.TrimPrefix(strings.ToLower(u.Scheme), "git+"), host: strings.ToLower(u.Host), path: path.Clean("/" + u.Path), ref: head}
 	switch {
 	case p.scheme != "http" && p.scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Opaque != "" || p.path == "/":
-		return place{}, fault.Invalid("location", "want git+https://HOST/PATH#BRANCH:FOLDER, or git+http:// for a server without TLS; SSH is not supported")
+		return place{}, fault.Invalid("location", "want git+https://HOST/PATH#BRANCH:FOLDER, or git+http:// for a server without TLS; other protocols such as SSH are not supported")
 	case u.User != nil:
 		return place{}, fault.Invalid("location", "must not have credentials: name them with credentials")
 	case !source.Printable(p.path):

@@ -168,6 +168,11 @@ func TestLocate(t *testing.T) {
 			t.Errorf("%s: %q, %v", in, got, err)
 		}
 	}
+	for _, in := range []string{"ssh://git@example.org/repo.git", "git://example.org/repo.git"} {
+		if !kind.Suits(in) {
+			t.Errorf("%s does not suit, so its error would not say why", in)
+		}
+	}
 	for _, in := range []string{"https://example.org/", "https://github.com/org/repo", "/srv/repo.git", "s3://host/bucket.git"} {
 		if kind.Suits(in) {
 			t.Errorf("%s suits", in)
