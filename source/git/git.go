@@ -37,7 +37,8 @@ type Limits struct {
 	Packs   int           // downloads that are kept of a location, before all is downloaded again; default 100
 }
 
-// Kind returns the kind of source. Its locations are git+https://HOST/PATH#BRANCH:/FOLDER; see [Options] for what is kept. The credentials are USER:PASSWORD.
+// Kind returns the kind of source. Its locations are git+https://HOST/PATH#BRANCH:/FOLDER, or git+http:// for a server without TLS. The credentials are USER:PASSWORD,
+// and are only sent with TLS.
 func Kind(o Options) source.Kind {
 	o.MaxFile = cmp.Or(max(o.MaxFile, 0), 64<<20)
 	o.Bytes = cmp.Or(o.Bytes, 2<<30)

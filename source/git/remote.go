@@ -105,7 +105,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.left.Add(-int64(n)) < 0 {
 		err = errTooMuch
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		b.r.note(err)
 	}
 	return n, err

@@ -149,7 +149,7 @@ func decode(in io.Reader, each func(*response) error) error {
 	for {
 		token, err := d.Token()
 		if err != nil {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return errNoMultistatus // it ends before the end of its root
 			}
 			return fmt.Errorf("read multistatus: %w", err)
