@@ -76,6 +76,9 @@ func (j *job) fileNames(ctx context.Context, hits []index.Hit) map[corpus.Docume
 func nameOf(uri string) string {
 	if u, err := url.Parse(uri); err == nil && u.Scheme != "" && u.Host != "" {
 		uri = u.Path
+		if strings.Contains(u.Fragment, "/") { // a file in a Git repository
+			uri = u.Fragment
+		}
 		if path.Base(uri) == "/" || uri == "" {
 			uri = u.Hostname()
 		}

@@ -103,3 +103,12 @@ func (k Kind) checkCredentials(ref string, local bool) error {
 	}
 	return checkReference(ref)
 }
+
+// UserPassword returns the parts of credentials of the form USER:PASSWORD. The error is of the type [fault.Error].
+func UserPassword(credentials string) (user, password string, err error) {
+	user, password, ok := strings.Cut(credentials, ":")
+	if !ok || user == "" || password == "" {
+		return "", "", fault.New(fault.InvalidRequest, "the credentials of the source are not of the form USER:PASSWORD")
+	}
+	return user, password, nil
+}

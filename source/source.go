@@ -6,6 +6,8 @@ import (
 	"context"
 	"path"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -66,6 +68,8 @@ type Kind struct {
 	Open func(location string) (Connector, error)
 	// OpenWith is Open with credentials, which must not be in errors. nil: sources of the kind have none.
 	OpenWith func(location, credentials string) (Connector, error)
+	// Forget removes what connectors keep of a location on the disk, after its documents were removed. nil: they keep nothing.
+	Forget func(location string) error
 }
 
 // Limits of what users set.
@@ -105,4 +109,9 @@ func matches(patterns []string, name string) bool {
 		}
 	}
 	return false
+}
+
+// Printable reports whether a text is valid UTF-8 and has only characters that can be printed, as names of documents must have.
+func Printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

@@ -72,6 +72,9 @@ func (s *Service) runRemoval(ctx context.Context, src store.Source) {
 	if err == nil {
 		err = s.o.Ingester.DeleteDocuments(ctx, src.Collection, idsOf(docs))
 	}
+	if forget := s.o.Kinds[src.Kind].Forget; err == nil && forget != nil {
+		err = forget(src.Location)
+	}
 	if err == nil {
 		err = s.o.Store.RemoveSource(ctx, src.ID)
 	}

@@ -6,15 +6,19 @@ import (
 	"path/filepath"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files/fetch"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/folder"
+	"github.com/sluice-rag/sluice/source/git"
 	"github.com/sluice-rag/sluice/source/imap"
 	"github.com/sluice-rag/sluice/source/page"
 	"github.com/sluice-rag/sluice/source/s3"
 	"github.com/sluice-rag/sluice/source/urls"
 	"github.com/sluice-rag/sluice/source/web"
+	"github.com/sluice-rag/sluice/source/webdav"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -27,13 +31,29 @@ func (a *App) openSources(kept store.Sources) error {
 	fetcher := fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Parsing.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout, KeepAlive: true})
 	pages := page.NewClient(page.Options{Fetch: fetcher, Dir: filepath.Join(a.Config.Store.Data, "websites")})
 	a.sources = source.New(source.Options{Store: kept, Ingester: sourceIngester{a}, Collection: a.Config.Store.Collection, Logger: a.logger,
-		CredentialsFolder: filepath.Join(a.Config.Store.Data, "source-credentials"),
-		Kinds: map[string]source.Kind{
-			"folder": folder.Kind(a.Ingester.Extensions()), "urls": urls.Kind(pages), "web": web.Kind(pages),
-			"imap": imap.Kind(imap.Options{Dial: fetcher.Dial}),
-			"s3":   s3.Kind(s3.Options{Dial: fetcher.Dial, Extensions: a.Ingester.Extensions()}),
-		}})
+		CredentialsFolder: filepath.Join(a.Config.Store.Data, "source-credentials"), Kinds: sourceKinds(fetcher, pages, a.Config, a.Ingester.Extensions())})
 	return nil
+}
+
+// sourceKinds returns the kinds of sources by name. The extensions are those of files that are read although they are commonly no documents.
+func sourceKinds(fetcher *fetch.Fetcher, pages *page.Client, c config.Config, extensions []string) map[string]source.Kind {
+	return map[string]source.Kind{
+		"folder": folder.Kind(extensions), "urls": urls.Kind(pages), "web": web.Kind(pages),
+		"git": git.Kind(git.Options{Dial: fetcher.Dial, Dir: filepath.Join(c.Store.Data, "repositories"), Extensions: extensions,
+			MaxFile: int64(c.Parsing.MaxFileBytes)}),
+		"imap":   imap.Kind(imap.Options{Dial: fetcher.Dial}),
+		"s3":     s3.Kind(s3.Options{Dial: fetcher.Dial, Extensions: extensions}),
+		"webdav": webdav.Kind(webdav.Options{Dial: fetcher.Dial, Extensions: extensions}),
+	}
+}
+
+// LocateSource returns the one form of a location of a kind of source. It opens nothing, but for a folder looks at the disk of this machine.
+func LocateSource(kind, location string) (string, error) {
+	k, ok := sourceKinds(nil, nil, config.Config{}, nil)[kind]
+	if !ok {
+		return "", fault.Invalid("kind", "is not known")
+	}
+	return k.Locate(location)
 }
 
 // Sources returns the service of sources; nil before [App.OpenFiles].

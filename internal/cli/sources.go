@@ -98,7 +98,8 @@ func find(ctx context.Context, s sourceService, name string) (sources.SourceView
 		abs = real
 	}
 	for _, v := range all {
-		if v.ID == name || strings.TrimSuffix(v.Location, "/") == strings.TrimSuffix(name, "/") || v.Location == filepath.ToSlash(abs) {
+		located, _ := app.LocateSource(v.Kind, name) // users write a location in several forms
+		if v.ID == name || strings.TrimSuffix(v.Location, "/") == strings.TrimSuffix(name, "/") || v.Location == filepath.ToSlash(abs) || v.Location == located {
 			return v, nil
 		}
 	}
@@ -107,11 +108,11 @@ func find(ctx context.Context, s sourceService, name string) (sources.SourceView
 
 type sourcesAddCmd struct {
 	sourcesOf
-	Kind        string   `help:"Kind of the source: folder, imap, s3, urls or web. The default fits the location."`
+	Kind        string   `help:"Kind of the source: folder, git, imap, s3, urls, web or webdav. The default fits the location."`
 	Include     []string `sep:"none" placeholder:"PATTERN" help:"Only documents that match, such as *.pdf or reports/**. Can be repeated."`
 	Exclude     []string `sep:"none" placeholder:"PATTERN" help:"No documents that match. Can be repeated."`
-	Location    []string `arg:"" help:"Folder on the machine of the server, URL of a website, s3://HOST/BUCKET/PREFIX, or URLs of documents and lists (.txt). A text file has one URL in each line."`
-	Credentials string   `placeholder:"env:NAME|file:NAME" help:"Credentials of the server: a variable whose name begins with SLUICE_SOURCE_, or a file in the folder source-credentials of its data folder. For s3, ACCESS_KEY:SECRET_KEY; for imap, USER:PASSWORD."`
+	Location    []string `arg:"" help:"Folder on the machine of the server, URL of a website, https://HOST/PATH.git#BRANCH:FOLDER, s3://HOST/BUCKET/PREFIX, imaps://HOST/FOLDER, webdavs://HOST/PATH, or URLs of documents and lists (.txt). A text file has one URL in each line."`
+	Credentials string   `placeholder:"env:NAME|file:NAME" help:"Credentials of the server: a variable whose name begins with SLUICE_SOURCE_, or a file in the folder source-credentials of its data folder. For s3, ACCESS_KEY:SECRET_KEY; for git, imap and webdav, USER:PASSWORD."`
 }
 
 // Run adds a source and waits for its first sync.

@@ -17,8 +17,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/emersion/go-imap/v2"
 	"github.com/emersion/go-imap/v2/imapclient"
@@ -66,9 +64,9 @@ func Kind(o Options) source.Kind {
 			if err != nil {
 				return nil, err
 			}
-			user, password, ok := strings.Cut(credentials, ":")
-			if !ok || user == "" || password == "" {
-				return nil, fault.New(fault.InvalidRequest, "the credentials of the source are not of the form USER:PASSWORD")
+			user, password, err := source.UserPassword(credentials)
+			if err != nil {
+				return nil, err
 			}
 			return &connector{place: p, options: o, user: user, password: password}, nil
 		},
@@ -90,7 +88,7 @@ func parseLocation(text string) (place, error) {
 		return place{}, fault.Invalid("location", "must not have credentials: name them with credentials")
 	}
 	folder := strings.TrimPrefix(path.Clean("/"+u.Path), "/")
-	if !printable(folder) || strings.Contains(folder, ";") {
+	if !source.Printable(folder) || strings.Contains(folder, ";") {
 		return place{}, fault.Invalid("location", "has a folder with a semicolon or with characters that cannot be printed")
 	}
 	return place{u.Scheme, strings.ToLower(u.Host), folder}, nil
@@ -109,10 +107,6 @@ func (p place) contains(folder string) bool {
 		at, want = at[6:], want[6:]
 	}
 	return p.folder == "" || strings.HasPrefix(at, want)
-}
-
-func printable(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // message is where a message is.
@@ -170,7 +164,7 @@ func (c *connector) List(outer context.Context) (source.Listing, error) {
 				continue
 			}
 			found = true
-			if !printable(name) || strings.Contains(name, ";") {
+			if !source.Printable(name) || strings.Contains(name, ";") {
 				out.Failed = append(out.Failed, ingest.Failure{Path: strconv.Quote(name), Reason: "its name has a semicolon or characters that cannot be printed"})
 				continue
 			}

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -79,7 +77,7 @@ func parseLocation(text string) (place, error) {
 	if err := s3utils.CheckValidBucketName(bucket); err != nil {
 		return place{}, fault.Invalid("location", "has no valid name of a bucket after the host")
 	}
-	if !printable(prefix) {
+	if !source.Printable(prefix) {
 		return place{}, fault.Invalid("location", "has a prefix with characters that cannot be printed")
 	}
 	return place{u.Scheme, strings.ToLower(u.Host), bucket, prefix}, nil
@@ -97,10 +95,6 @@ func (p place) String() string {
 func (p place) uri(key string) string {
 	u := url.URL{Scheme: p.scheme, Host: p.host, Path: strings.TrimSuffix("/"+p.bucket+"/"+key, "/")}
 	return u.String()
-}
-
-func printable(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 type connector struct {
@@ -154,7 +148,7 @@ func (c *connector) List(outer context.Context) (source.Listing, error) {
 		case !ok || inside == "" || strings.HasSuffix(inside, "/") || ingest.Skipped(inside): // an object that ends in a slash is a folder
 		case !parse.Supported(inside) && !slices.Contains(c.extensions, strings.ToLower(path.Ext(inside))):
 			out.Ignored++
-		case !printable(inside):
+		case !source.Printable(inside):
 			out.Failed = append(out.Failed, ingest.Failure{Path: parse.PrintableName(inside), Reason: "its name has characters that cannot be printed"})
 		default:
 			d := source.Document{URI: c.uri(o.Key), Path: inside, Name: c.bucket + "/" + o.Key, Version: o.ETag}
@@ -208,7 +202,7 @@ func (c *connector) describe(outer context.Context, err error) error {
 		return coded
 	case isReply && reply.StatusCode >= http.StatusBadRequest:
 		code := reply.Code
-		if len(code) > 64 || !printable(code) {
+		if len(code) > 64 || !source.Printable(code) {
 			code = "an error"
 		}
 		return fault.New(fault.Unavailable, "%q refuses it with status %d: %s", c.host, reply.StatusCode, code)

@@ -11724,11 +11724,11 @@ export interface components {
             /** @description Patterns, such as *.pdf or reports/**. A document must match one of them, if there are any. A pattern without a slash is for the name of the file. */
             include?: string[];
             /**
-             * @description Kind of the source. The default fits the location: a path is a folder; imaps://… is imap; s3://… is s3; several URLs, one of a text file (.txt) or of a document such as .pdf are urls; another URL is web, a website.
+             * @description Kind of the source. The default fits the location: a path is a folder; git+https://… and a URL that ends in .git are git; imaps://… is imap; s3://… is s3; webdavs://… is webdav; several URLs, one of a text file (.txt) or of a document such as .pdf are urls; another URL is web, a website.
              * @enum {string}
              */
-            kind?: "folder" | "imap" | "s3" | "urls" | "web";
-            /** @description Absolute path of the folder on the machine of the server, or URL of the website: its pages have URLs that begin with it. For s3, s3://HOST/BUCKET/PREFIX, or s3+http:// without TLS. For imap, imaps://HOST/FOLDER, or imap://HOST/FOLDER with STARTTLS. For urls, URLs with spaces between them: of documents, or of lists (.txt) with one URL in each line. */
+            kind?: "folder" | "git" | "imap" | "s3" | "urls" | "web" | "webdav";
+            /** @description Absolute path of the folder on the machine of the server, or URL of the website: its pages have URLs that begin with it. For s3, s3://HOST/BUCKET/PREFIX, or s3+http:// without TLS. For git, git+https://HOST/PATH#BRANCH:FOLDER; the branch and the folder may be missing. For imap, imaps://HOST/FOLDER, or imap://HOST/FOLDER with STARTTLS. For webdav, webdavs://HOST/PATH. For urls, URLs with spaces between them: of documents, or of lists (.txt) with one URL in each line. */
             location: string;
         };
         SourcesSourceView: {
