@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-rag/sluice/fault"
@@ -32,13 +33,25 @@ const (
 
 // client sends requests to one Weaviate server or cluster. All requests of this package have the same effect when they are repeated.
 type client struct {
-	base string // ends without a slash
-	key  string
-	http *http.Client
+	bases   []string      // each ends without a slash
+	current atomic.Uint32 // counts changes of the server that gets the requests: base
+	lacking atomic.Int64  // until when writes need most of the replicas only, as nanoseconds since 1970: see replicated
+	key     string
+	http    *http.Client
 }
 
-// CheckURL returns an error unless text is weaviate://host:port or weaviates://host:port. The error does not contain the text.
-func CheckURL(text string) error {
+// CheckURLs returns an error unless text is a comma separated list of the servers of one cluster: weaviate://host:port, or weaviates://host:port, which
+// have no password, path or query. The error does not contain the text.
+func CheckURLs(text string) error {
+	for one := range strings.SplitSeq(text, ",") {
+		if err := checkURL(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
@@ -56,13 +69,17 @@ func CheckURL(text string) error {
 }
 
 func newClient(text, key string) (*client, error) {
-	if err := CheckURL(text); err != nil {
+	if err := CheckURLs(text); err != nil {
 		return nil, fmt.Errorf("address of Weaviate: %w", err)
 	}
-	u, _ := url.Parse(text) // CheckURL has parsed it
-	base := "http://" + u.Host
-	if u.Scheme == "weaviates" {
-		base = "https://" + u.Host
+	var bases []string
+	for one := range strings.SplitSeq(text, ",") {
+		u, _ := url.Parse(one) // CheckURLs has parsed it
+		base := "http://" + u.Host
+		if u.Scheme == "weaviates" {
+			base = "https://" + u.Host
+		}
+		bases = append(bases, base)
 	}
 	transport := &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}).DialContext,
@@ -71,7 +88,7 @@ func newClient(text, key string) (*client, error) {
 		IdleConnTimeout:     time.Minute,
 		TLSHandshakeTimeout: connectTimeout,
 	}
-	return &client{base, key, &http.Client{Transport: transport, Timeout: requestTimeout}}, nil
+	return &client{bases: bases, key: key, http: &http.Client{Transport: transport, Timeout: requestTimeout}}, nil
 }
 
 // statusError is a reply of Weaviate that reports a failure.
@@ -128,8 +145,18 @@ func retry(ctx context.Context, request func() error) error {
 	}
 }
 
+// once sends a request to the current server. If that does not answer, the next request goes to the next server.
 func (c *client) once(ctx context.Context, method, path string, body []byte, out any) error {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+"/v1"+path, bytes.NewReader(body))
+	at := c.current.Load()
+	err := c.send(ctx, c.bases[int(at)%len(c.bases)], method, path, body, out)
+	if temporary(err) && !hasStatus(err, http.StatusTooManyRequests) && !errors.Is(ctx.Err(), context.Canceled) {
+		c.current.CompareAndSwap(at, at+1)
+	}
+	return err
+}
+
+func (c *client) send(ctx context.Context, base, method, path string, body []byte, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, base+"/v1"+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -163,6 +190,9 @@ func (c *client) once(ctx context.Context, method, path string, body []byte, out
 
 // temporary reports whether a request may succeed when it is repeated.
 func temporary(err error) bool {
+	if lacksReplicas(err) || errors.Is(err, errBehind) {
+		return true
+	}
 	if _, ok := errors.AsType[*statusError](err); ok {
 		return hasStatus(err, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout)
 	}

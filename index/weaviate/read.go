@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"sync"
 
@@ -366,6 +365,6 @@ func (x *Index) Annotate(ctx context.Context, name string, id corpus.DocumentID,
 			return err
 		}
 		change := stored{c.class, x.tenant, found[0].Additional.ID, map[string]any{propData: string(data)}, nil}
-		return x.client.do(ctx, http.MethodPatch, "/objects/"+c.class+"/"+change.ID, change, nil)
+		return x.merge(ctx, change)
 	})
 }

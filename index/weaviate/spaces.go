@@ -312,7 +312,7 @@ func (x *Index) setVectors(ctx context.Context, edit *spacesEdit, space string, 
 		if u := units[o.Additional.ID]; len(u) > 0 {
 			change.Vectors = map[string][]float32{r.Slot: u}
 		}
-		err := x.client.do(ctx, http.MethodPatch, "/objects/"+change.Class+"/"+change.ID, change, nil)
+		err := x.merge(ctx, change)
 		if hasStatus(err, http.StatusNotFound) { // another server has replaced the document meanwhile
 			return nil
 		}

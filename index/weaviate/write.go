@@ -142,7 +142,7 @@ func (x *Index) begin(ctx context.Context, c *collection) (*commitWriter, error)
 		}
 		h = *x.heads[c.class]
 	}
-	s, err := x.snapshot(ctx, c)
+	s, err := x.newest(ctx, c, h)
 	if err != nil {
 		return nil, err
 	}
@@ -404,13 +404,13 @@ func (x *Index) putRequest(ctx context.Context, group []stored) error {
 	if err != nil {
 		return err
 	}
-	return x.client.coded(ctx, retry(ctx, func() error {
+	return x.client.change(ctx, func(level string) error {
 		var results []result
-		if err := x.client.once(ctx, http.MethodPost, "/batch/objects", body, &results); err != nil {
+		if err := x.client.once(ctx, http.MethodPost, "/batch/objects?consistency_level="+level, body, &results); err != nil {
 			return err
 		}
 		return check(results, len(group))
-	}))
+	})
 }
 
 // result is what became of an object in a request.
@@ -446,15 +446,12 @@ func check(results []result, want int) error {
 func (x *Index) ownHead(ctx context.Context, c *collection) (head, error) {
 	h := x.heads[c.class]
 	if h == nil {
-		s, err := x.snapshot(ctx, c)
-		if err != nil {
+		var err error
+		if h, err = x.storedHead(ctx, c); err != nil {
 			return head{}, err
 		}
-		h = &head{Writer: x.writer, Created: uint64(time.Now().UnixMicro())}
-		for _, have := range s.heads {
-			if have.Writer == x.writer {
-				h = &have
-			}
+		if h == nil {
+			h = &head{Writer: x.writer, Created: uint64(time.Now().UnixMicro())}
 		}
 		x.dead[c.class] = map[string]time.Time{}
 		for _, r := range h.Dead {
