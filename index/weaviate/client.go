@@ -35,7 +35,7 @@ const (
 type client struct {
 	bases   []string      // each ends without a slash
 	current atomic.Uint32 // counts changes of the server that gets the requests: base
-	lacking atomic.Int64  // until when writes need most of the replicas only, as nanoseconds since 1970: see replicated
+	lacking atomic.Int64  // until when writes go to most of the replicas without a look whether all are there, in nanoseconds since 1970; 0: all are
 	key     string
 	http    *http.Client
 }

@@ -85,7 +85,7 @@ func (c *client) diagnoseNodes(ctx context.Context, f *doctor.Finding) {
 		f.Detail("%d nodes", n)
 	}
 	for _, n := range nodes {
-		if n.Status != "HEALTHY" {
+		if n.Status != healthy {
 			f.Fail(fmt.Sprintf("the node %s is %s", n.Name, strings.ToLower(n.Status)), "start it, and see its log")
 		}
 		if n.Version != "" && n.Version != f.Version {

@@ -39,7 +39,7 @@ func (x *Index) erase(ctx context.Context, c *collection, w where) error {
 		return err
 	}
 	for matches := 1; matches > 0; {
-		err := x.client.change(ctx, func(level string) error {
+		err := x.client.change(ctx, func(ctx context.Context, level string) error {
 			var out struct {
 				Results struct{ Matches, Failed int }
 			}

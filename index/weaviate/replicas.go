@@ -21,9 +21,10 @@ const (
 	levelQuorum = "QUORUM" // more than half
 )
 
-// lackingTime is how long writes need most of the replicas only after one of them was missing. Each write that tries all of them waits for the missing
-// one, for a moment if its process has ended, and for up to 20 seconds if it is stopped.
-const lackingTime = 10 * time.Second
+const (
+	allTime     = 10 * time.Second // a write waits for all replicas; Weaviate itself tries a missing one for more than two minutes
+	lackingTime = 30 * time.Second // after which it is asked whether all servers of the cluster are there, once one of them was missing
+)
 
 // lagTime is how long a server that was away answers as before it was away: Weaviate compares replicas every 30 seconds, and copies what is missing.
 const lagTime = time.Minute
@@ -41,17 +42,42 @@ func lacksReplicas(err error) bool {
 
 // change writes to all replicas, so that each server of the cluster shows what was written as soon as it returns. If one of them does not answer, it writes
 // to most of them. attempt sends the request with a level of consistency. It is repeated as by [retry].
-func (c *client) change(ctx context.Context, attempt func(level string) error) error {
+func (c *client) change(ctx context.Context, attempt func(ctx context.Context, level string) error) error {
 	return c.coded(ctx, retry(ctx, func() error {
-		if now := time.Now(); now.UnixNano() >= c.lacking.Load() {
-			err := attempt(levelAll)
-			if !lacksReplicas(err) && !errors.Is(err, errNotDeleted) {
+		if c.complete(ctx) {
+			all, cancel := context.WithTimeout(ctx, allTime)
+			defer cancel()
+			err := attempt(all, levelAll)
+			if !lacksReplicas(err) && !errors.Is(err, errNotDeleted) && (err == nil || all.Err() == nil || ctx.Err() != nil) {
 				return err
 			}
-			c.lacking.Store(now.Add(lackingTime).UnixNano())
+			c.lacking.Store(time.Now().Add(lackingTime).UnixNano())
 		}
-		return attempt(levelQuorum)
+		return attempt(ctx, levelQuorum)
 	}))
+}
+
+// complete reports whether all servers of the cluster may answer.
+func (c *client) complete(ctx context.Context) bool {
+	now, until := time.Now(), c.lacking.Load()
+	if until == 0 || now.UnixNano() < until {
+		return until == 0
+	}
+	short, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	var cluster struct{ Nodes []node }
+	err := c.once(short, http.MethodGet, "/nodes", nil, &cluster)
+	for _, n := range cluster.Nodes {
+		if n.Status != healthy {
+			err = errBehind
+		}
+	}
+	if err != nil && !hasStatus(err, http.StatusForbidden) {
+		c.lacking.Store(now.Add(lackingTime).UnixNano())
+		return false
+	}
+	c.lacking.Store(0)
+	return true
 }
 
 // merge changes some properties of an object, and adds vectors.
@@ -60,7 +86,7 @@ func (x *Index) merge(ctx context.Context, change stored) error {
 	if err != nil {
 		return err
 	}
-	return x.client.change(ctx, func(level string) error {
+	return x.client.change(ctx, func(ctx context.Context, level string) error {
 		return x.client.once(ctx, http.MethodPatch, "/objects/"+change.Class+"/"+change.ID+"?consistency_level="+level, body, nil)
 	})
 }
@@ -77,6 +103,9 @@ func (c *client) factor(ctx context.Context, want int) (int, error) {
 	}
 	return max(1, min(len(nodes), maxReplicas)), nil
 }
+
+// healthy is the status of a server of the cluster that works.
+const healthy = "HEALTHY"
 
 // node is a server of the cluster.
 type node struct{ Name, Status, Version string }

@@ -404,7 +404,7 @@ func (x *Index) putRequest(ctx context.Context, group []stored) error {
 	if err != nil {
 		return err
 	}
-	return x.client.change(ctx, func(level string) error {
+	return x.client.change(ctx, func(ctx context.Context, level string) error {
 		var results []result
 		if err := x.client.once(ctx, http.MethodPost, "/batch/objects?consistency_level="+level, body, &results); err != nil {
 			return err

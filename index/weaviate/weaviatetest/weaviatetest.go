@@ -5,6 +5,7 @@ package weaviatetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -88,9 +89,17 @@ func NewCluster(t testing.TB) []*Server {
 		s.name = fmt.Sprint("node", i+1)
 		all = append(all, s)
 	}
-	ended := make(chan error)
 	for _, s := range all {
 		s.cluster = all
+	}
+	ended := make(chan error)
+	go func() { ended <- all[0].Run() }() // it is ready when the others are there
+	for deadline := time.Now().Add(time.Minute); !all[0].gossips(); <-time.After(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the first server of the cluster does not start")
+		}
+	}
+	for _, s := range all[1:] {
 		go func() { ended <- s.Run() }()
 	}
 	for range all {
@@ -102,6 +111,16 @@ func NewCluster(t testing.TB) []*Server {
 		t.FailNow()
 	}
 	return all
+}
+
+// gossips reports whether other servers can join the cluster by the server.
+func (s *Server) gossips() bool {
+	c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(s.ports[2]))
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
 }
 
 // URLs returns the URLs of servers, separated by commas.
@@ -146,15 +165,25 @@ func prepare(binary, key string) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{binary: binary, folder: folder, Key: key, name: "node1"}
-	for i := range s.ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
+	for first := 0; !free(s.ports); {
+		first = 10000 + 6*rand.IntN(3000)
+		for i := range s.ports {
+			s.ports[i] = first + i // the last one is that of Raft plus one, as others on the same machine expect
 		}
-		defer l.Close() // after the last, so that all differ
-		s.ports[i] = l.Addr().(*net.TCPAddr).Port
 	}
 	return s, nil
+}
+
+// free reports whether nobody listens on the ports, which are below those that Linux gives to connections: a server can be started again with its ports.
+func free(ports [6]int) bool {
+	for _, port := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err != nil || port == 0 {
+			return false
+		}
+		_ = l.Close()
+	}
+	return true
 }
 
 // URL returns the URL of the server.
@@ -177,7 +206,7 @@ func (s *Server) Run() error {
 		var gossip, raft []string
 		for _, other := range s.cluster {
 			raft = append(raft, fmt.Sprintf("%s:%d", other.name, other.ports[4]))
-			if other != s {
+			if other != s && other.gossips() {
 				gossip = append(gossip, fmt.Sprintf("127.0.0.1:%d", other.ports[2]))
 			}
 		}
