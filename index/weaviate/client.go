@@ -190,7 +190,7 @@ func (c *client) send(ctx context.Context, base, method, path string, body []byt
 
 // temporary reports whether a request may succeed when it is repeated.
 func temporary(err error) bool {
-	if lacksReplicas(err) || errors.Is(err, errBehind) {
+	if lacksReplicas(err) {
 		return true
 	}
 	if _, ok := errors.AsType[*statusError](err); ok {

@@ -92,7 +92,7 @@ func TestClassChanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = (&Index{client: cl}).putObjects(t.Context(), []stored{{Class: "C"}})
+			err = (&Index{client: cl}).putObjects(t.Context(), []stored{{Class: "C"}}, levelQuorum)
 			if (err == nil) != (c.requests == 3) || n.Load() != c.requests {
 				t.Errorf("%v after %d requests", err, n.Load())
 			}
@@ -216,8 +216,8 @@ func TestMissingReplica(t *testing.T) {
 		levels string // of the requests of two writes
 	}{
 		"all answer": {levelAll, "", "ALL ALL "},
-		"most":       {levelQuorum, "", "ALL QUORUM QUORUM "},
-		"few":        {"none", fault.Unavailable, "ALL QUORUM QUORUM QUORUM QUORUM QUORUM QUORUM "},
+		"most":       {levelQuorum, "", "ALL ALL ALL QUORUM QUORUM "},
+		"few":        {"none", fault.Unavailable, "ALL ALL ALL QUORUM QUORUM QUORUM QUORUM QUORUM QUORUM "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -237,7 +237,7 @@ func TestMissingReplica(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				err = (&Index{client: cl}).putObjects(t.Context(), []stored{{Class: "C"}})
+				err = (&Index{client: cl}).putNew(t.Context(), []stored{{Class: "C"}})
 			}
 			got := fault.Code("")
 			if e, ok := errors.AsType[*fault.Error](err); ok {

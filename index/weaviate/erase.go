@@ -2,9 +2,7 @@ package weaviate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -34,26 +32,21 @@ func whereAll(all ...where) where { return where{"operator": "And", "operands": 
 
 // erase deletes all objects for which a condition is true.
 func (x *Index) erase(ctx context.Context, c *collection, w where) error {
-	body, err := json.Marshal(map[string]any{"match": map[string]any{"class": c.class, "where": w}, "output": "minimal"})
-	if err != nil {
-		return err
-	}
-	for matches := 1; matches > 0; {
-		err := x.client.change(ctx, func(ctx context.Context, level string) error {
-			var out struct {
-				Results struct{ Matches, Failed int }
-			}
-			err := x.client.once(ctx, http.MethodDelete, "/batch/objects?tenant="+url.QueryEscape(x.tenant)+"&consistency_level="+level, body, &out)
-			if matches = out.Results.Matches; err == nil && out.Results.Failed > 0 {
-				err = errNotDeleted
-			}
-			return err
-		})
-		if err != nil {
+	for {
+		var out struct {
+			Results struct{ Matches, Failed int }
+		}
+		in := map[string]any{"match": map[string]any{"class": c.class, "where": w}, "output": "minimal"}
+		if err := x.client.do(ctx, "DELETE", "/batch/objects?tenant="+url.QueryEscape(x.tenant), in, &out); err != nil {
 			return err
 		}
+		if out.Results.Failed > 0 {
+			return errors.New("some objects cannot be deleted")
+		}
+		if out.Results.Matches == 0 {
+			return nil
+		}
 	}
-	return nil
 }
 
 // sweepRegularly erases replaced revisions, and what failed commits have left, until the end of ctx.
@@ -86,7 +79,7 @@ func (x *Index) Compact(ctx context.Context) error {
 	var errs []error
 	for _, c := range all {
 		if x.heads[c.class] != nil || x.dead[c.class] != nil {
-			errs = append(errs, x.sweep(ctx, c))
+			errs = append(errs, x.sweep(ctx, c), x.recheck(ctx, c))
 		}
 	}
 	return failed("compact", errors.Join(errs...))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"sync"
 
@@ -365,6 +366,6 @@ func (x *Index) Annotate(ctx context.Context, name string, id corpus.DocumentID,
 			return err
 		}
 		change := stored{c.class, x.tenant, found[0].Additional.ID, map[string]any{propData: string(data)}, nil}
-		return x.merge(ctx, change)
+		return x.client.do(ctx, http.MethodPatch, "/objects/"+c.class+"/"+change.ID, change, nil)
 	})
 }

@@ -2,14 +2,12 @@ package weaviate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/sluice-rag/sluice/fault"
 )
 
 // maxReplicas is the default number of servers of a cluster that store a collection.
@@ -22,39 +20,35 @@ const (
 )
 
 const (
-	allTime     = 10 * time.Second // a write waits for all replicas; Weaviate itself tries a missing one for more than two minutes
+	allTime     = 10 * time.Second // a write of new objects waits for all replicas; Weaviate itself tries a missing one for more than two minutes
 	lackingTime = 30 * time.Second // after which it is asked whether all servers of the cluster are there, once one of them was missing
 )
 
-// lagTime is how long a server that was away answers as before it was away: Weaviate compares replicas every 30 seconds, and copies what is missing.
-const lagTime = time.Minute
+// recheckTime is when a commit is compared with all that replicas have, which Weaviate compares every 30 seconds.
+const recheckTime = 2 * time.Minute
 
-var (
-	errNotDeleted = errors.New("some objects cannot be deleted")
-	errBehind     = errors.New("the server lacks changes that others have")
-	errLags       = fault.New(fault.Unavailable, "a server of the index, Weaviate, was away and lacks the last changes; try again in a minute")
-)
+var errMissing = errors.New("a server of the cluster is missing")
 
 // lacksReplicas reports whether a write failed because too few replicas answered it.
 func lacksReplicas(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "cannot reach enough replicas") || strings.Contains(err.Error(), "cannot achieve consistency level"))
 }
 
-// change writes to all replicas, so that each server of the cluster shows what was written as soon as it returns. If one of them does not answer, it writes
-// to most of them. attempt sends the request with a level of consistency. It is repeated as by [retry].
-func (c *client) change(ctx context.Context, attempt func(ctx context.Context, level string) error) error {
-	return c.coded(ctx, retry(ctx, func() error {
-		if c.complete(ctx) {
-			all, cancel := context.WithTimeout(ctx, allTime)
-			defer cancel()
-			err := attempt(all, levelAll)
-			if !lacksReplicas(err) && !errors.Is(err, errNotDeleted) && (err == nil || all.Err() == nil || ctx.Err() != nil) {
-				return err
-			}
-			c.lacking.Store(time.Now().Add(lackingTime).UnixNano())
+// putNew writes objects with new ids to all replicas, so that each of them has a commit before its head makes it visible. If one replica does not answer, it
+// writes to most of them, as all other requests do. An object that exists is never written to all replicas: a request that was given up may still be
+// carried out when the missing replica is back, and would undo later changes.
+func (x *Index) putNew(ctx context.Context, all []stored) error {
+	c := x.client
+	if c.complete(ctx) {
+		bounded, cancel := context.WithTimeout(ctx, allTime)
+		defer cancel()
+		err := x.putObjects(bounded, all, levelAll)
+		if !lacksReplicas(err) && (err == nil || bounded.Err() == nil || ctx.Err() != nil) {
+			return err
 		}
-		return attempt(ctx, levelQuorum)
-	}))
+		c.lacking.Store(time.Now().Add(lackingTime).UnixNano())
+	}
+	return x.putObjects(ctx, all, levelQuorum)
 }
 
 // complete reports whether all servers of the cluster may answer.
@@ -69,7 +63,7 @@ func (c *client) complete(ctx context.Context) bool {
 	err := c.once(short, http.MethodGet, "/nodes", nil, &cluster)
 	for _, n := range cluster.Nodes {
 		if n.Status != healthy {
-			err = errBehind
+			err = errMissing
 		}
 	}
 	if err != nil && !hasStatus(err, http.StatusForbidden) {
@@ -78,17 +72,6 @@ func (c *client) complete(ctx context.Context) bool {
 	}
 	c.lacking.Store(0)
 	return true
-}
-
-// merge changes some properties of an object, and adds vectors.
-func (x *Index) merge(ctx context.Context, change stored) error {
-	body, err := json.Marshal(change)
-	if err != nil {
-		return err
-	}
-	return x.client.change(ctx, func(ctx context.Context, level string) error {
-		return x.client.once(ctx, http.MethodPatch, "/objects/"+change.Class+"/"+change.ID+"?consistency_level="+level, body, nil)
-	})
 }
 
 // factor returns the number of servers that store a new collection: want, or, if that is 0, as many as the cluster has, at most maxReplicas. It is 1 if the
@@ -116,62 +99,129 @@ func (c *client) nodes(ctx context.Context) ([]node, error) {
 	return cluster.Nodes, err
 }
 
-// storedHead returns the head of this server as most of the replicas have it; nil: there is none. A replica that lags cannot hide it.
-func (x *Index) storedHead(ctx context.Context, c *collection) (*head, error) {
+// stored decodes the record of an object, as most of the replicas have it, and reports whether it exists. A replica that lags cannot hide it.
+func (x *Index) stored(ctx context.Context, c *collection, id string, out any) (bool, error) {
 	var o struct{ Properties object }
-	path := "/objects/" + c.class + "/" + idOf("head", x.writer) + "?consistency_level=" + levelQuorum + "&tenant=" + url.QueryEscape(x.tenant)
+	path := "/objects/" + c.class + "/" + id + "?consistency_level=" + levelQuorum + "&tenant=" + url.QueryEscape(x.tenant)
 	err := x.client.do(ctx, http.MethodGet, path, nil, &o)
 	if hasStatus(err, http.StatusNotFound) {
-		return nil, nil //nolint:nilnil // it has not written yet
+		return false, nil
 	}
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	h := &head{}
-	return h, o.Properties.decode(h)
+	return true, o.Properties.decode(out)
 }
 
-// newest returns a snapshot that has all commits which this server has seen. A replica that lags may lack some: then it asks another server of the
-// cluster. A write that builds on such a replica could keep two revisions of a document.
-func (x *Index) newest(ctx context.Context, c *collection, own head) (s *snapshot, err error) {
-	if time.Since(x.lags[c.class]) < lagTime {
-		return nil, errLags
+// replicated reports whether several servers store a collection.
+func (x *Index) replicated(ctx context.Context, c *collection) (bool, error) {
+	if n := x.factors[c.class]; n > 0 {
+		return n > 1, nil
 	}
-	err = retry(ctx, func() error {
-		var err error
-		if s, err = x.snapshot(ctx, c); err == nil && x.lacks(s, own) {
-			x.client.current.Add(1)
-			err = errBehind
+	var class struct{ ReplicationConfig struct{ Factor int } }
+	if err := x.client.do(ctx, http.MethodGet, "/schema/"+c.class, nil, &class); err != nil {
+		return false, err
+	}
+	x.factors[c.class] = class.ReplicationConfig.Factor
+	return class.ReplicationConfig.Factor > 1, nil
+}
+
+// Times of awaitHead.
+const (
+	headTime = time.Second
+	headWait = 5 * time.Millisecond
+)
+
+// awaitHead waits until the server that gets the requests shows a commit, which most of the replicas have already. So what was written is found at once.
+func (x *Index) awaitHead(ctx context.Context, c *collection, seq int64) error {
+	several, err := x.replicated(ctx, c)
+	for begun := time.Now(); err == nil && several && time.Since(begun) < headTime; {
+		var s *snapshot
+		if s, err = x.snapshot(ctx, c); err != nil || s.own() >= seq {
+			return err
 		}
+		timer := time.NewTimer(headWait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+		}
+	}
+	return err
+}
+
+// own returns the number of the last commit of this server.
+func (s *snapshot) own() int64 {
+	for _, h := range s.heads {
+		if h.Writer == s.x.writer {
+			return h.Seq
+		}
+	}
+	return 0
+}
+
+// see puts the head of this server into a snapshot whose replica may have an older one.
+func (s *snapshot) see(own head) {
+	if own.Seq <= s.own() {
+		return
+	}
+	s.heads = slices.DeleteFunc(s.heads, func(h head) bool { return h.Writer == own.Writer })
+	s.heads = append(s.heads, own)
+}
+
+// recheck drops the revisions of documents that were replaced or deleted by this server some time ago and are visible nevertheless: the replica that it used
+// for the commit did not know them, because it was away when they were written.
+func (x *Index) recheck(ctx context.Context, c *collection) error {
+	var keys []string
+	for k, at := range x.changed[c.class] {
+		if time.Since(time.UnixMicro(at)) > x.recheckTime {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	several, err := x.replicated(ctx, c)
+	if err == nil && several {
+		err = x.dropOlder(ctx, c, keys)
+	}
+	if err != nil {
 		return err
-	})
-	if errors.Is(err, errBehind) {
-		x.lags[c.class] = time.Now()
-		delete(x.seen, c.class) // a backup may have been restored
-		delete(x.heads, c.class)
-		err = errLags
 	}
-	return s, err
+	for _, k := range keys {
+		delete(x.changed[c.class], k)
+	}
+	return nil
 }
 
-// lacks reports whether a snapshot lacks a commit that this server has made or seen.
-func (x *Index) lacks(s *snapshot, own head) bool {
-	if x.seen[s.class] == nil {
-		x.seen[s.class] = map[string]head{}
+// dropOlder drops the revisions of documents that are older than their last change by this server.
+func (x *Index) dropOlder(ctx context.Context, c *collection, keys []string) error {
+	w, err := x.begin(ctx, c)
+	if err != nil {
+		return err
 	}
-	known := x.seen[s.class]
-	known[own.Writer] = own
-	have := map[string]head{}
-	for _, h := range s.heads {
-		have[h.Writer] = h
-	}
-	for writer, k := range known {
-		if h := have[writer]; k.Seq > 0 && h.Created <= k.Created && h.Seq < k.Seq {
-			return true
+	older := false
+	for some := range slices.Chunk(keys, askedKeys) {
+		found, err := w.snapshot.all(ctx, and(isKind(kindDocument), oneOf(propDocument, some)), "document revision data")
+		if err != nil {
+			return err
+		}
+		for _, o := range found {
+			var r documentRecord
+			if err := o.decode(&r); err != nil {
+				return err
+			}
+			if r.Time < x.changed[c.class][o.Document] {
+				older = true
+				if err := w.drop(o); err != nil {
+					return err
+				}
+			}
 		}
 	}
-	for _, h := range s.heads {
-		known[h.Writer] = head{Writer: h.Writer, Created: h.Created, Seq: h.Seq}
+	if !older {
+		return nil
 	}
-	return false
+	return w.commit(ctx)
 }

@@ -111,7 +111,7 @@ func (e *spacesEdit) write(ctx context.Context) error {
 		id := idOf("space", name)
 		objects = append(objects, stored{e.collection.class, e.x.tenant, id, object{Kind: kindSpace, Row: rowOf(id), Data: string(data)}, nil})
 	}
-	return e.x.putObjects(ctx, objects)
+	return e.x.putObjects(ctx, objects, levelQuorum)
 }
 
 // Collections implements [index.Spaces].
@@ -312,7 +312,7 @@ func (x *Index) setVectors(ctx context.Context, edit *spacesEdit, space string, 
 		if u := units[o.Additional.ID]; len(u) > 0 {
 			change.Vectors = map[string][]float32{r.Slot: u}
 		}
-		err := x.merge(ctx, change)
+		err := x.client.do(ctx, http.MethodPatch, "/objects/"+change.Class+"/"+change.ID, change, nil)
 		if hasStatus(err, http.StatusNotFound) { // another server has replaced the document meanwhile
 			return nil
 		}

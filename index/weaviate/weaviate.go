@@ -39,25 +39,26 @@ const (
 // Index is the index of one tenant. It implements [index.Index], [index.Spaces], [index.Graph], [index.Versions], [index.Sets],
 // [index.DocumentReader] and [index.Annotator].
 type Index struct {
-	client   *client
-	tenant   string // as Weaviate calls it
-	writer   string // key of the name of the server
-	replicas int
-	weights  index.Weights
-	logger   *slog.Logger
+	client      *client
+	tenant      string // as Weaviate calls it
+	writer      string // key of the name of the server
+	replicas    int
+	recheckTime time.Duration // see recheck
+	weights     index.Weights
+	logger      *slog.Logger
 
 	mu          sync.Mutex // guards collections
 	collections map[string]*collection
 
-	write sync.Mutex                      // one writer at a time; guards the maps below
-	heads map[string]*head                // of this server, by class
-	dead  map[string]map[string]time.Time // by class and revision: since when it is replaced
-	seen  map[string]map[string]head      // by class and writer: the last heads that a write has seen
-	lags  map[string]time.Time            // by class: when a replica was found to lag
-	life  sync.RWMutex                    // read-locked by each call, locked by Close
-	ended bool
-	stop  context.CancelFunc
-	done  chan struct{} // closed when the sweeper has ended
+	write   sync.Mutex                      // one writer at a time; guards the maps below
+	heads   map[string]*head                // of this server, by class
+	dead    map[string]map[string]time.Time // by class and revision: since when it is replaced
+	changed map[string]map[string]int64     // by class and key of a document: when it was changed last; see recheck
+	factors map[string]int                  // by class: how many servers store it
+	life    sync.RWMutex                    // read-locked by each call, locked by Close
+	ended   bool
+	stop    context.CancelFunc
+	done    chan struct{} // closed when the sweeper has ended
 }
 
 var (
@@ -97,7 +98,7 @@ func connect(o Options) (*Index, error) {
 	}
 	x := &Index{client: c, tenant: tenantName(o.Tenant), writer: key(o.Writer), replicas: o.Replicas, weights: o.Weights, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		collections: map[string]*collection{}, heads: map[string]*head{}, dead: map[string]map[string]time.Time{},
-		seen: map[string]map[string]head{}, lags: map[string]time.Time{}, done: make(chan struct{})}
+		changed: map[string]map[string]int64{}, factors: map[string]int{}, recheckTime: recheckTime, done: make(chan struct{})}
 	if x.weights == (index.Weights{}) {
 		x.weights = index.DefaultWeights
 	}
