@@ -190,7 +190,7 @@ func (c *client) send(ctx context.Context, base, method, path string, body []byt
 
 // temporary reports whether a request may succeed when it is repeated.
 func temporary(err error) bool {
-	if lacksReplicas(err) {
+	if lacksReplicas(err) || starting(err) {
 		return true
 	}
 	if _, ok := errors.AsType[*statusError](err); ok {
@@ -198,6 +198,11 @@ func temporary(err error) bool {
 	}
 	_, network := errors.AsType[*url.Error](err)
 	return network || errors.Is(err, errClassChanges) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// starting reports whether a server of Weaviate refused a request because it has not read its collections yet. It accepts requests some seconds before.
+func starting(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "no graphql provider present") || strings.Contains(err.Error(), "tried to browse non-existing index"))
 }
 
 // coded gives an error a code: Unavailable if Weaviate does not answer.
@@ -209,6 +214,8 @@ func (c *client) coded(ctx context.Context, err error) error {
 		return ctx.Err()
 	case hasStatus(err, http.StatusUnauthorized, http.StatusForbidden):
 		return fault.Wrap(fault.Index, err, "Weaviate refuses the API key of the server")
+	case starting(err):
+		return fault.Wrap(fault.Unavailable, err, "the index, Weaviate, is starting")
 	case temporary(err):
 		return fault.Wrap(fault.Unavailable, err, "the index, Weaviate, cannot be reached")
 	}
@@ -228,13 +235,27 @@ type reply struct {
 
 // graphql sends a query.
 func (c *client) graphql(ctx context.Context, query string) (*reply, error) {
-	var r reply
-	if err := c.do(ctx, http.MethodPost, "/graphql", map[string]string{"query": query}, &r); err != nil {
+	body, err := json.Marshal(map[string]string{"query": query})
+	if err != nil {
 		return nil, err
 	}
-	if len(r.Errors) > 0 {
+	var r *reply
+	err = retry(ctx, func() error {
+		r = &reply{}
+		if err := c.once(ctx, http.MethodPost, "/graphql", body, r); err != nil || len(r.Errors) == 0 {
+			return err
+		}
 		text := cmp.Or(r.Errors[0].Message, "no message")
-		return nil, errors.New(strings.ToValidUTF8(text[:min(len(text), maxErrorText)], ""))
+		return errors.New(strings.ToValidUTF8(text[:min(len(text), maxErrorText)], ""))
+	})
+	return r, c.coded(ctx, err)
+}
+
+// ready returns an error unless the server has read its collections, so that it can tell which ones exist.
+func (c *client) ready(ctx context.Context) error {
+	err := c.do(ctx, http.MethodGet, "/.well-known/ready", nil, nil)
+	if _, coded := errors.AsType[*fault.Error](err); err != nil && !coded && ctx.Err() == nil {
+		return fault.Wrap(fault.Unavailable, err, "the index, Weaviate, is starting")
 	}
-	return &r, nil
+	return err
 }

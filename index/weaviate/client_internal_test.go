@@ -249,3 +249,43 @@ func TestMissingReplica(t *testing.T) {
 		})
 	}
 }
+
+// TestStarting asks a server that accepts requests before it has read its collections. It is not taken for an empty one.
+func TestStarting(t *testing.T) {
+	var started atomic.Bool
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/v1/.well-known/ready" && started.Load():
+		case r.URL.Path == "/v1/.well-known/ready":
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.URL.Path == "/v1/graphql":
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_, _ = w.Write([]byte(`{"error":[{"message":"no graphql provider present, this is most likely because no schema is present. Import a schema first!"}]}`))
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer s.Close()
+	x, err := Open(Options{URL: strings.Replace(s.URL, "http", "weaviate", 1), Tenant: "t", Writer: "w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = x.Close() }()
+	wantAway := func(what string, err error) {
+		t.Helper()
+		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.Unavailable {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err = x.Documents(t.Context(), "c", "", 0)
+	wantAway("an unknown collection", err)
+	_, err = x.Collections(t.Context())
+	wantAway("collections", err)
+	x.keep(&collection{name: "known", class: className("known")})
+	_, err = x.Documents(t.Context(), "known", "", 0)
+	wantAway("a known collection", err)
+	started.Store(true)
+	if docs, err := x.Documents(t.Context(), "c", "", 0); err != nil || docs != nil {
+		t.Errorf("after the start: %v, %v", docs, err)
+	}
+}

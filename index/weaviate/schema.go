@@ -112,7 +112,7 @@ func (x *Index) find(ctx context.Context, name string) (*collection, error) {
 	c = &collection{name: name, class: className(name)}
 	err := x.client.do(ctx, http.MethodGet, "/schema/"+c.class+"/tenants/"+url.PathEscape(x.tenant), nil, nil)
 	if hasStatus(err, http.StatusNotFound, http.StatusUnprocessableEntity) {
-		return nil, nil //nolint:nilnil // another server may create it any time, so this is not kept
+		return nil, x.client.ready(ctx) // another server may create it any time, so this is not kept
 	}
 	if err != nil {
 		return nil, err
@@ -183,6 +183,9 @@ func (x *Index) addSlot(ctx context.Context, class, slot string) error {
 func (x *Index) names(ctx context.Context) (names []string, err error) {
 	var all struct {
 		Classes []struct{ Class, Description string }
+	}
+	if err := x.client.ready(ctx); err != nil {
+		return nil, err
 	}
 	if err := x.client.do(ctx, http.MethodGet, "/schema", nil, &all); err != nil {
 		return nil, err
