@@ -1,6 +1,7 @@
 package weaviate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -170,8 +171,8 @@ func (s *snapshot) see(own head) {
 	s.heads = append(s.heads, own)
 }
 
-// recheck drops the revisions of documents that were replaced or deleted by this server some time ago and are visible nevertheless: the replica that it used
-// for the commit did not know them, because it was away when they were written.
+// recheck drops the revisions of documents that were replaced or deleted by this server some time ago and are visible nevertheless. The replica that it used
+// for the commit did not know them, because it was away when they were written; or another server replaced the document at the same time, and died.
 func (x *Index) recheck(ctx context.Context, c *collection) error {
 	var keys []string
 	for k, at := range x.changed[c.class] {
@@ -182,11 +183,7 @@ func (x *Index) recheck(ctx context.Context, c *collection) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	several, err := x.replicated(ctx, c)
-	if err == nil && several {
-		err = x.dropOlder(ctx, c, keys)
-	}
-	if err != nil {
+	if err := x.dropOlder(ctx, c, keys); err != nil {
 		return err
 	}
 	for _, k := range keys {
@@ -195,7 +192,7 @@ func (x *Index) recheck(ctx context.Context, c *collection) error {
 	return nil
 }
 
-// dropOlder drops the revisions of documents that are older than their last change by this server.
+// dropOlder drops the revisions of documents that are older than their last change by this server, and all but the newest one.
 func (x *Index) dropOlder(ctx context.Context, c *collection, keys []string) error {
 	w, err := x.begin(ctx, c)
 	if err != nil {
@@ -203,25 +200,45 @@ func (x *Index) dropOlder(ctx context.Context, c *collection, keys []string) err
 	}
 	older := false
 	for some := range slices.Chunk(keys, askedKeys) {
-		found, err := w.snapshot.all(ctx, and(isKind(kindDocument), oneOf(propDocument, some)), "document revision data")
+		found, err := w.revisions(ctx, some)
 		if err != nil {
 			return err
 		}
-		for _, o := range found {
-			var r documentRecord
-			if err := o.decode(&r); err != nil {
-				return err
-			}
-			if r.Time < x.changed[c.class][o.Document] {
+		seen := map[string]bool{}
+		for _, r := range found {
+			if seen[r.Document] || r.time < x.changed[c.class][r.Document] {
 				older = true
-				if err := w.drop(o); err != nil {
+				if err := w.drop(r.object); err != nil {
 					return err
 				}
 			}
+			seen[r.Document] = true
 		}
 	}
 	if !older {
 		return nil
 	}
 	return w.commit(ctx)
+}
+
+// revision is the object of a document with the time of its commit.
+type revision struct {
+	object
+	time int64
+}
+
+// revisions returns the revisions of documents, the newest ones first.
+func (w *commitWriter) revisions(ctx context.Context, keys []string) (out []revision, err error) {
+	found, err := w.snapshot.all(ctx, and(isKind(kindDocument), oneOf(propDocument, keys)), "document revision data")
+	for _, o := range found {
+		var r documentRecord
+		if err := o.decode(&r); err != nil {
+			return nil, err
+		}
+		out = append(out, revision{o, r.Time})
+	}
+	slices.SortFunc(out, func(a, b revision) int {
+		return cmp.Or(cmp.Compare(b.time, a.time), cmp.Compare(b.Revision, a.Revision))
+	})
+	return out, err
 }

@@ -279,17 +279,16 @@ func (x *Index) settle(ctx context.Context, c *collection, keys []string) error 
 	if err != nil {
 		return err
 	}
-	found, err := w.snapshot.all(ctx, and(isKind(kindDocument), oneOf(propDocument, keys)), "document revision data")
+	found, err := w.revisions(ctx, keys)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(found, func(a, b object) int { return strings.Compare(b.Revision, a.Revision) })
 	seen := map[string]bool{}
 	several := false
 	for _, o := range found {
 		if seen[o.Document] {
 			several = true
-			if err := w.drop(o); err != nil {
+			if err := w.drop(o.object); err != nil {
 				return err
 			}
 		}
