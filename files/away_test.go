@@ -3,6 +3,7 @@ package files_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
+	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -73,5 +75,41 @@ func TestBytesAway(t *testing.T) {
 	}
 	r.away.Store(false)
 	p.must(p.CompleteRemovals(p.ctx()))
+	p.checkConsistent()
+}
+
+// awayIndex is an ingester whose index cannot be reached.
+type awayIndex struct {
+	files.Ingester
+	away  *atomic.Bool
+	tried chan struct{}
+}
+
+func (a awayIndex) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error) {
+	if a.away.Load() {
+		a.tried <- struct{}{}
+		return ingest.FileResult{}, fmt.Errorf("index file: %w", fault.New(fault.Unavailable, "the index cannot be reached"))
+	}
+	return a.Ingester.IngestFile(ctx, f, progress)
+}
+
+// TestIndexAway accepts a file while the index cannot be reached, for longer than the file may be tried. It is indexed when the index is back.
+func TestIndexAway(t *testing.T) {
+	t.Parallel()
+	a := awayIndex{away: new(atomic.Bool), tried: make(chan struct{}, 1000)}
+	p := newPlace(t, func(_ *place, o *options) {
+		a.Ingester = o.Ingest
+		o.Ingest = a
+	})
+	a.away.Store(true)
+	id := p.send(files.Upload{}, ferns)
+	for range 5 {
+		<-a.tried
+	}
+	if f, err := p.File(p.ctx(), id); err != nil || f.Status == store.Failed {
+		t.Errorf("the file is %s %q, %v", f.Status, f.Failure, err)
+	}
+	a.away.Store(false)
+	p.await(id, store.Completed)
 	p.checkConsistent()
 }

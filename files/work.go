@@ -89,7 +89,7 @@ func (s *Service) worker(fetches bool) {
 			s.looked[kind] = max(s.looked[kind], posted)
 			s.mu.Unlock()
 		} else if s.ctx.Err() == nil {
-			if !fault.DiskFull(err) && !errors.Is(err, blobs.ErrUnavailable) { // health checks report these
+			if !fault.DiskFull(err) && !away(err) { // health checks report these
 				s.opts.Logger.Error("start task", "error", err)
 			}
 			again = time.After(time.Second)
@@ -189,8 +189,8 @@ func (s *Service) TakeOver(ctx context.Context) error {
 	return err
 }
 
-// attempt indexes the file of a task, releases the worker slot and records the result in the store. If the disk is full or the
-// bytes cannot be reached, the task becomes pending again, and attempt returns the error.
+// attempt indexes the file of a task, releases the worker slot and records the result in the store. If the disk is full, or the
+// bytes or the index cannot be reached, the task becomes pending again, and attempt returns the error.
 func (s *Service) attempt(a *attempt) (later error) {
 	if a == nil {
 		return nil
@@ -205,6 +205,7 @@ func (s *Service) attempt(a *attempt) (later error) {
 		s.notifyWaiters()
 	}()
 	var taken ingest.FileResult
+	reading := false
 	err := error(fault.New(fault.Internal, "the server stopped each of the %d times that it read the file", maxTries))
 	hasSlot := !a.fetches
 	if a.task.Tries <= maxTries {
@@ -215,7 +216,7 @@ func (s *Service) attempt(a *attempt) (later error) {
 				hasSlot = err == nil
 			}
 		}
-		if err == nil {
+		if reading = err == nil; reading {
 			taken, err = s.runGuarded(ctx, a, s.read)
 		}
 	}
@@ -224,7 +225,7 @@ func (s *Service) attempt(a *attempt) (later error) {
 	}
 	switch {
 	case errors.Is(err, errDeleted), err != nil && errors.Is(context.Cause(ctx), errDeleted):
-	case err != nil && (s.ctx.Err() != nil || fault.DiskFull(err) || errors.Is(err, blobs.ErrUnavailable)):
+	case err != nil && (s.ctx.Err() != nil || fault.DiskFull(err) || errors.Is(err, blobs.ErrUnavailable) || reading && away(err)):
 		s.record(a, func(t *store.Task, _ *store.File) { t.Status, t.Tries = store.Pending, t.Tries-1 })
 		if s.ctx.Err() == nil {
 			s.posted.Add(1)
@@ -235,6 +236,11 @@ func (s *Service) attempt(a *attempt) (later error) {
 		s.end(a, taken, err)
 	}
 	return nil
+}
+
+// away reports whether the index or the store of the bytes cannot be reached.
+func away(err error) bool {
+	return errors.Is(err, blobs.ErrUnavailable) || fault.Public(err).Code == fault.Unavailable
 }
 
 // end records the result of an attempt.

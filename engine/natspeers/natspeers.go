@@ -8,6 +8,7 @@ package natspeers
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,18 +29,26 @@ type Options struct {
 	Server string        // name of this server: letters and digits
 	Prefix string        // beginning of all subjects; default "sluice"
 	Lease  time.Duration // time without a heartbeat after which a server is dead; default 2 s
+	Twin   func()        // called once if another process has the same name, as after the data folder was copied; it must not block; may be nil
 }
 
-// beats is the number of heartbeats in the time of a lease.
-const beats = 8
+// processHeader is the header of messages with the random name of the process that sends them. Earlier versions send none.
+const processHeader = "Sluice-Process"
+
+const (
+	beats     = 8         // heartbeats in the time of a lease
+	twinBeats = 4 * beats // heartbeats of another process after which it is a twin of this server
+)
 
 // Servers is the membership of this server among those that use the same NATS and prefix. It is safe for concurrent use. Close it when done.
 type Servers struct {
-	nc   *nats.Conn
-	o    Options
-	sub  *nats.Subscription
-	stop context.CancelFunc
-	work sync.WaitGroup
+	nc      *nats.Conn
+	o       Options
+	process string // random name of this process
+	twins   int    // heartbeats of other processes with this name; only hear uses it
+	sub     *nats.Subscription
+	stop    context.CancelFunc
+	work    sync.WaitGroup
 
 	mu    sync.Mutex
 	own   uint64            // heartbeats of this server that it has heard
@@ -53,7 +62,7 @@ func Join(nc *nats.Conn, o Options) (*Servers, error) {
 	if !event.RunID(o.Server).Valid() || o.Lease < 0 {
 		return nil, fmt.Errorf("join servers: Server must be 1 to 64 letters, digits, dashes and underscores, and Lease must be positive")
 	}
-	s := &Servers{nc: nc, o: o, heard: map[string]uint64{}, lost: func(string) {}}
+	s := &Servers{nc: nc, o: o, process: rand.Text(), heard: map[string]uint64{}, lost: func(string) {}}
 	var err error
 	if s.sub, err = nc.Subscribe(s.subject(), s.hear); err != nil {
 		return nil, fmt.Errorf("join servers: %w", err)
@@ -85,12 +94,20 @@ const (
 func (s *Servers) subject() string { return s.o.Prefix + ".servers" }
 
 // say publishes the name of this server. Without a connection it does nothing, and no server hears any.
-func (s *Servers) say(what string) { _ = s.nc.Publish(s.subject(), []byte(what+s.o.Server)) }
+func (s *Servers) say(what string) {
+	_ = s.nc.PublishMsg(&nats.Msg{Subject: s.subject(), Header: nats.Header{processHeader: {s.process}}, Data: []byte(what + s.o.Server)})
+}
 
 // hear notes what a server, or this one, has published.
 func (s *Servers) hear(m *nats.Msg) {
 	what, server, _ := strings.Cut(string(m.Data), " ")
 	what += " "
+	if other := m.Header.Get(processHeader); server == s.o.Server && what != leaving && other != "" && other != s.process {
+		if s.twins++; s.twins == twinBeats && s.o.Twin != nil { // NATS may deliver the last ones of an earlier process late
+			s.o.Twin()
+		}
+		return // it does not count as a heartbeat of this server, by which it measures time
+	}
 	var dead []string
 	s.mu.Lock()
 	_, known := s.heard[server]

@@ -2,6 +2,7 @@ package natspeers_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -112,6 +113,36 @@ func TestNoLeaseRunsOutWithoutNATS(t *testing.T) {
 	}
 	if !one.Alive("two") {
 		t.Error("a lease has run out while no server could be heard")
+	}
+}
+
+// TestTwin starts a server twice, as with a copy of its data folder. Both notice it, the leases of others last as long as before, and others do not notice.
+func TestTwin(t *testing.T) {
+	s := natstest.New(t)
+	twins := make(chan string, 10)
+	var all []*natspeers.Servers
+	for i, name := range []string{"one", "one", "two"} {
+		x, err := natspeers.Join(connect(t, s.ClientURL()), natspeers.Options{Server: name, Lease: 200 * time.Millisecond, Twin: func() { twins <- fmt.Sprint(name, i) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, x)
+	}
+	seen := []string{<-twins, <-twins}
+	slices.Sort(seen)
+	if !slices.Equal(seen, []string{"one0", "one1"}) {
+		t.Errorf("%v noticed a twin", seen)
+	}
+	if !all[0].Alive("two") || !all[2].Alive("one") {
+		t.Error("a server that runs is dead")
+	}
+	for _, x := range all {
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(twins) > 0 {
+		t.Errorf("%s noticed a twin, too", <-twins)
 	}
 }
 

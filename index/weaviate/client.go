@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-rag/sluice/fault"
@@ -32,13 +33,25 @@ const (
 
 // client sends requests to one Weaviate server or cluster. All requests of this package have the same effect when they are repeated.
 type client struct {
-	base string // ends without a slash
-	key  string
-	http *http.Client
+	bases   []string      // each ends without a slash
+	current atomic.Uint32 // counts changes of the server that gets the requests: base
+	lacking atomic.Int64  // until when writes go to most of the replicas without a look whether all are there, in nanoseconds since 1970; 0: all are
+	key     string
+	http    *http.Client
 }
 
-// CheckURL returns an error unless text is weaviate://host:port or weaviates://host:port. The error does not contain the text.
-func CheckURL(text string) error {
+// CheckURLs returns an error unless text is a comma separated list of the servers of one cluster: weaviate://host:port, or weaviates://host:port, which
+// have no password, path or query. The error does not contain the text.
+func CheckURLs(text string) error {
+	for one := range strings.SplitSeq(text, ",") {
+		if err := checkURL(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
@@ -56,13 +69,17 @@ func CheckURL(text string) error {
 }
 
 func newClient(text, key string) (*client, error) {
-	if err := CheckURL(text); err != nil {
+	if err := CheckURLs(text); err != nil {
 		return nil, fmt.Errorf("address of Weaviate: %w", err)
 	}
-	u, _ := url.Parse(text) // CheckURL has parsed it
-	base := "http://" + u.Host
-	if u.Scheme == "weaviates" {
-		base = "https://" + u.Host
+	var bases []string
+	for one := range strings.SplitSeq(text, ",") {
+		u, _ := url.Parse(one) // CheckURLs has parsed it
+		base := "http://" + u.Host
+		if u.Scheme == "weaviates" {
+			base = "https://" + u.Host
+		}
+		bases = append(bases, base)
 	}
 	transport := &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}).DialContext,
@@ -71,7 +88,7 @@ func newClient(text, key string) (*client, error) {
 		IdleConnTimeout:     time.Minute,
 		TLSHandshakeTimeout: connectTimeout,
 	}
-	return &client{base, key, &http.Client{Transport: transport, Timeout: requestTimeout}}, nil
+	return &client{bases: bases, key: key, http: &http.Client{Transport: transport, Timeout: requestTimeout}}, nil
 }
 
 // statusError is a reply of Weaviate that reports a failure.
@@ -128,8 +145,18 @@ func retry(ctx context.Context, request func() error) error {
 	}
 }
 
+// once sends a request to the current server. If that does not answer, the next request goes to the next server.
 func (c *client) once(ctx context.Context, method, path string, body []byte, out any) error {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+"/v1"+path, bytes.NewReader(body))
+	at := c.current.Load()
+	err := c.send(ctx, c.bases[int(at)%len(c.bases)], method, path, body, out)
+	if temporary(err) && !hasStatus(err, http.StatusTooManyRequests) && !errors.Is(ctx.Err(), context.Canceled) {
+		c.current.CompareAndSwap(at, at+1)
+	}
+	return err
+}
+
+func (c *client) send(ctx context.Context, base, method, path string, body []byte, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, base+"/v1"+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -163,11 +190,19 @@ func (c *client) once(ctx context.Context, method, path string, body []byte, out
 
 // temporary reports whether a request may succeed when it is repeated.
 func temporary(err error) bool {
+	if lacksReplicas(err) || starting(err) {
+		return true
+	}
 	if _, ok := errors.AsType[*statusError](err); ok {
 		return hasStatus(err, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout)
 	}
 	_, network := errors.AsType[*url.Error](err)
 	return network || errors.Is(err, errClassChanges) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// starting reports whether a server of Weaviate refused a request because it has not read its collections yet. It accepts requests some seconds before.
+func starting(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "no graphql provider present") || strings.Contains(err.Error(), "tried to browse non-existing index"))
 }
 
 // coded gives an error a code: Unavailable if Weaviate does not answer.
@@ -179,6 +214,8 @@ func (c *client) coded(ctx context.Context, err error) error {
 		return ctx.Err()
 	case hasStatus(err, http.StatusUnauthorized, http.StatusForbidden):
 		return fault.Wrap(fault.Index, err, "Weaviate refuses the API key of the server")
+	case starting(err):
+		return fault.Wrap(fault.Unavailable, err, "the index, Weaviate, is starting")
 	case temporary(err):
 		return fault.Wrap(fault.Unavailable, err, "the index, Weaviate, cannot be reached")
 	}
@@ -198,13 +235,27 @@ type reply struct {
 
 // graphql sends a query.
 func (c *client) graphql(ctx context.Context, query string) (*reply, error) {
-	var r reply
-	if err := c.do(ctx, http.MethodPost, "/graphql", map[string]string{"query": query}, &r); err != nil {
+	body, err := json.Marshal(map[string]string{"query": query})
+	if err != nil {
 		return nil, err
 	}
-	if len(r.Errors) > 0 {
+	var r *reply
+	err = retry(ctx, func() error {
+		r = &reply{}
+		if err := c.once(ctx, http.MethodPost, "/graphql", body, r); err != nil || len(r.Errors) == 0 {
+			return err
+		}
 		text := cmp.Or(r.Errors[0].Message, "no message")
-		return nil, errors.New(strings.ToValidUTF8(text[:min(len(text), maxErrorText)], ""))
+		return errors.New(strings.ToValidUTF8(text[:min(len(text), maxErrorText)], ""))
+	})
+	return r, c.coded(ctx, err)
+}
+
+// ready returns an error unless the server has read its collections, so that it can tell which ones exist.
+func (c *client) ready(ctx context.Context) error {
+	err := c.do(ctx, http.MethodGet, "/.well-known/ready", nil, nil)
+	if _, coded := errors.AsType[*fault.Error](err); err != nil && !coded && ctx.Err() == nil {
+		return fault.Wrap(fault.Unavailable, err, "the index, Weaviate, is starting")
 	}
-	return &r, nil
+	return err
 }

@@ -15,10 +15,11 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-func TestCheckURL(t *testing.T) {
+func TestCheckURLs(t *testing.T) {
 	for text, ok := range map[string]bool{"weaviate://localhost:8080": true, "weaviates://w.example.com": true, "weaviate://[::1]:8080/": true, "": false, "http://localhost": false,
-		"weaviate://": false, "weaviate://user:horse@host": false, "weaviate://host/path": false, "weaviate://host?x=1": false, "weaviate://host:horse": false} {
-		err := CheckURL(text)
+		"weaviate://": false, "weaviate://user:horse@host": false, "weaviate://host/path": false, "weaviate://host?x=1": false, "weaviate://host:horse": false,
+		"weaviate://a:1,weaviate://b:1": true, "weaviate://a:1,": false, "weaviate://a:1, weaviate://b:1": false, "weaviate://a:1,weaviate://u:horse@b": false} {
+		err := CheckURLs(text)
 		if (err == nil) != ok || err != nil && strings.Contains(err.Error(), "horse") {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -91,7 +92,7 @@ func TestClassChanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = (&Index{client: cl}).putObjects(t.Context(), []stored{{Class: "C"}})
+			err = (&Index{client: cl}).putObjects(t.Context(), []stored{{Class: "C"}}, levelQuorum)
 			if (err == nil) != (c.requests == 3) || n.Load() != c.requests {
 				t.Errorf("%v after %d requests", err, n.Load())
 			}
@@ -167,4 +168,124 @@ func FuzzQuote(f *testing.F) {
 			t.Errorf("a condition with %q is %s", s, with(s))
 		}
 	})
+}
+
+// TestServersOfACluster stops a server of two. Requests go to the other one, and stay there.
+func TestServersOfACluster(t *testing.T) {
+	var requests [2]atomic.Int64
+	var addresses []string
+	var servers []*httptest.Server
+	for i := range requests {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			requests[i].Add(1)
+			_, _ = w.Write([]byte("{}"))
+		}))
+		defer s.Close()
+		servers = append(servers, s)
+		addresses = append(addresses, strings.Replace(s.URL, "http", "weaviate", 1))
+	}
+	c, err := newClient(strings.Join(addresses, ","), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(want0, want1 int64) {
+		t.Helper()
+		if err := c.do(t.Context(), "GET", "/x", nil, nil); err != nil || requests[0].Load() != want0 || requests[1].Load() != want1 {
+			t.Errorf("%v, %d and %d requests", err, requests[0].Load(), requests[1].Load())
+		}
+	}
+	ask(1, 0)
+	servers[0].CloseClientConnections()
+	servers[0].Close()
+	ask(1, 1)
+	ask(1, 2)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.do(gone, "GET", "/x", nil, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	ask(1, 3) // a caller that gives up is no reason to change the server
+}
+
+// TestMissingReplica writes while one replica does not answer, and while most do not.
+func TestMissingReplica(t *testing.T) {
+	const lacking = `cannot achieve consistency level \"ALL\": cannot reach enough replicas`
+	for name, c := range map[string]struct {
+		enough string // the level from which on writes succeed
+		want   fault.Code
+		levels string // of the requests of two writes
+	}{
+		"all answer": {levelAll, "", "ALL ALL "},
+		"most":       {levelQuorum, "", "ALL ALL ALL QUORUM QUORUM "},
+		"few":        {"none", fault.Unavailable, "ALL ALL ALL QUORUM QUORUM QUORUM QUORUM QUORUM QUORUM "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var levels strings.Builder
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				level := r.URL.Query().Get("consistency_level")
+				levels.WriteString(level + " ")
+				if level == c.enough {
+					_, _ = w.Write([]byte(`[{"result": {"status": "SUCCESS"}}]`))
+					return
+				}
+				_, _ = w.Write([]byte(`[{"result": {"status": "FAILED", "errors": {"error": [{"message": "` + lacking + `"}]}}}]`))
+			}))
+			defer s.Close()
+			cl, err := newClient(strings.Replace(s.URL, "http", "weaviate", 1), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				err = (&Index{client: cl}).putNew(t.Context(), []stored{{Class: "C"}})
+			}
+			got := fault.Code("")
+			if e, ok := errors.AsType[*fault.Error](err); ok {
+				got = e.Code
+			}
+			if got != c.want || levels.String() != c.levels {
+				t.Errorf("%v after %s", err, levels.String())
+			}
+		})
+	}
+}
+
+// TestStarting asks a server that accepts requests before it has read its collections. It is not taken for an empty one.
+func TestStarting(t *testing.T) {
+	var started atomic.Bool
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/v1/.well-known/ready" && started.Load():
+		case r.URL.Path == "/v1/.well-known/ready":
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.URL.Path == "/v1/graphql":
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_, _ = w.Write([]byte(`{"error":[{"message":"no graphql provider present, this is most likely because no schema is present. Import a schema first!"}]}`))
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer s.Close()
+	x, err := Open(Options{URL: strings.Replace(s.URL, "http", "weaviate", 1), Tenant: "t", Writer: "w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = x.Close() }()
+	wantAway := func(what string, err error) {
+		t.Helper()
+		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.Unavailable {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err = x.Documents(t.Context(), "c", "", 0)
+	wantAway("an unknown collection", err)
+	_, err = x.Collections(t.Context())
+	wantAway("collections", err)
+	x.keep(&collection{name: "known", class: className("known")})
+	_, err = x.Documents(t.Context(), "known", "", 0)
+	wantAway("a known collection", err)
+	started.Store(true)
+	if docs, err := x.Documents(t.Context(), "c", "", 0); err != nil || docs != nil {
+		t.Errorf("after the start: %v, %v", docs, err)
+	}
 }

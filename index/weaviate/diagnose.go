@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -32,12 +31,15 @@ func Diagnose(ctx context.Context, o Options, setting, keySetting string) doctor
 	c := x.client
 	defer c.http.CloseIdleConnections()
 	c.http.Timeout = diagnoseTime
-	if u, err := url.Parse(c.base); err == nil {
-		f.Address = u.Host
+	var hosts []string
+	for _, base := range c.bases {
+		_, host, _ := strings.Cut(base, "//")
+		hosts = append(hosts, host)
 	}
+	f.Address = strings.Join(hosts, ", ")
 	var meta struct{ Version string }
 	begin := time.Now()
-	err = c.once(ctx, http.MethodGet, "/meta", nil, &meta)
+	err = c.send(ctx, c.bases[0], http.MethodGet, "/meta", nil, &meta)
 	switch {
 	case hasStatus(err, http.StatusUnauthorized, http.StatusForbidden) && c.key == "":
 		f.Fail("it needs an API key", "set "+keySetting)
@@ -50,11 +52,17 @@ func Diagnose(ctx context.Context, o Options, setting, keySetting string) doctor
 		return f
 	}
 	f.SetRoundTrip(time.Since(begin))
+	for i, base := range c.bases[1:] {
+		if err := c.send(ctx, base, http.MethodGet, "/meta", nil, nil); err != nil {
+			f.Fail(hosts[i+1]+" does not reply", "start it, or correct "+setting)
+		}
+	}
 	if f.Version = meta.Version; semver.Compare("v"+meta.Version, "v"+LeastVersion) < 0 {
 		f.Fail(fmt.Sprintf("the server has version %s, but %s or later is needed", meta.Version, LeastVersion), "upgrade it")
 		return f
 	}
 	c.diagnoseNodes(ctx, &f)
+	c.diagnoseCopies(ctx, &f, o.Replicas)
 	took, err := c.try(ctx)
 	switch {
 	case hasStatus(err, http.StatusForbidden):
@@ -69,21 +77,39 @@ func Diagnose(ctx context.Context, o Options, setting, keySetting string) doctor
 
 // diagnoseNodes adds the nodes of a cluster that do not work. Not all users may ask for them.
 func (c *client) diagnoseNodes(ctx context.Context, f *doctor.Finding) {
-	var cluster struct {
-		Nodes []struct{ Name, Status, Version string }
-	}
-	if err := c.once(ctx, http.MethodGet, "/nodes", nil, &cluster); err != nil {
+	nodes, err := c.nodes(ctx)
+	if err != nil {
 		return
 	}
-	if n := len(cluster.Nodes); n > 1 {
+	if n := len(nodes); n > 1 {
 		f.Detail("%d nodes", n)
 	}
-	for _, n := range cluster.Nodes {
-		if n.Status != "HEALTHY" {
+	for _, n := range nodes {
+		if n.Status != healthy {
 			f.Fail(fmt.Sprintf("the node %s is %s", n.Name, strings.ToLower(n.Status)), "start it, and see its log")
 		}
 		if n.Version != "" && n.Version != f.Version {
 			f.Warn(fmt.Sprintf("the node %s has version %s", n.Name, n.Version), "upgrade all nodes to the same version")
+		}
+	}
+}
+
+// diagnoseCopies adds the collections that fewer servers store than new ones.
+func (c *client) diagnoseCopies(ctx context.Context, f *doctor.Finding, want int) {
+	want, err := c.factor(ctx, want)
+	var all struct {
+		Classes []struct {
+			Class             string
+			ReplicationConfig struct{ Factor int }
+		}
+	}
+	if err != nil || c.once(ctx, http.MethodGet, "/schema", nil, &all) != nil {
+		return
+	}
+	for _, class := range all.Classes {
+		if n := class.ReplicationConfig.Factor; strings.HasPrefix(class.Class, classPrefix) && n < want {
+			f.Warn(fmt.Sprintf("%d of the servers store the collection %s, where %d would store a new one", n, class.Class, want),
+				"move the index to another data folder and back with sluice migrate, or index the documents again, after removing the collection")
 		}
 	}
 }

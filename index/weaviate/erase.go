@@ -79,7 +79,7 @@ func (x *Index) Compact(ctx context.Context) error {
 	var errs []error
 	for _, c := range all {
 		if x.heads[c.class] != nil || x.dead[c.class] != nil {
-			errs = append(errs, x.sweep(ctx, c))
+			errs = append(errs, x.sweep(ctx, c), x.recheck(ctx, c))
 		}
 	}
 	return failed("compact", errors.Join(errs...))

@@ -118,6 +118,7 @@ type chunkRecord struct {
 // documentRecord is the data of a document.
 type documentRecord struct {
 	corpus.Document
+	Time   int64               `json:"time,omitempty"` // of the commit, in microseconds since 1970
 	Chunks [prepare.Levels]int `json:"chunks"`
 	Tokens [prepare.Levels]int `json:"tokens"`
 }

@@ -71,8 +71,8 @@ var vectorSlot = map[string]any{
 	"vectorIndexConfig": map[string]any{"distance": "cosine"},
 }
 
-// schema returns a class. Spaces are added to it when they get their first vector; a class needs one from the start.
-func schema(collection string) map[string]any {
+// schema returns a class that some servers store. Spaces are added to it when they get their first vector; a class needs one from the start.
+func schema(collection string, replicas int) map[string]any {
 	ranged := map[string]any{"indexRangeFilters": true}
 	properties := []map[string]any{property(propKind, "int", nil), property(propSeq, "int", ranged), property(propRow, "int", ranged), property(propOrdinal, "int", ranged),
 		property(propData, "text", map[string]any{"indexFilterable": false})}
@@ -85,12 +85,17 @@ func schema(collection string) map[string]any {
 	for _, level := range []string{"1", "2", "3"} {
 		properties = append(properties, property(propTerms+level, "text", map[string]any{"tokenization": "whitespace", "indexSearchable": true}))
 	}
-	return map[string]any{
+	class := map[string]any{
 		"class": className(collection), "description": description(collection), "properties": properties,
 		"multiTenancyConfig":  map[string]any{"enabled": true, "autoTenantActivation": true},
 		"vectorConfig":        map[string]any{"none": vectorSlot},
 		"invertedIndexConfig": map[string]any{"bm25": map[string]any{"k1": scoring.k1, "b": scoring.b}, "stopwords": map[string]any{"preset": "none"}},
 	}
+	if replicas > 1 {
+		// A server that was away copies what it missed, and erased objects do not come back from it.
+		class["replicationConfig"] = map[string]any{"factor": replicas, "asyncEnabled": true, "deletionStrategy": "TimeBasedResolution"}
+	}
+	return class
 }
 
 // find returns a collection, or nil if it does not exist.
@@ -107,7 +112,7 @@ func (x *Index) find(ctx context.Context, name string) (*collection, error) {
 	c = &collection{name: name, class: className(name)}
 	err := x.client.do(ctx, http.MethodGet, "/schema/"+c.class+"/tenants/"+url.PathEscape(x.tenant), nil, nil)
 	if hasStatus(err, http.StatusNotFound, http.StatusUnprocessableEntity) {
-		return nil, nil //nolint:nilnil // another server may create it any time, so this is not kept
+		return nil, x.client.ready(ctx) // another server may create it any time, so this is not kept
 	}
 	if err != nil {
 		return nil, err
@@ -134,7 +139,11 @@ func (x *Index) create(ctx context.Context, name string) (*collection, error) {
 	c = &collection{name: name, class: className(name)}
 	err = x.client.do(ctx, http.MethodGet, "/schema/"+c.class, nil, nil)
 	if hasStatus(err, http.StatusNotFound) {
-		if err = x.client.do(ctx, http.MethodPost, "/schema", schema(name), nil); hasStatus(err, http.StatusUnprocessableEntity) {
+		replicas, ferr := x.client.factor(ctx, x.replicas)
+		if ferr != nil {
+			return nil, ferr
+		}
+		if err = x.client.do(ctx, http.MethodPost, "/schema", schema(name, replicas), nil); hasStatus(err, http.StatusUnprocessableEntity) {
 			err = x.client.do(ctx, http.MethodGet, "/schema/"+c.class, nil, nil) // another server was faster, or the class is refused
 		}
 	}
@@ -174,6 +183,9 @@ func (x *Index) addSlot(ctx context.Context, class, slot string) error {
 func (x *Index) names(ctx context.Context) (names []string, err error) {
 	var all struct {
 		Classes []struct{ Class, Description string }
+	}
+	if err := x.client.ready(ctx); err != nil {
+		return nil, err
 	}
 	if err := x.client.do(ctx, http.MethodGet, "/schema", nil, &all); err != nil {
 		return nil, err

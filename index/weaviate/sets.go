@@ -19,7 +19,7 @@ func (x *Index) AddToSet(ctx context.Context, name, set string, ids []corpus.Doc
 			id := idOf("member", set, k)
 			objects = append(objects, stored{c.class, x.tenant, id, object{Kind: kindMember, Row: rowOf(id), Set: set, Document: k, Order: orderOf(member)}, nil})
 		}
-		return x.putObjects(ctx, objects)
+		return x.putObjects(ctx, objects, levelQuorum)
 	})
 }
 

@@ -111,7 +111,7 @@ func (e *spacesEdit) write(ctx context.Context) error {
 		id := idOf("space", name)
 		objects = append(objects, stored{e.collection.class, e.x.tenant, id, object{Kind: kindSpace, Row: rowOf(id), Data: string(data)}, nil})
 	}
-	return e.x.putObjects(ctx, objects)
+	return e.x.putObjects(ctx, objects, levelQuorum)
 }
 
 // Collections implements [index.Spaces].

@@ -17,14 +17,15 @@ import (
 
 // Options configure [Open]. URL and Writer are required.
 type Options struct {
-	URL     string // weaviate://host:port, or weaviates:// for TLS
+	URL     string // weaviate://host:port, or weaviates:// for TLS; several servers of a cluster are separated by commas
 	Key     string // API key; empty: none
 	KeyFile string // file that holds the API key, which has precedence
 	Tenant  string
 	// Writer names the server. No other process with the same name may use the tenant at the same time.
-	Writer  string
-	Weights index.Weights // of queries without weights; zero: [index.DefaultWeights]
-	Logger  *slog.Logger  // nil: no log
+	Writer   string
+	Replicas int           // servers of the cluster that store a new collection; 0: as many as it has, at most 3
+	Weights  index.Weights // of queries without weights; zero: [index.DefaultWeights]
+	Logger   *slog.Logger  // nil: no log
 }
 
 // The times that keep readers from losing what they read. A reader that takes longer than readTime begins anew or fails; a replaced revision is erased
@@ -38,22 +39,26 @@ const (
 // Index is the index of one tenant. It implements [index.Index], [index.Spaces], [index.Graph], [index.Versions], [index.Sets],
 // [index.DocumentReader] and [index.Annotator].
 type Index struct {
-	client  *client
-	tenant  string // as Weaviate calls it
-	writer  string // key of the name of the server
-	weights index.Weights
-	logger  *slog.Logger
+	client      *client
+	tenant      string // as Weaviate calls it
+	writer      string // key of the name of the server
+	replicas    int
+	recheckTime time.Duration // see recheck
+	weights     index.Weights
+	logger      *slog.Logger
 
 	mu          sync.Mutex // guards collections
 	collections map[string]*collection
 
-	write sync.Mutex                      // one writer at a time; guards heads and dead
-	heads map[string]*head                // of this server, by class
-	dead  map[string]map[string]time.Time // by class and revision: since when it is replaced
-	life  sync.RWMutex                    // read-locked by each call, locked by Close
-	ended bool
-	stop  context.CancelFunc
-	done  chan struct{} // closed when the sweeper has ended
+	write   sync.Mutex                      // one writer at a time; guards the maps below
+	heads   map[string]*head                // of this server, by class
+	dead    map[string]map[string]time.Time // by class and revision: since when it is replaced
+	changed map[string]map[string]int64     // by class and key of a document: when it was changed last; see recheck
+	factors map[string]int                  // by class: how many servers store it
+	life    sync.RWMutex                    // read-locked by each call, locked by Close
+	ended   bool
+	stop    context.CancelFunc
+	done    chan struct{} // closed when the sweeper has ended
 }
 
 var (
@@ -91,8 +96,9 @@ func connect(o Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{client: c, tenant: tenantName(o.Tenant), writer: key(o.Writer), weights: o.Weights, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
-		collections: map[string]*collection{}, heads: map[string]*head{}, dead: map[string]map[string]time.Time{}, done: make(chan struct{})}
+	x := &Index{client: c, tenant: tenantName(o.Tenant), writer: key(o.Writer), replicas: o.Replicas, weights: o.Weights, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
+		collections: map[string]*collection{}, heads: map[string]*head{}, dead: map[string]map[string]time.Time{},
+		changed: map[string]map[string]int64{}, factors: map[string]int{}, recheckTime: recheckTime, done: make(chan struct{})}
 	if x.weights == (index.Weights{}) {
 		x.weights = index.DefaultWeights
 	}

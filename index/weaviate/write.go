@@ -127,6 +127,8 @@ type commitWriter struct {
 	snapshot *snapshot // before the commit
 	head     head      // after it
 	removed  int       // chunks of replaced and deleted documents
+	time     int64     // of documents, in microseconds since 1970
+	changed  []string  // keys of documents that are replaced or deleted
 	objects  []stored
 }
 
@@ -146,13 +148,15 @@ func (x *Index) begin(ctx context.Context, c *collection) (*commitWriter, error)
 	if err != nil {
 		return nil, err
 	}
+	s.see(h)
 	s.exact = true
 	h.Dead = slices.Clone(h.Dead)
-	return &commitWriter{x: x, snapshot: s, head: h}, nil
+	return &commitWriter{x: x, snapshot: s, head: h, time: time.Now().UnixMicro()}, nil
 }
 
 // replace makes the revisions of documents invisible with the commit.
 func (w *commitWriter) replace(ctx context.Context, keys []string) error {
+	w.changed = append(w.changed, keys...)
 	for some := range slices.Chunk(keys, askedKeys) {
 		found, err := w.snapshot.all(ctx, and(isKind(kindDocument), oneOf(propDocument, some)), "document revision data")
 		if err != nil {
@@ -190,7 +194,7 @@ func (w *commitWriter) commit(ctx context.Context) error {
 		if err := w.x.putHead(ctx, w.snapshot.collection, pending); err != nil {
 			return err
 		}
-		if err := w.x.putObjects(ctx, w.objects); err != nil {
+		if err := w.x.putNew(ctx, w.objects); err != nil {
 			return err
 		}
 	}
@@ -198,6 +202,15 @@ func (w *commitWriter) commit(ctx context.Context) error {
 	w.head.Pending = false
 	if err := w.x.putHead(ctx, w.snapshot.collection, w.head); err != nil {
 		return err
+	}
+	if err := w.x.awaitHead(ctx, w.snapshot.collection, w.head.Seq); err != nil {
+		w.x.logger.Debug("it is not known whether Weaviate shows what was written", "error", err)
+	}
+	if w.x.changed[class] == nil {
+		w.x.changed[class] = map[string]int64{}
+	}
+	for _, k := range w.changed {
+		w.x.changed[class][k] = w.time
 	}
 	now := time.Now()
 	for _, r := range w.head.Dead {
@@ -266,17 +279,16 @@ func (x *Index) settle(ctx context.Context, c *collection, keys []string) error 
 	if err != nil {
 		return err
 	}
-	found, err := w.snapshot.all(ctx, and(isKind(kindDocument), oneOf(propDocument, keys)), "document revision data")
+	found, err := w.revisions(ctx, keys)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(found, func(a, b object) int { return strings.Compare(b.Revision, a.Revision) })
 	seen := map[string]bool{}
 	several := false
 	for _, o := range found {
 		if seen[o.Document] {
 			several = true
-			if err := w.drop(o); err != nil {
+			if err := w.drop(o.object); err != nil {
 				return err
 			}
 		}
@@ -320,7 +332,7 @@ func (w *commitWriter) checkChunks(ctx context.Context, group []prepare.Document
 // add adds the objects of a document.
 func (w *commitWriter) add(ctx context.Context, d prepare.Document, document string, number int, spaces *spacesEdit) error {
 	revision := w.x.writer[:12] + "-" + strconv.FormatInt(w.head.Seq+1, 10) + "-" + strconv.Itoa(number)
-	record := documentRecord{Document: d.Document}
+	record := documentRecord{Document: d.Document, Time: w.time}
 	for i, e := range d.Entries {
 		o := object{Kind: kind(e.Level), Document: document, Chunk: key(string(e.ID)), Revision: revision, Ordinal: e.Ordinal}
 		r := chunkRecord{Chunk: e.Chunk}
@@ -378,7 +390,7 @@ func (w *commitWriter) object(o object, record any, vectors map[string][]float32
 }
 
 // putObjects writes objects. Those with the same id are replaced.
-func (x *Index) putObjects(ctx context.Context, all []stored) error {
+func (x *Index) putObjects(ctx context.Context, all []stored, level string) error {
 	for len(all) > 0 {
 		n, size := 0, 0
 		for n < len(all) && n < groupObjects && (n == 0 || size < groupBytes) {
@@ -387,7 +399,7 @@ func (x *Index) putObjects(ctx context.Context, all []stored) error {
 			}
 			n++
 		}
-		if err := x.putRequest(ctx, all[:n]); err != nil {
+		if err := x.putRequest(ctx, all[:n], level); err != nil {
 			return err
 		}
 		all = all[n:]
@@ -399,14 +411,14 @@ func (x *Index) putObjects(ctx context.Context, all []stored) error {
 var errClassChanges = errors.New("vectors of the class are being changed")
 
 // putRequest writes objects in one request.
-func (x *Index) putRequest(ctx context.Context, group []stored) error {
+func (x *Index) putRequest(ctx context.Context, group []stored, level string) error {
 	body, err := json.Marshal(map[string]any{"objects": group})
 	if err != nil {
 		return err
 	}
 	return x.client.coded(ctx, retry(ctx, func() error {
 		var results []result
-		if err := x.client.once(ctx, http.MethodPost, "/batch/objects", body, &results); err != nil {
+		if err := x.client.once(ctx, http.MethodPost, "/batch/objects?consistency_level="+level, body, &results); err != nil {
 			return err
 		}
 		return check(results, len(group))
@@ -446,15 +458,9 @@ func check(results []result, want int) error {
 func (x *Index) ownHead(ctx context.Context, c *collection) (head, error) {
 	h := x.heads[c.class]
 	if h == nil {
-		s, err := x.snapshot(ctx, c)
-		if err != nil {
-			return head{}, err
-		}
 		h = &head{Writer: x.writer, Created: uint64(time.Now().UnixMicro())}
-		for _, have := range s.heads {
-			if have.Writer == x.writer {
-				h = &have
-			}
+		if _, err := x.stored(ctx, c, idOf("head", x.writer), h); err != nil {
+			return head{}, err
 		}
 		x.dead[c.class] = map[string]time.Time{}
 		for _, r := range h.Dead {
@@ -484,7 +490,7 @@ func (x *Index) putHead(ctx context.Context, c *collection, h head) error {
 	}
 	id := idOf("head", x.writer)
 	delete(x.heads, c.class)
-	if err := x.putObjects(ctx, []stored{{c.class, x.tenant, id, object{Kind: kindHead, Row: rowOf(id), Data: string(data)}, nil}}); err != nil {
+	if err := x.putObjects(ctx, []stored{{c.class, x.tenant, id, object{Kind: kindHead, Row: rowOf(id), Data: string(data)}, nil}}, levelQuorum); err != nil {
 		return errors.Join(err, ctx.Err())
 	}
 	x.heads[c.class] = &h

@@ -55,7 +55,7 @@ func (s *Shared) openIndex(ctx context.Context, tenant string, cfg config.Config
 }
 
 func weaviateOptions(cfg config.Config, tenant string, logger *slog.Logger) weaviate.Options {
-	return weaviate.Options{URL: cfg.Index.URL, Key: cfg.Keys.Index.Reveal(), KeyFile: cfg.Index.KeyFile, Tenant: tenant, Logger: logger}
+	return weaviate.Options{URL: cfg.Index.URL, Key: cfg.Keys.Index.Reveal(), KeyFile: cfg.Index.KeyFile, Replicas: cfg.Index.Replicas, Tenant: tenant, Logger: logger}
 }
 
 // deleteIndex deletes all that a tenant has in Weaviate, if the index is there.

@@ -235,7 +235,7 @@ func TestServerDies(t *testing.T) {
 	if race.Enabled {
 		return
 	}
-	if p99 := quantile(gaps, 0.99); p99 > 10*time.Second {
+	if p99 := quantile(gaps, 0.99); p99 > 5*time.Second {
 		t.Errorf("from death to the next token: p99 %s", p99)
 	}
 }

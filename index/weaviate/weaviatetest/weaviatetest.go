@@ -5,12 +5,14 @@ package weaviatetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -26,6 +28,8 @@ type Server struct {
 	binary  string
 	folder  string
 	ports   [6]int
+	name    string
+	cluster []*Server // all servers of its cluster; nil: it has none
 	process *exec.Cmd
 }
 
@@ -71,6 +75,63 @@ func New(t testing.TB, key string) *Server {
 	return s
 }
 
+// NewCluster starts a cluster of three servers for one test.
+func NewCluster(t testing.TB) []*Server {
+	t.Helper()
+	binary := find(t)
+	var all []*Server
+	for i := range 3 {
+		s, err := prepare(binary, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.remove)
+		s.name = fmt.Sprint("node", i+1)
+		all = append(all, s)
+	}
+	for _, s := range all {
+		s.cluster = all
+	}
+	ended := make(chan error)
+	go func() { ended <- all[0].Run() }() // it is ready when the others are there
+	for deadline := time.Now().Add(time.Minute); !all[0].gossips(); <-time.After(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the first server of the cluster does not start")
+		}
+	}
+	for _, s := range all[1:] {
+		go func() { ended <- s.Run() }()
+	}
+	for range all {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	return all
+}
+
+// gossips reports whether other servers can join the cluster by the server.
+func (s *Server) gossips() bool {
+	c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(s.ports[2]))
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
+}
+
+// URLs returns the URLs of servers, separated by commas.
+func URLs(servers []*Server) string {
+	var all []string
+	for _, s := range servers {
+		all = append(all, s.URL())
+	}
+	return strings.Join(all, ",")
+}
+
 // find returns the path of the binary.
 func find(t testing.TB) string {
 	t.Helper()
@@ -103,16 +164,26 @@ func prepare(binary, key string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{binary: binary, folder: folder, Key: key}
-	for i := range s.ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
+	s := &Server{binary: binary, folder: folder, Key: key, name: "node1"}
+	for first := 0; !free(s.ports); {
+		first = 10000 + 6*rand.IntN(3000)
+		for i := range s.ports {
+			s.ports[i] = first + i // the last one is that of Raft plus one, as others on the same machine expect
 		}
-		defer l.Close() // after the last, so that all differ
-		s.ports[i] = l.Addr().(*net.TCPAddr).Port
 	}
 	return s, nil
+}
+
+// free reports whether nobody listens on the ports, which are below those that Linux gives to connections: a server can be started again with its ports.
+func free(ports [6]int) bool {
+	for _, port := range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err != nil || port == 0 {
+			return false
+		}
+		_ = l.Close()
+	}
+	return true
 }
 
 // URL returns the URL of the server.
@@ -123,13 +194,23 @@ func (s *Server) Run() error {
 	s.process = exec.Command(s.binary, "--host", "127.0.0.1", "--port", strconv.Itoa(s.ports[0]), "--scheme", "http")
 	s.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // if a test panics
 	port := func(name string, n int) string { return name + "=" + strconv.Itoa(s.ports[n]) }
-	s.process.Env = append(os.Environ(), "PERSISTENCE_DATA_PATH="+filepath.Join(s.folder, "data"), "CLUSTER_HOSTNAME=node1", "CLUSTER_ADVERTISE_ADDR=127.0.0.1",
+	s.process.Env = append(os.Environ(), "PERSISTENCE_DATA_PATH="+filepath.Join(s.folder, "data"), "CLUSTER_HOSTNAME="+s.name, "CLUSTER_ADVERTISE_ADDR=127.0.0.1",
 		"CLUSTER_BIND_ADDR=127.0.0.1", port("GRPC_PORT", 1), port("CLUSTER_GOSSIP_BIND_PORT", 2), port("CLUSTER_DATA_BIND_PORT", 3), port("RAFT_PORT", 4),
-		port("RAFT_INTERNAL_RPC_PORT", 5), "RAFT_BOOTSTRAP_EXPECT=1", "DISABLE_TELEMETRY=true", "GO_PROFILING_DISABLE=true", "LOG_LEVEL=warning",
+		port("RAFT_INTERNAL_RPC_PORT", 5), "RAFT_BOOTSTRAP_EXPECT="+strconv.Itoa(max(1, len(s.cluster))), "DISABLE_TELEMETRY=true", "GO_PROFILING_DISABLE=true", "LOG_LEVEL=warning",
 		"AUTHENTICATION_ANONYMOUS_ACCESS_ENABLED="+strconv.FormatBool(s.Key == ""))
 	if s.Key != "" {
 		s.process.Env = append(s.process.Env, "AUTHENTICATION_APIKEY_ENABLED=true", "AUTHENTICATION_APIKEY_ALLOWED_KEYS="+s.Key, "AUTHENTICATION_APIKEY_USERS=sluice",
 			"AUTHORIZATION_ADMINLIST_ENABLED=true", "AUTHORIZATION_ADMINLIST_USERS=sluice")
+	}
+	if s.cluster != nil {
+		var gossip, raft []string
+		for _, other := range s.cluster {
+			raft = append(raft, fmt.Sprintf("%s:%d", other.name, other.ports[4]))
+			if other != s && other.gossips() {
+				gossip = append(gossip, fmt.Sprintf("127.0.0.1:%d", other.ports[2]))
+			}
+		}
+		s.process.Env = append(s.process.Env, "CLUSTER_IN_LOCALHOST=true", "CLUSTER_JOIN="+strings.Join(gossip, ","), "RAFT_JOIN="+strings.Join(raft, ","))
 	}
 	log, err := os.Create(filepath.Join(s.folder, "log"))
 	if err != nil {

@@ -127,7 +127,7 @@ func (l *load) user(ctx context.Context, n int) {
 		}
 		var reading sync.WaitGroup
 		for k := range 2 {
-			r := &reader{base: l.base, run: a.run, protocol: protocols[i%len(protocols)], server: i + k}
+			r := &reader{base: l.base, run: a.run, protocol: protocols[int(a.number)%len(protocols)], server: i + k}
 			l.mu.Lock()
 			l.readers = append(l.readers, r)
 			l.mu.Unlock()
@@ -308,6 +308,7 @@ type happening struct {
 type report struct {
 	questions, runs, readers, frames, broken int
 	refused, failed                          map[string]int
+	protocols                                map[string]int // readers by protocol
 	happened                                 []happening
 	gaps                                     []gap
 }
@@ -317,6 +318,9 @@ func (r *report) String() string {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%d questions, %d runs, %d readers, %d frames, %d connections that broke or were refused\n", r.questions, r.runs, r.readers, r.frames, r.broken)
 	fmt.Fprintf(&out, "questions refused and asked again: %v\nruns that failed: %v\npauses of readers above %v: %s\n", r.refused, r.failed, slow, quantiles(r.gaps))
+	for _, name := range slices.Sorted(maps.Keys(r.protocols)) {
+		fmt.Fprintf(&out, "  %3d readers of %s\n", r.protocols[name], name)
+	}
 	times, pauses := map[string]int{}, map[string][]gap{}
 	for _, h := range r.happened {
 		times[h.name]++

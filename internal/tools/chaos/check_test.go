@@ -39,7 +39,7 @@ func (g *group) ledger(t *testing.T, args ...string) string {
 // check compares the runs, what was read, the sessions and the ledger.
 func (g *group) check(t *testing.T, l *load) *report {
 	t.Helper()
-	r := &report{questions: len(l.asked), readers: len(l.readers), refused: l.refused, failed: map[string]int{}}
+	r := &report{questions: len(l.asked), readers: len(l.readers), refused: l.refused, failed: map[string]int{}, protocols: map[string]int{}}
 	for _, err := range l.lost {
 		t.Error(err)
 	}
@@ -92,6 +92,7 @@ func (g *group) check(t *testing.T, l *load) *report {
 	slots := make(chan struct{}, 8)
 	for _, reader := range l.readers {
 		r.frames, r.broken, r.gaps = r.frames+len(reader.frames), r.broken+reader.broken, append(r.gaps, reader.gaps...)
+		r.protocols[reader.protocol]++
 		slots <- struct{}{}
 		reading.Go(func() {
 			g.checkReader(t, reader)
@@ -99,6 +100,9 @@ func (g *group) check(t *testing.T, l *load) *report {
 		})
 	}
 	reading.Wait()
+	if len(r.protocols) < min(len(protocols), len(l.asked)) {
+		t.Errorf("only %d of %d protocols were read", len(r.protocols), len(protocols))
+	}
 	g.checkSessions(t, l, all, answered)
 	g.checkLedger(t, all, answered)
 	return r

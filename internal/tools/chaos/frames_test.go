@@ -5,12 +5,15 @@ package chaos_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// textFields are the fields of the frames of the protocols that have a piece of the answer.
+// textFields are the members of the frames of the protocols that have a piece of the answer.
 var textFields = []string{"content", "delta", "text"}
 
 // joined returns frames with each series of pieces of text as one frame: how many pieces are sent together depends on when they are read. It is an error
@@ -42,18 +45,43 @@ func joined(frames []sse.Event) (out []sse.Event, err error) {
 	return out, nil
 }
 
-// piece returns the text of a frame that has a piece of the answer, its field, and everything else.
-func piece(f sse.Event) (rest, field, text string) {
+// piece returns the text of a frame that has a piece of the answer, the place of its member, and everything else. The numbers of such frames depend on how
+// many pieces are sent together.
+func piece(f sse.Event) (rest, place, text string) {
 	var members map[string]any
 	if json.Unmarshal([]byte(f.Data), &members) != nil {
 		return "", "", ""
 	}
-	for _, name := range textFields {
-		if s, ok := members[name].(string); ok {
-			delete(members, name)
-			other, _ := json.Marshal(members) // it was JSON
-			return f.Name + string(other), name, s
+	place, text = take(members)
+	if place == "" {
+		return "", "", ""
+	}
+	delete(members, "sequence_number")
+	other, _ := json.Marshal(members) // it was JSON
+	return f.Name + string(other), place, text
+}
+
+// take removes the piece of the answer from a value of JSON, and returns its place and text; no place: there is none.
+func take(value any) (place, text string) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, name := range textFields {
+			if s, ok := v[name].(string); ok {
+				delete(v, name)
+				return "." + name, s
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if place, text = take(v[name]); place != "" {
+				return "." + name + place, text
+			}
+		}
+	case []any:
+		for i, e := range v {
+			if place, text = take(e); place != "" {
+				return "[" + strconv.Itoa(i) + "]" + place, text
+			}
 		}
 	}
-	return "", "", ""
+	return "", ""
 }

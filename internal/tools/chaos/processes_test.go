@@ -212,8 +212,9 @@ func startNATS(t *testing.T) *group {
 	return g
 }
 
-// startGroup starts the engines and the servers, whose model is at an address.
-func startGroup(t *testing.T, model string) *group {
+// startGroup starts the engines and the servers, whose model is at an address. more are further arguments of the servers, which may contain the addresses of
+// NATS as NODES.
+func startGroup(t *testing.T, model string, more ...string) *group {
 	t.Helper()
 	g := startNATS(t)
 	g.store = postgrestest.URL(t)
@@ -225,7 +226,11 @@ func startGroup(t *testing.T, model string) *group {
 	for i := range 3 {
 		data := t.TempDir()
 		args := []string{"serve", fmt.Sprintf("--addr=127.0.0.1:%d", ports[i]), "--docs=" + docs, "--data=" + data, "--judge=none", "--model-url=" + model, "--no-cache",
-			"--deadline=5m", "--grace=5m", "--heartbeat=500ms", "--model-stall=1m", "--log=" + g.nodes, "--log-replicas=3", "--keep-runs-bytes=256MiB", "--store=" + g.store, "--price=default base=0.001", "--max-runs-per-client=1000", "--log-format=text"}
+			"--deadline=5m", "--grace=5m", "--heartbeat=500ms", "--model-stall=1m", "--log=" + g.nodes, "--log-replicas=3", "--keep-runs-bytes=256MiB", "--store=" + g.store, "--price=default base=0.001", "--max-runs-per-client=1000",
+			"--public-url=https://sluice.example.com", "--log-format=text"}
+		for _, a := range more {
+			args = append(args, strings.ReplaceAll(a, "NODES", g.nodes))
+		}
 		g.servers = append(g.servers, &process{name: fmt.Sprint("sluice-", i), env: asSluice + "=" + strings.Join(args, "\n")})
 		g.urls, g.data = append(g.urls, fmt.Sprintf("http://127.0.0.1:%d", ports[i])), append(g.data, data)
 	}

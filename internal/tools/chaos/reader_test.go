@@ -12,11 +12,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// protocols are the streams of a run, as parameters of its route.
-var protocols = []string{"forge", "knowledge&mode=delta", "ragevents", "events", "forrst", "turns"}
+// variants are the parameters of the streams that are not read as they are by default: knowledge limits the rate of its frames, which can miss states.
+var variants = map[string]string{"knowledge": "&mode=delta"}
+
+// protocols are the streams of a run, as parameters of its route. That of MCP is not among them: it belongs to a session on one server.
+var protocols = func() (all []string) {
+	for _, e := range app.Protocols() {
+		all = append(all, e.Name()+variants[e.Name()])
+	}
+	return all
+}()
 
 // patience is how long a reader waits for the next frame before it counts as lost.
 const patience = 2 * time.Minute
@@ -115,7 +124,7 @@ func (r *reader) once(ctx context.Context, seen func(sse.Event)) error {
 			if err != nil {
 				return err
 			}
-			if !strings.HasPrefix(e.Data, `{"type":"heartbeat"`) { // of ragevents; those of others are comments
+			if !strings.HasPrefix(e.Data, `{"type":"heartbeat"`) && e.Name != "ping" { // of ragevents and anthropic; those of others are comments
 				seen(e)
 			}
 		}

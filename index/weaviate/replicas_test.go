@@ -1,0 +1,102 @@
+//go:build linux
+
+package weaviate_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index/weaviate"
+	"github.com/sluice-rag/sluice/index/weaviate/weaviatetest"
+)
+
+// TestReplicas runs a cluster of three servers that all store the index. The one that is written to shows it at once, and the others soon. When one is killed, the others go on, and it
+// has everything that it missed some time after its start.
+func TestReplicas(t *testing.T) {
+	servers := weaviatetest.NewCluster(t)
+	x := open(t, weaviatetest.URLs(servers), "t", "one")
+	var each []*weaviate.Index // readers of one server each
+	for i, s := range servers {
+		each = append(each, open(t, s.URL(), "t", fmt.Sprint("reader", i)))
+	}
+	for i := range 10 {
+		put(t, x, fmt.Sprint("doc", i%3), fmt.Sprintf("apple version%d", i))
+		for n, r := range append(each, x) {
+			word, begun := fmt.Sprintf("version%d", i), time.Now()
+			for got := found(t, r, word); got != "apple "+word; got = found(t, r, word) {
+				if r == x || time.Since(begun) > 10*time.Second {
+					t.Fatalf("after write %d, reader %d finds %q", i, n, got)
+				}
+			}
+		}
+	}
+	servers[0].Stop() // the one that x uses
+	begun := time.Now()
+	put(t, x, "doc0", "apple renewed")
+	t.Logf("the first write after the death of a server took %v", time.Since(begun))
+	put(t, x, "new", "pear")
+	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"doc1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.AddToSet(t.Context(), "c", "set", []corpus.DocumentID{"new"}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "apple renewed; apple version8"
+	for n, r := range append([]*weaviate.Index{x}, each[1:]...) {
+		if got := found(t, r, "apple"); got != want {
+			t.Errorf("without a server, reader %d finds %q", n, got)
+		}
+	}
+	if err := servers[0].Run(); err != nil {
+		t.Fatal(err)
+	}
+	begun = time.Now()
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer stop()
+	for got := ""; got != want || found(t, each[0], "pear") != "pear"; got = found(t, each[0], "apple") {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("the server that was away finds %q", got)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	t.Logf("the server that was away had all changes after %v", time.Since(begun))
+}
+
+// TestLaggingReplica writes by a server of a cluster that was away and does not know the last revisions of documents. They disappear when it knows them.
+func TestLaggingReplica(t *testing.T) {
+	servers := weaviatetest.NewCluster(t)
+	x := open(t, weaviatetest.URLs(servers[1:]), "t", "one")
+	lagging := open(t, servers[0].URL(), "t", "two")
+	lagging.RecheckAfter(time.Minute)
+	put(t, x, "a", "apple old")
+	put(t, x, "b", "apple of b")
+	put(t, lagging, "c", "pear")
+	servers[0].Stop()
+	put(t, x, "a", "apple new")
+	put(t, x, "b", "apple of new b")
+	if err := servers[0].Run(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, lagging, "a", "apple last")
+	if err := lagging.Delete(t.Context(), "c", []corpus.DocumentID{"b"}); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer stop()
+	for n, r := range []*weaviate.Index{x, lagging} {
+		first := found(t, r, "apple")
+		for got := first; got != "apple last"; got = found(t, r, "apple") {
+			select {
+			case <-ctx.Done():
+				t.Fatalf("reader %d finds %q", n, got)
+			case <-time.After(time.Second):
+			}
+		}
+		t.Logf("reader %d found %q first, and the last revision alone after %v", n, first, time.Since(begun))
+	}
+}
