@@ -58,12 +58,12 @@ func (l *Loader) Options() []kong.Option {
 	}
 }
 
-// intercept makes the Loader receive the value of a flag that is a setting or the configuration file.
+// intercept makes the Loader receive the value of a flag that is a setting or the configuration file. The tag own is for a flag of a command with the name of a setting.
 func (l *Loader) intercept(flag *kong.Flag) {
 	name := flag.Name
 	all := fields()
 	i := slices.IndexFunc(all, func(s setting) bool { return s.name == name })
-	if i < 0 {
+	if i < 0 || flag.Tag.Has("own") {
 		return
 	}
 	never := all[i].tag.Get("never")

@@ -28,6 +28,14 @@ type follower interface {
 	close()
 }
 
+// The types of the events.
+const (
+	typeStarted  = "ingestion_started"
+	typeProgress = "ingestion_progress"
+	typeFailed   = "file_failed"
+	typeFinished = "ingestion_finished"
+)
+
 type state struct {
 	source.State
 	stage string
@@ -78,7 +86,7 @@ func (rt routes) stream(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if !begun {
-		s.add("ingestion_started", f.about())
+		s.add(typeStarted, f.about())
 	}
 	return rt.send(r.Context(), s, f, st)
 }
@@ -115,29 +123,19 @@ func (rt routes) send(ctx context.Context, s *stream, f follower, st *state) err
 func (s *stream) project(st *state) {
 	for _, failure := range st.Failures {
 		s.seen++
-		s.add("file_failed", FileFailed{Path: failure.Path, Reason: failure.Reason})
+		s.add(typeFailed, FileFailed{Type: typeFailed, Path: failure.Path, Reason: failure.Reason})
 	}
 	if p := st.Progress; p != nil && st.Result == nil {
-		s.add("ingestion_progress", Progress{Done: p.Done, Total: p.Total, Bytes: p.Bytes, Current: p.Current, Stage: st.stage})
+		s.add(typeProgress, Progress{Type: typeProgress, Done: p.Done, Total: p.Total, Bytes: p.Bytes, Current: p.Current, Stage: st.stage})
 	}
 	if st.Result != nil {
 		s.seen = st.Failed + 1
-		s.add("ingestion_finished", Finished{Result: *st.Result})
+		s.add(typeFinished, Finished{Type: typeFinished, Result: *st.Result})
 	}
 }
 
-// add adds an event. Its type is the name.
+// add adds an event.
 func (s *stream) add(name string, data any) {
-	switch d := data.(type) {
-	case Started:
-		d.Type, data = name, d
-	case Progress:
-		d.Type, data = name, d
-	case FileFailed:
-		d.Type, data = name, d
-	case Finished:
-		d.Type, data = name, d
-	}
 	s.frames = sse.AppendFrame(s.frames, wire.Frame{ID: wire.Cursor{Seq: event.Seq(s.attempt), Frame: s.seen}, Event: name, Data: sse.AppendJSON(nil, data)})
 }
 
@@ -177,7 +175,7 @@ type ingestion struct {
 }
 
 func (i *ingestion) about() Started {
-	return Started{Ingestion: i.ID, Source: i.Source, Collection: i.Collection, Attempt: i.Attempt, Started: i.Started}
+	return Started{Type: typeStarted, Ingestion: i.ID, Source: i.Source, Collection: i.Collection, Attempt: i.Attempt, Started: i.Started}
 }
 
 func (i *ingestion) next(ctx context.Context, seen int, tick <-chan time.Time) (*state, error) {
@@ -207,7 +205,7 @@ type upload struct {
 }
 
 func (u *upload) about() Started {
-	return Started{Ingestion: u.id, Collection: files.Collection, Attempt: 1, Started: u.file.CreatedAt}
+	return Started{Type: typeStarted, Ingestion: u.id, Collection: files.Collection, Attempt: 1, Started: u.file.CreatedAt}
 }
 
 func (u *upload) next(ctx context.Context, seen int, tick <-chan time.Time) (*state, error) {

@@ -40,7 +40,7 @@ type (
 	SourceSettings struct {
 		Every       *string           `json:"every,omitempty" description:"Time between two syncs, from 1m to 8784h, such as 1h or 1h30m. 0 ends the schedule."`
 		Watch       *bool             `json:"watch,omitempty" description:"Notice changes and index them at once. Only folders can be watched."`
-		Metadata    map[string]string `json:"dublin_core,omitempty" description:"Elements of the Dublin Core to set on all documents, such as dc_creator. They take precedence over those in the documents. {} removes them."`
+		Metadata    map[string]string `json:"dublin_core,omitzero" description:"Elements of the Dublin Core to set on all documents, such as dc_creator. They take precedence over those in the documents. {} removes them."`
 		Contributor *string           `json:"contributor,omitempty" description:"Account to set as the contributor of all documents. An empty text removes it."`
 	}
 	changeRequest struct {
