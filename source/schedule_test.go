@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/folder"
@@ -232,6 +234,36 @@ func TestWatched(t *testing.T) {
 	}
 }
 
+// BenchmarkWatched measures the time from the change of one file of 10,000 until searches find it.
+func BenchmarkWatched(b *testing.B) {
+	f := newScheduled(b)
+	for i := range 10_000 {
+		f.put(fmt.Sprintf("%02d/%d.md", i%100, i), fmt.Sprintf("# Note %d\n\nThis is the text of the note with the number %d.\n", i, i))
+	}
+	f.add(source.Settings{Watch: true})
+	f.ended()
+	for len(f.ends) > 0 {
+		<-f.ends
+	}
+	n := 0
+	for b.Loop() {
+		b.StopTimer()
+		<-time.After(time.Second) // a change at once after another one waits for the pause after its sync
+		b.StartTimer()
+		n++
+		word := fmt.Sprintf("quay%dth", n)
+		must(b, os.WriteFile(filepath.Join(f.dir, "07/7.md"), []byte("This is the "+word+"."), 0o600))
+		for {
+			hits, err := f.index.Search(b.Context(), index.Query{Collection: "default", Text: word, Limit: 1})
+			must(b, err)
+			if len(hits) > 0 && strings.Contains(hits[0].Chunk.Text, word) {
+				break
+			}
+			<-f.ends
+		}
+	}
+}
+
 // TestServers checks that only one of several servers syncs a source, and that the schedule of a folder is kept by the server that has it.
 func TestServers(t *testing.T) {
 	t.Parallel()
@@ -254,7 +286,9 @@ func TestServers(t *testing.T) {
 	if src := b.ended(); src.Server != "this" || b.indexed() != "a.md" {
 		t.Errorf("synced by %q, indexed %q", src.Server, b.indexed())
 	}
-	b.set(id, func(src *store.Source) { src.Server, src.Every, src.Next = "other", time.Hour, time.Now().Add(-time.Hour) })
+	b.set(id, func(src *store.Source) {
+		src.Server, src.Every, src.Next = "other", time.Hour, time.Now().Add(-time.Hour)
+	})
 	b.serve("this", func(string) bool { return true })
 	b.set(id, func(src *store.Source) { src.Server = "this" })
 	b.kick(id)

@@ -17,8 +17,8 @@ const (
 	// quiet is the time without a change after which changes are synced, and patience the longest time that they wait for it.
 	quiet    = 100 * time.Millisecond
 	patience = 500 * time.Millisecond
-	// maxPause is the longest pause after a sync of changes. It is otherwise as long as the sync took, so a folder that changes all the time takes at most half of the time.
-	maxPause = time.Minute
+	// maxPause is the longest pause after a sync of changes. It is otherwise as long as the sync took, so the syncs of a folder that changes all the time take about half of the time.
+	maxPause = 5 * time.Second
 	// maxChanged is from how many changes on all documents are listed.
 	maxChanged = 1000
 	// againFirst and againLast are the times after which a watch that has failed is tried again.
@@ -142,7 +142,7 @@ func followChanges(ctx context.Context, watch func(context.Context, *changes) er
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for {
+		for first := true; ; first = false {
 			select {
 			case <-c.wake:
 			case <-ctx.Done():
@@ -153,7 +153,9 @@ func followChanges(ctx context.Context, watch func(context.Context, *changes) er
 			if ctx.Err() != nil || !sync(ctx, c) {
 				return
 			}
-			_ = wait(ctx, min(time.Since(began), maxPause))
+			if !first { // the first one is that of everything, which may take long
+				_ = wait(ctx, min(time.Since(began), maxPause))
+			}
 		}
 	}()
 	again := againFirst

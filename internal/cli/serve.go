@@ -115,9 +115,8 @@ func (c *serveCmd) Run(e *env) (err error) {
 	defer withdraw()
 	ctx, cancel := context.WithCancel(e.ctx)
 	var background sync.WaitGroup
-	watched := watchDocs(ctx, e, a, &background)
 	background.Go(func() {
-		<-watched
+		<-watchDocs(ctx, e, a, &background)
 		indexDocs(ctx, e, a)
 		if ctx.Err() == nil {
 			close(ready)
