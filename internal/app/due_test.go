@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/internal/app"
 )
 
@@ -61,4 +63,35 @@ func (c *city) opens() (n float64) {
 		}
 	}
 	return n
+}
+
+// TestContributorOfSource checks that an account cannot claim the documents of a source of another one.
+func TestContributorOfSource(t *testing.T) {
+	t.Parallel()
+	c := openSecured(t, t.TempDir())
+	writer, admin := c.as(auth.DefaultTenant, auth.Read, auth.Write), c.as(auth.DefaultTenant, auth.Admin, auth.Write)
+	var src struct{ ID, Contributor string }
+	w := writer.do(t.Context(), "POST", "/api/sources", `{"location":"http://127.0.0.1:1/a.md","contributor":"bob"}`)
+	if err := json.Unmarshal(w.Body.Bytes(), &src); err != nil || w.Code != http.StatusCreated || src.Contributor != "bob" {
+		t.Fatalf("status %d: %s", w.Code, w.Body)
+	}
+	for _, step := range []struct {
+		by     operator
+		body   string
+		status int
+	}{
+		{writer, `{"contributor":"op"}`, http.StatusForbidden},
+		{writer, `{"contributor":""}`, http.StatusForbidden},
+		{writer, `{"every":"2h"}`, http.StatusOK},
+		{writer, `{"every":"2h","colour":"red"}`, http.StatusOK},
+		{writer, `{"watch":true}`, http.StatusBadRequest},
+		{writer, `{"every":7}`, http.StatusBadRequest},
+		{admin, `{"contributor":"op"}`, http.StatusOK},
+		{writer, `{"contributor":"carol"}`, http.StatusOK}, // its account is op
+		{writer, `{"contributor":"op"}`, http.StatusForbidden},
+	} {
+		if w := step.by.do(t.Context(), "PATCH", "/api/sources/"+src.ID, step.body); w.Code != step.status {
+			t.Errorf("%s: status %d, want %d: %s", step.body, w.Code, step.status, w.Body)
+		}
+	}
 }
