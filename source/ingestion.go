@@ -29,7 +29,7 @@ type Ingestion struct {
 }
 
 // maxShown is how many failures an ingestion keeps for those who follow it.
-const maxShown = 10_000
+const maxShown = 1000
 
 func newIngestion(id, source, collection string, attempt int, started time.Time) *Ingestion {
 	return &Ingestion{ID: id, Source: source, Collection: collection, Attempt: attempt, Started: started, changed: make(chan struct{})}

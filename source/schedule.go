@@ -39,7 +39,7 @@ func (s *Service) next(src store.Source) time.Time {
 
 // mine reports whether this server syncs a source without being asked to. A folder is on the disk of the server that has synced it last.
 func (s *Service) mine(src store.Source) bool {
-	return src.Server == "" || src.Server == s.o.Server || !s.o.Kinds[src.Kind].Local
+	return src.Server == "" || src.Server == s.o.Server || s.o.Gone == nil || !s.o.Kinds[src.Kind].Local
 }
 
 // elsewhere reports whether another server, which has not died, syncs a source.
@@ -72,7 +72,7 @@ func (s *Service) attend() {
 				}
 				continue
 			}
-			if _, err := s.startSync(src.ID, how{due: true}); err != nil && s.ctx.Err() == nil {
+			if _, err := s.startSync(src.ID, how{due: true}); err != nil && s.ctx.Err() == nil && fault.Public(err).Code != fault.Conflict {
 				s.o.Logger.Error("sync of a source could not be started", "source", src.ID, "error", err)
 			}
 		}

@@ -218,7 +218,6 @@ func (y *syncRun) list(ctx context.Context, conn Connector) (Listing, error) {
 		return conn.List(ctx)
 	}
 	if last := y.view(y.src).Last; last != nil { // the result is about all documents
-		y.result.Ignored = last.Ignored
 		for _, f := range last.Failures {
 			if !y.lists(f.Path) {
 				y.result.fail([]ingest.Failure{f})
@@ -256,13 +255,18 @@ func (y *syncRun) compare(l Listing, records []store.SourceDocument) {
 	}
 	for _, d := range records {
 		if !y.lists(d.URI) {
-			y.result.Unchanged++
+			if d.Hash != "" {
+				y.result.Unchanged++
+			}
 			continue
 		}
 		unread := !vanished[d.URI] && slices.ContainsFunc(l.Unread, func(prefix string) bool { return within(d.URI, parse.PrintableName(prefix)) })
 		if _, ok := y.listed[d.ID]; !ok && !unread {
 			y.gone = append(y.gone, d)
 		}
+	}
+	if last := y.view(y.src).Last; y.how.only != nil && last != nil {
+		y.result.Ignored = last.Ignored // nobody knows which of them were listed again
 	}
 }
 

@@ -83,7 +83,7 @@ func TestContributorOfSource(t *testing.T) {
 		{writer, `{"contributor":"op"}`, http.StatusForbidden},
 		{writer, `{"contributor":""}`, http.StatusForbidden},
 		{writer, `{"every":"2h"}`, http.StatusOK},
-		{writer, `{"every":"2h","colour":"red"}`, http.StatusOK},
+		{writer, `{"every":"2h","colour":"red"}`, http.StatusBadRequest},
 		{writer, `{"watch":true}`, http.StatusBadRequest},
 		{writer, `{"every":7}`, http.StatusBadRequest},
 		{admin, `{"contributor":"op"}`, http.StatusOK},

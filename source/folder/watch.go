@@ -215,7 +215,8 @@ func (w *watch) check() error {
 func reason(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return fault.Wrap(fault.Unavailable, err, "the limit of watched folders of the system is reached; on Linux, raise fs.inotify.max_user_watches")
+		// The cause is left out: otherwise it is taken for a full disk.
+		return fault.New(fault.Unavailable, "the limit of watched folders of the system is reached; on Linux, raise fs.inotify.max_user_watches")
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return fault.Wrap(fault.Unavailable, err, "the limit of watchers or of open files of the system is reached; on Linux, raise fs.inotify.max_user_instances")
 	case errors.Is(err, fs.ErrNotExist):
