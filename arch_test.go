@@ -18,7 +18,7 @@ var allowedImports = map[string]string{
 	"engine/natspeers": "engine event fault",
 	"cmd/sluice":       "ingest/sandbox internal/cli",
 	"cmd/sluice-bench": "ingest/sandbox internal/bench internal/cli",
-	"internal/cli":     "conform doctor corpus/filter eval/summary disk/atomicfile fault server/access server/mcp auth engine answer/confidence answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest ingest/parse internal/app internal/chat internal/config lang model model/probe server session server/sources source wire wire/forge wire/sse ledger",
+	"internal/cli":     "conform doctor corpus/filter eval/summary disk/atomicfile fault server/access server/mcp auth engine answer/confidence answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest ingest/parse internal/app internal/chat internal/config lang model model/probe server session server/ingestions server/sources source wire wire/forge wire/sse ledger",
 
 	// The only package that imports every back end: it turns a Config into a running program.
 	"internal/app": "doctor blobs/... natsconn corpus/filter eval/summary auth auth/oidc auth/sqlstore engine engine/natspeers answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve disk/sqlitedb sqldb sqldb/postgres forrst/sqlstore lang model/... prompt server/... source/... store/... web wire/... disk/cachedb ledger/... session/...",
@@ -142,10 +142,11 @@ var allowedImports = map[string]string{
 	// Streams. It loads events through an interface and knows no engine.
 	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream, and the functions of Forrst.
-	"server/*":      "eval/summary auth engine corpus corpus/filter event eventlog fault files files/search index lang server server/responses session source store wire wire/... ledger model",
-	"server/access": "auth auth/oidc fault server",
-	"server/mcp":    "auth engine fault forrst server server/rpc wire wire/forrst wire/sse",
-	"server/rpc":    "auth corpus corpus/filter engine event fault files files/search forrst index model server store wire wire/forrst",
+	"server/*":          "eval/summary auth engine corpus corpus/filter event eventlog fault files files/search index lang server server/responses session source store wire wire/... ledger model",
+	"server/ingestions": "auth event fault files ingest server source store wire wire/sse",
+	"server/access":     "auth auth/oidc fault server",
+	"server/mcp":        "auth engine fault forrst server server/rpc wire wire/forrst wire/sse",
+	"server/rpc":        "auth corpus corpus/filter engine event fault files files/search forrst index model server store wire wire/forrst",
 	// The client reads the forge and knowledge protocols.
 	// It checks servers over HTTP only. The grammars are those of the protocols.
 	"conform":        "wire/sse wire/a2a wire/forge wire/forrst wire/ragevents wire/turns",

@@ -207,6 +207,11 @@ func (c *Client) Post(ctx context.Context, path string, body, v any) error {
 	return c.send(ctx, "post "+path, path, body, v)
 }
 
+// Patch is [Client.Post] with the method PATCH.
+func (c *Client) Patch(ctx context.Context, path string, body, v any) error {
+	return c.sendAs(ctx, http.MethodPatch, "patch "+path, path, body, v)
+}
+
 // Delete sends a DELETE request to any path, and decodes the JSON reply, if there is one, into v.
 func (c *Client) Delete(ctx context.Context, path string, v any) error {
 	return c.call(ctx, "delete "+path, request{method: http.MethodDelete, path: path}, v)

@@ -38,9 +38,10 @@ const ignoredExtensions = ".png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .heic
 	".7z .rar .jar .war .exe .dll .so .dylib .a .o .obj .class .pyc .wasm .bin .dat .db .sqlite " +
 	".woff .woff2 .ttf .otf .eot .iso .dmg .lock .sum .map"
 
-func (l *listing) skips(name string) bool {
+// Ignored reports whether a file in a folder is not a document by its extension, such as a picture. The extensions are those of [Options.Extensions].
+func Ignored(name string, extensions []string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
-	return ext != "" && strings.Contains(ignoredExtensions+" ", ext+" ") && !slices.Contains(l.read, ext)
+	return ext != "" && strings.Contains(ignoredExtensions+" ", ext+" ") && !slices.Contains(extensions, ext)
 }
 
 // file is a file to ingest.
@@ -65,7 +66,7 @@ type listing struct {
 	files   []file
 	seen    map[string]bool // by uri
 	roots   []*os.Root
-	folders []string // uris of the folders that were walked completely
+	folders []string // uris of the folders, and of parts of them, that were walked completely
 	unread  []string // uris of subfolders that could not be listed
 	failed  []Failure
 	ignored int
@@ -100,8 +101,8 @@ func reasonOf(err error) string {
 }
 
 // list finds the files of the paths. A path to a file is always included. In folders, it skips hidden entries, folders of dependencies,
-// symbolic links and special files.
-func list(ctx context.Context, paths, read []string) (*listing, error) {
+// symbolic links and special files. If only is not nil, it lists the parts of the paths that only names: see [Request.Only].
+func list(ctx context.Context, paths, read, only []string) (*listing, error) {
 	l := &listing{read: read, seen: map[string]bool{}}
 	for _, p := range paths {
 		abs, err := filepath.Abs(p)
@@ -110,6 +111,10 @@ func list(ctx context.Context, paths, read []string) (*listing, error) {
 			continue
 		}
 		uri := filepath.ToSlash(abs)
+		parts, all := partsOf(uri, only)
+		if !all && len(parts) == 0 {
+			continue
+		}
 		info, err := os.Stat(abs)
 		switch {
 		case err != nil:
@@ -121,6 +126,12 @@ func list(ctx context.Context, paths, read []string) (*listing, error) {
 				continue
 			}
 			l.roots = append(l.roots, root)
+			if !all {
+				if err := l.parts(ctx, root, uri, parts); err != nil {
+					return l, err
+				}
+				continue
+			}
 			if err := l.walk(ctx, root, ".", uri); err != nil {
 				return l, err
 			}
@@ -132,6 +143,61 @@ func list(ctx context.Context, paths, read []string) (*listing, error) {
 		}
 	}
 	return l, nil
+}
+
+// partsOf returns what only names inside a path, relative to it, or reports that all of the path is named.
+func partsOf(uri string, only []string) (parts []string, all bool) {
+	if only == nil {
+		return nil, true
+	}
+	for _, o := range only {
+		o = strings.TrimSuffix(o, "/")
+		if uri == o || strings.HasPrefix(uri, o+"/") {
+			return nil, true
+		}
+		if inside, ok := strings.CutPrefix(o, strings.TrimSuffix(uri, "/")+"/"); ok && fs.ValidPath(inside) {
+			parts = append(parts, inside)
+		}
+	}
+	return parts, false
+}
+
+// parts lists parts of a folder, as walk does. One that does not exist, or that walk would skip, has no files.
+func (l *listing) parts(ctx context.Context, root *os.Root, uri string, parts []string) error {
+	for _, part := range parts {
+		at := strings.TrimSuffix(uri, "/") + "/" + part
+		info, err := lstatInside(root, part)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			l.fail(at, err)
+			l.unread = append(l.unread, at)
+		}
+		l.folders = append(l.folders, at)
+		switch {
+		case info == nil || Skipped(part) || info.IsDir() && skippedFolders[path.Base(part)]:
+		case info.IsDir():
+			if err := l.walk(ctx, root, filepath.FromSlash(part), at); err != nil {
+				return err
+			}
+		default:
+			l.addEntry(root, fs.FileInfoToDirEntry(info), filepath.FromSlash(path.Dir(part)), at)
+		}
+	}
+	return nil
+}
+
+// lstatInside describes a file or folder inside root. It is nil behind a symbolic link, and if it does not exist.
+func lstatInside(root *os.Root, part string) (info fs.FileInfo, err error) {
+	at := ""
+	for name := range strings.SplitSeq(part, "/") {
+		if info != nil && !info.IsDir() {
+			return nil, nil
+		}
+		at = filepath.Join(at, name)
+		if info, err = root.Lstat(at); err != nil || info.Mode()&fs.ModeSymlink != 0 {
+			return nil, err
+		}
+	}
+	return info, nil
 }
 
 var errSpecial = errors.New("not a regular file")
@@ -155,25 +221,29 @@ func (l *listing) walk(ctx context.Context, root *os.Root, dir, uri string) erro
 	for _, e := range entries {
 		name := e.Name()
 		at := strings.TrimSuffix(uri, "/") + "/" + name
-		switch {
-		case strings.HasPrefix(name, "."):
-		case e.IsDir():
-			if skippedFolders[name] {
-				continue
-			}
+		if e.IsDir() && !strings.HasPrefix(name, ".") && !skippedFolders[name] {
 			if err := l.walk(ctx, root, filepath.Join(dir, name), at); err != nil {
 				return err
 			}
-		case e.Type()&fs.ModeSymlink != 0:
-		case !e.Type().IsRegular():
-			l.fail(at, errSpecial)
-		case l.skips(name):
-			l.ignored++
-		default:
-			l.add(file{path: filepath.Join(dir, name), root: root, uri: at, name: path.Join(path.Base(filepath.ToSlash(root.Name())), filepath.ToSlash(dir), name)})
+		} else {
+			l.addEntry(root, e, dir, at)
 		}
 	}
 	return nil
+}
+
+// addEntry adds a file in a folder of root, unless it is skipped.
+func (l *listing) addEntry(root *os.Root, e fs.DirEntry, dir, uri string) {
+	name := e.Name()
+	switch {
+	case strings.HasPrefix(name, "."), e.IsDir(), e.Type()&fs.ModeSymlink != 0:
+	case !e.Type().IsRegular():
+		l.fail(uri, errSpecial)
+	case Ignored(name, l.read):
+		l.ignored++
+	default:
+		l.add(file{path: filepath.Join(dir, name), root: root, uri: uri, name: path.Join(path.Base(filepath.ToSlash(root.Name())), filepath.ToSlash(dir), name)})
+	}
 }
 
 // readDir lists a folder, sorted by name.
@@ -197,7 +267,7 @@ func (l *listing) missing(docs map[corpus.DocumentID]corpus.Document, collection
 	}
 	under := func(uri string, folders []string) bool {
 		for _, f := range folders {
-			if strings.HasPrefix(uri, strings.TrimSuffix(parse.PrintableName(f), "/")+"/") {
+			if f = strings.TrimSuffix(parse.PrintableName(f), "/"); uri == f || strings.HasPrefix(uri, f+"/") {
 				return true
 			}
 		}

@@ -88,6 +88,9 @@ func New(ix index.Index, e model.Embedder, o Options) *Ingester {
 type Request struct {
 	Collection string
 	Paths      []string
+	// Only limits the ingestion to the parts of Paths that may have changed: absolute paths with slashes, of files and folders that need not exist. Documents of
+	// other parts are kept as they are. Nil: all.
+	Only []string
 }
 
 // Source is a document in memory. URI identifies it within the collection. The extension of Name, or else of URI, selects the format.
@@ -103,7 +106,8 @@ type Source struct {
 type Progress struct {
 	Done, Total int
 	Bytes       int64
-	Current     string // the file that was finished last
+	Current     string   // the file that was finished last
+	Failure     *Failure // why it was not ingested; nil: it was
 }
 
 // Report is the result of an ingestion.
@@ -138,7 +142,7 @@ type Failure struct {
 // done before.
 func (g *Ingester) Ingest(ctx context.Context, req Request, progress func(Progress)) (Report, error) {
 	started := g.opts.Now()
-	files, err := list(ctx, req.Paths, g.opts.Extensions)
+	files, err := list(ctx, req.Paths, g.opts.Extensions, req.Only)
 	defer files.close()
 	r := g.newRun(req.Collection, progress)
 	r.report.Failed, r.report.Ignored = files.failed, files.ignored

@@ -3,10 +3,14 @@ package ingest
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
+	"path/filepath"
+	"slices"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
@@ -21,6 +25,12 @@ type Item struct {
 	// Hash is [corpus.Document.Hash] after an earlier ingestion, if the bytes have not changed since. The item is not read then, unless the
 	// index has another document. Empty: the bytes may have changed.
 	Hash string
+	// Given and Contributor are what users state about the document; see [corpus.Document]. A document whose bytes have not changed gets them too. Without a
+	// Contributor, a new document has the one that it names, and an unchanged one keeps its own.
+	Given       corpus.DublinCore
+	Contributor string
+	// Again indexes the document again although its bytes have not changed.
+	Again bool
 }
 
 // Indexed is an item whose document is in the index.
@@ -36,9 +46,10 @@ func (g *Ingester) IngestItems(ctx context.Context, collection string, items []I
 	started := g.opts.Now()
 	r := g.newRun(collection, progress)
 	r.onIndexed = done
-	if err := r.load(ctx); err != nil {
+	if err := r.loadItems(ctx, items); err != nil {
 		return r.finish(started), err
 	}
+	r.annotates = true
 	jobs := make([]job, 0, len(items))
 	seen := map[string]bool{}
 	for _, it := range items {
@@ -47,7 +58,7 @@ func (g *Ingester) IngestItems(ctx context.Context, collection string, items []I
 			continue
 		}
 		seen[it.URI] = true
-		jobs = append(jobs, job{uri: it.URI, name: cmp.Or(it.Name, it.URI), path: it.Path, known: it.Hash, read: func() ([]byte, error) {
+		jobs = append(jobs, job{uri: it.URI, name: cmp.Or(it.Name, it.URI), path: it.Path, known: it.Hash, given: it.Given, contributor: it.Contributor, again: it.Again, read: func() ([]byte, error) {
 			data, err := it.Read(ctx, g.opts.MaxFileBytes)
 			if err == nil && int64(len(data)) > g.opts.MaxFileBytes {
 				err = tooLarge(g.opts.MaxFileBytes)
@@ -57,6 +68,27 @@ func (g *Ingester) IngestItems(ctx context.Context, collection string, items []I
 	}
 	err := r.process(ctx, jobs)
 	return r.finish(started), err
+}
+
+// fewItems is up to how many items are looked up one by one, instead of with all documents of the collection.
+const fewItems = 1000
+
+// loadItems is load for the documents of items.
+func (r *run) loadItems(ctx context.Context, items []Item) error {
+	x, ok := r.index.(index.DocumentReader)
+	if !ok || len(items) > fewItems {
+		return r.load(ctx)
+	}
+	ids := make([]corpus.DocumentID, len(items))
+	for i, it := range items {
+		ids[i] = DocumentID(r.collection, it.URI)
+	}
+	docs, err := x.DocumentsByID(ctx, r.collection, ids)
+	if err != nil {
+		return fmt.Errorf("read documents: %w", err)
+	}
+	r.setKnown(docs)
+	return nil
 }
 
 // DeleteDocuments deletes documents by their ids. Unknown ids are ignored.
@@ -91,10 +123,10 @@ type FolderFile struct {
 
 // OpenFolder lists the files of a folder, as [Ingester.Ingest] does: it skips hidden entries, folders of dependencies, symbolic links and special files.
 // Links do not lead out of the folder. The
-// extensions are those of [Options.Extensions]. If the folder itself cannot be read, the error says why, fit for users.
-func OpenFolder(ctx context.Context, dir string, extensions []string) (*Folder, error) {
-	l, err := list(ctx, []string{dir}, extensions)
-	if err == nil && (len(l.folders) == 0 || len(l.unread) > 0 && l.unread[0] == l.folders[0]) {
+// extensions are those of [Options.Extensions], and only is [Request.Only]. If the folder itself cannot be read, the error says why, fit for users.
+func OpenFolder(ctx context.Context, dir string, extensions, only []string) (*Folder, error) {
+	l, err := list(ctx, []string{dir}, extensions, only)
+	if err == nil && (len(l.roots) == 0 || slices.Contains(l.unread, filepath.ToSlash(dir))) {
 		reason := "is not a folder"
 		if len(l.failed) > 0 {
 			reason = l.failed[0].Reason

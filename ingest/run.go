@@ -27,6 +27,7 @@ type job struct {
 	contributor      string
 	upload           bool   // parsed even if Options.Failures lists it
 	known            string // hash of the document if the bytes have not changed
+	again            bool   // built although the bytes have not changed
 	read             func() ([]byte, error)
 }
 
@@ -36,6 +37,7 @@ type prepared struct {
 	chunks    []corpus.Chunk
 	found     []entities.Extraction // by chunk
 	unchanged bool
+	annotate  *job // what users state has changed, and the bytes have not
 	uri       string
 	bytes     int
 	err       error
@@ -73,6 +75,7 @@ type run struct {
 	noEmbedder bool // the embedder failed and is not called any more
 	onStage    func(Stage, float64)
 	onIndexed  func(Indexed)
+	annotates  bool // unchanged documents get what users state
 }
 
 // load reads the list of the collection's documents.
@@ -81,11 +84,15 @@ func (r *run) load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list documents: %w", err)
 	}
+	r.setKnown(docs)
+	return nil
+}
+
+func (r *run) setKnown(docs []corpus.Document) {
 	r.known = make(map[corpus.DocumentID]corpus.Document, len(docs))
 	for _, d := range docs {
 		r.known[d.ID] = d
 	}
-	return nil
 }
 
 func (r *run) fail(uri string, err error) {
@@ -157,9 +164,8 @@ func (r *run) process(ctx context.Context, jobs []job) error {
 func (r *run) prepare(ctx context.Context, j job) prepared {
 	out := prepared{uri: j.uri}
 	id := DocumentID(r.collection, j.uri)
-	if j.known != "" && r.known[id].Hash == j.known {
-		out.unchanged, out.doc = true, corpus.Document{ID: id, Hash: j.known}
-		return out
+	if j.known != "" && r.known[id].Hash == j.known && !j.again {
+		return r.unchanged(out, j, id, j.known)
 	}
 	data, err := j.read()
 	if err != nil {
@@ -168,11 +174,19 @@ func (r *run) prepare(ctx context.Context, j job) prepared {
 	}
 	out.bytes = len(data)
 	hash := r.hash(j, data)
-	if r.known[id].Hash == hash {
-		out.unchanged, out.doc = true, corpus.Document{ID: id, Hash: hash}
-		return out
+	if r.known[id].Hash == hash && !j.again {
+		return r.unchanged(out, j, id, hash)
 	}
 	return r.build(ctx, j, id, hash, data)
+}
+
+// unchanged completes out for a document whose bytes have not changed.
+func (r *run) unchanged(out prepared, j job, id corpus.DocumentID, hash string) prepared {
+	out.unchanged, out.doc = true, corpus.Document{ID: id, Hash: hash}
+	if d := r.known[id]; r.annotates && (d.Given != j.given || j.contributor != "" && d.Contributor != j.contributor) {
+		out.annotate = &j
+	}
+	return out
 }
 
 // build parses a document and splits it into chunks.
@@ -257,10 +271,15 @@ func (r *run) add(ctx context.Context, d prepared) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	r.progress.Failure = nil
 	switch {
 	case d.err != nil:
 		r.fail(d.uri, d.err)
+		r.progress.Failure = &r.report.Failed[len(r.report.Failed)-1]
 	case d.unchanged:
+		if err := r.annotate(ctx, d); err != nil {
+			return err
+		}
 		r.report.Unchanged++
 		r.onIndexed(Indexed{d.uri, d.doc.ID, d.doc.Hash})
 	default:
@@ -281,6 +300,18 @@ func (r *run) add(ctx context.Context, d prepared) error {
 	r.progress.Bytes += int64(d.bytes)
 	r.progress.Current = parse.PrintableName(d.uri)
 	r.onProgress(r.progress)
+	return nil
+}
+
+// annotate gives an unchanged document what users state about it.
+func (r *run) annotate(ctx context.Context, d prepared) error {
+	x, ok := r.index.(index.Annotator)
+	if d.annotate == nil || !ok {
+		return nil
+	}
+	if err := x.Annotate(ctx, r.collection, d.doc.ID, d.annotate.given, d.annotate.contributor); err != nil {
+		return fmt.Errorf("annotate document: %w", err)
+	}
 	return nil
 }
 

@@ -128,7 +128,7 @@ func (s *Server) table() []Route {
 	}
 	for _, d := range s.o.Described {
 		for i := range others {
-			if others[i].Path == d.Ask && others[i].Events != nil {
+			if (others[i].Path == d.Ask || others[i].Path == d.Follow) && others[i].Events != nil {
 				others[i].name = eventName(d.Name)
 			}
 		}

@@ -23,6 +23,7 @@ type Description struct {
 	Name, ContentType string
 	Ask               string // POST: the path of a question; empty: none
 	Resume            string // GET: the path of the stream of the answer in progress in a session; empty: none
+	Follow            string // GET: the path of the stream of the work with the parameter {id}, which is not a run; empty: none
 	Session           bool   // Ask has the id of a session as the parameter {id}
 	Read              bool   // runs are read in the protocol
 	Bytes             bool   // the stream has phases, as in [wire.ByteStream]
@@ -123,6 +124,9 @@ func AsyncAPI(protocols []Description, version string) ([]byte, error) {
 		}
 		if d.Resume != "" {
 			send("resume-"+d.Name, d.Resume, "Answers in progress in the protocol "+d.Name, "Send the answer in progress in a session", session)
+		}
+		if d.Follow != "" {
+			send("follow-"+d.Name, d.Follow, "Events of "+d.Name, "Send the events of "+d.Name, map[string]any{"id": map[string]any{"description": "The id, of those that the route accepts."}})
 		}
 		if d.Ask == "" {
 			continue

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -27,16 +26,26 @@ type Ingester interface {
 	IngestItems(ctx context.Context, collection string, items []ingest.Item, done func(ingest.Indexed), progress func(ingest.Progress)) (ingest.Report, error)
 	// DeleteDocuments is [ingest.Ingester.DeleteDocuments].
 	DeleteDocuments(ctx context.Context, collection string, ids []corpus.DocumentID) error
+	// Ingest is [ingest.Ingester.Ingest].
+	Ingest(ctx context.Context, req ingest.Request, progress func(ingest.Progress)) (ingest.Report, error)
 	// Version is [ingest.Ingester.Version].
 	Version() string
 }
 
-// Options configures a [Service]. All fields but CredentialsFolder, Logger and Now are required.
+// Options configures a [Service]. Store, Ingester, Kinds and Collection are required.
 type Options struct {
 	Store      store.Sources
 	Ingester   Ingester
 	Kinds      map[string]Kind
-	Collection string // of the documents of new sources
+	Collection string   // of the documents of sources that name none
+	Reserved   []string // collections that no source may have
+	// Server is the name of this server among those that share the store, and Gone reports whether another one has died. Default: there are no others.
+	Server string
+	Gone   func(server string) bool
+	// Retry has documents tried again that exceeded a limit before. Nil: there are none.
+	Retry func() error
+	// OnDue, if set, is called with the time when the next sync is due; zero: none is. It must not block.
+	OnDue func(time.Time)
 	// CredentialsFolder has the files of credentials; empty: none.
 	CredentialsFolder string
 	Logger            *slog.Logger
@@ -54,23 +63,28 @@ type Service struct {
 	work   sync.WaitGroup
 	adding sync.Mutex
 
-	mu     sync.Mutex
-	closed bool
-	active map[string]*job // by the id of the source
+	wake       chan struct{} // capacity 1: the schedule has changed
+	attending  sync.Once
+	mu         sync.Mutex
+	closed     bool
+	active     map[string]*job // by the id of the source
+	ingestions []*Ingestion    // in the order of their starts
+	watches    map[string]*watching
 }
 
-// job is a sync or a removal in progress.
+// job is a sync, a removal or an ingestion of paths in progress.
 type job struct {
-	cancel   context.CancelFunc
-	done     chan struct{}
-	progress atomic.Pointer[ingest.Progress]
+	cancel    context.CancelFunc
+	done      chan struct{}
+	ingestion *Ingestion // nil: it is a removal
 }
 
 // Source is a source with the state of its sync.
 type Source struct {
 	store.Source
-	Last     *Result          // of the last sync; nil: none has ended
-	Progress *ingest.Progress // of the sync in progress; nil: none, or it is listing the documents
+	Last         *Result          // of the last sync; nil: none has ended
+	Progress     *ingest.Progress // of the sync in progress; nil: none, or it is listing the documents
+	WatchFailure string           // why its changes are not noticed, although they are to be
 }
 
 // Result is the result of a sync.
@@ -87,6 +101,26 @@ type Result struct {
 	Failures  []ingest.Failure `json:"failures,omitempty" description:"The first 100 of them."`
 	Warning   string           `json:"warning,omitempty" description:"Set if documents are only found by their words, because the embedder failed."`
 	Error     string           `json:"error,omitempty" description:"Why the sync did not complete. The next one goes on from what is done."`
+	Chunks    int              `json:"chunks,omitempty" description:"Sections, passages and sentences of added and updated documents."`
+	Other     int              `json:"other,omitempty" description:"Documents of the collection that are from elsewhere. It is only counted if paths were ingested."`
+	Ingestion string           `json:"ingestion,omitempty" description:"Id of the ingestion that had this result."`
+	Attempt   int              `json:"attempt,omitempty" description:"How often it was started: more than once after restarts of the server."`
+}
+
+// count adds the numbers of an ingestion.
+func (r *Result) count(report ingest.Report) {
+	r.Added, r.Updated, r.Unchanged = report.Added, report.Updated, r.Unchanged+report.Unchanged
+	r.Chunks = report.Chunks
+	r.fail(report.Failed)
+	if report.Unembedded > 0 {
+		r.Warning = fmt.Sprintf("%d passages and sentences are only found by their words until the embedder answers: %s", report.Unembedded, report.EmbedFailure)
+	}
+}
+
+// fail counts failures and keeps the first ones.
+func (r *Result) fail(failures []ingest.Failure) {
+	r.Failed += len(failures)
+	r.Failures = append(r.Failures, failures[:min(len(failures), maxFailures-len(r.Failures))]...)
 }
 
 // maxFailures is how many failures a result keeps.
@@ -100,7 +134,7 @@ func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Service{o: o, active: map[string]*job{}}
+	s := &Service{o: o, active: map[string]*job{}, watches: map[string]*watching{}, wake: make(chan struct{}, 1)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -152,7 +186,13 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if len(set.Location) > maxLocation || strings.ContainsRune(set.Location, 0) {
 		return Source{}, fault.Invalid("location", "want at most %d bytes, without NUL", maxLocation)
 	}
-	if err := kind.checkCredentials(set.Credentials, local); err != nil {
+	if err := errors.Join(kind.checkCredentials(set.Credentials, local), kind.checkSchedule(set.Every, set.Watch), checkGiven(set.Meta, set.Contributor)); err != nil {
+		return Source{}, err
+	}
+	if set.Collection == "" {
+		set.Collection = s.o.Collection
+	}
+	if err := s.checkCollection(set.Collection); err != nil {
 		return Source{}, err
 	}
 	location, err := kind.Locate(set.Location)
@@ -173,12 +213,24 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 			return Source{}, fault.New(fault.Conflict, "the location overlaps with that of the source %s; a document belongs to one source", other.ID)
 		}
 	}
-	src := store.Source{ID: "src-" + strings.ToLower(rand.Text()[:12]), Kind: set.Kind, Location: location, Collection: s.o.Collection, Include: set.Include,
-		Exclude: set.Exclude, Credentials: set.Credentials, CreatedAt: s.o.Now().UTC().Truncate(time.Microsecond)}
+	src := store.Source{ID: "src-" + strings.ToLower(rand.Text()[:12]), Kind: set.Kind, Location: location, Collection: set.Collection, Include: set.Include,
+		Exclude: set.Exclude, Credentials: set.Credentials, Meta: elements(set.Meta), Contributor: set.Contributor, Server: s.o.Server,
+		Schedule: store.Schedule{Every: set.Every, Watch: set.Watch}, CreatedAt: s.o.Now().UTC().Truncate(time.Microsecond)}
+	src.Next = s.next(src)
 	if err := s.o.Store.AddSource(ctx, src); err != nil {
 		return Source{}, err
 	}
+	s.look()
 	return s.view(src), nil
+}
+
+// checkCollection checks the collection that documents are added to.
+func (s *Service) checkCollection(name string) error {
+	scope, err := corpus.ParseScope(name)
+	if err != nil || len(scope.Collections) != 1 || scope.Collections[0] != name || slices.Contains(s.o.Reserved, name) {
+		return fault.Invalid("collection", "want the name of one collection, and not one of: %s", strings.Join(s.o.Reserved, " "))
+	}
+	return nil
 }
 
 // within reports whether a location is another one, or inside it.
@@ -222,10 +274,14 @@ func (s *Service) view(src store.Source) Source {
 			v.Last = nil
 		}
 	}
+	v.WatchFailure = s.watchFailure(src.ID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j := s.active[src.ID]; j != nil {
-		v.Progress = j.progress.Load()
+		if j.ingestion != nil {
+			st, _ := j.ingestion.After(0)
+			v.Progress, v.Ingestion = st.Progress, j.ingestion.ID
+		}
 		if v.State == store.SourceIdle { // the job has not begun or has just ended
 			v.State = store.SourceSyncing
 		}
@@ -239,24 +295,32 @@ func (s *Service) Sync(ctx context.Context, id string, full bool) (Source, error
 	if err != nil {
 		return Source{}, err
 	}
-	if src.State == store.SourceRemoving {
-		return Source{}, errRemoving
+	if _, err := s.startSync(id, how{full: full}); err != nil {
+		return Source{}, err
 	}
-	_, err = s.start(id, func(ctx context.Context, j *job) { s.runSync(ctx, id, full, j) })
-	return s.view(src.Source), err
+	return s.view(src.Source), nil
 }
 
-var errRemoving = fault.New(fault.Conflict, "the source is being removed")
+var (
+	errRemoving  = fault.New(fault.Conflict, "the source is being removed")
+	errElsewhere = fault.New(fault.Conflict, "another server syncs the source")
+	errStopping  = fault.New(fault.Unavailable, "the server is stopping")
+	errNotDue    = fault.New(fault.Conflict, "another server has synced the source meanwhile")
+)
 
 // Remove starts to remove a source and its documents in the background. A sync is cancelled.
 func (s *Service) Remove(ctx context.Context, id string) (Source, error) {
 	src, err := s.change(ctx, id, func(src *store.Source) error {
+		if s.elsewhere(*src) {
+			return errElsewhere
+		}
 		src.State, src.Sync = store.SourceRemoving, nil
 		return nil
 	})
 	if err != nil {
 		return Source{}, err
 	}
+	s.look()
 	for { // at most one sync is active, and no other can be started
 		s.mu.Lock()
 		syncing := s.active[id]
@@ -291,14 +355,14 @@ func (s *Service) Wait(ctx context.Context, id string) (Source, error) {
 	return s.Get(ctx, id)
 }
 
-// Resume starts the syncs and removals that an earlier process did not end.
+// Resume starts the syncs and removals that an earlier process, or a server that has died, did not end. From its first call on, the schedule of sources is kept, and their changes are noticed.
 func (s *Service) Resume(ctx context.Context) error {
 	all, err := s.o.Store.Sources(ctx)
 	for _, src := range all {
-		switch src.State {
-		case store.SourceSyncing:
-			_, err = s.Sync(ctx, src.ID, false)
-		case store.SourceRemoving:
+		switch {
+		case src.State == store.SourceSyncing && s.mine(src) && !s.elsewhere(src):
+			_, err = s.startSync(src.ID, how{})
+		case src.State == store.SourceRemoving:
 			_, err = s.Remove(ctx, src.ID)
 		}
 		if err != nil {
@@ -308,6 +372,13 @@ func (s *Service) Resume(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("resume sources: %w", err)
 	}
+	s.attending.Do(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.closed {
+			s.work.Go(s.attend)
+		}
+	})
 	return nil
 }
 
@@ -322,16 +393,21 @@ func (s *Service) change(ctx context.Context, id string, change func(*store.Sour
 
 // start runs a job of a source in the background. It does nothing if another one is active.
 func (s *Service) start(id string, run func(context.Context, *job)) (started bool, err error) {
+	return s.startJob(id, nil, run)
+}
+
+// startJob is start for a job with an ingestion.
+func (s *Service) startJob(id string, of *Ingestion, run func(context.Context, *job)) (started bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return false, fault.New(fault.Unavailable, "the server is stopping")
+		return false, errStopping
 	}
 	if s.active[id] != nil {
 		return false, nil
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
-	j := &job{cancel: cancel, done: make(chan struct{})}
+	j := &job{cancel: cancel, done: make(chan struct{}), ingestion: of}
 	s.active[id] = j
 	s.work.Go(func() {
 		defer cancel()

@@ -6,11 +6,13 @@ import (
 	"context"
 	"path"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
 )
@@ -24,6 +26,15 @@ type Connector interface {
 	Read(ctx context.Context, d Document, limit int64) ([]byte, error)
 	// Close releases what List has opened.
 	Close() error
+}
+
+// Watcher is a [Connector] that notices changes of its place.
+type Watcher interface {
+	// Watch calls changed for changes of the place until ctx ends, or until it cannot go on: the error says why, fit for users. The function takes URIs of documents, and of folders whose
+	// documents may have changed, and does not block. Its first call, without URIs, says that changes are noticed from now on. Later ones without URIs say that changes were missed.
+	Watch(ctx context.Context, changed func(uris ...string)) error
+	// ListChanged is List for these URIs and what is inside them.
+	ListChanged(ctx context.Context, uris []string) (Listing, error)
 }
 
 // Document is a document as its place lists it.
@@ -54,12 +65,47 @@ type Settings struct {
 	Exclude  []string
 	// Credentials names credentials of the server: env:SLUICE_SOURCE_NAME or file:NAME. Empty: none.
 	Credentials string
+	// Collection of the documents; empty: that of [Options].
+	Collection string
+	// Every is the time between two syncs; 0: no schedule. At least [MinEvery].
+	Every time.Duration
+	// Watch has changes of the place noticed.
+	Watch bool
+	// Meta and Contributor are set on all documents; see [corpus.Document].
+	Meta        corpus.DublinCore
+	Contributor string
+}
+
+// Changes are what users change of a source. Nil fields stay as they are.
+type Changes struct {
+	Every       *time.Duration
+	Watch       *bool
+	Meta        *corpus.DublinCore // replaces all elements
+	Contributor *string
+}
+
+// Apply sets what is changed in the settings of a new source.
+func (c Changes) Apply(set *Settings) {
+	if c.Every != nil {
+		set.Every = *c.Every
+	}
+	if c.Watch != nil {
+		set.Watch = *c.Watch
+	}
+	if c.Meta != nil {
+		set.Meta = *c.Meta
+	}
+	if c.Contributor != nil {
+		set.Contributor = *c.Contributor
+	}
 }
 
 // Kind is a kind of connector.
 type Kind struct {
 	// Local is set if the connector reads the disk of the server. Users of the network may not add such sources.
 	Local bool
+	// Watches is set if the connectors are of the type [Watcher].
+	Watches bool
 	// Suits reports whether a location is of this kind, if users do not name one. The first kind is used in the order of their names.
 	Suits func(location string) bool
 	// Locate returns the one form of a location. Documents of the place have URIs that begin with it. Errors are of the type [fault.Error].
@@ -77,6 +123,9 @@ const (
 	maxPatterns = 100
 	maxPattern  = 1000     // bytes
 	maxLocation = 64 << 10 // bytes
+	// MinEvery and MaxEvery limit the time between two syncs.
+	MinEvery = time.Minute
+	MaxEvery = 366 * 24 * time.Hour
 )
 
 // checkPatterns returns an error of the type [fault.Error] if a pattern is not valid.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -21,23 +22,67 @@ import (
 // batch is how many records are changed in one transaction.
 const batch = 500
 
-// runSync syncs a source and stores the result. A sync that the end of the process stops stays to be resumed.
-func (s *Service) runSync(ctx context.Context, id string, full bool, j *job) {
-	src, err := s.o.Store.UpdateSource(ctx, id, func(src *store.Source) error {
-		if src.State == store.SourceRemoving {
+// how is what a sync does.
+type how struct {
+	full bool     // reads all documents, whatever their versions
+	due  bool     // only if the sync is still due
+	only []string // URIs of what has changed; nil: all documents are listed
+}
+
+// startSync starts a sync in the background. It does nothing if another job of the source is active.
+func (s *Service) startSync(id string, h how) (started bool, err error) {
+	src, err := s.Get(s.ctx, id)
+	switch {
+	case s.ctx.Err() != nil:
+		return false, errStopping
+	case err != nil:
+		return false, err
+	case src.Source.State == store.SourceRemoving:
+		return false, errRemoving
+	case s.elsewhere(src.Source):
+		return false, errElsewhere
+	}
+	i := newIngestion(newIngestionID(), id, src.Collection, 1, s.o.Now().UTC())
+	if src.State == store.SourceSyncing && src.Source.Ingestion != "" { // an earlier process has begun it
+		i.ID, i.Attempt = src.Source.Ingestion, src.Attempt+1
+	}
+	started, err = s.startJob(id, i, func(ctx context.Context, _ *job) { s.runSync(ctx, i, h) })
+	if started {
+		s.follow(i)
+	}
+	return started, err
+}
+
+// begin marks a source as being synced by this server.
+func (s *Service) begin(ctx context.Context, i *Ingestion, h how) (store.Source, error) {
+	return s.o.Store.UpdateSource(ctx, i.Source, func(src *store.Source) error {
+		switch {
+		case src.State == store.SourceRemoving:
 			return errRemoving
+		case s.elsewhere(*src):
+			return errElsewhere
+		case h.due && src.Next.After(s.o.Now()):
+			return errNotDue
 		}
-		src.State = store.SourceSyncing
+		src.State, src.Server, src.Ingestion, src.Attempt = store.SourceSyncing, s.o.Server, i.ID, i.Attempt
 		return nil
 	})
+}
+
+// runSync syncs a source and stores the result. A sync that the end of the process stops stays to be resumed.
+func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
+	src, err := s.begin(ctx, i, h)
 	if err != nil {
-		if ctx.Err() == nil && !errors.Is(err, errRemoving) {
-			s.o.Logger.Error("sync of a source could not begin", "source", id, "error", err)
+		if ctx.Err() == nil {
+			i.end(Result{Started: i.Started, Ended: s.o.Now().UTC(), Error: fault.Public(err).Message, Ingestion: i.ID, Attempt: i.Attempt})
+			if _, known := errors.AsType[*fault.Error](err); !known {
+				s.o.Logger.Error("sync of a source could not begin", "source", i.Source, "error", err)
+			}
 		}
 		return
 	}
-	y := &syncRun{Service: s, src: src, job: j, full: full, sums: map[string]string{}}
-	y.result.Started = s.o.Now().UTC()
+	y := &syncRun{Service: s, src: src, ingestion: i, how: h, sums: map[string]string{}}
+	y.result.Started, y.result.Ingestion, y.result.Attempt = i.Started, i.ID, i.Attempt
 	err = y.run(ctx)
 	if ctx.Err() != nil {
 		return
@@ -49,21 +94,41 @@ func (s *Service) runSync(ctx context.Context, id string, full bool, j *job) {
 	}
 	raw, err := json.Marshal(y.result)
 	if err == nil {
-		_, err = s.o.Store.UpdateSource(ctx, src.ID, func(src *store.Source) error {
-			src.Sync = raw
-			if src.State == store.SourceSyncing {
-				src.State = store.SourceIdle
-			}
-			return nil
-		})
+		_, err = s.o.Store.UpdateSource(ctx, src.ID, func(src *store.Source) error { y.ended(src, raw); return nil })
 	}
 	if err != nil && ctx.Err() == nil {
 		s.o.Logger.Error("result of a sync could not be stored", "source", src.ID, "error", err)
 		return
 	}
+	s.look()
 	r := y.result
+	i.end(r)
+	if h.only != nil && r.Added+r.Updated+r.Removed+r.Failed == 0 {
+		return
+	}
 	s.o.Logger.Info("source synced", "source", src.ID, "added", r.Added, "updated", r.Updated, "unchanged", r.Unchanged, "removed", r.Removed, "moved", r.Moved,
 		"failed", r.Failed, "ms", r.Ended.Sub(r.Started).Milliseconds())
+}
+
+// ended changes the record of a source at the end of its sync.
+func (y *syncRun) ended(src *store.Source, result json.RawMessage) {
+	src.Sync = result
+	if src.State == store.SourceSyncing {
+		src.State = store.SourceIdle
+	}
+	switch {
+	case y.result.Error != "":
+		src.Failing++
+		src.Next = y.next(*src)
+	case y.how.only == nil:
+		src.Failing = 0
+		// What was changed meanwhile is for the next sync.
+		src.Again = src.Again && (!y.src.Again || src.Contributor != y.src.Contributor)
+		src.Next = y.next(*src)
+	}
+	if src.Contributor != y.src.Contributor || !maps.Equal(src.Meta, y.src.Meta) {
+		src.Next = y.result.Ended // some documents have got what was set before
+	}
 }
 
 // runRemoval deletes the documents of a source and then its record.
@@ -105,13 +170,14 @@ func idsOf(docs []store.SourceDocument) []corpus.DocumentID {
 type syncRun struct {
 	*Service
 	src    store.Source
-	job    *job
-	full   bool
+	how    how
 	known  map[string]store.SourceDocument // by id of the document
 	listed map[string]Document             // by id of the document
 	gone   []store.SourceDocument
 	fresh  []store.SourceDocument // to be written
 	result Result
+
+	ingestion *Ingestion
 
 	mu   sync.Mutex
 	sums map[string]string // SHA-256 of the documents that were read, by URI
@@ -127,7 +193,7 @@ func (y *syncRun) run(ctx context.Context) (err error) {
 		return fmt.Errorf("open source: %w", err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	listing, err := conn.List(ctx)
+	listing, err := y.list(ctx, conn)
 	if err != nil {
 		return fmt.Errorf("list documents of source: %w", err)
 	}
@@ -145,10 +211,35 @@ func (y *syncRun) run(ctx context.Context) (err error) {
 	return y.removeGone(ctx)
 }
 
+// list lists the documents, or only what has changed.
+func (y *syncRun) list(ctx context.Context, conn Connector) (Listing, error) {
+	w, ok := conn.(Watcher)
+	if !ok {
+		y.how.only = nil
+	}
+	if y.how.only == nil {
+		return conn.List(ctx)
+	}
+	if last := y.view(y.src).Last; last != nil { // the result is about all documents
+		for _, f := range last.Failures {
+			if !y.lists(f.Path) {
+				y.result.fail([]ingest.Failure{f})
+			}
+		}
+	}
+	return w.ListChanged(ctx, y.how.only)
+}
+
+// lists reports whether the documents at a URI were listed.
+func (y *syncRun) lists(uri string) bool {
+	return y.how.only == nil || slices.ContainsFunc(y.how.only, func(changed string) bool { return within(uri, parse.PrintableName(changed)) })
+}
+
 // compare finds what is listed and what has vanished.
 func (y *syncRun) compare(l Listing, records []store.SourceDocument) {
-	y.result.Ignored = l.Ignored
-	y.fail(l.Failed)
+	y.result.Ignored += l.Ignored
+	y.result.fail(l.Failed)
+	y.ingestion.update(func() { y.ingestion.fail(l.Failed...) })
 	y.known = make(map[string]store.SourceDocument, len(records))
 	y.listed = make(map[string]Document, len(l.Documents))
 	for _, d := range records {
@@ -166,17 +257,20 @@ func (y *syncRun) compare(l Listing, records []store.SourceDocument) {
 		vanished[parse.PrintableName(uri)] = true
 	}
 	for _, d := range records {
+		if !y.lists(d.URI) {
+			if d.Hash != "" {
+				y.result.Unchanged++
+			}
+			continue
+		}
 		unread := !vanished[d.URI] && slices.ContainsFunc(l.Unread, func(prefix string) bool { return within(d.URI, parse.PrintableName(prefix)) })
 		if _, ok := y.listed[d.ID]; !ok && !unread {
 			y.gone = append(y.gone, d)
 		}
 	}
-}
-
-// fail counts failures and keeps the first ones.
-func (y *syncRun) fail(failures []ingest.Failure) {
-	y.result.Failed += len(failures)
-	y.result.Failures = append(y.result.Failures, failures[:min(len(failures), maxFailures-len(y.result.Failures))]...)
+	if last := y.view(y.src).Last; y.how.only != nil && last != nil {
+		y.result.Ignored = last.Ignored // nobody knows which of them were listed again
+	}
 }
 
 // announce writes records of the new documents, without hashes.
@@ -205,9 +299,9 @@ func (y *syncRun) version(d Document) string {
 
 // ingest brings the index up to date with the listed documents, in the order of their URIs. What is done is recorded also after an error.
 func (y *syncRun) ingest(ctx context.Context, conn Connector) (err error) {
-	items := make([]ingest.Item, 0, len(y.listed))
+	items, given := make([]ingest.Item, 0, len(y.listed)), metaOf(y.src.Meta)
 	for id, d := range y.listed {
-		it := ingest.Item{URI: d.URI, Path: d.Name, Name: d.File, Read: func(ctx context.Context, limit int64) ([]byte, error) {
+		it := ingest.Item{URI: d.URI, Path: d.Name, Name: d.File, Given: given, Contributor: y.src.Contributor, Again: y.src.Again, Read: func(ctx context.Context, limit int64) ([]byte, error) {
 			data, err := conn.Read(ctx, d, limit)
 			if err == nil {
 				sum := sha256.Sum256(data)
@@ -217,7 +311,7 @@ func (y *syncRun) ingest(ctx context.Context, conn Connector) (err error) {
 			}
 			return data, err
 		}}
-		if k := y.known[id]; !y.full && k.Version != "" && k.Version == y.version(d) {
+		if k := y.known[id]; !y.how.full && k.Version != "" && k.Version == y.version(d) {
 			it.Hash = k.Hash
 		}
 		items = append(items, it)
@@ -234,12 +328,8 @@ func (y *syncRun) ingest(ctx context.Context, conn Connector) (err error) {
 		if werr := y.record(ctx, done, moved); written == nil {
 			written = werr
 		}
-	}, func(p ingest.Progress) { y.job.progress.Store(&p) })
-	y.result.Added, y.result.Updated, y.result.Unchanged = report.Added, report.Updated, report.Unchanged
-	y.fail(report.Failed)
-	if report.Unembedded > 0 {
-		y.result.Warning = fmt.Sprintf("%d passages and sentences are only found by their words until the embedder answers: %s", report.Unembedded, report.EmbedFailure)
-	}
+	}, y.ingestion.advance)
+	y.result.count(report)
 	return errors.Join(err, written, y.write(context.WithoutCancel(ctx)))
 }
 

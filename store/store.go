@@ -212,9 +212,25 @@ type Source struct {
 	Exclude    []string
 	// Credentials is a reference to credentials, not a secret; empty: none.
 	Credentials string `json:",omitempty"`
+	// Meta has elements of the Dublin Core by their names, such as dc_creator, and Contributor is an account. They are set on all documents.
+	Meta        map[string]string `json:",omitempty"`
+	Contributor string            `json:",omitempty"`
+	Again       bool              `json:",omitempty"` // the next sync indexes all documents again
 	State       SourceState
+	Server      string          `json:",omitempty"` // that syncs the source, or has synced it last; empty: it shares no work with others
+	Ingestion   string          `json:",omitempty"` // id of the sync in progress, or of the last one
+	Attempt     int             `json:",omitempty"` // how often this sync was started
 	Sync        json.RawMessage `json:",omitempty"` // the result of the last sync, as its service encodes it; nil: none
-	CreatedAt   time.Time
+	Schedule
+	CreatedAt time.Time
+}
+
+// Schedule is when a source is synced.
+type Schedule struct {
+	Every   time.Duration `json:",omitempty"` // between two syncs; 0: they are not scheduled
+	Watch   bool          `json:",omitempty"` // changes are noticed
+	Next    time.Time     `json:",omitzero"`  // when the next sync is due; zero: none is
+	Failing int           `json:",omitempty"` // syncs that have failed in succession
 }
 
 // SourceState is what is being done with a source. After a crash, the work is taken up again.

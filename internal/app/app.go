@@ -46,6 +46,7 @@ import (
 	"github.com/sluice-rag/sluice/server/accounts"
 	messages "github.com/sluice-rag/sluice/server/anthropic"
 	"github.com/sluice-rag/sluice/server/delivery"
+	"github.com/sluice-rag/sluice/server/ingestions"
 	"github.com/sluice-rag/sluice/server/mcp"
 	clients "github.com/sluice-rag/sluice/server/openai"
 	"github.com/sluice-rag/sluice/server/rpc"
@@ -86,7 +87,9 @@ func Protocols() []server.Endpoint {
 }
 
 // Described returns the descriptions of the streams that are those of no endpoint.
-func Described() []server.Description { return []server.Description{mcp.Description()} }
+func Described() []server.Description {
+	return []server.Description{mcp.Description(), ingestions.Description()}
+}
 
 // Descriptions returns the descriptions of the streams of all protocols.
 func Descriptions() (all []server.Description) {

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/documents"
+	"github.com/sluice-rag/sluice/server/ingestions"
 	"github.com/sluice-rag/sluice/server/knowledge"
 	"github.com/sluice-rag/sluice/server/rpc"
 	"github.com/sluice-rag/sluice/server/sources"
@@ -163,7 +164,7 @@ func (a *App) fileRoutes(version string) []server.Route {
 		return nil
 	}
 	models, _ := a.Models.Names()
-	return slices.Concat(sources.Routes(a.sources), knowledge.Routes(knowledge.Options{Models: models, Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Parts: a.parts,
+	return slices.Concat(sources.Routes(a.sources), ingestions.Routes(ingestions.Options{Sources: a.sources, Files: a.files.service, Heartbeat: a.Config.HTTP.Heartbeat}), knowledge.Routes(knowledge.Options{Models: models, Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Parts: a.parts,
 		MaxFileBytes: int64(a.Config.Parsing.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version}),
 		documents.Routes(documents.Options{Files: a.files.service, Index: a.scopes, Questions: a.suggestions().Questions, Scope: a.defaultScope}))
 }

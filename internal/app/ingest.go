@@ -3,18 +3,44 @@ package app
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/source"
+	"github.com/sluice-rag/sluice/source/folder"
 )
 
 // Ingest brings the collection of the settings up to date with files and folders. Calls of it and of the other methods that ingest wait for each other.
 func (a *App) Ingest(ctx context.Context, paths []string, progress func(ingest.Progress)) (ingest.Report, error) {
+	return a.ingest(ctx, ingest.Request{Collection: a.Config.Store.Collection, Paths: paths}, progress)
+}
+
+// ingest is [App.Ingest] with any request.
+func (a *App) ingest(ctx context.Context, req ingest.Request, progress func(ingest.Progress)) (ingest.Report, error) {
 	if err := a.ingesting.Acquire(ctx, 1); err != nil {
 		return ingest.Report{}, err
 	}
 	defer a.ingesting.Release(1)
-	r, err := a.Ingester.Ingest(ctx, ingest.Request{Collection: a.Config.Store.Collection, Paths: paths}, progress)
+	r, err := a.Ingester.Ingest(ctx, req, progress)
 	return r, a.afterIngest(ctx, r, err)
+}
+
+// WatchDocs brings the collection of the settings up to date with changes of files and folders until ctx ends. It calls ready when changes are noticed from then on, or cannot
+// be; until then, nothing is indexed. The function indexed is called after each ingestion.
+func (a *App) WatchDocs(ctx context.Context, paths []string, ready func(), indexed func(ingest.Report, error)) {
+	ready = sync.OnceFunc(ready)
+	source.FollowChanges(ctx, a.logger, func(ctx context.Context, changed func(uris ...string)) error {
+		defer ready()
+		return folder.Watch(ctx, paths, a.Ingester.Extensions(), func(uris ...string) {
+			ready()
+			changed(uris...)
+		})
+	}, func(ctx context.Context, uris []string) {
+		r, err := a.ingest(ctx, ingest.Request{Collection: a.Config.Store.Collection, Paths: paths, Only: uris}, nil)
+		if ctx.Err() == nil {
+			indexed(r, err)
+		}
+	})
 }
 
 // IngestDocuments is [App.Ingest] for documents in memory. It deletes no documents.

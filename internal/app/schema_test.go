@@ -166,7 +166,10 @@ func TestDescribed(t *testing.T) {
 		if _, ok := channels["resume-"+d.Name]; ok != (d.Resume != "") {
 			t.Errorf("%s: the stream of a session is described: %t", d.Name, ok)
 		}
-		if d.Ask == "" && !d.Read {
+		if _, ok := channels["follow-"+d.Name]; ok != (d.Follow != "") {
+			t.Errorf("%s: the stream of the work is described: %t", d.Name, ok)
+		}
+		if d.Ask == "" && d.Follow == "" && !d.Read {
 			t.Errorf("%s is never spoken", d.Name)
 		}
 		name := strings.ReplaceAll(d.Name, "-", "") + "event"

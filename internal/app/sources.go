@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/files/fetch"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -30,7 +31,8 @@ func (a *App) openSources(kept store.Sources) error {
 	}
 	fetcher := fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Parsing.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout, KeepAlive: true})
 	pages := page.NewClient(page.Options{Fetch: fetcher, Dir: filepath.Join(a.Config.Store.Data, "websites")})
-	a.sources = source.New(source.Options{Store: kept, Ingester: sourceIngester{a}, Collection: a.Config.Store.Collection, Logger: a.logger,
+	a.sources = source.New(source.Options{Store: kept, Ingester: sourceIngester{a}, Collection: a.Config.Store.Collection, Reserved: []string{files.Collection}, Logger: a.logger,
+		Server: a.server(), Gone: a.gone(""), Retry: a.Failures.Clear, OnDue: a.noteDue,
 		CredentialsFolder: filepath.Join(a.Config.Store.Data, "source-credentials"), Kinds: sourceKinds(fetcher, pages, a.Config, a.Ingester.Extensions())})
 	return nil
 }
@@ -70,6 +72,11 @@ func (s sourceIngester) IngestItems(ctx context.Context, collection string, item
 	defer s.app.ingesting.Release(1)
 	r, err := s.app.Ingester.IngestItems(ctx, collection, items, done, progress)
 	return r, s.app.afterIngest(ctx, r, err)
+}
+
+// Ingest implements [source.Ingester].
+func (s sourceIngester) Ingest(ctx context.Context, req ingest.Request, progress func(ingest.Progress)) (ingest.Report, error) {
+	return s.app.ingest(ctx, req, progress)
 }
 
 // DeleteDocuments implements [source.Ingester].

@@ -99,5 +99,8 @@ func (a *App) takeOver(ctx context.Context, server string) error {
 	if a.files.service != nil {
 		err = errors.Join(err, a.files.service.TakeOver(ctx))
 	}
+	if a.sources != nil {
+		err = errors.Join(err, a.sources.Resume(ctx))
+	}
 	return err
 }

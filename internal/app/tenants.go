@@ -368,9 +368,10 @@ func (t *Tenants) remove(e *tenant) {
 	close(e.closed)
 }
 
-// Idle reports whether the tenant can be closed without an effect on callers: see [engine.Engine.Idle] and [files.Service.Idle]. A sync of a source is not idle.
+// Idle reports whether the tenant can be closed without an effect on callers: see [engine.Engine.Idle] and [files.Service.Idle]. A sync of a source is not idle, and
+// neither is a watched source.
 func (a *App) Idle() bool {
-	return a.Engine.Idle() && (a.files.service == nil || a.files.service.Idle()) && (a.sources == nil || a.sources.Idle()) && (a.calls == nil || a.calls.Idle())
+	return a.Engine.Idle() && (a.files.service == nil || a.files.service.Idle()) && (a.sources == nil || a.sources.Idle() && !a.sources.Watches()) && (a.calls == nil || a.calls.Idle())
 }
 
 // Start finishes, in the background, what an earlier process did not finish in other tenants than the default one. From then on it calls
@@ -379,6 +380,7 @@ func (t *Tenants) Start() {
 	ctx, stop := context.WithCancel(context.Background())
 	t.stop = stop
 	t.watchServers(ctx)
+	t.work.Go(func() { t.visitDue(ctx) })
 	t.work.Go(func() {
 		t.visit(ctx, func(name string) bool {
 			_, err := os.Stat(filepath.Join(Folder(t.shared.Config.Store.Data, name), unfinishedFile))

@@ -57,6 +57,7 @@ type env struct {
 	ctx    context.Context
 	cfg    config.Config
 	logger *slog.Logger
+	given  func(setting string) bool // reports whether the flag of a setting was given
 	Streams
 }
 
@@ -92,7 +93,7 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 		fmt.Fprintln(s.Err, "sluice:", err)
 		return 2
 	}
-	e := &env{ctx: ctx, cfg: cfg, logger: newLogger(cfg.Log, s.Err), Streams: s}
+	e := &env{ctx: ctx, cfg: cfg, logger: newLogger(cfg.Log, s.Err), given: loader.HasFlag, Streams: s}
 	for _, problem := range loader.Misspelled() {
 		e.logger.Warn("unknown variable", "problem", problem)
 	}

@@ -33,11 +33,16 @@ func (c *ingestCmd) Run(e *env) (err error) {
 			return fmt.Errorf("ingest: %w", err)
 		}
 	}
+	if at, err := c.server(e, ""); err != nil {
+		return err
+	} else if at.url != "" {
+		return c.through(e, at)
+	}
 	defer limitMemory()()
 	a, err := c.open(e.ctx, e, e.logger)
 	if errors.Is(err, app.ErrInUse) {
 		if at, ok := c.awaitRunning(e.ctx, e); ok {
-			return fmt.Errorf("%w: the server at %s; add a folder to it with \"sluice sources add\", or stop it first", err, at.url)
+			return c.through(e, at)
 		}
 	}
 	if err != nil {
@@ -54,10 +59,12 @@ func (c *ingestCmd) Run(e *env) (err error) {
 		err = a.Reembed(e.ctx)
 	}
 	if err == nil && len(report.Failed) > 0 && report.Added+report.Updated+report.Unchanged == 0 {
-		return errors.New("ingest: none of the files could be read")
+		return errNoneRead
 	}
 	return err
 }
+
+var errNoneRead = errors.New("ingest: none of the files could be read")
 
 // ingestPaths updates the collection from the paths. It shows a progress bar on a terminal and log lines otherwise.
 func ingestPaths(ctx context.Context, e *env, a *app.App, paths []string) (report ingest.Report, err error) {
@@ -75,20 +82,30 @@ func ingestPaths(ctx context.Context, e *env, a *app.App, paths []string) (repor
 		show(p)
 	})
 	done()
-	logger := e.logger.With("collection", e.cfg.Store.Collection)
-	for _, f := range report.Failed {
-		logger.Warn("not indexed", "file", f.Path, "reason", f.Reason)
-	}
 	if err != nil {
+		logFailures(e, report.Failed)
 		return report, err
 	}
+	logReport(e, report)
+	return report, nil
+}
+
+func logFailures(e *env, failures []ingest.Failure) {
+	for _, f := range failures {
+		e.logger.Warn("not indexed", "collection", e.cfg.Store.Collection, "file", f.Path, "reason", f.Reason)
+	}
+}
+
+// logReport logs the result of an ingestion.
+func logReport(e *env, report ingest.Report) {
+	logger := e.logger.With("collection", e.cfg.Store.Collection)
+	logFailures(e, report.Failed)
 	if report.Unembedded > 0 {
 		logger.Warn("chunks without vectors: only lexical search finds them until the embedder answers", "chunks", report.Unembedded, "reason", report.EmbedFailure)
 	}
 	logger.Info("documents indexed", "added", report.Added, "updated", report.Updated, "unchanged", report.Unchanged,
 		"deleted", report.Deleted, "ignored", report.Ignored, "failed", len(report.Failed), "chunks", report.Chunks,
 		"ms", report.Duration.Milliseconds())
-	return report, nil
 }
 
 // newProgress returns functions that show and end the progress of a task.

@@ -116,6 +116,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	var background sync.WaitGroup
 	background.Go(func() {
+		<-watchDocs(ctx, e, a, &background)
 		indexDocs(ctx, e, a)
 		if ctx.Err() == nil {
 			close(ready)
@@ -148,6 +149,26 @@ func listenMetrics(e *env, insecure bool) (net.Listener, error) {
 	}
 	fmt.Fprintf(e.Err, "metrics on http://%s/metrics\n", l.Addr())
 	return l, nil
+}
+
+// watchDocs has changes of the configured documents indexed in the background, if they are to be watched. The channel that it returns is closed when changes are noticed.
+func watchDocs(ctx context.Context, e *env, a *app.App, background *sync.WaitGroup) <-chan struct{} {
+	ready := make(chan struct{})
+	if docs := e.cfg.Ingest.Docs; e.cfg.Start.Watch && len(docs) > 0 {
+		background.Go(func() {
+			a.WatchDocs(ctx, docs, func() { close(ready) }, func(r ingest.Report, err error) {
+				if err != nil {
+					e.logger.Error("could not index changes of the documents", "error", err)
+				}
+				if err != nil || r.Added+r.Updated+r.Deleted+len(r.Failed) > 0 {
+					logReport(e, r)
+				}
+			})
+		})
+	} else {
+		close(ready)
+	}
+	return ready
 }
 
 // indexDocs indexes the configured documents and warms the caches of the collection. Errors are logged: the server continues with

@@ -15,12 +15,12 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/server/sources"
-	"github.com/sluice-rag/sluice/source"
 )
 
 type sourcesCmd struct {
 	Add    sourcesAddCmd    `cmd:"" help:"Add a source and sync it."`
 	List   sourcesListCmd   `cmd:"" default:"withargs" help:"List the sources."`
+	Set    sourcesSetCmd    `cmd:"" help:"Change the schedule, the watch or the metadata of a source."`
 	Sync   sourcesSyncCmd   `cmd:"" help:"Bring the documents of sources up to date."`
 	Remove sourcesRemoveCmd `cmd:"" help:"Remove a source with its documents."`
 }
@@ -42,7 +42,8 @@ type sourcesOf struct {
 // sourceService is what a command does with sources: through a server, or in the data folder itself.
 type sourceService interface {
 	list(ctx context.Context) ([]sources.SourceView, error)
-	add(ctx context.Context, set source.Settings) (sources.SourceView, error)
+	add(ctx context.Context, req sources.SourceRequest) (sources.SourceView, error)
+	set(ctx context.Context, id string, to sources.SourceSettings) (sources.SourceView, error)
 	sync(ctx context.Context, id string, full bool) (sources.SourceView, error)
 	remove(ctx context.Context, id string) error
 	// show returns a source, or an error with the code NotFound.
@@ -108,6 +109,7 @@ func find(ctx context.Context, s sourceService, name string) (sources.SourceView
 
 type sourcesAddCmd struct {
 	sourcesOf
+	sourceFlags
 	Kind        string   `help:"Kind of the source: folder, git, imap, s3, urls, web or webdav. The default fits the location."`
 	Include     []string `sep:"none" placeholder:"PATTERN" help:"Only documents that match, such as *.pdf or reports/**. Can be repeated."`
 	Exclude     []string `sep:"none" placeholder:"PATTERN" help:"No documents that match. Can be repeated."`
@@ -122,8 +124,16 @@ func (c *sourcesAddCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("add source: %w", err)
 	}
+	settings, err := c.settings()
+	if err != nil {
+		return fmt.Errorf("add source: %w", err)
+	}
+	req := sources.SourceRequest{Kind: c.Kind, Location: location, Include: c.Include, Exclude: c.Exclude, Credentials: c.Credentials, SourceSettings: settings}
+	if e.given("collection") {
+		req.Collection = c.Collection
+	}
 	return c.with(e, func(s sourceService) error {
-		v, err := s.add(e.ctx, source.Settings{Kind: c.Kind, Location: location, Include: c.Include, Exclude: c.Exclude, Credentials: c.Credentials})
+		v, err := s.add(e.ctx, req)
 		if err != nil {
 			return err
 		}
@@ -171,7 +181,7 @@ func (c *sourcesListCmd) Run(e *env) error {
 			return err
 		}
 		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "SOURCE\tKIND\tSTATE\tDOCUMENTS\tFAILED\tLAST SYNC\tLOCATION")
+		fmt.Fprintln(w, "SOURCE\tKIND\tSTATE\tDOCUMENTS\tFAILED\tLAST SYNC\tSCHEDULE\tCOLLECTION\tLOCATION")
 		for _, v := range all {
 			last, docs, failed, state := "never", 0, 0, v.State
 			if l := v.LastSync; l != nil {
@@ -180,10 +190,31 @@ func (c *sourcesListCmd) Run(e *env) error {
 					state = "failed"
 				}
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", v.ID, v.Kind, state, docs, failed, last, lang.Truncate(v.Location, 200))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", v.ID, v.Kind, state, docs, failed, last, schedule(v), v.Collection, lang.Truncate(v.Location, 200))
 		}
 		return w.Flush()
 	})
+}
+
+// schedule describes when a source is synced.
+func schedule(v sources.SourceView) string {
+	var parts []string
+	switch {
+	case v.Watch && v.WatchError != "":
+		parts = append(parts, "not watched: "+v.WatchError)
+	case v.Watch:
+		parts = append(parts, "watched")
+	}
+	if v.Every != "" {
+		parts = append(parts, "every "+v.Every)
+	}
+	if v.Next != nil {
+		parts = append(parts, "next "+localTime(*v.Next))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
 }
 
 type sourcesSyncCmd struct {

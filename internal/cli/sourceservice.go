@@ -7,7 +7,6 @@ import (
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/server/sources"
-	"github.com/sluice-rag/sluice/source"
 )
 
 // remoteSources are the sources of a server.
@@ -21,8 +20,13 @@ func (s remoteSources) list(ctx context.Context) ([]sources.SourceView, error) {
 	return out.Sources, err
 }
 
-func (s remoteSources) add(ctx context.Context, set source.Settings) (v sources.SourceView, err error) {
-	err = s.c.Post(ctx, "/api/sources", sources.SourceRequest{Kind: set.Kind, Location: set.Location, Include: set.Include, Exclude: set.Exclude, Credentials: set.Credentials}, &v)
+func (s remoteSources) add(ctx context.Context, req sources.SourceRequest) (v sources.SourceView, err error) {
+	err = s.c.Post(ctx, "/api/sources", req, &v)
+	return v, err
+}
+
+func (s remoteSources) set(ctx context.Context, id string, to sources.SourceSettings) (v sources.SourceView, err error) {
+	err = s.c.Patch(ctx, sourcePath(id), to, &v)
 	return v, err
 }
 
@@ -52,12 +56,25 @@ func (s localSources) list(ctx context.Context) ([]sources.SourceView, error) {
 	return out, err
 }
 
-func (s localSources) add(ctx context.Context, set source.Settings) (sources.SourceView, error) {
+func (s localSources) add(ctx context.Context, req sources.SourceRequest) (sources.SourceView, error) {
+	set, err := req.Settings()
+	if err != nil {
+		return sources.SourceView{}, err
+	}
 	src, err := s.a.Sources().Add(ctx, set, true)
 	if err != nil {
 		return sources.SourceView{}, err
 	}
 	return s.sync(ctx, src.ID, false)
+}
+
+func (s localSources) set(ctx context.Context, id string, to sources.SourceSettings) (sources.SourceView, error) {
+	c, err := to.Changes()
+	if err != nil {
+		return sources.SourceView{}, err
+	}
+	src, err := s.a.Sources().Change(ctx, id, c)
+	return sources.View(src), err
 }
 
 func (s localSources) sync(ctx context.Context, id string, full bool) (sources.SourceView, error) {

@@ -30,7 +30,7 @@ type Config struct {
 	Cache   Cache   `title:"Answer cache"`
 	Files   Files   `title:"Uploaded files"`
 	Keep    Keep    `title:"Retention"`
-	Start   Start   `title:"Restart"`
+	Start   Start   `title:"Start of the server"`
 	Tenants Tenants `title:"Tenants"`
 	Billing Billing `title:"Prices"`
 	OIDC    OIDC    `title:"Login by OpenID Connect"`
@@ -154,6 +154,7 @@ type Keep struct {
 
 // Start holds the settings for runs that a previous server process did not finish.
 type Start struct {
+	Watch   bool   `name:"watch" default:"false" help:"Index changes of the files and folders of --docs while the server runs."`
 	Recover string `name:"recover" default:"resume" oneof:"resume,fail" help:"What happens to runs that a crash interrupted: resume continues them if the deadline has not passed; fail ends them with an error."`
 }
 

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -108,7 +110,7 @@ func (s setting) fromYAML(node ast.Node) ([]string, error) {
 func (s setting) scalar(node ast.Node) (string, error) {
 	expected, takesNumber := map[string]string{
 		"string": "text", "[]string": "a list of texts", "int": "a whole number",
-		"config.Size": "a size such as 64KiB", "time.Duration": "a duration such as 30s",
+		"config.Size": "a size such as 64KiB", "time.Duration": "a duration such as 30s", "bool": "true or false",
 	}[s.value.Type().String()], false
 	switch s.value.Type().String() {
 	case "int", "config.Size":
@@ -122,6 +124,10 @@ func (s setting) scalar(node ast.Node) (string, error) {
 		return n.Value, nil
 	case *ast.LiteralNode:
 		return strings.TrimSuffix(n.Value.Value, "\n"), nil
+	case *ast.BoolNode:
+		if s.value.Kind() == reflect.Bool {
+			return strconv.FormatBool(n.Value), nil
+		}
 	case *ast.IntegerNode:
 		if takesNumber {
 			return fmt.Sprint(n.Value), nil

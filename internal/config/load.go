@@ -58,12 +58,12 @@ func (l *Loader) Options() []kong.Option {
 	}
 }
 
-// intercept makes the Loader receive the value of a flag that is a setting or the configuration file.
+// intercept makes the Loader receive the value of a flag that is a setting or the configuration file. The tag own is for a flag of a command with the name of a setting.
 func (l *Loader) intercept(flag *kong.Flag) {
 	name := flag.Name
 	all := fields()
 	i := slices.IndexFunc(all, func(s setting) bool { return s.name == name })
-	if i < 0 {
+	if i < 0 || flag.Tag.Has("own") {
 		return
 	}
 	never := all[i].tag.Get("never")
@@ -76,7 +76,9 @@ func (l *Loader) intercept(flag *kong.Flag) {
 	flag.Help = strings.TrimSuffix(flag.Help, ".") + " ($" + all[i].variable() + ")."
 	flag.Mapper = kong.MapperFunc(func(ctx *kong.DecodeContext, _ reflect.Value) error {
 		var text string
-		if next := ctx.Scan.Peek().String(); never != "" && next == never {
+		if flag.IsBool() && ctx.Scan.Peek().Type != kong.FlagValueToken { // --watch, and not --watch=false
+			text = "true"
+		} else if next := ctx.Scan.Peek().String(); never != "" && next == never {
 			text = ctx.Scan.Pop().String() // kong would parse -1 as a flag
 		} else if err := ctx.Scan.PopValueInto(name, &text); err != nil {
 			return err
@@ -135,6 +137,9 @@ func (l *Loader) Load(into ...any) (Config, error) {
 	fill(c, into)
 	return c, append(faults, keyFaults...).orNil()
 }
+
+// HasFlag reports whether the flag of a setting was given.
+func (l *Loader) HasFlag(name string) bool { return len(l.flags[name].texts) > 0 }
 
 // find returns the value of a setting from its flag or variable. An empty variable counts as unset.
 func (l *Loader) find(s setting) value {

@@ -32,6 +32,7 @@ type serve struct {
 	config.Runs
 	config.Models
 	config.Keep
+	config.Start
 	Other string `name:"other" default:"x" help:"Not a setting."`
 }
 
@@ -151,6 +152,29 @@ func TestEachSourceGivesEveryType(t *testing.T) {
 }
 
 // TestTestDataVariable sets SLUICE_DATA, which names the test data. It must not become the data folder.
+// TestBooleans gives a setting that is true or false in each way. A flag needs no value.
+func TestBooleans(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   input
+		want bool
+		fail string
+	}{
+		"default":         {in: input{args: []string{"serve"}}},
+		"flag":            {in: input{args: []string{"serve", "--watch", "--addr", "127.0.0.1:1"}}, want: true},
+		"flag, last":      {in: input{args: []string{"serve", "--watch"}}, want: true},
+		"flag with value": {in: input{args: []string{"serve", "--watch=false"}, env: map[string]string{"SLUICE_WATCH": "true"}}},
+		"variable":        {in: input{args: []string{"serve"}, env: map[string]string{"SLUICE_WATCH": "true"}}, want: true},
+		"file":            {in: input{args: []string{"serve"}, yaml: "watch: true"}, want: true},
+		"text in a file":  {in: input{args: []string{"serve"}, yaml: "watch: [1]"}, fail: "watch: must be true or false"},
+		"wrong":           {in: input{args: []string{"serve"}, env: map[string]string{"SLUICE_WATCH": "yes"}}, fail: "watch: must be true or false"},
+	} {
+		cfg, _, _, err := load(t, c.in)
+		if c.fail == "" && (err != nil || cfg.Start.Watch != c.want) || c.fail != "" && (err == nil || !strings.Contains(err.Error(), c.fail)) {
+			t.Errorf("%s: %t, %v", name, cfg.Start.Watch, err)
+		}
+	}
+}
+
 func TestTestDataVariable(t *testing.T) {
 	c, _, _, err := load(t, input{args: []string{"serve"}, env: map[string]string{"SLUICE_DATA": t.TempDir()}})
 	if err != nil {

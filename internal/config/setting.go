@@ -79,6 +79,12 @@ func (s setting) parse(text string) (any, error) {
 		return text, nil
 	case Secret:
 		return Secret(text), nil
+	case bool:
+		switch text {
+		case "true", "false":
+			return text == "true", nil
+		}
+		return nil, fmt.Errorf("must be true or false, not %q", text)
 	case Size:
 		return ParseSize(text)
 	case int:

@@ -2,10 +2,16 @@
 package sources
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/store"
@@ -28,6 +34,19 @@ type (
 		Exclude  []string `json:"exclude,omitempty" description:"Patterns. A document must match none of them."`
 		// Credentials are not part of replies.
 		Credentials string `json:"credentials,omitempty" description:"Names credentials of the server, which are never shown: env:SLUICE_SOURCE_NAME, a variable, or file:NAME, a file in the folder source-credentials of its data folder. This needs a key of the scope tenants."`
+		Collection  string `json:"collection,omitempty" description:"Collection of the documents. The default is that of the server. Questions only search another one if they name it."`
+		SourceSettings
+	}
+	// SourceSettings can be changed later.
+	SourceSettings struct {
+		Every       *string           `json:"every,omitempty" description:"Time between two syncs, from 1m to 8784h, such as 1h or 1h30m. 0 ends the schedule."`
+		Watch       *bool             `json:"watch,omitempty" description:"Notice changes and index them at once. Only folders can be watched."`
+		Metadata    map[string]string `json:"dublin_core,omitzero" description:"Elements of the Dublin Core to set on all documents, such as dc_creator. They take precedence over those in the documents. {} removes them."`
+		Contributor *string           `json:"contributor,omitempty" description:"Account to set as the contributor of all documents. An empty text removes it."`
+	}
+	changeRequest struct {
+		idParam
+		SourceSettings
 	}
 	// SourceList is all sources, sorted by id.
 	SourceList struct {
@@ -35,16 +54,23 @@ type (
 	}
 	// SourceView is a source.
 	SourceView struct {
-		ID         string          `json:"id"`
-		Kind       string          `json:"kind"`
-		Location   string          `json:"location"`
-		Collection string          `json:"collection" description:"Collection of the documents."`
-		Include    []string        `json:"include,omitempty"`
-		Exclude    []string        `json:"exclude,omitempty"`
-		Added      time.Time       `json:"added"`
-		State      string          `json:"state" enum:"idle,syncing,removing"`
-		Progress   *SourceProgress `json:"progress,omitempty" description:"Of the sync in progress. It is missing while the documents are being listed."`
-		LastSync   *source.Result  `json:"last_sync,omitempty" description:"Missing until the first sync has ended."`
+		ID          string            `json:"id"`
+		Kind        string            `json:"kind"`
+		Location    string            `json:"location"`
+		Collection  string            `json:"collection" description:"Collection of the documents."`
+		Include     []string          `json:"include,omitempty"`
+		Exclude     []string          `json:"exclude,omitempty"`
+		Added       time.Time         `json:"added"`
+		State       string            `json:"state" enum:"idle,syncing,removing"`
+		Every       string            `json:"every,omitempty" description:"Time between two syncs."`
+		Watch       bool              `json:"watch,omitempty"`
+		WatchError  string            `json:"watch_error,omitempty" description:"Why changes are not noticed. The source is synced by schedule until they can be."`
+		Next        *time.Time        `json:"next_sync,omitempty" description:"When the next sync is due."`
+		Metadata    map[string]string `json:"dublin_core,omitempty"`
+		Contributor string            `json:"contributor,omitempty"`
+		Ingestion   string            `json:"ingestion,omitempty" description:"Id of the sync in progress, or of the last one. Its stream is /api/ingestions/{id}/stream."`
+		Progress    *SourceProgress   `json:"progress,omitempty" description:"Of the sync in progress. It is missing while the documents are being listed."`
+		LastSync    *source.Result    `json:"last_sync,omitempty" description:"Missing until the first sync has ended."`
 	}
 	// SourceProgress is how far a sync is.
 	SourceProgress struct {
@@ -77,6 +103,8 @@ func Routes(s *source.Service) []server.Route {
 		{Method: "GET", Path: "/api/sources/{id}", Scope: auth.Read, Serve: rt.show, Request: id, Reply: SourceView{}, Faults: []int{404}, Summary: "Show a source with its progress and its last sync"},
 		{Method: "POST", Path: "/api/sources/{id}/sync", Scope: auth.Write, Serve: rt.sync, MaxBody: maxBody, Request: []any{syncRequest{}}, Reply: SourceView{}, Status: http.StatusAccepted,
 			Faults: []int{400, 404, 409, 413, 415, 507}, Summary: "Sync a source in the background"},
+		{Method: "PATCH", Path: "/api/sources/{id}", Scope: auth.Write, Serve: rt.change, MaxBody: maxBody, Request: []any{changeRequest{}}, Reply: SourceView{},
+			Faults: []int{400, 403, 404, 409, 413, 415, 507}, Summary: "Change the schedule, the watch or the metadata of a source"},
 		{Method: "DELETE", Path: "/api/sources/{id}", Scope: auth.Write, Serve: rt.remove, Request: id, Reply: SourceView{}, Status: http.StatusAccepted, Faults: []int{404, 507},
 			Summary: "Remove a source with its documents, in the background"},
 	}
@@ -84,7 +112,14 @@ func Routes(s *source.Service) []server.Route {
 
 // View returns the JSON of a source.
 func View(src source.Source) SourceView {
-	v := SourceView{ID: src.ID, Kind: src.Kind, Location: src.Location, Collection: src.Collection, Include: src.Include, Exclude: src.Exclude, Added: src.CreatedAt, State: Idle, LastSync: src.Last}
+	v := SourceView{ID: src.ID, Kind: src.Kind, Location: src.Location, Collection: src.Collection, Include: src.Include, Exclude: src.Exclude, Added: src.CreatedAt, State: Idle, LastSync: src.Last,
+		Watch: src.Watch, WatchError: src.WatchFailure, Metadata: src.Meta, Contributor: src.Contributor, Ingestion: src.Ingestion}
+	if src.Every > 0 {
+		v.Every = durationText(src.Every)
+	}
+	if !src.Next.IsZero() {
+		v.Next = &src.Next
+	}
 	switch src.State {
 	case store.SourceSyncing:
 		v.State = Syncing
@@ -117,11 +152,98 @@ func (rt routes) add(w http.ResponseWriter, r *http.Request) error {
 	}
 	// Whoever may send requests without a key may still not read the disk. The commands on the machine of the server send its own token.
 	by, _ := auth.From(r.Context())
-	src, err := rt.s.Add(r.Context(), source.Settings{Kind: req.Kind, Location: req.Location, Include: req.Include, Exclude: req.Exclude, Credentials: req.Credentials}, by.Key != "" && by.Permits(auth.Tenants))
+	set, err := req.Settings()
+	if err != nil {
+		return err
+	}
+	src, err := rt.s.Add(r.Context(), set, by.Key != "" && by.Permits(auth.Tenants))
 	if err == nil {
 		src, err = rt.s.Sync(r.Context(), src.ID, false)
 	}
 	return reply(w, http.StatusCreated, src, err)
+}
+
+// Settings returns the settings of a new source. Errors are of the type [fault.Error].
+func (req SourceRequest) Settings() (source.Settings, error) {
+	set := source.Settings{Kind: req.Kind, Location: req.Location, Include: req.Include, Exclude: req.Exclude, Credentials: req.Credentials, Collection: req.Collection}
+	c, err := req.Changes()
+	c.Apply(&set)
+	return set, err
+}
+
+// Changes returns the settings that are given. Errors are of the type [fault.Error].
+func (set SourceSettings) Changes() (c source.Changes, err error) {
+	if set.Every != nil {
+		every, err := time.ParseDuration(*set.Every)
+		if err != nil {
+			return c, fault.Invalid("every", "want a duration such as 1h or 1h30m, or 0")
+		}
+		c.Every = &every
+	}
+	if set.Metadata != nil {
+		meta, err := metadata(set.Metadata)
+		if err != nil {
+			return c, err
+		}
+		c.Meta = &meta
+	}
+	c.Watch, c.Contributor = set.Watch, set.Contributor
+	return c, nil
+}
+
+// metadata returns elements of the Dublin Core by their names.
+func metadata(given map[string]string) (m corpus.DublinCore, err error) {
+	known := map[string]*string{}
+	for _, e := range m.Elements() {
+		known[e.Name] = e.Value
+	}
+	for name, value := range given {
+		if known[name] == nil {
+			return m, fault.Invalid("dublin_core", "want elements of: %s", strings.Join(slices.Sorted(maps.Keys(known)), " "))
+		}
+		*known[name] = value
+	}
+	return m, nil
+}
+
+// durationText returns a duration without units that are zero, such as 1h.
+func durationText(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = text[:len(text)-2]
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = text[:len(text)-2]
+	}
+	return text
+}
+
+func (rt routes) change(w http.ResponseWriter, r *http.Request) error {
+	var req changeRequest
+	if err := decode(r, &req); err != nil {
+		return err
+	}
+	c, err := req.Changes()
+	if err != nil {
+		return err
+	}
+	src, err := rt.s.Get(r.Context(), r.PathValue("id"))
+	if err == nil && c.Contributor != nil {
+		err = mayRename(r, src)
+	}
+	if err == nil {
+		src, err = rt.s.Change(r.Context(), src.ID, c)
+	}
+	return reply(w, http.StatusOK, src, err)
+}
+
+// mayRename reports whether the sender may name another contributor of the documents of a source, as for uploaded files. An account must not claim the documents of another one.
+func mayRename(r *http.Request, src source.Source) error {
+	by, known := auth.From(r.Context())
+	if known && !by.Permits(auth.Admin) && cmp.Or(src.Contributor, auth.Owner) != by.Account {
+		return fault.New(fault.Forbidden, "only the present contributor and administrators can change the contributor")
+	}
+	return nil
 }
 
 func (rt routes) show(w http.ResponseWriter, r *http.Request) error {

@@ -18,7 +18,7 @@ import (
 // Kind returns the kind of source. Its locations are absolute paths. Subfolders belong to a folder, links do not. The extensions are those of files that are read although they are
 // commonly no documents: see [ingest.Options].
 func Kind(extensions []string) source.Kind {
-	return source.Kind{Local: true, Suits: filepath.IsAbs, Locate: locate, Open: func(location string) (source.Connector, error) {
+	return source.Kind{Local: true, Watches: true, Suits: filepath.IsAbs, Locate: locate, Open: func(location string) (source.Connector, error) {
 		return &connector{dir: filepath.FromSlash(location), extensions: extensions}, nil
 	}}
 }
@@ -53,11 +53,14 @@ type connector struct {
 }
 
 // List implements [source.Connector].
-func (c *connector) List(ctx context.Context) (source.Listing, error) {
+func (c *connector) List(ctx context.Context) (source.Listing, error) { return c.ListChanged(ctx, nil) }
+
+// ListChanged implements [source.Watcher].
+func (c *connector) ListChanged(ctx context.Context, only []string) (source.Listing, error) {
 	if err := c.Close(); err != nil {
 		return source.Listing{}, err
 	}
-	f, err := ingest.OpenFolder(ctx, c.dir, c.extensions)
+	f, err := ingest.OpenFolder(ctx, c.dir, c.extensions, only)
 	if err != nil {
 		return source.Listing{}, err
 	}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -28,6 +29,8 @@ func (s *suite) sources() {
 	check("added", a, b)
 
 	a.State, a.Sync = store.SourceIdle, json.RawMessage(`{"added":1}`)
+	a.Meta, a.Contributor, a.Again, a.Server, a.Ingestion, a.Attempt = map[string]string{"dc_creator": "Ada"}, "bob", true, "one", "ing-1", 2
+	a.Schedule = store.Schedule{Every: time.Hour, Watch: true, Next: start.Add(time.Hour), Failing: 3}
 	got, err := s.UpdateSource(s.ctx, "a", func(x *store.Source) error { *x = a; x.ID = "no"; return nil })
 	if diff := cmp.Diff(a, got); diff != "" || err != nil {
 		s.Errorf("changed: %v\n%s", err, diff)

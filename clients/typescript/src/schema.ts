@@ -2459,6 +2459,191 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/ingestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ingest files and folders on the machine of the server, in the background
+         * @description Needs the scope tenants.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["IngestionsRequest"];
+                };
+            };
+            responses: {
+                /** @description Accepted */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["IngestionsAccepted"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/ingestions/{id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream the progress of an ingestion, with the files that failed
+         * @description Needs the scope read.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description Id of the last event that was received. The stream continues after it. */
+                    "Last-Event-ID"?: string;
+                };
+                path: {
+                    /** @description Id of an ingestion: that of a sync, as sources show it, that of an ingestion of paths, or that of the task of an uploaded file. */
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description A stream. Server-sent events have an id that resumes the stream, and data of one of these forms. A plain text has lines of these forms, the byte 0x1d, the text of the answer, the byte 0x1e, and an object of the last form. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/event-stream": components["schemas"]["IngestionsEvent"];
+                    };
+                };
+                /** @description No Content */
+                204: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/query": {
         parameters: {
             query?: never;
@@ -3201,7 +3386,108 @@ export interface paths {
         };
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change the schedule, the watch or the metadata of a source
+         * @description Needs the scope write.
+         */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["SourcesChangeRequest"];
+                };
+            };
+            responses: {
+                /** @description OK */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SourcesSourceView"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unauthorized */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Forbidden */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Not Found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Conflict */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Request Entity Too Large */
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Unsupported Media Type */
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+                /** @description Insufficient Storage */
+                507: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
+            };
+        };
         trace?: never;
     };
     "/api/sources/{id}/sync": {
@@ -9986,6 +10272,63 @@ export interface components {
             path: string;
             reason: string;
         };
+        IngestionsAccepted: {
+            collection: string;
+            id: string;
+            /** @description Path of the stream of its progress. */
+            stream: string;
+        };
+        IngestionsEvent: components["schemas"]["IngestionsStarted"] | components["schemas"]["IngestionsProgress"] | components["schemas"]["IngestionsFileFailed"] | components["schemas"]["IngestionsFinished"];
+        IngestionsFileFailed: {
+            path: string;
+            reason: string;
+            /** @enum {string} */
+            type: "file_failed";
+        };
+        IngestionsFinished: {
+            result: components["schemas"]["SourceResult"];
+            /** @enum {string} */
+            type: "ingestion_finished";
+        };
+        IngestionsProgress: {
+            /**
+             * Format: int64
+             * @description Size of the documents that were read.
+             */
+            bytes?: number;
+            /** @description The document that was finished last. */
+            current?: string;
+            /** @description Documents that were finished. Of an upload, percent. */
+            done: number;
+            /**
+             * @description Of an upload.
+             * @enum {string}
+             */
+            stage?: "fetching" | "reading" | "parsing" | "embedding" | "indexing";
+            total: number;
+            /** @enum {string} */
+            type: "ingestion_progress";
+        };
+        IngestionsRequest: {
+            /** @description Collection of the documents. The default is that of the server. */
+            collection?: string;
+            /** @description Absolute paths of files and folders on the machine of the server. Documents of a folder that have vanished are removed. */
+            paths: string[];
+            /** @description Try documents again that exceeded the limit of memory or time before. */
+            retry?: boolean;
+        };
+        IngestionsStarted: {
+            /** @description 1, and one more after each restart of the server. */
+            attempt: number;
+            collection: string;
+            ingestion: string;
+            /** @description Id of the source. Missing if paths or a file were given. */
+            source?: string;
+            /** Format: date-time */
+            started: string;
+            /** @enum {string} */
+            type: "ingestion_started";
+        };
         KnowledgeAnnotation: {
             /** @description Set while nothing else is known about the passage. */
             chunk_id?: string;
@@ -11687,6 +12030,10 @@ export interface components {
         };
         SourceResult: {
             added: number;
+            /** @description How often it was started: more than once after restarts of the server. */
+            attempt?: number;
+            /** @description Sections, passages and sentences of added and updated documents. */
+            chunks?: number;
             /** Format: date-time */
             ended: string;
             /** @description Why the sync did not complete. The next one goes on from what is done. */
@@ -11697,8 +12044,12 @@ export interface components {
             failures?: components["schemas"]["IngestFailure"][];
             /** @description Files that are not documents, or that the patterns leave out. */
             ignored: number;
+            /** @description Id of the ingestion that had this result. */
+            ingestion?: string;
             /** @description Part of added: documents whose bytes were at another path before. */
             moved: number;
+            /** @description Documents of the collection that are from elsewhere. It is only counted if paths were ingested. */
+            other?: number;
             removed: number;
             /** Format: date-time */
             started: string;
@@ -11706,6 +12057,18 @@ export interface components {
             updated: number;
             /** @description Set if documents are only found by their words, because the embedder failed. */
             warning?: string;
+        };
+        SourcesChangeRequest: {
+            /** @description Account to set as the contributor of all documents. An empty text removes it. */
+            contributor?: string;
+            /** @description Elements of the Dublin Core to set on all documents, such as dc_creator. They take precedence over those in the documents. {} removes them. */
+            dublin_core?: {
+                [key: string]: string;
+            };
+            /** @description Time between two syncs, from 1m to 8784h, such as 1h or 1h30m. 0 ends the schedule. */
+            every?: string;
+            /** @description Notice changes and index them at once. Only folders can be watched. */
+            watch?: boolean;
         };
         SourcesSourceList: {
             sources: components["schemas"]["SourcesSourceView"][];
@@ -11717,8 +12080,18 @@ export interface components {
             total: number;
         };
         SourcesSourceRequest: {
+            /** @description Collection of the documents. The default is that of the server. Questions only search another one if they name it. */
+            collection?: string;
+            /** @description Account to set as the contributor of all documents. An empty text removes it. */
+            contributor?: string;
             /** @description Names credentials of the server, which are never shown: env:SLUICE_SOURCE_NAME, a variable, or file:NAME, a file in the folder source-credentials of its data folder. This needs a key of the scope tenants. */
             credentials?: string;
+            /** @description Elements of the Dublin Core to set on all documents, such as dc_creator. They take precedence over those in the documents. {} removes them. */
+            dublin_core?: {
+                [key: string]: string;
+            };
+            /** @description Time between two syncs, from 1m to 8784h, such as 1h or 1h30m. 0 ends the schedule. */
+            every?: string;
             /** @description Patterns. A document must match none of them. */
             exclude?: string[];
             /** @description Patterns, such as *.pdf or reports/**. A document must match one of them, if there are any. A pattern without a slash is for the name of the file. */
@@ -11730,23 +12103,41 @@ export interface components {
             kind?: "folder" | "git" | "imap" | "s3" | "urls" | "web" | "webdav";
             /** @description Absolute path of the folder on the machine of the server, or URL of the website: its pages have URLs that begin with it. For s3, s3://HOST/BUCKET/PREFIX, or s3+http:// without TLS. For git, git+https://HOST/PATH#BRANCH:FOLDER; the branch and the folder may be missing. For imap, imaps://HOST/FOLDER, or imap://HOST/FOLDER with STARTTLS. For webdav, webdavs://HOST/PATH. For urls, URLs with spaces between them: of documents, or of lists (.txt) with one URL in each line. */
             location: string;
+            /** @description Notice changes and index them at once. Only folders can be watched. */
+            watch?: boolean;
         };
         SourcesSourceView: {
             /** Format: date-time */
             added: string;
             /** @description Collection of the documents. */
             collection: string;
+            contributor?: string;
+            dublin_core?: {
+                [key: string]: string;
+            };
+            /** @description Time between two syncs. */
+            every?: string;
             exclude?: string[];
             id: string;
             include?: string[];
+            /** @description Id of the sync in progress, or of the last one. Its stream is /api/ingestions/{id}/stream. */
+            ingestion?: string;
             kind: string;
             /** @description Missing until the first sync has ended. */
             last_sync?: components["schemas"]["SourceResult"];
             location: string;
+            /**
+             * Format: date-time
+             * @description When the next sync is due.
+             */
+            next_sync?: string;
             /** @description Of the sync in progress. It is missing while the documents are being listed. */
             progress?: components["schemas"]["SourcesSourceProgress"];
             /** @enum {string} */
             state: "idle" | "syncing" | "removing";
+            watch?: boolean;
+            /** @description Why changes are not noticed. The source is synced by schedule until they can be. */
+            watch_error?: string;
         };
         SourcesSyncRequest: {
             /** @description Read all documents again, also those whose time and size have not changed. Unchanged bytes are still not indexed again. */

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/server/ingestions"
+	"github.com/sluice-rag/sluice/source"
+	"github.com/sluice-rag/sluice/wire/sse"
+)
+
+// through ingests the paths through the server that uses the data folder. It shows the same as without a server.
+func (c *ingestCmd) through(e *env, at remote) error {
+	req := ingestions.Request{Retry: c.Retry}
+	if e.given("collection") {
+		req.Collection = c.Collection
+	}
+	for _, p := range c.Path {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return fmt.Errorf("ingest %s: %w", p, err)
+		}
+		req.Paths = append(req.Paths, abs)
+	}
+	cl, err := at.client()
+	if err != nil {
+		return err
+	}
+	var accepted ingestions.Accepted
+	if err := cl.Post(e.ctx, "/api/ingestions", req, &accepted); err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	e.logger.Info("the server that uses the data folder ingests", "server", at.url, "ingestion", accepted.ID)
+	show, done := newProgress(e, "indexing")
+	f := ingestionFollower{at: at, path: accepted.Stream, show: show}
+	r, err := f.follow(e.ctx)
+	done()
+	if err != nil {
+		if e.ctx.Err() != nil {
+			e.logger.Info("the ingestion goes on in the server", "ingestion", accepted.ID)
+		}
+		return fmt.Errorf("ingest: %w", err)
+	}
+	e.cfg.Store.Collection = accepted.Collection
+	logReport(e, ingest.Report{Added: r.Added, Updated: r.Updated, Unchanged: r.Unchanged, Deleted: r.Removed, Ignored: r.Ignored, Other: r.Other, Failed: f.failed, Chunks: r.Chunks,
+		Duration: r.Ended.Sub(r.Started)})
+	switch {
+	case r.Warning != "":
+		e.logger.Warn(r.Warning)
+	case r.Error != "":
+		return fmt.Errorf("ingest: %s", r.Error)
+	}
+	if r.Failed > 0 && r.Added+r.Updated+r.Unchanged == 0 {
+		return errNoneRead
+	}
+	return nil
+}
+
+// ingestionFollower reads the stream of an ingestion.
+type ingestionFollower struct {
+	at     remote
+	path   string
+	last   string // id of the last event
+	show   func(ingest.Progress)
+	failed []ingest.Failure
+	result *source.Result
+}
+
+// maxRetries is how often in succession a stream is resumed that ends before the ingestion.
+const maxRetries = 20
+
+// follow returns the result of the ingestion. It resumes the stream if it ends before.
+func (f *ingestionFollower) follow(ctx context.Context) (source.Result, error) {
+	var err error
+	for tries := 0; tries < maxRetries; tries++ {
+		before := f.last
+		if err = f.read(ctx); f.result != nil {
+			return *f.result, nil
+		}
+		if _, refused := errors.AsType[*refusedError](err); refused || ctx.Err() != nil {
+			return source.Result{}, err
+		}
+		if f.last != before {
+			tries = 0
+		}
+		if err := wait(ctx); err != nil {
+			return source.Result{}, err
+		}
+	}
+	return source.Result{}, fmt.Errorf("the stream of the server ended early: %w", err)
+}
+
+// refusedError is the status of a reply that is not a stream.
+type refusedError struct{ status string }
+
+// Error implements error.
+func (r *refusedError) Error() string {
+	return "the server does not know the ingestion any more (" + r.status + "): if it was restarted, run the command again"
+}
+
+// read reads one stream to its end.
+func (f *ingestionFollower) read(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.at.url+f.path, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+f.at.key.Reveal())
+	if f.last != "" {
+		req.Header.Set("Last-Event-ID", f.last)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		if res.StatusCode >= http.StatusInternalServerError {
+			return errors.New(res.Status)
+		}
+		return &refusedError{res.Status}
+	}
+	stream := sse.NewReader(res.Body, 0)
+	for f.result == nil {
+		ev, err := stream.Next()
+		if err == nil {
+			err = f.take(ev)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take takes an event.
+func (f *ingestionFollower) take(ev sse.Event) error {
+	var all struct {
+		ingestions.Progress
+		Path   string         `json:"path"`
+		Reason string         `json:"reason"`
+		Result *source.Result `json:"result"`
+	}
+	if err := json.Unmarshal([]byte(ev.Data), &all); err != nil {
+		return fmt.Errorf("read event of the server: %w", err)
+	}
+	f.last = ev.ID
+	switch ev.Name {
+	case "ingestion_started":
+		f.failed = nil // it is a new attempt
+	case "ingestion_progress":
+		f.show(ingest.Progress{Done: all.Done, Total: all.Total, Bytes: all.Bytes, Current: all.Current})
+	case "file_failed":
+		f.failed = append(f.failed, ingest.Failure{Path: all.Path, Reason: all.Reason})
+	case "ingestion_finished":
+		f.result = all.Result
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package source
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/ingest/parse"
+)
+
+// Ingestion is a sync, or an ingestion of paths, with its progress. It may be read by several goroutines.
+type Ingestion struct {
+	ID         string
+	Source     string // empty: paths that a user named
+	Collection string
+	Started    time.Time // of this attempt
+	Attempt    int       // from 1; one more after each restart of the server
+
+	mu       sync.Mutex
+	progress *ingest.Progress
+	failures []ingest.Failure
+	failed   int // including those that failures lacks
+	result   *Result
+	changed  chan struct{} // closed at the next change
+}
+
+// maxShown is how many failures an ingestion keeps for those who follow it.
+const maxShown = 1000
+
+func newIngestion(id, source, collection string, attempt int, started time.Time) *Ingestion {
+	return &Ingestion{ID: id, Source: source, Collection: collection, Attempt: attempt, Started: started, changed: make(chan struct{})}
+}
+
+func newIngestionID() string { return "ing-" + strings.ToLower(rand.Text()[:16]) }
+
+// State is how far an ingestion is.
+type State struct {
+	Progress *ingest.Progress // nil: the documents are being listed
+	Failures []ingest.Failure // after those that the reader has seen
+	Failed   int              // all failures; Failures may lack some
+	Result   *Result          // nil: it has not ended
+}
+
+// After returns the state, with the failures after the first ones, and a channel that is closed at the next change.
+func (i *Ingestion) After(seen int) (State, <-chan struct{}) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return State{i.progress, i.failures[min(max(seen, 0), len(i.failures)):], i.failed, i.result}, i.changed
+}
+
+func (i *Ingestion) update(change func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	change()
+	close(i.changed)
+	i.changed = make(chan struct{})
+}
+
+// advance sets the progress, with its failure.
+func (i *Ingestion) advance(p ingest.Progress) {
+	i.update(func() {
+		i.progress = &p
+		if p.Failure != nil {
+			i.fail(*p.Failure)
+		}
+	})
+}
+
+// fail adds failures. The caller holds mu.
+func (i *Ingestion) fail(failures ...ingest.Failure) {
+	i.failed += len(failures)
+	i.failures = append(i.failures, failures[:min(len(failures), maxShown-len(i.failures))]...)
+}
+
+func (i *Ingestion) end(r Result) { i.update(func() { i.result = &r }) }
+
+// maxEnded is how many ingestions are kept after their end.
+const maxEnded = 100
+
+// follow keeps an ingestion for those who follow it, and lets go of the oldest ones that have ended.
+func (s *Service) follow(i *Ingestion) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ingestions = append(s.ingestions, i)
+	ended := 0
+	for n := len(s.ingestions) - 1; n >= 0; n-- {
+		other := s.ingestions[n]
+		if other != i && other.ID == i.ID {
+			s.ingestions = append(s.ingestions[:n], s.ingestions[n+1:]...)
+		} else if st, _ := other.After(0); st.Result != nil {
+			if ended++; ended > maxEnded {
+				s.ingestions = append(s.ingestions[:n], s.ingestions[n+1:]...)
+			}
+		}
+	}
+}
+
+// Done is closed when the service stops. Ingestions without a result go on in the next process then, if they are syncs.
+func (s *Service) Done() <-chan struct{} { return s.ctx.Done() }
+
+// Ingestion returns an ingestion by its id: one that is in progress or has ended lately, or the last sync of a source.
+func (s *Service) Ingestion(ctx context.Context, id string) (*Ingestion, error) {
+	s.mu.Lock()
+	for _, i := range s.ingestions {
+		if i.ID == id {
+			s.mu.Unlock()
+			return i, nil
+		}
+	}
+	s.mu.Unlock()
+	all, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, src := range all {
+		if last := src.Last; last != nil && last.Ingestion == id && id != "" {
+			i := newIngestion(id, src.ID, src.Collection, max(last.Attempt, 1), last.Started)
+			i.failures, i.failed, i.result = last.Failures, last.Failed, last
+			return i, nil
+		}
+	}
+	return nil, fault.New(fault.NotFound, "there is no ingestion %s", parse.PrintableName(id))
+}
+
+// IngestPaths starts to ingest files and folders on the disk of the server, in the background. The paths are absolute. An empty collection is that of [Options]. If retry is set, documents that
+// exceeded a limit before are tried again.
+func (s *Service) IngestPaths(collection string, paths []string, retry bool) (*Ingestion, error) {
+	if collection == "" {
+		collection = s.o.Collection
+	}
+	if err := s.checkCollection(collection); err != nil {
+		return nil, err
+	}
+	i := newIngestion(newIngestionID(), "", collection, 1, s.o.Now().UTC())
+	started, err := s.startJob(i.ID, i, func(ctx context.Context, _ *job) {
+		var r Result
+		var report ingest.Report
+		var err error
+		if retry && s.o.Retry != nil {
+			err = s.o.Retry()
+		}
+		if err == nil {
+			report, err = s.o.Ingester.Ingest(ctx, ingest.Request{Collection: collection, Paths: paths}, i.advance)
+		}
+		r.Started, r.Ended, r.Ingestion, r.Attempt = i.Started, s.o.Now().UTC(), i.ID, 1
+		r.count(report)
+		r.Removed, r.Ignored, r.Other = report.Deleted, report.Ignored, report.Other
+		// Those of the listing come first. They are not in the progress.
+		i.update(func() { i.fail(report.Failed[:max(len(report.Failed)-i.failed, 0)]...) })
+		if err != nil {
+			r.Error = fault.Public(err).Message
+			s.o.Logger.Error("ingestion of paths failed", "ingestion", i.ID, "error", err)
+		}
+		i.end(r)
+	})
+	if err == nil && !started {
+		err = fault.New(fault.Internal, "two ingestions have the same id")
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.follow(i)
+	return i, nil
+}

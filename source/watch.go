@@ -1,0 +1,274 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/store"
+)
+
+const (
+	// quiet is the time without a change after which changes are synced, and patience the longest time that they wait for it.
+	quiet    = 100 * time.Millisecond
+	patience = 500 * time.Millisecond
+	// maxPause is the longest pause after a sync of changes. It is otherwise as long as the sync took, so the syncs of a folder that changes all the time take about half of the time.
+	maxPause = 5 * time.Second
+	// maxChanged is from how many changes on all documents are listed.
+	maxChanged = 1000
+	// againFirst and againLast are the times after which a watch that has failed is tried again.
+	againFirst = time.Minute
+	againLast  = time.Hour
+)
+
+// watching is the watch of a source.
+type watching struct {
+	cancel  context.CancelFunc
+	failure string // why the source is not watched; guarded by Service.mu
+}
+
+// changes collects what has changed until it is taken.
+type changes struct {
+	mu   sync.Mutex
+	uris map[string]bool
+	all  bool
+	wake chan struct{} // capacity 1
+}
+
+func (c *changes) add(uris ...string) {
+	c.mu.Lock()
+	c.all = c.all || len(uris) == 0 || len(c.uris)+len(uris) > maxChanged
+	for _, uri := range uris {
+		if !c.all {
+			c.uris[uri] = true
+		}
+	}
+	c.mu.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what has changed; nil: everything may have.
+func (c *changes) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	uris := slices.Sorted(maps.Keys(c.uris))
+	if c.all {
+		uris = nil
+	}
+	c.uris, c.all = map[string]bool{}, false
+	return uris
+}
+
+// watchAll watches those sources that are to be, and no others.
+func (s *Service) watchAll(all []store.Source) {
+	want := map[string]store.Source{}
+	for _, src := range all {
+		if src.Watch && src.State != store.SourceRemoving && s.mine(src) {
+			want[src.ID] = src
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, w := range s.watches {
+		if _, ok := want[id]; !ok {
+			w.cancel()
+			delete(s.watches, id)
+		}
+	}
+	for id, src := range want {
+		if s.watches[id] != nil || s.closed {
+			continue
+		}
+		ctx, cancel := context.WithCancel(s.ctx)
+		w := &watching{cancel: cancel}
+		s.watches[id] = w
+		s.work.Go(func() {
+			defer cancel()
+			s.watch(ctx, src, w)
+		})
+	}
+}
+
+// Watches reports whether sources are watched.
+func (s *Service) Watches() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.watches) > 0
+}
+
+// watchFailure returns why a source is not watched, or an empty text.
+func (s *Service) watchFailure(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.watches[id]; w != nil {
+		return w.failure
+	}
+	return ""
+}
+
+// FollowChanges calls watch, which is as [Watcher.Watch], and has changes synced after it was quiet for a moment: with nil if everything may have changed. While changes cannot be noticed, everything is
+// synced once a minute. It returns when ctx has ended.
+func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx context.Context, changed func(uris ...string)) error, sync func(ctx context.Context, uris []string)) {
+	first := true
+	followChanges(ctx, func(ctx context.Context, c *changes) error {
+		return watch(ctx, func(uris ...string) {
+			if len(uris) > 0 || !first {
+				c.add(uris...)
+			}
+			first = false
+		})
+	}, func(ctx context.Context, c *changes) bool {
+		sync(ctx, c.take())
+		return true
+	}, func(c *changes, err error, again time.Duration) {
+		logger.Warn("changes cannot be noticed; everything is read once a minute until they can", "reason", fault.Public(err).Message, "try_again", again.String())
+		for deadline := time.Now().Add(again); time.Now().Before(deadline) && wait(ctx, min(watchEvery, again)) == nil; {
+			c.add()
+		}
+	})
+}
+
+// followChanges watches until ctx ends, and tries again after failed has returned. The function sync is not called again after it has returned false.
+func followChanges(ctx context.Context, watch func(context.Context, *changes) error, sync func(context.Context, *changes) bool, failed func(c *changes, err error, again time.Duration)) {
+	c := &changes{uris: map[string]bool{}, wake: make(chan struct{}, 1)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for first := true; ; first = false {
+			select {
+			case <-c.wake:
+			case <-ctx.Done():
+				return
+			}
+			settle(ctx, c.wake)
+			began := time.Now()
+			if ctx.Err() != nil || !sync(ctx, c) {
+				return
+			}
+			if !first { // the first one is that of everything, which may take long
+				_ = wait(ctx, min(time.Since(began), maxPause))
+			}
+		}
+	}()
+	again := againFirst
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := watch(ctx, c)
+		if ctx.Err() != nil {
+			break
+		}
+		if time.Since(began) > againFirst {
+			again = againFirst
+		}
+		failed(c, err, again)
+		again = min(again*2, againLast)
+	}
+	<-done
+}
+
+// watch watches a source until ctx ends. While it cannot be watched, it is synced by schedule.
+func (s *Service) watch(ctx context.Context, src store.Source, w *watching) {
+	followChanges(ctx, func(ctx context.Context, c *changes) error {
+		return s.watchOnce(ctx, src, func(uris ...string) {
+			if len(uris) == 0 {
+				s.setWatchFailure(w, "")
+			}
+			c.add(uris...)
+		})
+	}, func(ctx context.Context, c *changes) bool { return s.syncChanges(ctx, src.ID, c) },
+		func(_ *changes, err error, again time.Duration) {
+			reason := fault.Public(err).Message
+			s.setWatchFailure(w, reason)
+			s.o.Logger.Warn("a source cannot be watched; it is synced by schedule until it can", "source", src.ID, "reason", reason, "try_again", again.String())
+			_, err = s.o.Store.UpdateSource(ctx, src.ID, func(src *store.Source) error {
+				if src.Next.IsZero() {
+					src.Next = s.next(*src)
+				}
+				return nil
+			})
+			if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) {
+				s.o.Logger.Error("schedule of a source could not be stored", "source", src.ID, "error", err)
+			}
+			s.look()
+			_ = wait(ctx, again)
+		})
+}
+
+func (s *Service) setWatchFailure(w *watching, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.failure = reason
+}
+
+// watchOnce watches a source until that fails.
+func (s *Service) watchOnce(ctx context.Context, src store.Source, changed func(...string)) (err error) {
+	conn, err := s.o.Kinds[src.Kind].open(src.Location, src.Credentials, s.o.CredentialsFolder)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	w, ok := conn.(Watcher)
+	if !ok {
+		return fault.New(fault.InvalidRequest, "this version cannot watch sources of the kind %s", src.Kind)
+	}
+	return w.Watch(ctx, changed)
+}
+
+// syncChanges syncs what has changed. It returns false if the source does not exist any more.
+func (s *Service) syncChanges(ctx context.Context, id string, c *changes) bool {
+	_, err := s.Wait(ctx, id) // one sync at a time
+	if err == nil {
+		only, started := c.take(), false
+		if started, err = s.startSync(id, how{only: only}); err == nil && !started { // another one has begun, which may have listed before the change
+			c.add(only...)
+		}
+	}
+	if err == nil {
+		_, err = s.Wait(ctx, id)
+	}
+	if err != nil && ctx.Err() == nil {
+		if fault.Public(err).Code == fault.NotFound {
+			return false
+		}
+		s.o.Logger.Error("changes of a source could not be synced", "source", id, "error", err)
+	}
+	return true
+}
+
+// settle waits until there was no change for a moment.
+func settle(ctx context.Context, changed <-chan struct{}) {
+	most := time.NewTimer(patience)
+	defer most.Stop()
+	for {
+		still := time.NewTimer(quiet)
+		select {
+		case <-changed:
+			still.Stop()
+			continue
+		case <-still.C:
+		case <-most.C:
+		case <-ctx.Done():
+		}
+		still.Stop()
+		return
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
