@@ -106,6 +106,7 @@ var allowedImports = map[string]string{
 	"answer/grade/calibrate": "answer/grade internal/logistic",
 	"answer/confidence":      "event internal/logistic lang model",
 	"internal/logistic":      "",
+	"internal/plot":          "lang",
 	"prompt":                 "corpus lang model",
 	"eval/followup":          "lang",
 	"eval/paraphrase":        "",
@@ -149,7 +150,7 @@ var allowedImports = map[string]string{
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse wire/turns",
 	"client/display": "client event",
 	"internal/chat":  "client client/display event fault lang wire/knowledge wire/turns",
-	"internal/bench": "engine answer eval event eventlog internal/app internal/cli internal/config lang server server/delivery wire/...",
+	"internal/bench": "engine answer eval event eventlog internal/app internal/cli internal/config internal/plot lang server server/delivery wire/...",
 }
 
 // backEnds are the packages that only internal/app may import. Other packages use the interface that a back end implements.

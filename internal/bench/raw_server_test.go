@@ -13,7 +13,7 @@ import (
 func TestServeRaw(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	l, control, err := listen(ctx)
+	l, control, err := listen(ctx, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
