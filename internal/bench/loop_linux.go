@@ -41,7 +41,7 @@ func dial(_ context.Context, addr string, source net.IP, buffer int) (s *socket,
 		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte(source.To4())})
 	}
 	if err == nil {
-		err = unix.Connect(fd, &unix.SockaddrInet4{Port: to.Port, Addr: [4]byte(to.IP.To4())})
+		err = retry(func() error { return unix.Connect(fd, &unix.SockaddrInet4{Port: to.Port, Addr: [4]byte(to.IP.To4())}) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", addr, err)
@@ -49,21 +49,30 @@ func dial(_ context.Context, addr string, source net.IP, buffer int) (s *socket,
 	return &socket{fd}, nil
 }
 
-// Read implements [io.Reader].
-func (s *socket) Read(b []byte) (int, error) {
+// retry calls a system call again as long as a signal interrupts it. A connection that was made meanwhile is no error.
+func retry(call func() error) error {
 	for {
-		n, err := unix.Read(s.fd, b)
-		if !errors.Is(err, unix.EINTR) {
-			return n, err
+		switch err := call(); {
+		case errors.Is(err, unix.EISCONN):
+			return nil
+		case !errors.Is(err, unix.EINTR):
+			return err
 		}
 	}
 }
 
-// Write implements [io.Writer]. It waits until everything is written.
-func (s *socket) Write(b []byte) (int, error) {
-	n, err := unix.Write(s.fd, b)
-	if err == nil && n < len(b) {
-		err = errors.New("the request was not written in time")
+// Read implements [io.Reader].
+func (s *socket) Read(b []byte) (n int, err error) {
+	err = retry(func() error { n, err = unix.Read(s.fd, b); return err })
+	return n, err
+}
+
+// Write implements [io.Writer].
+func (s *socket) Write(b []byte) (n int, err error) {
+	for n < len(b) && err == nil {
+		var part int
+		err = retry(func() error { part, err = unix.Write(s.fd, b[n:]); return err })
+		n += max(part, 0)
 	}
 	return n, err
 }
