@@ -167,6 +167,7 @@ func (t *taken) post() {
 // step sends what is due. A worker calls it.
 func (t *taken) step() {
 	t.state.Store(stepped) // before the log is read: later events lead to another step
+	t.stream.follower.read = 0
 	err := t.send()
 	switch {
 	case errors.Is(err, errWait):
