@@ -23,6 +23,7 @@ const sluiceCommand = "sluice"
 
 type program struct {
 	Stream streamCmd `cmd:"" help:"Measure delivery: synthetic runs through the real server, compared with a bare handler."`
+	Soak   soakCmd   `cmd:"" help:"Deliver to readers that stall, leave and return for a long time, and check that nothing is lost and nothing grows."`
 	Ask    askCmd    `cmd:"" help:"Measure latency: from a question to its first event, first token and last event."`
 	Model  modelCmd  `cmd:"" help:"Measure what Sluice adds to the latency of a model's tokens, and how soon a model learns that a run was cancelled."`
 

@@ -140,10 +140,11 @@ func (l *loop) turn(events []unix.EpollEvent, buf []byte) bool {
 	return true
 }
 
-// add reads a socket from now on. The loop owns it.
+// add reads a socket from now on. The loop owns it. The caller runs in do.
 func (l *loop) add(s *socket, r receiver) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if l.closed {
+		return errors.Join(errors.New("the loop is closed"), s.Close())
+	}
 	fd := int32(s.fd) //nolint:gosec // a descriptor
 	l.sockets[fd] = attached{s, r}
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(l.fd, unix.EPOLL_CTL_ADD, s.fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: fd}))
@@ -152,6 +153,9 @@ func (l *loop) add(s *socket, r receiver) error {
 // pause stops reading a socket; with false, it goes on. The caller runs in do.
 func (l *loop) pause(s *socket, paused bool) {
 	fd := int32(s.fd) //nolint:gosec // a descriptor
+	if l.sockets[fd].socket != s {
+		return // the server has closed it
+	}
 	e := unix.EpollEvent{Events: unix.EPOLLIN, Fd: fd}
 	if paused {
 		e.Events = 0

@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -34,14 +35,16 @@ func dial(ctx context.Context, addr string, source net.IP, buffer int) (*socket,
 type loop struct {
 	mu      sync.Mutex
 	sockets map[*socket]bool
+	closed  bool
 	work    sync.WaitGroup
 }
 
 func newLoop() (*loop, error) { return &loop{sockets: map[*socket]bool{}}, nil }
 
 func (l *loop) add(s *socket, r receiver) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if l.closed {
+		return errors.Join(errors.New("the loop is closed"), s.Close())
+	}
 	l.sockets[s] = true
 	_ = s.SetDeadline(time.Time{})
 	l.work.Go(func() {
@@ -99,6 +102,7 @@ func (l *loop) do(f func()) {
 
 func (l *loop) close() {
 	l.do(func() {
+		l.closed = true
 		for s := range l.sockets {
 			l.remove(s)
 		}

@@ -105,7 +105,7 @@ func rawShard(ctx context.Context, added <-chan net.Conn, rate float64) {
 		for len(due) > 0 && !due[0].next.After(time.Now()) {
 			s := due[0]
 			due = due[1:]
-			if s.write(timeToken(int64(s.n) + 1)) != nil {
+			if s.write(timeToken(int64(s.n)+1)) != nil {
 				_ = s.conn.Close()
 				continue
 			}

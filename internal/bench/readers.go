@@ -81,11 +81,10 @@ func headerOf(fields, name string) string {
 
 // readerSet reads streams with as little code as possible, because it shares the processors with the server. The zero value is ready. Close it.
 type readerSet struct {
-	mu      sync.Mutex
-	opened  int
-	loop    *loop
-	err     error
-	readers []*reader
+	mu     sync.Mutex
+	opened int
+	loop   *loop
+	err    error
 
 	// Used within loop.do.
 	counting bool
@@ -121,11 +120,11 @@ func (l *readerSet) open(ctx context.Context, q request) (run string, r *reader,
 	}
 	r = &reader{set: l, socket: s}
 	r.mark = r.count
-	l.loop.do(func() { r.receive(read, time.Now().UnixNano()) })
-	l.mu.Lock()
-	l.readers = append(l.readers, r)
-	l.mu.Unlock()
-	return run, r, l.loop.add(s, r)
+	l.loop.do(func() {
+		r.receive(read, time.Now().UnixNano())
+		err = l.loop.add(s, r)
+	})
+	return run, r, err
 }
 
 // receive implements [receiver].

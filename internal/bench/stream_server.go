@@ -30,8 +30,8 @@ import (
 
 // processUsage holds the resources that a process has used.
 type processUsage struct {
-	CPU    time.Duration `json:"cpu_ns"`       // user and system time since the start
-	Frames int64         `json:"frames"`       // that Sluice has written; 0: another server
+	CPU    time.Duration `json:"cpu_ns"` // user and system time since the start
+	Frames int64         `json:"frames"` // that Sluice has written; 0: another server
 	// After garbage collection, if it was requested:
 	Memory      int64 `json:"memory_bytes,omitempty"` // resident
 	Heap        int64 `json:"heap_bytes,omitempty"`
@@ -120,7 +120,7 @@ func usage(metrics prometheus.Gatherer) http.HandlerFunc {
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
 			u.Memory, u.Heap, u.Goroutines = resident(), int64(m.HeapAlloc), runtime.NumGoroutine() //nolint:gosec // far below the limit
-			files, _ := os.ReadDir("/proc/self/fd") // none on systems without /proc
+			files, _ := os.ReadDir("/proc/self/fd")                                                 // none on systems without /proc
 			u.Descriptors = len(files)
 		}
 		u.CPU = cpuTime()
