@@ -71,7 +71,7 @@ var allowedImports = map[string]string{
 	"index/walk":                  "corpus index index/prepare lang",
 	"index/weaviate":              "corpus doctor fault index index/prepare index/walk lang",
 	"index/weaviate/weaviatetest": "",
-	"eval":                        "engine answer/confidence answer/verify corpus eval/followup eval/paraphrase event index ingest lang model",
+	"eval":                        "engine answer/confidence answer/verify corpus eval/followup eval/paraphrase event index ingest internal/plot lang model",
 	"model":                       "corpus",
 	"model/*":                     "corpus fault lang model model/transport disk/atomicfile",
 	"model/vectorcache":           "fault disk/cachedb model",

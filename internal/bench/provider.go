@@ -186,7 +186,7 @@ func (a *answerWriter) run(ctx context.Context, usage bool) bool {
 	}
 	err := a.token() // without delay, so that the latency of the first token is not the provider's
 	if err == nil {
-		err = ticks(ctx, a.p.rate, func(int64) error { return a.token() })
+		err = ticks(ctx, a.p.rate, nil, func(int64) error { return a.token() })
 	}
 	if !errors.Is(err, errComplete) {
 		return false

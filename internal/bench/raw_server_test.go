@@ -18,8 +18,9 @@ func TestServeRaw(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer control.Close()
+	begin := make(chan struct{})
 	ended := make(chan error, 1)
-	go func() { ended <- serveRaw(ctx, l, 100) }()
+	go func() { ended <- serveRaw(ctx, l, 100, begin) }()
 	var readers []*bufio.Scanner
 	for _, query := range []string{idleQuery, "go"} {
 		res, err := http.Post("http://"+l.Addr().String(), "application/json", strings.NewReader(`{"query":"`+query+`"}`))
@@ -29,6 +30,7 @@ func TestServeRaw(t *testing.T) {
 		defer res.Body.Close()
 		readers = append(readers, bufio.NewScanner(res.Body))
 	}
+	close(begin)
 	for n, live := 1, readers[1]; n <= 3; {
 		if !live.Scan() {
 			t.Fatalf("the stream ended before event %d: %v", n, live.Err())

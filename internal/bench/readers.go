@@ -33,23 +33,24 @@ func sourceAddress(n int) net.IP { return net.IPv4(127, 0, 0, byte(1+n/portsPerA
 
 // open sends a request and reads the header of the reply. It returns the id of the run, if the reply names it, and what was read after the header.
 func (q request) open(ctx context.Context, number int) (s *socket, run string, read []byte, err error) {
-	if s, err = dial(ctx, q.addr, sourceAddress(number), q.buffer); err != nil {
+	c, err := dial(ctx, q.addr, sourceAddress(number), q.buffer)
+	if err != nil {
 		return nil, "", nil, err
 	}
 	defer func() {
 		if err != nil {
-			_ = s.Close()
+			_ = c.Close()
 			err = fmt.Errorf("open stream: %w", err)
 		}
 	}()
-	_, err = fmt.Fprintf(s, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", q.method, q.path, q.addr, q.header,
+	_, err = fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", q.method, q.path, q.addr, q.header,
 		len(q.body), q.body)
 	if err != nil {
 		return nil, "", nil, err
 	}
 	buf := make([]byte, 0, 2048)
 	for {
-		n, err := s.Read(buf[len(buf):cap(buf)])
+		n, err := c.Read(buf[len(buf):cap(buf)])
 		if n <= 0 && err == nil {
 			err = io.ErrUnexpectedEOF
 		}
@@ -62,7 +63,7 @@ func (q request) open(ctx context.Context, number int) (s *socket, run string, r
 		case whole && !strings.HasPrefix(status, "HTTP/1.1 200"):
 			return nil, "", nil, errors.New(status)
 		case whole:
-			return s, headerOf(fields, "Sluice-Run-Id"), rest, nil
+			return c, headerOf(fields, "Sluice-Run-Id"), rest, nil
 		case len(buf) == cap(buf):
 			return nil, "", nil, errors.New("the header of the reply is too long")
 		}

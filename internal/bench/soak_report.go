@@ -88,6 +88,9 @@ func (r *soakReport) measure(ctx context.Context, p *child, o *soakCmd, progress
 		return err
 	}
 	defer s.loop.close()
+	if err := p.begin(ctx); err != nil {
+		return err
+	}
 	if r.Before, err = p.usage(ctx, "?memory"); err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ type serverOptions struct {
 }
 
 // serveStreams runs one measured server until in ends. It prints two addresses to out: that of the server, and that of a
-// handler that returns the processUsage.
+// handler that returns the processUsage. Events begin after a request for the path /begin there.
 func serveStreams(ctx context.Context, o serverOptions, in io.Reader, out io.Writer) error {
 	ctx, cancel := whileOpen(ctx, in)
 	defer cancel()
@@ -62,16 +62,19 @@ func serveStreams(ctx context.Context, o serverOptions, in io.Reader, out io.Wri
 		return err
 	}
 	defer stop()
-	registry := prometheus.NewRegistry()
-	go func() { _ = http.Serve(control, usage(registry)) }() //nolint:gosec // the parent is its only client
+	registry, begin := prometheus.NewRegistry(), make(chan struct{})
+	controls := http.NewServeMux()
+	controls.Handle("/usage", usage(registry))
+	controls.HandleFunc("/begin", func(http.ResponseWriter, *http.Request) { close(begin) })
+	go func() { _ = http.Serve(control, controls) }() //nolint:gosec // the parent is its only client
 	fmt.Fprintln(out, l.Addr(), control.Addr())
 	if o.name == serverRaw {
-		return serveRaw(ctx, l, o.rate)
+		return serveRaw(ctx, l, o.rate, begin)
 	}
 	if !isSluice(o.name) {
-		return serveBare(ctx, l, o.rate, o.name == serverChannel)
+		return serveBare(ctx, l, o.rate, begin, o.name == serverChannel)
 	}
-	engine := engine.New(synthetic{o.rate}, engine.Options{Store: o.store, MaxRuns: 1 << 20, Deadline: time.Hour, Grace: time.Minute})
+	engine := engine.New(synthetic{o.rate, begin}, engine.Options{Store: o.store, MaxRuns: 1 << 20, Deadline: time.Hour, Grace: time.Minute})
 	writer := delivery.NetHTTP
 	if o.name == serverLoop {
 		writer = delivery.Loop
@@ -155,12 +158,19 @@ func resident() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// ticks calls do at the rate, with 1, 2 and so on, until it fails or ctx ends. It starts at a random time within the first period, so that runs do
-// not tick at the same time. With a rate of 0 it only waits for ctx.
-func ticks(ctx context.Context, rate float64, do func(n int64) error) error {
+// ticks calls do at the rate, with 1, 2 and so on, until it fails or ctx ends, when begin is closed; nil: at once. It starts at a random time within the first period,
+// so that runs do not tick at the same time. With a rate of 0 it only waits for ctx.
+func ticks(ctx context.Context, rate float64, begin <-chan struct{}, do func(n int64) error) error {
 	if rate <= 0 {
 		<-ctx.Done()
 		return ctx.Err()
+	}
+	if begin != nil {
+		select {
+		case <-begin:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	period := time.Duration(float64(time.Second) / rate)
 	next := time.Now().Add(rand.N(period))
@@ -183,7 +193,10 @@ func ticks(ctx context.Context, rate float64, do func(n int64) error) error {
 func timeToken(n int64) string { return string(appendMark(make([]byte, 0, maxMark), n)) }
 
 // synthetic answers each question with a stream of tokens. It has no end, unless the question is a finiteQuery.
-type synthetic struct{ rate float64 }
+type synthetic struct {
+	rate  float64
+	begin <-chan struct{}
+}
 
 // eventsBeforeTokens is the number of events of a run before its first token.
 const eventsBeforeTokens = 4
@@ -199,7 +212,7 @@ func (s synthetic) Answer(ctx context.Context, r *answer.Recorder) error {
 		tokens, size = 0, 0
 	}
 	more := strings.Repeat(".", int(size))
-	err := ticks(ctx, rateOf(r.State().Query, s.rate), func(n int64) error {
+	err := ticks(ctx, rateOf(r.State().Query, s.rate), s.begin, func(n int64) error {
 		err := r.Emit(ctx, event.Token{Text: timeToken(n) + more})
 		if err == nil && n == tokens {
 			return errComplete
@@ -236,7 +249,7 @@ const idleQuery = "wait"
 
 // serveBare serves the simplest possible handler, which writes and flushes each event. With channel, another goroutine sends
 // it the events, as a model's client would; otherwise the handler creates them itself by a timer.
-func serveBare(ctx context.Context, l net.Listener, rate float64, channel bool) error {
+func serveBare(ctx context.Context, l net.Listener, rate float64, begin <-chan struct{}, channel bool) error {
 	h := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var q forge.Request
@@ -249,10 +262,10 @@ func serveBare(ctx context.Context, l net.Listener, rate float64, channel bool) 
 		b.flusher.Flush()
 		rate := rateOf(q.Query, rate)
 		if channel {
-			b.relay(r.Context(), rate)
+			b.relay(r.Context(), rate, begin)
 			return
 		}
-		_ = ticks(r.Context(), rate, func(n int64) error { return b.write(timeToken(n)) })
+		_ = ticks(r.Context(), rate, begin, func(n int64) error { return b.write(timeToken(n)) })
 	})}
 	return serveUntil(ctx, h, l)
 }
@@ -289,13 +302,13 @@ func (b *eventWriter) write(text string) error {
 }
 
 // relay writes the tokens that another goroutine sends.
-func (b *eventWriter) relay(ctx context.Context, rate float64) {
+func (b *eventWriter) relay(ctx context.Context, rate float64, begin <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	tokens := make(chan string, 16)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = ticks(ctx, rate, func(n int64) error {
+		_ = ticks(ctx, rate, begin, func(n int64) error {
 			select {
 			case tokens <- timeToken(n):
 			case <-ctx.Done():

@@ -73,6 +73,9 @@ func (s *child) streams(ctx context.Context, f *streamResult, o *streamCmd) erro
 	if err := s.openStreams(ctx, &set, f.Server, f.Load); err != nil {
 		return err
 	}
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
 	if err := wait(ctx, o.Warmup); err != nil {
 		return err
 	}
