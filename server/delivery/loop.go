@@ -122,6 +122,8 @@ func (c *conn) take(w http.ResponseWriter, s *stream, log eventlog.Notifier) boo
 		out.raw, _ = raw.SyscallConn() // nil if it is closed: a goroutine finds that out
 	}
 	c.unlink()
+	c.unlink = nil
+	s.source.trim()
 	out.response, out.control, out.deadline = nil, nil, time.Time{}
 	c.taken = t
 	return true
