@@ -12,11 +12,12 @@ import (
 
 // What the readers of a soak do. Tokens are large and buffers small, so that a reader who stalls for some seconds fills its connection.
 const (
-	soakTokens  = 60               // of a run, on average; they differ, so that runs do not end together
-	soakSize    = 2000             // bytes of a token, about
-	soakRecv    = 4096             // receive buffer of a reader in bytes
-	soakSend    = 8192             // send buffer of the server in bytes
-	actEvery    = 10 * time.Second // time between two acts of a reader, at most a fifth of the soak
+	soakTokens  = 120              // of a run, on average; they differ, so that runs do not end together
+	soakSize    = 500              // bytes of a token, about
+	soakRecv    = 2304             // receive buffer of a reader in bytes
+	soakSend    = 4608             // send buffer of the server in bytes
+	soakDials   = 64               // connections that are made at a time
+	actEvery    = 20 * time.Second // time between two acts of a reader, at most a fifth of the soak
 	longestWait = 5 * time.Second  // of a stall, and before a return, at most a fifth of the soak
 )
 

@@ -80,7 +80,7 @@ func measureSoak(ctx context.Context, exe string, o *soakCmd, progress func(stri
 }
 
 func (r *soakReport) measure(ctx context.Context, p *child, o *soakCmd, progress func(string)) (err error) {
-	s := &soak{options: o, addr: p.addr, dials: make(chan struct{}, openers), ctx: ctx}
+	s := &soak{options: o, addr: p.addr, dials: make(chan struct{}, soakDials), ctx: ctx}
 	for range o.Runs {
 		s.slots = append(s.slots, &slot{})
 	}

@@ -48,8 +48,8 @@ func serve(t *testing.T, name string, rate float64) *child {
 func TestSoak(t *testing.T) {
 	for _, name := range []string{serverLoop, serverHandler} {
 		t.Run(name, func(t *testing.T) {
-			p := serve(t, name, 40)
-			o := &soakCmd{Duration: 3 * time.Second, Readers: 200, Runs: 10, Rate: 40}
+			p := serve(t, name, 100)
+			o := &soakCmd{Duration: 3 * time.Second, Readers: 200, Runs: 10, Rate: 100}
 			r := &soakReport{}
 			if err := r.measure(t.Context(), p, o, func(string) {}); err != nil {
 				t.Fatal(err)
