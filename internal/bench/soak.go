@@ -12,7 +12,6 @@ import (
 
 // What the readers of a soak do. Tokens are large and buffers small, so that a reader who stalls for some seconds fills its connection.
 const (
-	soakTokens  = 120              // of a run, on average; they differ, so that runs do not end together
 	soakSize    = 500              // bytes of a token, about
 	soakRecv    = 2304             // receive buffer of a reader in bytes
 	soakSend    = 4608             // send buffer of the server in bytes
@@ -63,7 +62,7 @@ func (s *slot) next(r *soakReader, ask func(tokens int64) (string, error)) error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.number <= r.number {
-		tokens := soakTokens/2 + rand.Int64N(soakTokens)
+		tokens := r.soak.options.Tokens/2 + rand.Int64N(r.soak.options.Tokens)
 		run, err := ask(tokens)
 		if err != nil {
 			return err
@@ -238,7 +237,7 @@ func (s *soak) finish() error {
 		s.left.Wait()
 		close(done)
 	}()
-	limit := 4*time.Duration(soakTokens/s.options.Rate*float64(time.Second)) + 4*longestWait + controlTimeout
+	limit := 4*time.Duration(float64(s.options.Tokens)/s.options.Rate*float64(time.Second)) + 4*longestWait + controlTimeout
 	select {
 	case <-done:
 		return nil

@@ -16,6 +16,7 @@ type soakCmd struct {
 	Readers  int           `default:"10000" help:"Number of readers."`
 	Runs     int           `default:"100" help:"Number of runs at a time."`
 	Rate     float64       `default:"2" help:"Events per second of each run."`
+	Tokens   int64         `default:"120" help:"Number of events of a run, on average. They differ, so that runs do not end together."`
 	Profile  string        `placeholder:"FILE" help:"Write the CPU profile of the server to this file."`
 	Plot     string        `type:"path" placeholder:"FILE" help:"Draw the result to this SVG file."`
 	JSON     bool          `name:"json" help:"Print JSON."`
@@ -23,8 +24,8 @@ type soakCmd struct {
 
 // Run soaks a server and prints the result. It fails if something was lost or has grown.
 func (c *soakCmd) Run(e *env) error {
-	if c.Duration < time.Second || c.Readers < 1 || c.Runs < 1 || c.Runs > c.Readers || !(c.Rate > 0 && c.Rate <= 1000) {
-		return errors.New("the duration must be at least 1s, there must be a reader for each run, and the rate must be at most 1000")
+	if c.Duration < time.Second || c.Readers < 1 || c.Runs < 1 || c.Runs > c.Readers || c.Tokens < 2 || c.Tokens > 1<<20 || !(c.Rate > 0 && c.Rate <= 1000) {
+		return errors.New("the duration must be at least 1s, there must be a reader for each run, a run has at least 2 events, and the rate must be at most 1000")
 	}
 	r, err := measureSoak(e.ctx, e.exe, c, e.progress)
 	if err == nil && c.Plot != "" {
