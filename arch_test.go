@@ -71,7 +71,7 @@ var allowedImports = map[string]string{
 	"index/walk":                  "corpus index index/prepare lang",
 	"index/weaviate":              "corpus doctor fault index index/prepare index/walk lang",
 	"index/weaviate/weaviatetest": "",
-	"eval":                        "engine answer/confidence answer/verify corpus eval/followup eval/paraphrase event index ingest lang model",
+	"eval":                        "engine answer/confidence answer/verify corpus eval/followup eval/paraphrase event index ingest internal/plot lang model",
 	"model":                       "corpus",
 	"model/*":                     "corpus fault lang model model/transport disk/atomicfile",
 	"model/vectorcache":           "fault disk/cachedb model",
@@ -109,6 +109,7 @@ var allowedImports = map[string]string{
 	"answer/grade/calibrate": "answer/grade internal/logistic",
 	"answer/confidence":      "event internal/logistic lang model",
 	"internal/logistic":      "",
+	"internal/plot":          "lang",
 	"prompt":                 "corpus lang model",
 	"eval/followup":          "lang",
 	"eval/paraphrase":        "",
@@ -153,7 +154,7 @@ var allowedImports = map[string]string{
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse wire/turns",
 	"client/display": "client event",
 	"internal/chat":  "client client/display event fault lang wire/knowledge wire/turns",
-	"internal/bench": "engine answer eval event eventlog internal/app internal/cli internal/config lang server server/delivery wire/...",
+	"internal/bench": "engine answer eval event eventlog internal/app internal/cli internal/config internal/plot lang server server/delivery wire/...",
 }
 
 // backEnds are the packages that only internal/app may import. Other packages use the interface that a back end implements.

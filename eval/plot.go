@@ -1,14 +1,13 @@
 package eval
 
 import (
-	"cmp"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/plot"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -28,20 +27,10 @@ const (
 // maxBars is the maximum number of rows of a mode in a plot; further rows are left out.
 const maxBars = 40
 
-// plotStyle holds the colours of light and dark mode.
-const plotStyle = `<style>
-text{font:12px system-ui,sans-serif;fill:#24292f}.small{font-size:10.5px;fill:#57606a}.name{font-weight:600}.title{font-size:15px;font-weight:600}
-.ground{fill:#ffffff}.grid{stroke:#d8dee4}.axis{stroke:#8c959f}.whisker{stroke:#24292f;stroke-width:1.2}
-.m0{fill:#8fb3dd}.m1{fill:#d9822b}.m2{fill:#57ab7a}.m3{fill:#b287c9}
-@media(prefers-color-scheme:dark){text{fill:#e6edf3}.small{fill:#9da7b3}.ground{fill:#0f1419}.grid{stroke:#2a323b}.axis{stroke:#6e7681}
-.whisker{stroke:#f0f6fc}.m0{fill:#456f9f}}
-</style>
-`
-
 // WritePlot writes an SVG with a panel for each leading measure. A panel has a bar for each set and mode, with the interval as a
 // whisker. Groups other than [MultiHop] are left out. Tooltips show the figures.
 func WritePlot(w io.Writer, reports ...*ModeReport) error {
-	p := newPlot(reports)
+	p := newModePlot(reports)
 	across := 2
 	if len(p.labels) > 8 || len(p.panels) == 1 {
 		across = 1
@@ -52,17 +41,14 @@ func WritePlot(w io.Writer, reports ...*ModeReport) error {
 	cellHeight := panelTop + panelHeight + panelFoot
 	height := plotTop + (len(p.panels)+across-1)/across*cellHeight + plotMargin
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="Measures by set and mode, with intervals">`+"\n",
-		width, height, width, height)
-	b.WriteString(plotStyle)
-	fmt.Fprintf(&b, `<rect class="ground" width="%d" height="%d"/>`+"\n", width, height)
-	fmt.Fprintf(&b, `<text class="title" x="%d" y="24">Answering, by set and mode</text>`+"\n", plotMargin)
-	x := plotMargin
+	plot.Begin(&b, width, height, "Measures by set and mode, with intervals")
+	plot.Title(&b, "Answering, by set and mode")
+	modes := make([]string, len(p.modes))
 	for i, m := range p.modes {
-		fmt.Fprintf(&b, `<rect class="m%d" x="%d" y="34" width="11" height="11"/><text x="%d" y="44">%s</text>`+"\n", i%4, x, x+16, escaped(string(m)))
-		x += 36 + 7*len(m)
+		modes[i] = string(m)
 	}
-	fmt.Fprintf(&b, `<text class="small" x="%d" y="44">whiskers: 95 %% interval of the mean over questions</text>`+"\n", x)
+	x := plot.Legend(&b, modes)
+	fmt.Fprintf(&b, `<text class="small" x="%d" y="46">whiskers: 95 %% interval of the mean over questions</text>`+"\n", x)
 	for i, m := range p.panels {
 		p.panel(&b, m, plotMargin+i%across*cell, plotTop+i/across*cellHeight, inner)
 	}
@@ -71,16 +57,16 @@ func WritePlot(w io.Writer, reports ...*ModeReport) error {
 	return err
 }
 
-// plot is the data of a plot.
-type plot struct {
+// modePlot is the data of a plot.
+type modePlot struct {
 	labels []string // of the rows, in the order of the reports
 	modes  []event.Mode
 	panels []Measure
 	rows   map[string]map[event.Mode]Row // by label
 }
 
-func newPlot(reports []*ModeReport) *plot {
-	p := &plot{rows: map[string]map[event.Mode]Row{}}
+func newModePlot(reports []*ModeReport) *modePlot {
+	p := &modePlot{rows: map[string]map[event.Mode]Row{}}
 	for _, r := range reports {
 		for _, row := range r.Rows {
 			label := r.Set
@@ -108,14 +94,14 @@ func newPlot(reports []*ModeReport) *plot {
 	return p
 }
 
-func (p *plot) panel(b *strings.Builder, m Measure, left, top, inner int) {
+func (p *modePlot) panel(b *strings.Builder, m Measure, left, top, inner int) {
 	name := m.Name
 	if m.Lower {
 		name += " (less is better)"
 	}
 	x0, y0 := left+panelLeft, top+panelTop
 	at := func(v float64) float64 { return float64(y0) + (1-v)*panelHeight }
-	fmt.Fprintf(b, `<text class="name" x="%d" y="%d">%s</text>`+"\n", x0, y0-10, escaped(name))
+	fmt.Fprintf(b, `<text class="name" x="%d" y="%d">%s</text>`+"\n", x0, y0-10, plot.Escaped(name))
 	for _, v := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		class := "grid"
 		if v == 0 {
@@ -141,13 +127,13 @@ func (p *plot) panel(b *strings.Builder, m Measure, left, top, inner int) {
 				bar(b, k, x+float64(k*barWidth), at, e, fmt.Sprintf("%s, %s: %.3f (%.3f to %.3f), %d questions", l, mode, e.Mean, e.Low, e.High, e.N))
 			}
 		}
-		fmt.Fprintf(b, `<text class="small" text-anchor="end" transform="translate(%.1f %.1f) rotate(-28)">%s</text>`+"\n", middle+4, at(0)+14, escaped(short(l)))
+		fmt.Fprintf(b, `<text class="small" text-anchor="end" transform="translate(%.1f %.1f) rotate(-28)">%s</text>`+"\n", middle+4, at(0)+14, plot.Escaped(short(l)))
 	}
 }
 
 // bar draws one bar with its whisker.
 func bar(b *strings.Builder, colour int, x float64, at func(float64) float64, e Estimate, says string) {
-	fmt.Fprintf(b, `<g><title>%s</title><rect class="m%d" x="%.1f" y="%.1f" width="%d" height="%.1f"/>`, escaped(says), colour%4, x+1, at(e.Mean),
+	fmt.Fprintf(b, `<g><title>%s</title><rect class="m%d" x="%.1f" y="%.1f" width="%d" height="%.1f"/>`, plot.Escaped(says), colour%plot.Colours, x+1, at(e.Mean),
 		barWidth-2, at(0)-at(e.Mean))
 	middle := x + barWidth/2.0
 	fmt.Fprintf(b, `<path class="whisker" fill="none" d="M%.1f %.1fh4M%.1f %.1fV%.1fM%.1f %.1fh4"/></g>`+"\n", middle-2, at(e.High), middle, at(e.High), at(e.Low),
@@ -162,11 +148,4 @@ func short(label string) string {
 		return label
 	}
 	return lang.Truncate(label, maxLabel-3) + "…"
-}
-
-// escaped escapes the beginning of a text for XML.
-func escaped(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(cmp.Or(lang.Truncate(s, 80), "?"))) // a builder takes everything
-	return b.String()
 }

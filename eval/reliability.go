@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/sluice-rag/sluice/internal/plot"
 )
 
 // Sizes of the diagrams of a calibration in pixels.
@@ -21,12 +23,9 @@ func WriteReliability(w io.Writer, r *CalibrationReport) error {
 	var b strings.Builder
 	cell := diagramLeft + diagramSide + plotMargin
 	width, height := 2*cell, diagramTop+diagramSide+50
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="Right answers by confidence, and wrong answers by coverage">`+"\n",
-		width, height, width, height)
-	b.WriteString(plotStyle)
-	fmt.Fprintf(&b, `<rect class="ground" width="%d" height="%d"/>`+"\n", width, height)
+	plot.Begin(&b, width, height, "Right answers by confidence, and wrong answers by coverage")
 	left := diagram{&b, diagramLeft}
-	left.frame("Right answers by confidence", fmt.Sprintf("%s: %d answers; whiskers: 95 %% interval", escaped(r.Set), r.Answers), "confidence")
+	left.frame("Right answers by confidence", fmt.Sprintf("%s: %d answers; whiskers: 95 %% interval", plot.Escaped(r.Set), r.Answers), "confidence")
 	fmt.Fprintf(&b, `<path class="axis" stroke-dasharray="4 4" d="M%.1f %.1fL%.1f %.1f"/>`+"\n", left.x(0), left.y(0), left.x(1), left.y(1))
 	for _, bin := range r.Bins {
 		radius := 3 + 14*math.Sqrt(share(bin.Answers, r.Answers))

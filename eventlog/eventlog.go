@@ -40,7 +40,7 @@ type Store interface {
 	Wait(ctx context.Context, run event.RunID, after event.Seq) error
 }
 
-// Notifier is a Store that reports changes of a run without a goroutine for each reader.
+// Notifier is a Store that reports changes of a run without a goroutine for each reader. Its Load returns all events of a run that has not ended.
 type Notifier interface {
 	// Notify calls f after each append to the run that readers see, and when the store removes the run from memory, until stop is called. It may
 	// not call f for a run that has ended. f must not block and must not call the store; it can be called once more after stop. A reader that

@@ -101,7 +101,8 @@ func (l *Log) probe() error {
 type undo struct {
 	seg            *segment
 	run            *run
-	before         *fragment // nil: there was none
+	had            bool     // the segment had a fragment of the run
+	before         fragment // what it was
 	oldest, newest time.Time
 	tail           place
 	first          uint64
@@ -112,10 +113,10 @@ func (w *writer) unstage() {
 	for i := len(w.staged) - 1; i >= 0; i-- {
 		u := w.staged[i]
 		u.seg.oldest, u.seg.newest = u.oldest, u.newest
-		if u.before == nil {
-			delete(u.seg.frags, u.run.id)
+		if u.had {
+			u.seg.frags[u.run.id] = &u.before
 		} else {
-			u.seg.frags[u.run.id] = u.before
+			delete(u.seg.frags, u.run.id)
 		}
 		u.run.tail, u.run.first = u.tail, u.first
 	}

@@ -176,6 +176,7 @@ func Open(dir string, opts Options) (*Log, error) {
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	l.w.synced = make(chan error, 1)
+	l.w.backing = make(chan struct{}, 1)
 	l.w.retry = time.NewTimer(time.Hour)
 	l.w.retry.Stop()
 	switch ok, err := l.lock.TryLock(); {

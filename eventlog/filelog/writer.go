@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"time"
 
@@ -25,6 +26,9 @@ type writer struct {
 	inSync  bool       // a sync is running beside the writer goroutine
 	synced  chan error // its result
 	target  int64      // size of the active segment when that sync began
+
+	backed  int64         // so much of the active segment is on its way to the disk
+	backing chan struct{} // holds a value while a write-back runs
 
 	staged   []undo // undo log of the records in buf
 	torn     bool   // the file may hold part of a failed write after active.size
@@ -60,9 +64,14 @@ const (
 	keepBuf  = 8 << 20
 )
 
-// syncBytes is how much of the active segment is written before a sync of it starts, also if no terminal event waits for one. Otherwise the
-// whole segment is synced when it is full, and no event is shown during that time.
-const syncBytes = 1 << 20
+// backBytes is how much of the active segment is written before its write-back starts.
+const backBytes = 1 << 20
+
+// pageBytes is at least the size of a page. A page that is being written back would make the next write to it wait on some disks.
+const pageBytes = 64 << 10
+
+// joinWithin is the time after a flush in which the next one lets other goroutines run first.
+const joinWithin = time.Millisecond
 
 func (w *writer) active() *segment { return w.segs[len(w.segs)-1] }
 
@@ -76,6 +85,10 @@ func (l *Log) work() {
 	var last time.Time
 	flush := func() {
 		began := time.Now()
+		if began.Sub(last) < joinWithin {
+			// Many events arrive. Those of the goroutines that are ready share the write, the wake-ups and the work of the readers.
+			runtime.Gosched()
+		}
 		if l.flush() {
 			last = began
 		}
@@ -175,6 +188,7 @@ func (l *Log) commit() error {
 		l.wrote(p)
 	}
 	l.startSync()
+	w.writeBack()
 	l.clearBatch()
 	return nil
 }
@@ -258,6 +272,25 @@ func (l *Log) startSync() {
 	go func() { w.synced <- file.Sync() }()
 }
 
+// writeBack starts to write the data of the active segment to the disk in a goroutine, so that there is less to write in the next sync.
+func (w *writer) writeBack() {
+	from, to := w.backed, w.active().size&^(pageBytes-1)
+	if to-from < backBytes {
+		return
+	}
+	select {
+	case w.backing <- struct{}{}:
+	default:
+		return // the last one goes on
+	}
+	w.backed = to
+	file := w.file
+	go func() {
+		startWriteBack(file, from, to-from)
+		<-w.backing
+	}()
+}
+
 // finishSync makes the durable terminal events visible and starts the next sync. If the sync failed, everything since the last successful one is
 // written again; if that fails too, the events become visible when a later retry succeeds.
 func (l *Log) finishSync(err error) {
@@ -336,8 +369,7 @@ func (l *Log) stage(r *run, es []event.Event, lines []byte) {
 	size := seg.size + int64(len(w.buf)) - off
 	u := undo{seg: seg, run: r, oldest: seg.oldest, newest: seg.newest, tail: r.tail, first: r.first}
 	if f := seg.frags[r.id]; f != nil {
-		before := *f
-		u.before = &before
+		u.had, u.before = true, *f
 	}
 	w.staged = append(w.staged, u)
 	seg.note(off, size, rec)
@@ -406,13 +438,14 @@ func (w *writer) begin(dir string, num uint64, sync Sync) error {
 			return errors.Join(err, f.Close(), os.Remove(f.Name()))
 		}
 	}
-	w.file, w.torn, w.durable = f, false, 0
+	w.file, w.torn, w.durable, w.backed = f, false, 0, 0
 	w.segs = append(w.segs, &segment{num: num, frags: map[event.RunID]*fragment{}})
 	return nil
 }
 
 // close closes the active segment and writes its index, so that Open does not have to read the segment.
 func (w *writer) close(l *Log) error {
+	w.backing <- struct{}{} // after the last write-back
 	if err := l.failed(); err != nil {
 		return errors.Join(err, w.file.Close())
 	}

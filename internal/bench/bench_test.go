@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -74,13 +76,17 @@ func TestFill(t *testing.T) {
 	before := snapshot{at: now, tokens: 500, relay: time.Second, provider: 3 * time.Second, reader: time.Second}
 	after := snapshot{at: now.Add(2 * time.Second), tokens: 10500, relay: 1300 * time.Millisecond, provider: 3100 * time.Millisecond, reader: 1050 * time.Millisecond}
 	var f relayResult
-	f.fill(before, after, 0.05, []int64{1e6, 2e6, 3e6})
-	want := relayResult{Tokens: 10000, TokensPerSecond: 5000, P50: 2, P99: 3, P999: 3, CPU: 20, Idle: 5, ReaderCPU: 5, ProviderCPU: 10}
+	var latency histogram
+	for _, ns := range []int64{1e6, 2e6, 3e6} {
+		latency.add(ns)
+	}
+	f.fill(before, after, 0.05, &latency)
+	want := relayResult{Tokens: 10000, TokensPerSecond: 5000, P50: latency.ms(0.5), P99: latency.ms(1), P999: latency.ms(1), CPU: 20, Idle: 5, ReaderCPU: 5, ProviderCPU: 10}
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Error(diff)
 	}
 	f = relayResult{}
-	f.fill(before, snapshot{at: after.at, tokens: before.tokens}, 0, nil)
+	f.fill(before, snapshot{at: after.at, tokens: before.tokens}, 0, new(histogram))
 	if diff := cmp.Diff(relayResult{}, f); diff != "" {
 		t.Errorf("without a token: %s", diff)
 	}
@@ -98,35 +104,107 @@ func TestCPUOf(t *testing.T) {
 	}
 }
 
-// TestReaderFindsTimes splits a stream into pieces of several sizes.
-func TestReaderFindsTimes(t *testing.T) {
+// TestScanner splits a stream into pieces of several sizes.
+func TestScanner(t *testing.T) {
 	var stream []byte
-	began := time.Now().UnixNano()
-	for i := range 300 {
-		stream = fmt.Appendf(stream, "id: %d\nevent: token\ndata: {\"type\":\"token\",\"content\":\" @%d\"}\n\n", i, began-int64(i)*int64(time.Hour))
+	var want []mark
+	for i := range int64(300) {
+		m := mark{at: 1_700_000_000_000_000_000 - i*int64(time.Hour), n: i * 7}
+		text := fmt.Sprintf(" @%d:%d", m.at, m.n)
+		if i%3 == 0 {
+			m.n = 0
+			text = fmt.Sprintf(" @%d", m.at) + []string{"", " a@b @17"}[i%2]
+		}
+		stream = fmt.Appendf(stream, "id: %d\nevent: token\ndata: {\"type\":\"token\",\"content\":\"%s\"}\n\n", i, text)
+		want = append(want, m)
 	}
 	for _, size := range []int{1, 2, 3, 7, 19, 20, 21, 4000, 4096, len(stream)} {
-		there, here := net.Pipe()
-		l := &subscriberSet{conns: []net.Conn{here}}
-		l.counting.Store(true)
-		r := &reader{subscriberSet: l, conn: here}
-		l.wg.Go(r.read)
+		var s scanner
+		var got []mark
 		for part := stream; len(part) > 0; part = part[min(size, len(part)):] {
-			if _, err := there.Write(part[:min(size, len(part))]); err != nil {
-				t.Fatal(err)
-			}
+			s.scan(part[:min(size, len(part))], func(m mark) { got = append(got, m) })
 		}
-		_ = there.Close()
-		l.close()
-		if len(r.samples) != 300 {
-			t.Errorf("in pieces of %d bytes: %d times", size, len(r.samples))
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(mark{})); diff != "" {
+			t.Errorf("in pieces of %d bytes: %s", size, diff)
 		}
-		for i, d := range r.samples {
-			if d -= int64(i) * int64(time.Hour); d < 0 || d > int64(time.Minute) {
-				t.Errorf("in pieces of %d bytes: the delay %d of token %d", size, d, i)
-				break
-			}
+	}
+}
+
+// FuzzScanner finds the same marks in a text at once and in two pieces.
+func FuzzScanner(f *testing.F) {
+	f.Add([]byte(" @1700000000000000000:12\" @17 @@1700000000000000000."), 9)
+	f.Add([]byte("@1700000000000000000:9999999999999999999999"), 30)
+	f.Fuzz(func(t *testing.T, text []byte, at int) {
+		if at < 0 || at > len(text) {
+			return
 		}
+		var all, parts []mark
+		var one, two scanner
+		one.scan(text, func(m mark) { all = append(all, m) })
+		two.scan(text[:at], func(m mark) { parts = append(parts, m) })
+		two.scan(text[at:], func(m mark) { parts = append(parts, m) })
+		if diff := cmp.Diff(all, parts, cmp.AllowUnexported(mark{})); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestHistogram compares quantiles with those of the sorted list.
+func TestHistogram(t *testing.T) {
+	var h histogram
+	var list []int64
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		v := random.Int64N(1 << random.IntN(40))
+		list = append(list, v)
+		h.add(v)
+	}
+	slices.Sort(list)
+	for _, q := range []float64{0, 0.01, 0.5, 0.9, 0.99, 0.999, 1} {
+		if got, want := h.ms(q), percentile(list, q); got < want || got > want*(1+1.0/buckets) {
+			t.Errorf("quantile %g: %g ms, want %g", q, got, want)
+		}
+	}
+	h.add(1<<62 + 1)
+	if got := h.ms(1); got < 1e-6*(1<<62) || got > 1e-6*(1<<62)*(1+1.0/buckets) {
+		t.Errorf("the longest: %g", got)
+	}
+	if got := new(histogram).ms(0.5); got != 0 {
+		t.Errorf("of nothing: %g", got)
+	}
+	var s histogram
+	for _, ms := range []int64{1, 100, 300, 5000} {
+		s.add(ms * 1e6)
+	}
+	if got := s.share(lateAfter.Nanoseconds()); got != 0.5 {
+		t.Errorf("%g of the durations are longer", got)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	var l load
+	if err := l.UnmarshalText([]byte("20x10x2.5")); err != nil || l != (load{20, 10, 2.5}) || l.String() != "20x10x2.5" {
+		t.Errorf("%v, %v", l, err)
+	}
+	for _, text := range []string{"", "1", "1x2", "1x2x", "0x1x1", "1x0x1", "1x1x0", "1x1x-1", "1x1xNaN", "1x1xInf", "1x1x1x1", "99999999999x1x1", "-1x1x1"} {
+		if err := new(load).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is no error", text)
+		}
+	}
+}
+
+func TestMedians(t *testing.T) {
+	o := &streamCmd{Server: []string{serverTimer, serverLoop, serverRaw}, Turns: 3}
+	r := &streamReport{}
+	for i := range 3 {
+		f := float64(i + 1)
+		r.Turns = append(r.Turns, streamResult{Server: serverTimer, CPU: 10 * f}, streamResult{Server: serverLoop, CPU: 30, P99: f, Lost: 1, Events: 5}, streamResult{Server: serverRaw, CPU: 5 * f})
+	}
+	r.compare(o)
+	want := []streamResult{{Server: serverTimer, CPU: 20, RawRatio: 2, TimerRatio: 1}, {Server: serverLoop, CPU: 30, P99: 2, Lost: 3, Events: 15, RawRatio: 3, TimerRatio: 1.5},
+		{Server: serverRaw, CPU: 10, RawRatio: 1, TimerRatio: 0.5}}
+	if diff := cmp.Diff(want, r.Medians); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -24,21 +25,21 @@ type latencyRange struct {
 }
 
 func latencyRangeOf(delays []int64) latencyRange {
-	all := sorted([][]int64{delays})
-	return latencyRange{Answers: len(all), P50: percentile(all, 0.5), Max: percentile(all, 1)}
+	slices.Sort(delays)
+	return latencyRange{Answers: len(delays), P50: percentile(delays, 0.5), Max: percentile(delays, 1)}
 }
 
 // cancel starts concurrent answers, then cancels half of them by request and the other half by closing the connection.
 func (m *modelBench) cancel(ctx context.Context, p *child, s *sluiceServer) (*cancelResult, error) {
-	var l subscriberSet
+	var l readerSet
 	defer l.close()
-	runs, tags := make([]string, m.options.Cancels), make([]string, m.options.Cancels)
+	runs, tags, readers := make([]string, m.options.Cancels), make([]string, m.options.Cancels), make([]*reader, m.options.Cancels)
 	t := answers(serverSluice, s)
 	var err error
 	for i := range m.options.Cancels {
 		var question string
 		question, tags[i] = m.question()
-		if runs[i], err = l.open(ctx, t.addr, "POST", t.path, t.body(question)); err != nil {
+		if runs[i], readers[i], err = l.open(ctx, t.ask(question)); err != nil {
 			return nil, err
 		}
 	}
@@ -54,7 +55,7 @@ func (m *modelBench) cancel(ctx context.Context, p *child, s *sluiceServer) (*ca
 		if i%2 == 0 {
 			err = post(ctx, s.url+"/runs/"+run+"/cancel")
 		} else {
-			err = l.conns[i].Close()
+			readers[i].close()
 		}
 		if err != nil {
 			return nil, err

@@ -8,11 +8,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/alecthomas/kong"
 
-	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/cli"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -23,6 +23,7 @@ const sluiceCommand = "sluice"
 
 type program struct {
 	Stream streamCmd `cmd:"" help:"Measure delivery: synthetic runs through the real server, compared with a bare handler."`
+	Soak   soakCmd   `cmd:"" help:"Deliver to readers that stall, leave and return for a long time, and check that nothing is lost and nothing grows."`
 	Ask    askCmd    `cmd:"" help:"Measure latency: from a question to its first event, first token and last event."`
 	Model  modelCmd  `cmd:"" help:"Measure what Sluice adds to the latency of a model's tokens, and how soon a model learns that a run was cancelled."`
 
@@ -127,28 +128,40 @@ func printResult(e *env, asJSON bool, v interface{ writeTable(io.Writer) error }
 }
 
 type streamCmd struct {
-	Runs     int           `default:"1000" help:"Number of concurrent runs."`
-	Readers  int           `default:"1" help:"Number of readers of each run."`
-	Rate     float64       `default:"50" help:"Events per second of each run."`
+	Load     []load        `sep:"," default:"1000x1x50" placeholder:"RUNSxREADERSxRATE" help:"Concurrent runs, readers of each run, and events per second of each run, several separated by commas; none measures idle readers only."`
+	Server   []string      `sep:"," enum:"net/http,net/http + channel,sluice + handlers,sluice + loops,write(2)" default:"net/http,net/http + channel,sluice + handlers,sluice + loops,write(2)" help:"Servers to compare."`
 	Duration time.Duration `default:"10s" help:"Measured time of each turn (duration)."`
 	Warmup   time.Duration `default:"3s" help:"Time before the measurement begins (duration)."`
 	Turns    int           `default:"3" help:"Number of turns of each server."`
-	Idle     int           `default:"1000" help:"Number of idle readers whose memory is measured; 0 skips this measurement."`
+	Idle     []int         `sep:"," placeholder:"N" help:"Numbers of idle readers whose memory is measured, separated by commas."`
 	Memory   bool          `help:"Keep the log in memory instead of in a folder."`
 	Profile  string        `placeholder:"PREFIX" help:"Write the CPU profile of each server to a file whose name begins with PREFIX."`
+	Plot     string        `type:"path" placeholder:"FILE" help:"Draw the result to this SVG file."`
 	JSON     bool          `name:"json" help:"Print JSON."`
 }
 
 // Run measures delivery and prints the result.
 func (c *streamCmd) Run(e *env) error {
-	if c.Runs < 1 || c.Readers < 1 || c.Rate <= 0 || c.Turns < 1 || c.Idle < 0 || c.Duration <= 0 || c.Warmup < 0 {
-		return errors.New("runs, readers, rate, duration and turns must be positive; idle and warmup must not be negative")
+	if c.Turns < 1 || c.Duration <= 0 || c.Warmup < 0 || slices.ContainsFunc(c.Idle, func(n int) bool { return n < 1 }) {
+		return errors.New("duration, turns and idle must be positive; warmup must not be negative")
 	}
 	r, err := measureStreams(e.ctx, e.exe, c, e.progress)
+	if err == nil && c.Plot != "" {
+		err = writePlot(c.Plot, r.writePlot)
+	}
 	if err != nil {
 		return err
 	}
 	return printResult(e, c.JSON, r)
+}
+
+// writePlot writes a plot to a file.
+func writePlot(file string, write func(io.Writer) error) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
 }
 
 type modelCmd struct {
@@ -194,16 +207,17 @@ func (c *modelProviderCmd) Run(e *env) error {
 
 // streamServerCmd runs the process of one measured server.
 type streamServerCmd struct {
-	Server  string
-	Rate    float64
-	Memory  bool
-	Profile string
+	Server     string
+	Rate       float64
+	Memory     bool
+	Profile    string
+	SendBuffer int
 }
 
 // Run serves until standard input ends.
 func (c *streamServerCmd) Run(e *env) (err error) {
 	cli.TuneRuntime()
-	var store eventlog.Store
+	o := serverOptions{name: c.Server, rate: c.Rate, profile: c.Profile, sendBuffer: c.SendBuffer}
 	if isSluice(c.Server) && !c.Memory {
 		dir, err := os.MkdirTemp("", "sluice-bench-")
 		if err != nil {
@@ -215,7 +229,7 @@ func (c *streamServerCmd) Run(e *env) (err error) {
 			return err
 		}
 		defer log.Close()
-		store = log
+		o.store = log
 	}
-	return serveStreams(e.ctx, c.Server, c.Rate, store, c.Profile, e.In, e.Out)
+	return serveStreams(e.ctx, o, e.In, e.Out)
 }

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"errors"
 	"syscall"
 	"time"
 )
@@ -14,4 +15,10 @@ func cpuTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// setSendBuffer sets the size of the send buffer of a socket in bytes.
+func setSendBuffer(raw syscall.RawConn, size int) (err error) {
+	failed := raw.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_SNDBUF, size) })
+	return errors.Join(failed, err)
 }

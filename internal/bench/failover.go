@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -97,8 +98,8 @@ func (m *modelBench) measureFirst(ctx context.Context, p *child, state string, c
 		d.FirstAnswer = float64(latencies[0]) / 1e6
 		latencies = latencies[min(1, len(latencies)-1):]
 	}
-	all := sorted([][]int64{latencies})
-	d.P50, d.P99 = percentile(all, 0.5), percentile(all, 0.99)
+	slices.Sort(latencies)
+	d.P50, d.P99 = percentile(latencies, 0.5), percentile(latencies, 0.99)
 	return d, nil
 }
 

@@ -61,6 +61,12 @@ func (s *child) usage(ctx context.Context, query string) (u processUsage, err er
 	return u, err
 }
 
+// begin lets the events of a measured server begin.
+func (s *child) begin(ctx context.Context) error {
+	_, err := get(ctx, "http://"+s.control+"/begin")
+	return err
+}
+
 func getJSON(ctx context.Context, url string, dst any) error {
 	body, err := get(ctx, url)
 	if err != nil {

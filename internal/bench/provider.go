@@ -65,7 +65,7 @@ func newProvider(rate float64, tokens int) *provider {
 func serveProvider(ctx context.Context, rate float64, tokens int, in io.Reader, out io.Writer) error {
 	p := newProvider(rate, tokens)
 	var control http.ServeMux
-	control.HandleFunc("/usage", usage)
+	control.HandleFunc("/usage", usage(nil))
 	control.HandleFunc("/stats", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(p.stats()) // fails only if the parent process is gone
 	})
@@ -76,7 +76,7 @@ func serveProvider(ctx context.Context, rate float64, tokens int, in io.Reader, 
 func serveWithStats(ctx context.Context, h http.Handler, track func(net.Conn, http.ConnState), stats http.Handler, in io.Reader, out io.Writer) error {
 	ctx, cancel := whileOpen(ctx, in)
 	defer cancel()
-	l, control, err := listen(ctx)
+	l, control, err := listen(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (a *answerWriter) run(ctx context.Context, usage bool) bool {
 	}
 	err := a.token() // without delay, so that the latency of the first token is not the provider's
 	if err == nil {
-		err = ticks(ctx, a.p.rate, a.token)
+		err = ticks(ctx, a.p.rate, nil, func(int64) error { return a.token() })
 	}
 	if !errors.Is(err, errComplete) {
 		return false

@@ -31,5 +31,5 @@ func serveProxy(ctx context.Context, target string, in io.Reader, out io.Writer)
 		_ = http.NewResponseController(w).EnableFullDuplex() // net/http's writer supports it
 		proxy.ServeHTTP(w, r)
 	})
-	return serveWithStats(ctx, h, nil, http.HandlerFunc(usage), in, out)
+	return serveWithStats(ctx, h, nil, usage(nil), in, out)
 }

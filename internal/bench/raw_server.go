@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 
 // serveRaw writes each event by one write(2), without net/http, from as many goroutines as there are processors. This is the
 // least that an event can cost.
-func serveRaw(ctx context.Context, l net.Listener, rate float64) error {
+func serveRaw(ctx context.Context, l net.Listener, rate float64, begin <-chan struct{}) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -26,7 +27,7 @@ func serveRaw(ctx context.Context, l net.Listener, rate float64) error {
 	shards := make([]chan net.Conn, runtime.GOMAXPROCS(0))
 	for i := range shards {
 		shards[i] = make(chan net.Conn)
-		wg.Go(func() { rawShard(ctx, shards[i], rate) })
+		wg.Go(func() { rawShard(ctx, shards[i], begin, rate) })
 	}
 	for n := 0; ; n++ {
 		c, err := l.Accept()
@@ -73,13 +74,15 @@ type rawStream struct {
 	next time.Time
 }
 
+func (s *rawStream) compare(t *rawStream) int { return s.next.Compare(t.next) }
+
 type noFlush struct{}
 
 // Flush implements [http.Flusher].
 func (noFlush) Flush() {}
 
-// rawShard writes the events of its connections until ctx ends. All have the same period, so due is a queue in order of time.
-func rawShard(ctx context.Context, added <-chan net.Conn, rate float64) {
+// rawShard writes the events of its connections until ctx ends, when begin is closed. All have the same period, so due is a queue in order of time.
+func rawShard(ctx context.Context, added <-chan net.Conn, begin <-chan struct{}, rate float64) {
 	period := time.Duration(float64(time.Second) / rate)
 	var due []*rawStream
 	defer func() {
@@ -87,25 +90,31 @@ func rawShard(ctx context.Context, added <-chan net.Conn, rate float64) {
 			_ = s.conn.Close()
 		}
 	}()
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case c := <-added:
-			s := &rawStream{eventWriter{w: c, flusher: noFlush{}}, c, time.Now().Add(rand.N(period))}
-			i := len(due)
-			for i > 0 && due[i-1].next.After(s.next) {
-				i--
+			due = append(due, &rawStream{eventWriter: eventWriter{w: c, flusher: noFlush{}}, conn: c})
+			if begin != nil {
+				continue
 			}
-			due = append(due[:i], append([]*rawStream{s}, due[i:]...)...)
+			due[len(due)-1].next = time.Now().Add(rand.N(period))
+			slices.SortStableFunc(due, (*rawStream).compare)
+		case <-begin:
+			begin = nil
+			for _, s := range due {
+				s.next = time.Now().Add(rand.N(period))
+			}
+			slices.SortStableFunc(due, (*rawStream).compare)
 		case <-timer.C:
 		}
 		for len(due) > 0 && !due[0].next.After(time.Now()) {
 			s := due[0]
 			due = due[1:]
-			if s.write(timeToken()) != nil {
+			if s.write(timeToken(int64(s.n)+1)) != nil {
 				_ = s.conn.Close()
 				continue
 			}

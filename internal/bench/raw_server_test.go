@@ -13,13 +13,14 @@ import (
 func TestServeRaw(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	l, control, err := listen(ctx)
+	l, control, err := listen(ctx, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer control.Close()
+	begin := make(chan struct{})
 	ended := make(chan error, 1)
-	go func() { ended <- serveRaw(ctx, l, 100) }()
+	go func() { ended <- serveRaw(ctx, l, 100, begin) }()
 	var readers []*bufio.Scanner
 	for _, query := range []string{idleQuery, "go"} {
 		res, err := http.Post("http://"+l.Addr().String(), "application/json", strings.NewReader(`{"query":"`+query+`"}`))
@@ -29,6 +30,7 @@ func TestServeRaw(t *testing.T) {
 		defer res.Body.Close()
 		readers = append(readers, bufio.NewScanner(res.Body))
 	}
+	close(begin)
 	for n, live := 1, readers[1]; n <= 3; {
 		if !live.Scan() {
 			t.Fatalf("the stream ended before event %d: %v", n, live.Err())

@@ -76,6 +76,11 @@ func (m *modelBench) streams(ctx context.Context, r *modelReport) (err error) {
 	return nil
 }
 
+// ask returns the request of a question.
+func (t target) ask(question string) request {
+	return request{addr: t.addr, method: "POST", path: t.path, body: t.body(question)}
+}
+
 // completions returns a target that speaks the provider's protocol.
 func completions(name, addr string) target {
 	return target{name: name, addr: addr, path: "/v1/chat/completions", body: func(question string) string {
@@ -147,11 +152,11 @@ func (m *modelBench) turn(ctx context.Context, p *child, t target) (f relayResul
 	if err != nil {
 		return f, err
 	}
-	var l subscriberSet
+	var l readerSet
 	defer l.close()
 	for range m.options.Streams {
 		question, _ := m.question()
-		if _, err := l.open(ctx, t.addr, "POST", t.path, t.body(question)); err != nil {
+		if _, _, err := l.open(ctx, t.ask(question)); err != nil {
 			return f, err
 		}
 	}
@@ -165,27 +170,27 @@ func (m *modelBench) turn(ctx context.Context, p *child, t target) (f relayResul
 	if err != nil {
 		return f, err
 	}
-	l.counting.Store(true)
+	l.count(true)
 	if err := wait(ctx, m.options.Duration); err != nil {
 		return f, err
 	}
-	l.counting.Store(false)
+	l.count(false)
 	after, err := t.snapshot(ctx, p)
 	if err != nil {
 		return f, err
 	}
 	l.close()
-	f.fill(before, after, idle, sorted(l.samples()))
+	f.fill(before, after, idle, &l.latency)
 	_, err = p.until(ctx, "the answers to end", func(s providerStats) bool { return s.Open == 0 })
 	return f, err
 }
 
-// fill computes the result. The latencies are sorted.
-func (f *relayResult) fill(before, after snapshot, idle float64, latencies []int64) {
+// fill computes the result.
+func (f *relayResult) fill(before, after snapshot, idle float64, latency *histogram) {
 	elapsed := after.at.Sub(before.at)
 	f.Tokens = after.tokens - before.tokens
 	f.TokensPerSecond = float64(f.Tokens) / elapsed.Seconds()
-	f.P50, f.P99, f.P999 = percentile(latencies, 0.5), percentile(latencies, 0.99), percentile(latencies, 0.999)
+	f.P50, f.P99, f.P999 = latency.ms(0.5), latency.ms(0.99), latency.ms(0.999)
 	f.Idle = 100 * idle
 	if f.Tokens == 0 {
 		return

@@ -271,6 +271,16 @@ func (b *broadcast) discard(n int) {
 	b.syncPoints = slices.DeleteFunc(b.syncPoints, func(p syncPoint) bool { return p.offset < b.base })
 }
 
+// trim releases the buffers of a private broadcast whose packets were all sent. The first events of a run need larger ones than those that follow.
+func (b *broadcast) trim() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.shared {
+		b.discard(len(b.packets))
+		b.packets, b.encoder.frames, b.encoder.text = nil, nil, nil
+	}
+}
+
 // encode appends the packets of the pending events.
 func (b *broadcast) encode(packets []packet) ([]packet, error) {
 	n := len(b.pending)

@@ -22,7 +22,8 @@ type follower struct {
 	log eventlog.Store
 	run event.RunID
 
-	polls bool // next does not wait, but returns errWait
+	polls bool      // next does not wait, but returns errWait
+	read  event.Seq // last event of the log when it was loaded in this step of a stream that polls; 0: not loaded
 
 	wait   context.Context // ends at the time until
 	until  time.Time
@@ -67,14 +68,21 @@ func (f *follower) poll(after event.Seq, deadline time.Time) ([]event.Event, err
 	if f.ctx.Err() != nil {
 		return nil, context.Cause(f.ctx)
 	}
-	events, err := f.log.Load(f.ctx, f.run, after)
+	var events []event.Event
+	var err error
+	if f.read == 0 || after < f.read { // otherwise later events lead to another step
+		events, err = f.log.Load(f.ctx, f.run, after)
+	}
 	switch {
 	case errors.Is(err, eventlog.ErrEnd):
 		return nil, io.EOF
 	case err != nil && f.ctx.Err() != nil:
 		return nil, context.Cause(f.ctx)
-	case err != nil || len(events) > 0:
-		return events, err
+	case err != nil:
+		return nil, err
+	case len(events) > 0:
+		f.read = events[len(events)-1].Seq
+		return events, nil
 	case !deadline.IsZero() && !time.Now().Before(deadline):
 		return nil, errDeadline
 	}

@@ -122,6 +122,8 @@ func (c *conn) take(w http.ResponseWriter, s *stream, log eventlog.Notifier) boo
 		out.raw, _ = raw.SyscallConn() // nil if it is closed: a goroutine finds that out
 	}
 	c.unlink()
+	c.unlink = nil
+	s.source.trim()
 	out.response, out.control, out.deadline = nil, nil, time.Time{}
 	c.taken = t
 	return true
@@ -167,6 +169,7 @@ func (t *taken) post() {
 // step sends what is due. A worker calls it.
 func (t *taken) step() {
 	t.state.Store(stepped) // before the log is read: later events lead to another step
+	t.stream.follower.read = 0
 	err := t.send()
 	switch {
 	case errors.Is(err, errWait):

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/sluice-rag/sluice/internal/plot"
 )
 
 // plotted draws the sizes as bars with a logarithmic scale.
@@ -11,22 +13,10 @@ func plotted(sizes map[string]map[string]int) []byte {
 	const left, top, bar, gap, width, low, high = 170, 62, 16, 16, 560, 3, 7
 	var b strings.Builder
 	height := top + len(measured)*(3*bar+gap) + 34
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" role="img" aria-label="Bytes of a stream by form and coding">`+"\n",
-		left+width+90, height)
-	b.WriteString(`<style>
-text{font:12px system-ui,sans-serif;fill:#24292f}.small{font-size:10.5px;fill:#57606a}.title{font-size:15px;font-weight:600}
-.ground{fill:#ffffff}.grid{stroke:#d8dee4}.m0{fill:#8fb3dd}.m1{fill:#d9822b}.m2{fill:#57ab7a}
-@media(prefers-color-scheme:dark){text{fill:#e6edf3}.small{fill:#9da7b3}.ground{fill:#0f1419}.grid{stroke:#2a323b}.m0{fill:#456f9f}}
-</style>
-`)
-	fmt.Fprintf(&b, `<rect class="ground" width="%d" height="%d"/>`+"\n", left+width+90, height)
-	b.WriteString(`<text class="title" x="16" y="24">An answer of 1,000 tokens with five sources, streamed</text>` + "\n")
-	x := 16
+	plot.Begin(&b, left+width+90, height, "Bytes of a stream by variant and compression")
+	plot.Title(&b, "An answer of 1,000 tokens with five sources, streamed")
 	names := []string{"plain", "gzip", "zstd"}
-	for i, name := range names {
-		fmt.Fprintf(&b, `<rect class="m%d" x="%d" y="36" width="11" height="11"/><text x="%d" y="46">%s</text>`+"\n", i, x, x+16, name)
-		x += 64
-	}
+	plot.Legend(&b, names)
 	scale := func(n int) int { return int((math.Log10(float64(n)) - low) / (high - low) * width) }
 	for e := low; e <= high; e++ {
 		at := left + (e-low)*width/(high-low)
