@@ -226,7 +226,8 @@ func (s *Service) watchOnce(ctx context.Context, src store.Source, changed func(
 func (s *Service) syncChanges(ctx context.Context, id string, c *changes) bool {
 	_, err := s.Wait(ctx, id) // one sync at a time
 	if err == nil {
-		only, started := c.take(), false
+		only := c.take()
+		var started bool
 		if started, err = s.startSync(id, how{only: only}); err == nil && !started { // another one has begun, which may have listed before the change
 			c.add(only...)
 		}

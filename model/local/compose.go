@@ -82,7 +82,10 @@ func (q *question) following(c *sentence, cs []*sentence) (out []*sentence) {
 	return out
 }
 
-// saysLittle reports whether a sentence has at most two words that the question does not have, and no number.
+// maxLittle is the maximum number of words of a sentence that says little.
+const maxLittle = 6
+
+// saysLittle reports whether a short sentence has at most two words that the question does not have, and no number.
 func (q *question) saysLittle(c *sentence) bool {
 	news := 0
 	for _, s := range c.stems {
@@ -90,7 +93,7 @@ func (q *question) saysLittle(c *sentence) bool {
 			news++
 		}
 	}
-	return news <= 2 && !strings.ContainsAny(c.text, "0123456789") && !numberRE.MatchString(c.text) && !q.hasWord(c.text, lang.Counts)
+	return news <= 2 && len(c.words) <= maxLittle && !strings.ContainsAny(c.text, "0123456789") && !numberRE.MatchString(c.text) && !q.hasWord(c.text, lang.Counts)
 }
 
 // continuation returns what follows a sentence that says what was asked about, but not the answer: the code of an instruction, or the next sentence, if

@@ -165,8 +165,8 @@ func prepare(binary, key string) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{binary: binary, folder: folder, Key: key, name: "node1"}
-	for first := 0; !free(s.ports); {
-		first = 10000 + 6*rand.IntN(3000)
+	for !free(s.ports) {
+		first := 10000 + 6*rand.IntN(3000)
 		for i := range s.ports {
 			s.ports[i] = first + i // the last one is that of Raft plus one, as others on the same machine expect
 		}

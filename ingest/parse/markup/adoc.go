@@ -257,7 +257,8 @@ func (a *adoc) listItem(lines []string, i int, lists *[]string, closeLists func(
 	if len(l) > maxMarked || delimiterOf(l) != "" || i+1 < len(lines) && underlined(l, lines[i+1]) > 0 {
 		return i
 	}
-	marker, mark, term, text := "", "- ", "", ""
+	mark, term := "- ", ""
+	var marker, text string
 	if m := adocItemRE.FindStringSubmatch(l); m != nil {
 		marker, text = m[1], m[2]
 		switch c := marker[0]; {

@@ -22,7 +22,7 @@ func (a *adoc) block(lines []string, i int) int {
 	if m := blockMacroRE.FindStringSubmatch(l); m != nil {
 		a.blockTitle()
 		if m[1] == "image" {
-			alt, _ := firstAttribute(m[3])
+			alt := firstAttribute(m[3])
 			a.Text(a.attributes(alt))
 		}
 		return i + 1
@@ -282,15 +282,15 @@ func columnsOf(s string) int {
 }
 
 // firstAttribute returns the first attribute of a macro, which may be in quotation marks.
-func firstAttribute(s string) (first, rest string) {
+func firstAttribute(s string) string {
 	if strings.HasPrefix(s, `"`) {
-		if inner, after, ok := strings.Cut(s[1:], `"`); ok {
-			return inner, strings.TrimPrefix(after, ",")
+		if inner, _, ok := strings.Cut(s[1:], `"`); ok {
+			return inner
 		}
 	}
-	first, rest, _ = strings.Cut(s, ",")
+	first, _, _ := strings.Cut(s, ",")
 	if strings.Contains(first, "=") && !strings.Contains(first, " ") {
-		return "", rest
+		return ""
 	}
-	return first, rest
+	return first
 }

@@ -175,7 +175,7 @@ func (w *adocText) macro(s string) int {
 	}
 	inner, target, name := s[from:from+end], m[2], strings.TrimSuffix(m[1], ":")
 	n := from + end + 1
-	text, _ := firstAttribute(inner)
+	text := firstAttribute(inner)
 	if !strings.HasPrefix(inner, `"`) && !strings.Contains(inner, "=") {
 		text = inner
 	}

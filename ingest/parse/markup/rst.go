@@ -215,7 +215,7 @@ func (r *rst) list(i, to, indent int) int {
 				r.lines[i] = strings.Repeat(" ", least) + m.rest
 			}
 			if docinfo {
-				r.docinfo(m.term, r.joined(i, end, least))
+				r.docinfo(m.term, r.joined(i, end))
 			}
 			r.body(i, end, least)
 		}
@@ -243,7 +243,7 @@ func (r *rst) docinfo(name, value string) {
 }
 
 // joined returns lines as one.
-func (r *rst) joined(from, to, indent int) string {
+func (r *rst) joined(from, to int) string {
 	var b strings.Builder
 	for i := from; i < to; i++ {
 		if l := strings.TrimSpace(r.lines[i]); l != "" {
@@ -318,7 +318,7 @@ func (r *rst) paragraph(i, to, indent int) int {
 	for end < to && r.lines[end] != "" && (end == i || indentOf(r.lines[end]) <= indent || r.nest > maxNest) {
 		end++
 	}
-	text := r.joined(i, end, indent)
+	text := r.joined(i, end)
 	literal := strings.HasSuffix(text, "::")
 	if literal {
 		text = strings.TrimSuffix(text, ":")

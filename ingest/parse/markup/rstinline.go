@@ -74,8 +74,8 @@ func (r *rst) define() {
 		}
 		switch m[2] {
 		case "replace":
-			end, least := r.indented(i+1, min(i+20, len(r.lines)), indentOf(l))
-			r.names.set(m[1], strings.TrimSpace(m[3]+" "+r.joined(i+1, end, least)))
+			end, _ := r.indented(i+1, min(i+20, len(r.lines)), indentOf(l))
+			r.names.set(m[1], strings.TrimSpace(m[3]+" "+r.joined(i+1, end)))
 		case "image", "date":
 			r.names.set(m[1], "")
 			if i+1 < len(r.lines) {

@@ -260,7 +260,7 @@ func (d *xmlDocument) block(e *element, level int) {
 	case codes[e.name]:
 		d.Code(e.all())
 	case tables[e.name]:
-		d.table(e, level)
+		d.table(e)
 	case listed[e.name] && d.HasLead(): // the meaning of a term
 		d.inner(e, level)
 	case listed[e.name]:
@@ -336,7 +336,7 @@ func (e *element) hasBlocks() bool {
 }
 
 // table adds the rows of a table.
-func (d *xmlDocument) table(e *element, level int) {
+func (d *xmlDocument) table(e *element) {
 	var rows [][]string
 	e.each(func(x *element) {
 		switch x.name {

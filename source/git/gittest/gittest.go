@@ -23,7 +23,6 @@ type Server struct {
 	t        testing.TB
 	dir      string
 	worktree string
-	wrap     func(http.Handler) http.Handler
 }
 
 // Name is the path of the repository.
