@@ -45,7 +45,7 @@ floors: $(GOTESTSUM) ## tests of quality, memory and size, which need a build wi
 
 .PHONY: page
 page: ## build the page from web/src into web/dist, which is committed; this needs Node
-	cd web && npm ci --no-progress --loglevel=error && npm run --silent check && npm run --silent build
+	cd web && npm ci --no-progress --loglevel=error && npm run --silent check && npm run --silent build && gzip -9nf dist/embed.js dist/assets/*
 
 .PHONY: screenshots
 screenshots: ## make the pictures of the page in docs/images; this needs Node and Chromium

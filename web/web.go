@@ -8,7 +8,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"io/fs"
+	"io"
 	"mime"
 	"net/http"
 	"path"
@@ -17,6 +17,8 @@ import (
 	"sync"
 )
 
+// Most files are compressed, by gzip, which takes 1.7 MB less of the program.
+//
 //go:embed all:dist
 var dist embed.FS
 
@@ -73,20 +75,27 @@ func nameOf(p string) string {
 }
 
 func read(name string) *file {
-	plain, err := fs.ReadFile(dist, name)
+	f := &file{media: mime.TypeByExtension(path.Ext(name))}
+	var err error
+	if f.gzip, err = dist.ReadFile(name + ".gz"); err == nil {
+		f.plain, err = unpack(f.gzip)
+	} else {
+		f.plain, err = dist.ReadFile(name)
+	}
 	if err != nil {
 		return nil
 	}
-	sum := sha256.Sum256(plain)
-	f := &file{plain: plain, etag: `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`, media: mime.TypeByExtension(path.Ext(name))}
-	var packed bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // a valid level
-	_, _ = z.Write(plain)                                      // to memory
-	_ = z.Close()
-	if packed.Len() < len(plain) {
-		f.gzip = packed.Bytes()
-	}
+	sum := sha256.Sum256(f.plain)
+	f.etag = `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 	return f
+}
+
+func unpack(packed []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 func (f *file) serve(w http.ResponseWriter, r *http.Request, name string) {

@@ -1,1 +1,0 @@
-async function e(e){if(navigator.clipboard)return navigator.clipboard.writeText(e);let t=Object.assign(document.createElement(`textarea`),{value:e,readOnly:!0});document.body.append(t),t.select(),document.execCommand(`copy`),t.remove()}export{e as t};

@@ -1,1 +1,0 @@
-function e(e){let t=new Map;return e.map(e=>{let n=(t.get(e)??0)+1;return t.set(e,n),n>1?`${e} (${n})`:e})}export{e as t};
