@@ -239,7 +239,7 @@ func (c *rewriter) replacePhrase(phrase string) string {
 		if from, to := placePhrase(prev); from >= 0 && placeRE.MatchString(phrase) {
 			return prev[:from] + c.lowerFirst(phrase) + prev[to:] + end
 		}
-		if from, to := c.prepositional(prev, words[0].Text, c.isName(phrase[words[1].Start:])); from >= 0 {
+		if from, to := c.prepositional(prev, words[0].Text, phrase[words[1].Start:]); from >= 0 {
 			return strings.TrimRight(prev[:from], " ") + " " + c.lowerFirst(phrase) + prev[to:] + end
 		}
 		return prev + " " + c.lowerFirst(phrase) + end

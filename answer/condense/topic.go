@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/lang"
 )
@@ -355,8 +356,9 @@ func placePhrase(q string) (from, to int) {
 
 var placeRE = regexp.MustCompile(`(?i)\b(?:in|on|at|near|inside|outside|under) (?:the|an?) [\pL-]+`)
 
-// prepositional returns the position of the last phrase that starts with a preposition. from is negative if there is none.
-func (g *grammar) prepositional(q, with string, name bool) (from, to int) {
+// prepositional returns the position of the last phrase that starts with a preposition, if possible of one that continues with a name, a number or another
+// word, as a phrase does. from is negative if there is none.
+func (g *grammar) prepositional(q, with, phrase string) (from, to int) {
 	ws := lang.Words(q)
 	from, to = -1, -1
 	for i := len(ws) - 2; i > 0; i-- {
@@ -367,7 +369,7 @@ func (g *grammar) prepositional(q, with string, name bool) (from, to int) {
 		for k < len(ws) && !(k > i+1 && (g.isPreposition(ws[k].Text) || g.Has(lang.Auxiliaries, ws[k].Text) || predicates[ws[k].Text])) && k <= i+maxTopic {
 			k++
 		}
-		if same := name == g.isName(q[ws[i+1].Start:ws[k-1].End]); same || from < 0 {
+		if same := g.formOf(phrase) == g.formOf(q[ws[i+1].Start:]); same || from < 0 {
 			from, to = ws[i].Start, ws[k-1].End
 			if same {
 				break
@@ -375,4 +377,15 @@ func (g *grammar) prepositional(q, with string, name bool) (from, to int) {
 		}
 	}
 	return from, to
+}
+
+// formOf returns the category of the first character of a phrase without its article: a capital, a digit or another one.
+func (g *grammar) formOf(phrase string) rune {
+	switch r, _ := utf8.DecodeRuneInString(g.withoutArticle(phrase)); {
+	case unicode.IsUpper(r):
+		return 'A'
+	case unicode.IsDigit(r):
+		return '0'
+	}
+	return 'a'
 }

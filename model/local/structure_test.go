@@ -38,6 +38,22 @@ func TestStructure(t *testing.T) {
 			"Room 3 – Lamps and mirrors."},
 		{"the number of a section is no amount", "How long does the cleaning of the blade take?", chunk("Manual", nil, "5.1 Clean the blade with oil after each day. The cleaning takes about twenty minutes."),
 			"The cleaning takes about twenty minutes."},
+		{"the day of the heading", "When is the flea market?", chunk("Programme", []string{"Programme", "Saturday, 26 July"}, "Saturday, 26 July\n\n- 09:00 Service in the tent\n- 10:00 Flea market in School Lane\n- 14:00 Music\n"),
+			"Saturday, 26 July: 10:00 Flea market in School Lane."},
+		{"the rest of a clause", "What does rule 7.2 say about phone calls?", chunk("Rules", nil, "7.1 Shouting leads to a warning.\n\n7.2 Phone calls are recorded. The recordings are kept for three years.\n\n7.3 Visitors sign the book.\n"),
+			"7.2 Phone calls are recorded. The recordings are kept for three years."},
+		{"the next line is another clause", "What does error E40 mean?", chunk("Manual", nil, "E30 - the door is open.\nE40 - too much foam: rinse without detergent.\nE90 - a fault of the control: call a technician.\n"),
+			"E40 - too much foam: rinse without detergent."},
+		{"a cell that is the name of a column elsewhere", "What do 3 hours cost at Westquay?", chunk("Parking", nil, "Car park | 1 hour (€) | 3 hours (€) | Longest stay\nOld Market | 1.80 | 4.50 | 3 hours\nWestquay | 2.20 | 5.00 | 24 hours\n"),
+			"Westquay: 1 hour (€) 2.20; 3 hours (€) 5.00; Longest stay 24 hours."},
+		{"a list whose lead is asked about", "Which papers must I show at registration?", chunk("Enrolment", nil, "At registration you must show these papers:\n\n- the form, signed\n- a photograph\n- the receipt of the bank\n"),
+			"At registration you must show these papers: the form, signed; a photograph; the receipt of the bank."},
+		{"the sentence after a short one", "What should one do at a flood warning?", chunk("Leaflet", nil, "Flood alert – be prepared. Pack a bag.\n\nFlood warning – act now. Turn off the gas and carry valuables upstairs.\n"),
+			"Flood warning – act now. Turn off the gas and carry valuables upstairs."},
+		{"items of several sentences", "What is new in the boathouse?", chunk("News", nil, "New in the boathouse:\n\n- A rack for oars. It holds twelve\n- A second key; ask Ada\n"),
+			"New in the boathouse: A rack for oars. It holds twelve. A second key; ask Ada."},
+		{"things in a line of their own", "Which languages does Ada Vale speak?", chunk("Ada Vale", []string{"Ada Vale", "Languages"}, "Languages\n\nItalian, Slovene, Danish; some Georgian\n\n"),
+			"Italian, Slovene, Danish; some Georgian."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := c.passage
