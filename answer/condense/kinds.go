@@ -53,8 +53,11 @@ func (c *rewriter) replaceKind(prev, phrase string) string {
 	for begin > 0 && !c.startsWithPreposition(phrase) {
 		begin = 0
 	}
-	if from > 0 && c.isPreposition(olds[from-1].Text) && c.startsWithPreposition(phrase) {
+	if from > 0 && (c.isPreposition(olds[from-1].Text) && c.startsWithPreposition(phrase) || olds[from-1].Text == words[0].Text && content[0].Start > 0) {
 		from, begin = from-1, 0
+	}
+	if unit := strings.TrimSpace(phrase[words[len(words)-1].End:]); unit != "" && strings.HasPrefix(strings.TrimSpace(prev[olds[to-1].End:]), unit) {
+		phrase = strings.TrimSpace(strings.TrimSuffix(phrase, unit)) // as in "below 95 %", whose sign stands already
 	}
 	return c.put(prev, olds[from].Start, olds[to-1].End, phrase[begin:])
 }

@@ -104,7 +104,7 @@ func (g *grammar) withoutVerb(q string, p phrase) string {
 			return strings.TrimSpace(s[:ws[i].Start])
 		}
 	}
-	if !predicates[after] && !isCapitalized(s[ws[n-1].Start:]) {
+	if !predicates[after] && !isCapitalized(s[ws[n-1].Start:]) && s[ws[n-1].Start-1] != '-' {
 		return strings.TrimSpace(s[:ws[n-1].Start])
 	}
 	return s
@@ -157,13 +157,13 @@ var subjects = words("i we you one ich wir man")
 func (g *grammar) cutVerb(s string) string {
 	head := s
 	for i, w := range lang.Words(s) {
-		if i > 0 && g.isPreposition(w.Text) {
+		if i > 0 && g.isPreposition(w.Text) && s[w.Start-1] != '-' {
 			head = strings.TrimSpace(s[:w.Start])
 			break
 		}
 	}
 	ws := lang.Words(head)
-	if len(ws) < 2 || len(ws) == 2 && g.isArticle(ws[0].Text) {
+	if n := len(ws); n < 2 || n == 2 && g.isArticle(ws[0].Text) || head[ws[n-1].Start-1] == '-' {
 		return head
 	}
 	return strings.TrimSpace(head[:ws[len(ws)-1].Start])
@@ -177,7 +177,7 @@ func (g *grammar) nounPhrase(s string) string {
 	ws := lang.Words(s)
 	end := len(s)
 	for i, w := range ws {
-		if i == 0 {
+		if i == 0 || s[w.Start-1] == '-' {
 			continue
 		}
 		loose := g.isPreposition(w.Text) && w.Text != "of" && w.Text != "for" && w.Text != "von"
@@ -211,9 +211,15 @@ func (g *grammar) phrases(q string) []phrase {
 			if ordinals[ws[k].Text] {
 				most++
 			}
-			for ; k < len(ws) && k <= i+maxTopic && (adjacent(q, ws, k) || g.Code == "de" && q[ws[k-1].End:ws[k].Start] == "-"); k++ {
+			for ; k < len(ws) && k <= i+maxTopic; k++ {
 				t := q[ws[k].Start:ws[k].End]
+				hyphen := q[ws[k-1].End:ws[k].Start] == "-"
+				if !hyphen && !adjacent(q, ws, k) {
+					break
+				}
 				switch {
+				case hyphen && k > i+1: // as in "the check-out" and "the DW-640"
+					p.name = p.name || isCapitalized(t)
 				case isCapitalized(t):
 					p.name = true
 				case p.name && g.Code == "de" && !nameParticles[ws[k].Text]:
@@ -260,7 +266,11 @@ func (g *grammar) phrases(q string) []phrase {
 			if begins && k == 1 && len(ws) > 1 {
 				continue // any word may start a question
 			}
-			out = append(out, phrase{w.Start, ws[k-1].End, true})
+			from := w.Start
+			if i > 0 && k == i+1 && written[0] >= '0' && written[0] <= '9' && adjacent(q, ws, i) && !g.isFunctionWord(ws[i-1].Text) && !g.IsStopWord(ws[i-1].Text) {
+				from = ws[i-1].Start // as in "lift 2"
+			}
+			out = append(out, phrase{from, ws[k-1].End, true})
 			i = k - 1
 		}
 	}
@@ -329,8 +339,11 @@ func possessive(q string, p phrase) bool {
 	return strings.HasPrefix(rest, "'s") || strings.HasPrefix(rest, "’s") || strings.HasSuffix(q[p.from:p.to], "'s") || strings.HasSuffix(q[p.from:p.to], "’s")
 }
 
-// shapeOf returns A for the letters of a word and 9 for its digits, each as often as they alternate.
+// shapeOf returns A for the letters of a word and 9 for its digits, each as often as they alternate. Marks within a number do not count.
 func shapeOf(s string) string {
+	if strings.Trim(s, "0123456789.,") == "" {
+		return "9"
+	}
 	var out []rune
 	for _, r := range s {
 		switch {
