@@ -79,9 +79,9 @@ func (j *job) runExplicitTool(ctx context.Context) (answered bool, err error) {
 	}
 	defer func() { j.calls = max(j.calls, event.CallID(len(j.resumed.Calls))) }() // even if the index has changed and no tool runs now
 	switch {
-	case request.Pages != nil && j.offered(event.ToolReadPages):
+	case request.Pages != nil && (j.q.Tools == nil || j.offered(event.ToolReadPages)):
 		return j.readRequestedPages(ctx, request.Pages)
-	case request.List != nil && j.offered(event.ToolListDocuments):
+	case request.List != nil && (j.q.Tools == nil || j.offered(event.ToolListDocuments)):
 		return j.listRequested(ctx, request.List)
 	case request.Summary != nil:
 		return j.summarizeDocuments(ctx, request.Summary)

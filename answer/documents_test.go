@@ -156,13 +156,17 @@ func TestMissingPages(t *testing.T) {
 	}
 }
 
-// TestToolsNotOffered checks that without the tool, or an index that reads documents, such questions are searched for.
+// TestToolsNotOffered checks that such questions are searched for if the client chose other tools, or the index does not read documents. A client that
+// chose none gets the tool that the question asks for.
 func TestToolsNotOffered(t *testing.T) {
 	t.Parallel()
 	p := archive(t, 3)
 	for _, q := range []string{"What is on page 3 of annual_report-2021.pdf?", "List the documents"} {
-		if s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: q}})); len(s.Calls) != 0 || len(s.Searches) == 0 {
+		if s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: q, Tools: []string{}}})); len(s.Calls) != 0 || len(s.Searches) == 0 {
 			t.Errorf("%q: %+v", q, s.Calls)
+		}
+		if s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: q}})); len(s.Calls) != 1 || len(s.Searches) != 0 {
+			t.Errorf("%q, without a choice of tools: %+v", q, s.Calls)
 		}
 		plain := *p
 		plain.Index = struct{ index.Reader }{p.Index}

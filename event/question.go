@@ -30,7 +30,7 @@ type Question struct {
 	Model        string    `json:"model,omitempty"`        // the requested model; an unknown name selects the default model
 	Temperature  *float64  `json:"temperature,omitempty"`
 	MaxTokens    int       `json:"max_tokens,omitempty"` // of the answer; 0: the model's own limit
-	Tools        []string  `json:"tools,omitempty"`      // allowed in addition to searches: [ToolReadPages], [ToolListDocuments]
+	Tools        []string  `json:"tools,omitempty"`      // allowed in addition to searches: [ToolReadPages], [ToolListDocuments]; nil: only if the question asks for pages or a list
 	Iterations   int       `json:"iterations,omitempty"` // most iterations of tool calls; 0: the pipeline's own limit
 	Ephemeral    bool      `json:"unstored,omitempty"`   // the run is ephemeral: it is deleted after it was read
 

@@ -307,6 +307,9 @@ func (d *decoder) tools(root value) error {
 	if len(d.stores) > MaxStores {
 		return fault.Invalid("tools", "%d vector stores; the limit is %d", len(d.stores), MaxStores)
 	}
+	if d.q.Tools == nil && !root.get("tools").none() {
+		d.q.Tools = []string{} // the request names its tools, and has none of those for documents
+	}
 	return d.choice(root.get("tool_choice"))
 }
 
