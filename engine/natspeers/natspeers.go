@@ -29,7 +29,7 @@ type Options struct {
 	Server string        // name of this server: letters and digits
 	Prefix string        // beginning of all subjects; default "sluice"
 	Lease  time.Duration // time without a heartbeat after which a server is dead; default 2 s
-	Twin   func()        // called once if another process has the same name, as after the data folder was copied; it must not block; may be nil
+	Twin   func()        // called once if another process has the same name, for example because the data folder was copied; it must not block; may be nil
 }
 
 // processHeader is the header of messages with the random name of the process that sends them. Earlier versions send none.
@@ -106,7 +106,7 @@ func (s *Servers) hear(m *nats.Msg) {
 		if s.twins++; s.twins == twinBeats && s.o.Twin != nil { // NATS may deliver the last ones of an earlier process late
 			s.o.Twin()
 		}
-		return // it does not count as a heartbeat of this server, by which it measures time
+		return // this server measures time by its own heartbeats, and this one is of another process
 	}
 	var dead []string
 	s.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What the readers of a soak do. Tokens are large and buffers small, so that a reader who stalls for some seconds fills its connection.
+// Parameters of a soak. Tokens are large and buffers are small, so that a reader that stalls for some seconds fills its connection.
 const (
 	soakSize    = 500              // bytes of a token, about
 	soakRecv    = 2304             // receive buffer of a reader in bytes
@@ -242,7 +242,7 @@ func (s *soak) finish() error {
 	case <-done:
 		return nil
 	case <-time.After(limit):
-		return errors.New("readers did not come to the end of their runs")
+		return errors.New("some readers did not reach the end of their runs")
 	case <-s.ctx.Done():
 		return s.ctx.Err()
 	}

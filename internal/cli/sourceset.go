@@ -11,8 +11,8 @@ import (
 // sourceFlags are the settings of a source that can be changed.
 type sourceFlags struct {
 	Every       *string  `placeholder:"DURATION" help:"Time between two syncs, at least 1m, such as 1h. 0 ends the schedule."`
-	Watch       *bool    `own:"" negatable:"" help:"Notice changes of a folder and index them at once."`
-	Meta        []string `sep:"none" placeholder:"KEY=VALUE" help:"Metadata of all documents: title, creator, subject, description, publisher, date, language, rights, source or identifier. It replaces what was set before, and takes precedence over what the documents state. Can be repeated."`
+	Watch       *bool    `own:"" negatable:"" help:"Watch a folder, and index its changes at once."`
+	Meta        []string `sep:"none" placeholder:"KEY=VALUE" help:"Metadata of all documents: title, creator, subject, description, publisher, date, language, rights, source or identifier. It replaces all metadata that was set before, and takes precedence over what the documents state. Can be repeated."`
 	Contributor *string  `placeholder:"ACCOUNT" help:"Account that earns a share of the answers that use the documents. An empty name removes it."`
 }
 
@@ -51,7 +51,7 @@ func (c *sourcesSetCmd) Run(e *env) error {
 		to.Metadata = map[string]string{}
 	}
 	if to.Every == nil && to.Watch == nil && to.Metadata == nil && to.Contributor == nil {
-		return errors.New("change source: nothing to change: see --help")
+		return errors.New("change source: no change was given: see --help")
 	}
 	return c.with(e, func(s sourceService) error {
 		v, err := find(e.ctx, s, c.Source)

@@ -97,14 +97,14 @@ func checkPack(in io.ReadSeeker, l Limits) error {
 			size += int64(made)
 		}
 		if left -= size; left < 0 {
-			return fault.New(fault.TooLarge, "the files of the branch have more than the limit of %d bytes", 4*l.Bytes)
+			return fault.New(fault.TooLarge, "the files of the branch are larger than the limit of %d bytes together", 4*l.Bytes)
 		}
 	}
 	return nil
 }
 
 func largeObject(l Limits) error {
-	return fault.New(fault.TooLarge, "the branch has a file of more than %d bytes, and the server cannot leave it out", l.Object)
+	return fault.New(fault.TooLarge, "the branch has a file of more than %d bytes, and the server does not support filters to leave it out", l.Object)
 }
 
 // prefix keeps the first bytes that are written to it.

@@ -237,11 +237,11 @@ func (r *remote) describe(ctx context.Context, err error) error {
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return fault.New(fault.Unavailable, "the repository is empty")
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
-		return fault.New(fault.Forbidden, "%q refuses it: the repository needs other credentials, or does not exist", r.host)
+		return fault.New(fault.Forbidden, "%q refuses access: the repository needs other credentials, or does not exist", r.host)
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return fault.New(fault.Unavailable, "%q has no such repository, or it needs credentials", r.host)
 	case last == nil:
-		return fault.New(fault.Unavailable, "%q does not answer as a server of Git", r.host)
+		return fault.New(fault.Unavailable, "%q does not answer as a Git server", r.host)
 	}
-	return fault.New(fault.Unavailable, "%q could not be read", r.host)
+	return fault.New(fault.Unavailable, "%q could not be reached, or its reply could not be read", r.host)
 }

@@ -58,7 +58,7 @@ func (c *connector) propfind(ctx context.Context, at string) (out []entry, err e
 		case !ok: // it leads out of the folder
 		case name == "":
 			if !e.folder {
-				return fault.New(fault.Unavailable, "it is not a folder")
+				return fault.New(fault.Unavailable, "the location is not a folder")
 			}
 			found = true
 		default:
