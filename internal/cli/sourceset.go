@@ -51,7 +51,7 @@ func (c *sourcesSetCmd) Run(e *env) error {
 		to.Metadata = map[string]string{}
 	}
 	if to.Every == nil && to.Watch == nil && to.Metadata == nil && to.Contributor == nil {
-		return errors.New("change source: no change was given: see --help")
+		return errors.New("change source: nothing to change: see --help")
 	}
 	return c.with(e, func(s sourceService) error {
 		v, err := find(e.ctx, s, c.Source)
