@@ -19,7 +19,7 @@ func (s *Shared) joinServers() error {
 	if err != nil {
 		return fmt.Errorf("open data folder: %w", err)
 	}
-	s.servers, err = natspeers.Join(s.logConn.NC, natspeers.Options{Server: id, Lease: s.Config.Store.Lease, Twin: func() {
+	s.servers, err = natspeers.Join(s.logConn.NC, natspeers.Options{Server: id, Lease: s.Config.Store.Lease, NameTaken: func() {
 		s.logger.Error("another running server has the same name, because its data folder is a copy; the two servers damage each other's runs: stop one of them, delete the file with the name in its data folder, and start it again",
 			"server", id, "file", serverFile)
 	}})
