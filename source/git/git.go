@@ -1,5 +1,5 @@
 // Package git is the connector of Git repositories on servers with the smart protocol over HTTP. It reads the files of one branch or tag, runs nothing that a
-// repository contains, and needs no installed Git.
+// repository contains, and does not need Git to be installed.
 package git
 
 import (

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// indexPack returns the index of a pack. Its objects are decoded twice: the first time only for their sizes, because the library holds an object and the one that
-// it is a delta of in memory.
+// indexPack returns the index of a pack. Its objects are decoded twice. The first time only checks their sizes, because the library holds a whole object and the base of
+// its delta in memory.
 func indexPack(ctx context.Context, f io.ReadSeeker, l Limits) (*idxfile.MemoryIndex, error) {
 	in := &input{f, ctx}
 	index, err := guarded(func() (*idxfile.MemoryIndex, error) {

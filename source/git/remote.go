@@ -203,7 +203,7 @@ func (w writer) Write(p []byte) (int, error) {
 
 type writeError struct{ error }
 
-// guarded returns a panic as an error. The library decodes what a server sends.
+// guarded returns a panic as an error, because the library may panic on what a server sends.
 func guarded[T any](do func() (T, error)) (out T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -215,7 +215,7 @@ func guarded[T any](do func() (T, error)) (out T, err error) {
 
 var errDamaged = errors.New("the server sends data that cannot be decoded")
 
-// describe returns the error for users. It has nothing that the server wrote, and no address.
+// describe returns the error for users. It contains no text of the server, and no address.
 func (r *remote) describe(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

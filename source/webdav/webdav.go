@@ -215,7 +215,7 @@ func (c *connector) refused(status int) error {
 	return fault.New(fault.Unavailable, "%q refuses the request with status %d", c.host, status)
 }
 
-// describe returns the error for users. It has nothing that the server wrote, and no address.
+// describe returns the error for users. It contains no text of the server, and no address.
 func (c *connector) describe(outer context.Context, err error) error {
 	coded, isCoded := errors.AsType[*fault.Error](err)
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
