@@ -25,8 +25,8 @@ type Item struct {
 	// Hash is [corpus.Document.Hash] after an earlier ingestion, if the bytes have not changed since. The item is not read then, unless the
 	// index has another document. Empty: the bytes may have changed.
 	Hash string
-	// Given and Contributor are what users state about the document; see [corpus.Document]. A document whose bytes have not changed gets them too. Without a
-	// Contributor, a new document has the one that it names, and an unchanged one keeps its own.
+	// Given and Contributor are the metadata and the account that a user sets; see [corpus.Document]. They are also set on documents whose bytes have not changed. Without a
+	// Contributor, a new document has the one that it names, and an unchanged document keeps its own.
 	Given       corpus.DublinCore
 	Contributor string
 	// Again indexes the document again although its bytes have not changed.

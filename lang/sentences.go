@@ -427,7 +427,7 @@ var (
 	// abbreviations never end a sentence.
 	abbreviations = WordSet(`dr mr mrs ms mx prof st rev hon gen col sgt capt lt cmdr adm gov sen rep pres supt fr messrs mme mlle
 		fig figs eq eqs tab vol vols ref refs cf vs viz approx assoc introd transl orig misc ca e.g i.e eg ie resp incl mt ft`)
-	// beforeNumbers are abbreviations before a number or code, and ends of sentences otherwise.
+	// beforeNumbers has words that are abbreviations before a number or a code, such as "no.". Otherwise they end a sentence.
 	beforeNumbers = WordSet("no nos n p pp art ch sec ext apt")
 	// endings are abbreviations that may also end a sentence.
 	endings = WordSet(`al etc inc ltd co corp jr sr bros dept univ est ed eds a.m p.m am pm ph.d m.d b.a m.a b.c a.d

@@ -28,7 +28,7 @@ type Ingestion struct {
 	changed  chan struct{} // closed at the next change
 }
 
-// maxShown is how many failures an ingestion keeps for those who follow it.
+// maxShown is how many failures an ingestion keeps for its streams.
 const maxShown = 1000
 
 func newIngestion(id, source, collection string, attempt int, started time.Time) *Ingestion {
@@ -37,7 +37,7 @@ func newIngestion(id, source, collection string, attempt int, started time.Time)
 
 func newIngestionID() string { return "ing-" + strings.ToLower(rand.Text()[:16]) }
 
-// State is how far an ingestion is.
+// State is the progress of an ingestion, or its result.
 type State struct {
 	Progress *ingest.Progress // nil: the documents are being listed
 	Failures []ingest.Failure // after those that the reader has seen
@@ -81,7 +81,7 @@ func (i *Ingestion) end(r Result) { i.update(func() { i.result = &r }) }
 // maxEnded is how many ingestions are kept after their end.
 const maxEnded = 100
 
-// follow keeps an ingestion for those who follow it, and lets go of the oldest ones that have ended.
+// follow keeps an ingestion for its streams, and drops the oldest ones that have ended.
 func (s *Service) follow(i *Ingestion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *Service) follow(i *Ingestion) {
 	}
 }
 
-// Done is closed when the service stops. Ingestions without a result go on in the next process then, if they are syncs.
+// Done is closed when the service stops. Syncs without a result continue in the next process.
 func (s *Service) Done() <-chan struct{} { return s.ctx.Done() }
 
 // Ingestion returns an ingestion by its id: one that is in progress or has ended lately, or the last sync of a source.

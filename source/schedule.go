@@ -14,13 +14,13 @@ import (
 const (
 	// maxBackoff is the longest time between two syncs of a source whose syncs fail, unless its schedule has a longer one.
 	maxBackoff = 24 * time.Hour
-	// watchEvery is the schedule of a source that is to be watched and cannot be, or whose last sync failed, if it has no schedule of its own.
+	// watchEvery is the time between syncs of a source with Watch that cannot be watched, or whose last sync failed, if it has no schedule.
 	watchEvery = time.Minute
-	// lookEvery is how often the schedule is read again, at least: the clock may have been set, and other servers change sources too.
+	// lookEvery is the longest time until the schedule is read again, because the clock may be set, and other servers change sources too.
 	lookEvery = time.Minute
 )
 
-// next returns when the next sync of a source is due; zero: it has no schedule. The time between two syncs doubles with each that fails. Up to a tenth is added, so that sources
+// next returns when the next sync of a source is due; zero: it has no schedule. The time between two syncs doubles with each sync that fails. Up to a tenth is added, so that sources
 // that were added together are not always synced together.
 func (s *Service) next(src store.Source) time.Time {
 	every := src.Every
@@ -37,17 +37,17 @@ func (s *Service) next(src store.Source) time.Time {
 	return s.o.Now().UTC().Add(every + rand.N(every/10)).Truncate(time.Microsecond)
 }
 
-// mine reports whether this server syncs a source without being asked to. A folder is on the disk of the server that has synced it last.
+// mine reports whether this server may sync a source without a request. A folder is on the disk of the server that synced it last, so no other server may.
 func (s *Service) mine(src store.Source) bool {
 	return src.Server == "" || src.Server == s.o.Server || s.o.Gone == nil || !s.o.Kinds[src.Kind].Local
 }
 
-// elsewhere reports whether another server, which has not died, syncs a source.
+// elsewhere reports whether another server, which has not died, is syncing a source.
 func (s *Service) elsewhere(src store.Source) bool {
 	return src.State == store.SourceSyncing && src.Server != "" && src.Server != s.o.Server && s.o.Gone != nil && !s.o.Gone(src.Server)
 }
 
-// attend starts the syncs that are due, and watches sources, until the service is closed. A sync that was due while no server ran is started once.
+// attend starts due syncs and watches sources until the service is closed. A source whose syncs were due while no server ran is synced once.
 func (s *Service) attend() {
 	for {
 		all, err := s.o.Store.Sources(s.ctx)
@@ -92,7 +92,7 @@ func (s *Service) attend() {
 	}
 }
 
-// look has the schedule read again.
+// look makes attend read the schedule again.
 func (s *Service) look() {
 	select {
 	case s.wake <- struct{}{}:

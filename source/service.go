@@ -42,9 +42,9 @@ type Options struct {
 	// Server is the name of this server among those that share the store, and Gone reports whether another one has died. Default: there are no others.
 	Server string
 	Gone   func(server string) bool
-	// Retry has documents tried again that exceeded a limit before. Nil: there are none.
+	// Retry makes the next ingestion try documents again that exceeded a limit before. Nil: there are none.
 	Retry func() error
-	// OnDue, if set, is called with the time when the next sync is due; zero: none is. It must not block.
+	// OnDue, if set, is called with the time when the next sync is due, or with the zero time if none is. It must not block.
 	OnDue func(time.Time)
 	// CredentialsFolder has the files of credentials; empty: none.
 	CredentialsFolder string
@@ -84,7 +84,7 @@ type Source struct {
 	store.Source
 	Last         *Result          // of the last sync; nil: none has ended
 	Progress     *ingest.Progress // of the sync in progress; nil: none, or it is listing the documents
-	WatchFailure string           // why its changes are not noticed, although they are to be
+	WatchFailure string           // why it is not watched although Watch is set; empty: it is watched, or Watch is not set
 }
 
 // Result is the result of a sync.
@@ -303,9 +303,9 @@ func (s *Service) Sync(ctx context.Context, id string, full bool) (Source, error
 
 var (
 	errRemoving  = fault.New(fault.Conflict, "the source is being removed")
-	errElsewhere = fault.New(fault.Conflict, "another server syncs the source")
+	errElsewhere = fault.New(fault.Conflict, "another server is syncing the source")
 	errStopping  = fault.New(fault.Unavailable, "the server is stopping")
-	errNotDue    = fault.New(fault.Conflict, "another server has synced the source meanwhile")
+	errNotDue    = fault.New(fault.Conflict, "another server has already synced the source")
 )
 
 // Remove starts to remove a source and its documents in the background. A sync is cancelled.
@@ -355,7 +355,7 @@ func (s *Service) Wait(ctx context.Context, id string) (Source, error) {
 	return s.Get(ctx, id)
 }
 
-// Resume starts the syncs and removals that an earlier process, or a server that has died, did not end. From its first call on, the schedule of sources is kept, and their changes are noticed.
+// Resume starts the syncs and removals that an earlier process, or a server that has died, did not end. The first call also starts the schedule and the watches of all sources.
 func (s *Service) Resume(ctx context.Context) error {
 	all, err := s.o.Store.Sources(ctx)
 	for _, src := range all {

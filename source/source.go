@@ -28,10 +28,10 @@ type Connector interface {
 	Close() error
 }
 
-// Watcher is a [Connector] that notices changes of its place.
+// Watcher is a [Connector] that can watch its place for changes.
 type Watcher interface {
-	// Watch calls changed for changes of the place until ctx ends, or until it cannot go on: the error says why, fit for users. The function takes URIs of documents, and of folders whose
-	// documents may have changed, and does not block. Its first call, without URIs, says that changes are noticed from now on. Later ones without URIs say that changes were missed.
+	// Watch calls changed for changes of the place until ctx ends, or until it fails: the error says why, and is shown to users. The arguments are URIs of documents and folders that may have
+	// changed. The function does not block. Its first call has no URIs, and means that the watch has begun. A later call without URIs means that changes were missed.
 	Watch(ctx context.Context, changed func(uris ...string)) error
 	// ListChanged is List for these URIs and what is inside them.
 	ListChanged(ctx context.Context, uris []string) (Listing, error)
@@ -69,7 +69,7 @@ type Settings struct {
 	Collection string
 	// Every is the time between two syncs; 0: no schedule. At least [MinEvery].
 	Every time.Duration
-	// Watch has changes of the place noticed.
+	// Watch makes the service watch the place and index changes at once.
 	Watch bool
 	// Meta and Contributor are set on all documents; see [corpus.Document].
 	Meta        corpus.DublinCore
@@ -84,7 +84,7 @@ type Changes struct {
 	Contributor *string
 }
 
-// Apply sets what is changed in the settings of a new source.
+// Apply applies the changes to the settings of a new source.
 func (c Changes) Apply(set *Settings) {
 	if c.Every != nil {
 		set.Every = *c.Every

@@ -22,7 +22,7 @@ import (
 // batch is how many records are changed in one transaction.
 const batch = 500
 
-// how is what a sync does.
+// how says what a sync has to do.
 type how struct {
 	full bool     // reads all documents, whatever their versions
 	due  bool     // only if the sync is still due
@@ -69,7 +69,7 @@ func (s *Service) begin(ctx context.Context, i *Ingestion, h how) (store.Source,
 	})
 }
 
-// runSync syncs a source and stores the result. A sync that the end of the process stops stays to be resumed.
+// runSync syncs a source and stores the result. If the process ends first, the next one resumes the sync.
 func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
 	src, err := s.begin(ctx, i, h)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
 	if h.only != nil && r.Added+r.Updated+r.Removed+r.Failed == 0 {
 		return
 	}
-	s.o.Logger.Info("source synced", "source", src.ID, "added", r.Added, "updated", r.Updated, "unchanged", r.Unchanged, "removed", r.Removed, "moved", r.Moved,
+	s.o.Logger.Info("sync of a source ended", "source", src.ID, "added", r.Added, "updated", r.Updated, "unchanged", r.Unchanged, "removed", r.Removed, "moved", r.Moved,
 		"failed", r.Failed, "ms", r.Ended.Sub(r.Started).Milliseconds())
 }
 
@@ -122,7 +122,7 @@ func (y *syncRun) ended(src *store.Source, result json.RawMessage) {
 		src.Next = y.next(*src)
 	case y.how.only == nil:
 		src.Failing = 0
-		// What was changed meanwhile is for the next sync.
+		// The next sync applies what a user has changed during this one.
 		src.Again = src.Again && (!y.src.Again || src.Contributor != y.src.Contributor)
 		src.Next = y.next(*src)
 	}

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// quiet is the time without a change after which changes are synced, and patience the longest time that they wait for it.
+	// Changes are synced when there was no change for the time quiet, and at the latest after the time patience.
 	quiet    = 100 * time.Millisecond
 	patience = 500 * time.Millisecond
-	// maxPause is the longest pause after a sync of changes. It is otherwise as long as the sync took, so the syncs of a folder that changes all the time take about half of the time.
+	// maxPause limits the pause after a sync of changes, which is as long as the sync took. So the syncs of a folder that changes all the time run about half of the time.
 	maxPause = 5 * time.Second
-	// maxChanged is from how many changes on all documents are listed.
+	// maxChanged is the number of changed URIs above which all documents are listed.
 	maxChanged = 1000
-	// againFirst and againLast are the times after which a watch that has failed is tried again.
+	// A watch that fails is tried again after againFirst. The time doubles with each failure, up to againLast.
 	againFirst = time.Minute
 	againLast  = time.Hour
 )
@@ -67,7 +67,7 @@ func (c *changes) take() []string {
 	return uris
 }
 
-// watchAll watches those sources that are to be, and no others.
+// watchAll starts and ends watches, so that exactly the sources with Watch are watched that this server may sync.
 func (s *Service) watchAll(all []store.Source) {
 	want := map[string]store.Source{}
 	for _, src := range all {
@@ -97,7 +97,7 @@ func (s *Service) watchAll(all []store.Source) {
 	}
 }
 
-// Watches reports whether sources are watched.
+// Watches reports whether any source is watched.
 func (s *Service) Watches() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +114,8 @@ func (s *Service) watchFailure(id string) string {
 	return ""
 }
 
-// FollowChanges calls watch, which is as [Watcher.Watch], and has changes synced after it was quiet for a moment: with nil if everything may have changed. While changes cannot be noticed, everything is
-// synced once a minute. It returns when ctx has ended.
+// FollowChanges calls watch, a function like [Watcher.Watch], and calls sync with the URIs of what has changed as soon as there was no change for a moment. Nil URIs mean that everything may have
+// changed. While watch fails, everything is synced once a minute. It returns when ctx has ended.
 func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx context.Context, changed func(uris ...string)) error, sync func(ctx context.Context, uris []string)) {
 	first := true
 	followChanges(ctx, func(ctx context.Context, c *changes) error {
@@ -129,14 +129,14 @@ func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx cont
 		sync(ctx, c.take())
 		return true
 	}, func(c *changes, err error, again time.Duration) {
-		logger.Warn("changes cannot be noticed; everything is read once a minute until they can", "reason", fault.Public(err).Message, "try_again", again.String())
+		logger.Warn("documents cannot be watched; until they can be, all of them are synced once a minute", "reason", fault.Public(err).Message, "try_again", again.String())
 		for deadline := time.Now().Add(again); time.Now().Before(deadline) && wait(ctx, min(watchEvery, again)) == nil; {
 			c.add()
 		}
 	})
 }
 
-// followChanges watches until ctx ends, and tries again after failed has returned. The function sync is not called again after it has returned false.
+// followChanges calls watch until ctx ends. If watch fails, it calls failed, and then watch again. If sync returns false, it is not called again.
 func followChanges(ctx context.Context, watch func(context.Context, *changes) error, sync func(context.Context, *changes) bool, failed func(c *changes, err error, again time.Duration)) {
 	c := &changes{uris: map[string]bool{}, wake: make(chan struct{}, 1)}
 	done := make(chan struct{})
@@ -153,7 +153,7 @@ func followChanges(ctx context.Context, watch func(context.Context, *changes) er
 			if ctx.Err() != nil || !sync(ctx, c) {
 				return
 			}
-			if !first { // the first one is that of everything, which may take long
+			if !first { // the first sync is of everything and may take long; changes must not wait for it again
 				_ = wait(ctx, min(time.Since(began), maxPause))
 			}
 		}
@@ -187,7 +187,7 @@ func (s *Service) watch(ctx context.Context, src store.Source, w *watching) {
 		func(_ *changes, err error, again time.Duration) {
 			reason := fault.Public(err).Message
 			s.setWatchFailure(w, reason)
-			s.o.Logger.Warn("a source cannot be watched; it is synced by schedule until it can", "source", src.ID, "reason", reason, "try_again", again.String())
+			s.o.Logger.Warn("a source cannot be watched; until it can be, it is synced by its schedule, or once a minute", "source", src.ID, "reason", reason, "try_again", again.String())
 			_, err = s.o.Store.UpdateSource(ctx, src.ID, func(src *store.Source) error {
 				if src.Next.IsZero() {
 					src.Next = s.next(*src)

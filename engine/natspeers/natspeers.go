@@ -26,18 +26,18 @@ import (
 
 // Options configure [Join]. Server is required.
 type Options struct {
-	Server string        // name of this server: letters and digits
-	Prefix string        // beginning of all subjects; default "sluice"
-	Lease  time.Duration // time without a heartbeat after which a server is dead; default 2 s
-	Twin   func()        // called once if another process has the same name, as after the data folder was copied; it must not block; may be nil
+	Server    string        // name of this server: letters and digits
+	Prefix    string        // beginning of all subjects; default "sluice"
+	Lease     time.Duration // time without a heartbeat after which a server is dead; default 2 s
+	NameTaken func()        // called once if another process has the same name, for example because the data folder was copied; it must not block; may be nil
 }
 
 // processHeader is the header of messages with the random name of the process that sends them. Earlier versions send none.
 const processHeader = "Sluice-Process"
 
 const (
-	beats     = 8         // heartbeats in the time of a lease
-	twinBeats = 4 * beats // heartbeats of another process after which it is a twin of this server
+	beats      = 8         // heartbeats in the time of a lease
+	takenBeats = 4 * beats // heartbeats of another process after which the name counts as taken
 )
 
 // Servers is the membership of this server among those that use the same NATS and prefix. It is safe for concurrent use. Close it when done.
@@ -45,7 +45,7 @@ type Servers struct {
 	nc      *nats.Conn
 	o       Options
 	process string // random name of this process
-	twins   int    // heartbeats of other processes with this name; only hear uses it
+	others  int    // heartbeats of other processes with this name; only hear uses it
 	sub     *nats.Subscription
 	stop    context.CancelFunc
 	work    sync.WaitGroup
@@ -103,10 +103,10 @@ func (s *Servers) hear(m *nats.Msg) {
 	what, server, _ := strings.Cut(string(m.Data), " ")
 	what += " "
 	if other := m.Header.Get(processHeader); server == s.o.Server && what != leaving && other != "" && other != s.process {
-		if s.twins++; s.twins == twinBeats && s.o.Twin != nil { // NATS may deliver the last ones of an earlier process late
-			s.o.Twin()
+		if s.others++; s.others == takenBeats && s.o.NameTaken != nil { // NATS may deliver the last ones of an earlier process late
+			s.o.NameTaken()
 		}
-		return // it does not count as a heartbeat of this server, by which it measures time
+		return // this server measures time by its own heartbeats, and this one is of another process
 	}
 	var dead []string
 	s.mu.Lock()

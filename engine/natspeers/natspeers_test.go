@@ -116,22 +116,22 @@ func TestNoLeaseRunsOutWithoutNATS(t *testing.T) {
 	}
 }
 
-// TestTwin starts a server twice, as with a copy of its data folder. Both notice it, the leases of others last as long as before, and others do not notice.
-func TestTwin(t *testing.T) {
+// TestNameTaken starts a server twice, as with a copy of its data folder. Both notice it, the leases of others last as long as before, and others do not notice.
+func TestNameTaken(t *testing.T) {
 	s := natstest.New(t)
-	twins := make(chan string, 10)
+	taken := make(chan string, 10)
 	var all []*natspeers.Servers
 	for i, name := range []string{"one", "one", "two"} {
-		x, err := natspeers.Join(connect(t, s.ClientURL()), natspeers.Options{Server: name, Lease: 200 * time.Millisecond, Twin: func() { twins <- fmt.Sprint(name, i) }})
+		x, err := natspeers.Join(connect(t, s.ClientURL()), natspeers.Options{Server: name, Lease: 200 * time.Millisecond, NameTaken: func() { taken <- fmt.Sprint(name, i) }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, x)
 	}
-	seen := []string{<-twins, <-twins}
+	seen := []string{<-taken, <-taken}
 	slices.Sort(seen)
 	if !slices.Equal(seen, []string{"one0", "one1"}) {
-		t.Errorf("%v noticed a twin", seen)
+		t.Errorf("%v noticed that the name is taken", seen)
 	}
 	if !all[0].Alive("two") || !all[2].Alive("one") {
 		t.Error("a server that runs is dead")
@@ -141,8 +141,8 @@ func TestTwin(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(twins) > 0 {
-		t.Errorf("%s noticed a twin, too", <-twins)
+	if len(taken) > 0 {
+		t.Errorf("%s noticed that the name is taken, too", <-taken)
 	}
 }
 

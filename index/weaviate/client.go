@@ -35,7 +35,7 @@ const (
 type client struct {
 	bases   []string      // each ends without a slash
 	current atomic.Uint32 // counts changes of the server that gets the requests: base
-	lacking atomic.Int64  // until when writes go to most of the replicas without a look whether all are there, in nanoseconds since 1970; 0: all are
+	lacking atomic.Int64  // a server was missing: until this time, in nanoseconds since 1970, writes go to most of the replicas without a check whether all are there; 0: all are
 	key     string
 	http    *http.Client
 }
@@ -200,7 +200,7 @@ func temporary(err error) bool {
 	return network || errors.Is(err, errClassChanges) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// starting reports whether a server of Weaviate refused a request because it has not read its collections yet. It accepts requests some seconds before.
+// starting reports whether a server of Weaviate refused a request because it has not read its collections yet. Weaviate accepts requests some seconds before it has read them.
 func starting(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "no graphql provider present") || strings.Contains(err.Error(), "tried to browse non-existing index"))
 }

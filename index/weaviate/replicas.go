@@ -22,10 +22,10 @@ const (
 
 const (
 	allTime     = 10 * time.Second // a write of new objects waits for all replicas; Weaviate itself tries a missing one for more than two minutes
-	lackingTime = 30 * time.Second // after which it is asked whether all servers of the cluster are there, once one of them was missing
+	lackingTime = 30 * time.Second // after a server was missing, the time until the next check whether all servers of the cluster answer
 )
 
-// recheckTime is when a commit is compared with all that replicas have, which Weaviate compares every 30 seconds.
+// recheckTime is the time after a commit at which it is checked again; see recheck. Weaviate compares the replicas every 30 seconds.
 const recheckTime = 2 * time.Minute
 
 var errMissing = errors.New("a server of the cluster is missing")
@@ -52,7 +52,7 @@ func (x *Index) putNew(ctx context.Context, all []stored) error {
 	return x.putObjects(ctx, all, levelQuorum)
 }
 
-// complete reports whether all servers of the cluster may answer.
+// complete reports whether all servers of the cluster can be expected to answer.
 func (c *client) complete(ctx context.Context) bool {
 	now, until := time.Now(), c.lacking.Load()
 	if until == 0 || now.UnixNano() < until {
@@ -100,7 +100,7 @@ func (c *client) nodes(ctx context.Context) ([]node, error) {
 	return cluster.Nodes, err
 }
 
-// stored decodes the record of an object, as most of the replicas have it, and reports whether it exists. A replica that lags cannot hide it.
+// stored decodes the record of an object, as most of the replicas have it, and reports whether it exists. So it finds the newest record even if one replica lags.
 func (x *Index) stored(ctx context.Context, c *collection, id string, out any) (bool, error) {
 	var o struct{ Properties object }
 	path := "/objects/" + c.class + "/" + id + "?consistency_level=" + levelQuorum + "&tenant=" + url.QueryEscape(x.tenant)
@@ -133,7 +133,7 @@ const (
 	headWait = 5 * time.Millisecond
 )
 
-// awaitHead waits until the server that gets the requests shows a commit, which most of the replicas have already. So what was written is found at once.
+// awaitHead waits until the server of Weaviate that gets the requests shows a commit, which most of the replicas have already. So searches find at once what was written.
 func (x *Index) awaitHead(ctx context.Context, c *collection, seq int64) error {
 	several, err := x.replicated(ctx, c)
 	for begun := time.Now(); err == nil && several && time.Since(begun) < headTime; {
@@ -162,7 +162,7 @@ func (s *snapshot) own() int64 {
 	return 0
 }
 
-// see puts the head of this server into a snapshot whose replica may have an older one.
+// see replaces the head of this server in a snapshot by its newest one, because the snapshot comes from a replica that may have an older one.
 func (s *snapshot) see(own head) {
 	if own.Seq <= s.own() {
 		return

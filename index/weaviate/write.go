@@ -204,7 +204,7 @@ func (w *commitWriter) commit(ctx context.Context) error {
 		return err
 	}
 	if err := w.x.awaitHead(ctx, w.snapshot.collection, w.head.Seq); err != nil {
-		w.x.logger.Debug("it is not known whether Weaviate shows what was written", "error", err)
+		w.x.logger.Debug("Weaviate does not confirm that a write can be searched", "error", err)
 	}
 	if w.x.changed[class] == nil {
 		w.x.changed[class] = map[string]int64{}

@@ -179,7 +179,7 @@ func lines(media, label string, p document.TextParser) format {
 	}}
 }
 
-// structured returns the format of a parser of structure. What is not valid is read as source code.
+// structured returns a format that is read as structure by parse. Files that are not valid are read as source code.
 func structured(media, label string, p func(context.Context, source) (Parsed, error)) format {
 	return format{media: media, label: label, parse: func(ctx context.Context, src source) (Parsed, error) {
 		out, err := p(ctx, src)

@@ -195,7 +195,7 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// invisible matches a style, without white space, whose text cannot be seen on any background. A white text can.
+// invisible matches a style, without white space, whose text cannot be seen on any background. White text is not invisible, because the background may be dark.
 var (
 	invisible = regexp.MustCompile(`display:none|visibility:(?:hidden|collapse)|(?:font-size|opacity):\+?0*\.?0*(?:px|pt|em|rem|ex|ch|mm|cm|in|vw|vh|%)?(?:;|!|$)`)
 	cssSpace  = regexp.MustCompile(`\s+|/\*.*?\*/`)

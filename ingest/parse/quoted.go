@@ -9,7 +9,7 @@ import (
 var quote = regexp.MustCompile(`^ ?(?:> ?)+`)
 
 // unquote removes the marks of quoted lines, so that the lines of a quoted paragraph are joined as others are. Text of another depth begins a new
-// paragraph. The line that says who wrote the quotation and when is left out: "On 14 October, Ada wrote:". A line such as "> 5 kg" is not quoted.
+// paragraph. The line before a quotation that names its author and date is left out: "On 14 October, Ada wrote:". A line such as "> 5 kg" is not quoted.
 func unquote(s string) string {
 	if !strings.HasPrefix(s, ">") && !strings.Contains(s, "\n>") && !strings.Contains(s, "\n >") {
 		return s

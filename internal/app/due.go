@@ -27,7 +27,7 @@ func (a *App) noteDue(at time.Time) {
 		err = a.reserve.Use(func() error { return atomicfile.Write(path, []byte(at.Format(time.RFC3339Nano)), 0o600) })
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		a.logger.Error("the time of the next sync could not be noted", "error", err)
+		a.logger.Error("the time of the next sync could not be stored", "error", err)
 	}
 }
 

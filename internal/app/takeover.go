@@ -19,8 +19,8 @@ func (s *Shared) joinServers() error {
 	if err != nil {
 		return fmt.Errorf("open data folder: %w", err)
 	}
-	s.servers, err = natspeers.Join(s.logConn.NC, natspeers.Options{Server: id, Lease: s.Config.Store.Lease, Twin: func() {
-		s.logger.Error("another running server has the name of this one: its data folder is a copy, and both destroy each other's work; stop one, delete the file with the name in its data folder, and start it again",
+	s.servers, err = natspeers.Join(s.logConn.NC, natspeers.Options{Server: id, Lease: s.Config.Store.Lease, NameTaken: func() {
+		s.logger.Error("another running server has the same name, because its data folder is a copy; the two servers damage each other's runs: stop one of them, delete the file with the name in its data folder, and start it again",
 			"server", id, "file", serverFile)
 	}})
 	return err

@@ -23,7 +23,7 @@ const sluiceCommand = "sluice"
 
 type program struct {
 	Stream streamCmd `cmd:"" help:"Measure delivery: synthetic runs through the real server, compared with a bare handler."`
-	Soak   soakCmd   `cmd:"" help:"Deliver to readers that stall, leave and return for a long time, and check that nothing is lost and nothing grows."`
+	Soak   soakCmd   `cmd:"" help:"Stream for a long time to readers that stall, leave and return, and check that no event is lost and that the server releases everything."`
 	Ask    askCmd    `cmd:"" help:"Measure latency: from a question to its first event, first token and last event."`
 	Model  modelCmd  `cmd:"" help:"Measure what Sluice adds to the latency of a model's tokens, and how soon a model learns that a run was cancelled."`
 
@@ -128,7 +128,7 @@ func printResult(e *env, asJSON bool, v interface{ writeTable(io.Writer) error }
 }
 
 type streamCmd struct {
-	Load     []load        `sep:"," default:"1000x1x50" placeholder:"RUNSxREADERSxRATE" help:"Concurrent runs, readers of each run, and events per second of each run, several separated by commas; none measures idle readers only."`
+	Load     []load        `sep:"," default:"1000x1x50" placeholder:"RUNSxREADERSxRATE" help:"Concurrent runs, readers of each run, and events per second of each run. Can be several loads, separated by commas. An empty value measures only idle readers."`
 	Server   []string      `sep:"," enum:"net/http,net/http + channel,sluice + handlers,sluice + loops,write(2)" default:"net/http,net/http + channel,sluice + handlers,sluice + loops,write(2)" help:"Servers to compare."`
 	Duration time.Duration `default:"10s" help:"Measured time of each turn (duration)."`
 	Warmup   time.Duration `default:"3s" help:"Time before the measurement begins (duration)."`
@@ -143,7 +143,7 @@ type streamCmd struct {
 // Run measures delivery and prints the result.
 func (c *streamCmd) Run(e *env) error {
 	if c.Turns < 1 || c.Duration <= 0 || c.Warmup < 0 || slices.ContainsFunc(c.Idle, func(n int) bool { return n < 1 }) {
-		return errors.New("duration, turns and idle must be positive; warmup must not be negative")
+		return errors.New("--duration, --turns and --idle must be positive; --warmup must not be negative")
 	}
 	r, err := measureStreams(e.ctx, e.exe, c, e.progress)
 	if err == nil && c.Plot != "" {

@@ -49,7 +49,7 @@ func dial(_ context.Context, addr string, source net.IP, buffer int) (s *socket,
 	return &socket{fd}, nil
 }
 
-// retry calls a system call again as long as a signal interrupts it. A connection that was made meanwhile is no error.
+// retry repeats a system call that a signal interrupts. If a repeated connect finds that the connection exists, this is no error.
 func retry(call func() error) error {
 	for {
 		switch err := call(); {
@@ -150,7 +150,7 @@ func (l *loop) add(s *socket, r receiver) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(l.fd, unix.EPOLL_CTL_ADD, s.fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: fd}))
 }
 
-// pause stops reading a socket; with false, it goes on. The caller runs in do.
+// pause stops reading a socket, or with false continues. The caller runs in do.
 func (l *loop) pause(s *socket, paused bool) {
 	fd := int32(s.fd) //nolint:gosec // a descriptor
 	if l.sockets[fd].socket != s {

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// What the readers of a soak do. Tokens are large and buffers small, so that a reader who stalls for some seconds fills its connection.
+// Parameters of a soak. Tokens are large and buffers are small, so that a reader that stalls for some seconds fills its connection.
 const (
 	soakSize    = 500              // bytes of a token, about
 	soakRecv    = 2304             // receive buffer of a reader in bytes
 	soakSend    = 4608             // send buffer of the server in bytes
 	soakDials   = 64               // connections that are made at a time
-	actEvery    = 20 * time.Second // time between two acts of a reader, at most a fifth of the soak
-	longestWait = 5 * time.Second  // of a stall, and before a return, at most a fifth of the soak
+	actEvery    = 20 * time.Second // average time after which a reader stalls or leaves, at most a fifth of the soak
+	longestWait = 5 * time.Second  // maximum time of a stall, and until a reader returns; at most a fifth of the soak
 )
 
 // soak delivers runs to readers that stall, leave and return. Each reader reads one run after another to its end.
@@ -41,7 +41,7 @@ type soak struct {
 // soakCounts counts what happened in a soak.
 type soakCounts struct {
 	Events    int64 `json:"events"`
-	Lost      int64 `json:"lost"`    // tokens between others that a reader did not get, and those after the last one
+	Lost      int64 `json:"lost"`    // tokens that a reader did not get
 	Doubled   int64 `json:"doubled"` // tokens that a reader got again
 	Cut       int64 `json:"cut"`     // streams that ended before their run, or could not be opened
 	Completed int64 `json:"completed"`
@@ -73,7 +73,7 @@ func (s *slot) next(r *soakReader, ask func(tokens int64) (string, error)) error
 	return nil
 }
 
-// soakReader is one reader. All but the connecting is done within loop.do.
+// soakReader is one reader. Its fields are used within loop.do only, except to connect.
 type soakReader struct {
 	soak    *soak
 	slot    *slot
@@ -167,7 +167,7 @@ func (r *soakReader) end(err error) {
 	go r.connect()
 }
 
-// act makes a reader that is reading stall or leave, and go on later. The caller runs in do.
+// act makes a reader stall or leave, and continue later. The caller runs in do.
 func (r *soakReader) act() {
 	s := r.soak
 	if r.socket == nil || r.paused {
@@ -242,7 +242,7 @@ func (s *soak) finish() error {
 	case <-done:
 		return nil
 	case <-time.After(limit):
-		return errors.New("readers did not come to the end of their runs")
+		return errors.New("some readers did not reach the end of their runs")
 	case <-s.ctx.Done():
 		return s.ctx.Err()
 	}

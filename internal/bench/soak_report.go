@@ -16,16 +16,16 @@ type soakCmd struct {
 	Readers  int           `default:"10000" help:"Number of readers."`
 	Runs     int           `default:"100" help:"Number of runs at a time."`
 	Rate     float64       `default:"2" help:"Events per second of each run."`
-	Tokens   int64         `default:"120" help:"Number of events of a run, on average. They differ, so that runs do not end together."`
+	Tokens   int64         `default:"120" help:"Average number of events of a run. The numbers differ, so that runs do not end together."`
 	Profile  string        `placeholder:"FILE" help:"Write the CPU profile of the server to this file."`
 	Plot     string        `type:"path" placeholder:"FILE" help:"Draw the result to this SVG file."`
 	JSON     bool          `name:"json" help:"Print JSON."`
 }
 
-// Run soaks a server and prints the result. It fails if something was lost or has grown.
+// Run measures a server and prints the result. It fails if an event was lost, or if the server has not released what the readers used.
 func (c *soakCmd) Run(e *env) error {
 	if c.Duration < time.Second || c.Readers < 1 || c.Runs < 1 || c.Runs > c.Readers || c.Tokens < 2 || c.Tokens > 1<<20 || !(c.Rate > 0 && c.Rate <= 1000) {
-		return errors.New("the duration must be at least 1s, there must be a reader for each run, a run has at least 2 events, and the rate must be at most 1000")
+		return errors.New("want a --duration of at least 1s, at least 1 of --runs, at least as many --readers as --runs, 2 to 1048576 --tokens, and a --rate above 0 and of at most 1000")
 	}
 	r, err := measureSoak(e.ctx, e.exe, c, e.progress)
 	if err == nil && c.Plot != "" {
@@ -133,13 +133,13 @@ func (r *soakReport) rest(ctx context.Context, p *child) (err error) {
 	}
 }
 
-// What a server may hold more after the readers have left.
+// How much more than before the readers a server may use after they have left.
 const (
 	moreGoroutines = 20
 	moreHeap       = 160 << 20 // the log keeps ended runs of 64 MiB, encoded, in memory
 )
 
-// faults returns what must not be.
+// faults returns an error for each event that was lost or doubled, each stream that was cut, and each resource that was not released.
 func (r *soakReport) faults() (errs []error) {
 	if r.Lost > 0 || r.Doubled > 0 || r.Cut > 0 {
 		errs = append(errs, fmt.Errorf("%d events lost, %d doubled, %d streams cut", r.Lost, r.Doubled, r.Cut))

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// through ingests the paths through the server that uses the data folder. It shows the same as without a server.
+// through ingests the paths through the server that uses the data folder. The output is the same as without a server.
 func (c *ingestCmd) through(e *env, at remote) error {
 	req := ingestions.Request{Retry: c.Retry}
 	if e.given("collection") {
@@ -35,14 +35,14 @@ func (c *ingestCmd) through(e *env, at remote) error {
 	if err := cl.Post(e.ctx, "/api/ingestions", req, &accepted); err != nil {
 		return fmt.Errorf("ingest: %w", err)
 	}
-	e.logger.Info("the server that uses the data folder ingests", "server", at.url, "ingestion", accepted.ID)
+	e.logger.Info("a server uses the data folder, so it ingests the files", "server", at.url, "ingestion", accepted.ID)
 	show, done := newProgress(e, "indexing")
 	f := ingestionFollower{at: at, path: accepted.Stream, show: show}
 	r, err := f.follow(e.ctx)
 	done()
 	if err != nil {
 		if e.ctx.Err() != nil {
-			e.logger.Info("the ingestion goes on in the server", "ingestion", accepted.ID)
+			e.logger.Info("the server continues the ingestion", "ingestion", accepted.ID)
 		}
 		return fmt.Errorf("ingest: %w", err)
 	}
@@ -71,10 +71,10 @@ type ingestionFollower struct {
 	result *source.Result
 }
 
-// maxRetries is how often in succession a stream is resumed that ends before the ingestion.
+// maxRetries limits how often in succession a stream is resumed without a new event.
 const maxRetries = 20
 
-// follow returns the result of the ingestion. It resumes the stream if it ends before.
+// follow returns the result of the ingestion. It resumes the stream if the stream ends early.
 func (f *ingestionFollower) follow(ctx context.Context) (source.Result, error) {
 	var err error
 	for tries := 0; tries < maxRetries; tries++ {
@@ -95,7 +95,7 @@ func (f *ingestionFollower) follow(ctx context.Context) (source.Result, error) {
 	return source.Result{}, fmt.Errorf("the stream of the server ended early: %w", err)
 }
 
-// refusedError is the status of a reply that is not a stream.
+// refusedError is a reply that is not a stream, and that another try would not change.
 type refusedError struct{ status string }
 
 // Error implements error.
@@ -137,7 +137,7 @@ func (f *ingestionFollower) read(ctx context.Context) error {
 	return nil
 }
 
-// take takes an event.
+// take handles an event.
 func (f *ingestionFollower) take(ev sse.Event) error {
 	var all struct {
 		ingestions.Progress

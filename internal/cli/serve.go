@@ -151,7 +151,7 @@ func listenMetrics(e *env, insecure bool) (net.Listener, error) {
 	return l, nil
 }
 
-// watchDocs has changes of the configured documents indexed in the background, if they are to be watched. The channel that it returns is closed when changes are noticed.
+// watchDocs watches the configured documents and indexes changes in the background, if --watch is set. The returned channel is closed when the watch has begun, or if there is none.
 func watchDocs(ctx context.Context, e *env, a *app.App, background *sync.WaitGroup) <-chan struct{} {
 	ready := make(chan struct{})
 	if docs := e.cfg.Ingest.Docs; e.cfg.Start.Watch && len(docs) > 0 {

@@ -35,7 +35,7 @@ type sourcesOf struct {
 	config.Files
 	config.Models
 	create bool   // the data folder, if it does not exist
-	Server string `placeholder:"URL" help:"Server that has the sources. The default is the server that uses the data folder, or no server."`
+	Server string `placeholder:"URL" help:"Server that has the sources. The default is the server that uses the data folder. If there is none, the command works in the data folder itself."`
 	keyFlag
 }
 
@@ -110,10 +110,10 @@ func find(ctx context.Context, s sourceService, name string) (sources.SourceView
 type sourcesAddCmd struct {
 	sourcesOf
 	sourceFlags
-	Kind        string   `help:"Kind of the source: folder, git, imap, s3, urls, web or webdav. The default fits the location."`
-	Include     []string `sep:"none" placeholder:"PATTERN" help:"Only documents that match, such as *.pdf or reports/**. Can be repeated."`
-	Exclude     []string `sep:"none" placeholder:"PATTERN" help:"No documents that match. Can be repeated."`
-	Location    []string `arg:"" help:"Folder on the machine of the server, URL of a website, https://HOST/PATH.git#BRANCH:FOLDER, s3://HOST/BUCKET/PREFIX, imaps://HOST/FOLDER, webdavs://HOST/PATH, or URLs of documents and lists (.txt). A text file has one URL in each line."`
+	Kind        string   `help:"Kind of the source: folder, git, imap, s3, urls, web or webdav. Without it, the location selects the kind."`
+	Include     []string `sep:"none" placeholder:"PATTERN" help:"Add only documents that match, such as *.pdf or reports/**. Can be repeated."`
+	Exclude     []string `sep:"none" placeholder:"PATTERN" help:"Leave out documents that match. Can be repeated."`
+	Location    []string `arg:"" help:"Path of a folder, URL of a website, https://HOST/PATH.git#BRANCH:FOLDER, s3://HOST/BUCKET/PREFIX, imaps://HOST/FOLDER, webdavs://HOST/PATH, or URLs of documents. A list of URLs is a text file (.txt) with one URL in each line; name its path or its URL."`
 	Credentials string   `placeholder:"env:NAME|file:NAME" help:"Credentials of the server: a variable whose name begins with SLUICE_SOURCE_, or a file in the folder source-credentials of its data folder. For s3, ACCESS_KEY:SECRET_KEY; for git, imap and webdav, USER:PASSWORD."`
 }
 
@@ -219,7 +219,7 @@ func schedule(v sources.SourceView) string {
 
 type sourcesSyncCmd struct {
 	sourcesOf
-	Full   bool     `help:"Read all documents again, also those whose time and size have not changed."`
+	Full   bool     `help:"Read all documents again, even if their time and size have not changed."`
 	Source []string `arg:"" optional:"" help:"Ids or locations. The default is all sources."`
 }
 

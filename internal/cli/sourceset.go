@@ -11,8 +11,8 @@ import (
 // sourceFlags are the settings of a source that can be changed.
 type sourceFlags struct {
 	Every       *string  `placeholder:"DURATION" help:"Time between two syncs, at least 1m, such as 1h. 0 ends the schedule."`
-	Watch       *bool    `own:"" negatable:"" help:"Notice changes of a folder and index them at once."`
-	Meta        []string `sep:"none" placeholder:"KEY=VALUE" help:"Metadata of all documents: title, creator, subject, description, publisher, date, language, rights, source or identifier. It replaces what was set before, and takes precedence over what the documents state. Can be repeated."`
+	Watch       *bool    `own:"" negatable:"" help:"Watch a folder, and index its changes at once."`
+	Meta        []string `sep:"none" placeholder:"KEY=VALUE" help:"Metadata of all documents: title, creator, subject, description, publisher, date, language, rights, source or identifier. It replaces all metadata that was set before, and takes precedence over what the documents state. Can be repeated."`
 	Contributor *string  `placeholder:"ACCOUNT" help:"Account that earns a share of the answers that use the documents. An empty name removes it."`
 }
 

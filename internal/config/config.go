@@ -65,8 +65,8 @@ type Store struct {
 
 // Index holds the location of the index. The API key of Weaviate is in [Keys] or in a file.
 type Index struct {
-	URL      string `name:"index" optional:"" placeholder:"URL" help:"Weaviate server of the index: weaviate://host:port, or weaviates:// for TLS. Several servers can share it. The servers of a cluster are separated by commas. Empty: the data folder."`
-	Replicas int    `name:"index-replicas" default:"0" min:"0" max:"9" help:"Number of servers of a Weaviate cluster that store each new collection. 0 is as many as the cluster has, at most 3."`
+	URL      string `name:"index" optional:"" placeholder:"URL" help:"Weaviate server of the index: weaviate://host:port, or weaviates:// for TLS; the servers of a cluster are separated by commas. Several servers of Sluice can share one index. Empty: the index is in the data folder."`
+	Replicas int    `name:"index-replicas" default:"0" min:"0" max:"9" help:"Number of servers of a Weaviate cluster that store each new collection. 0: as many as the cluster has, at most 3."`
 	KeyFile  string `name:"index-key-file" optional:"" placeholder:"FILE" help:"File that holds the API key of the Weaviate server. Empty: the variable SLUICE_INDEX_KEY, or no key."`
 }
 

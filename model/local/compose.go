@@ -85,7 +85,7 @@ func (q *question) following(c *sentence, cs []*sentence) (out []*sentence) {
 // maxLittle is the maximum number of words of a sentence that says little.
 const maxLittle = 6
 
-// saysLittle reports whether a short sentence has at most two words that the question does not have, and no number.
+// saysLittle reports whether a sentence is short, has no number, and has at most two words that the question does not have.
 func (q *question) saysLittle(c *sentence) bool {
 	news := 0
 	for _, s := range c.stems {
@@ -129,13 +129,13 @@ func (q *question) wantsList(c *sentence, cs []*sentence) int {
 		return 0
 	case asksList && (c.ordered || c.lead != "" || c.evid[headed] > 0 || q.kind == listKind || q.listed || q.broad || q.open):
 		return c.group
-	case !q.hasType() && (c.evid[near] >= 1.5*c.evid[own] || q.asksLead(c)): // what leads to the list is what the question is about
+	case !q.hasType() && (c.evid[near] >= 1.5*c.evid[own] || q.asksLead(c)): // the question is about the text that introduces the list
 		return c.group
 	}
 	return 0
 }
 
-// asksLead reports whether the question is about what leads to an item, and nothing in the item itself.
+// asksLead reports whether the question is about the text that introduces the list of an item, and not about the item itself.
 func (q *question) asksLead(c *sentence) bool {
 	lead := make([]float64, len(q.terms))
 	q.mark(lead, c.lead)
@@ -143,7 +143,7 @@ func (q *question) asksLead(c *sentence) bool {
 	return share >= minLead && q.share(lead, c.exact)-share < minPrefix
 }
 
-// minLead is the share of the question's terms in what leads to a list whose items answer it.
+// minLead is the least share of the question's terms that the text before a list must have, so that its items answer the question.
 const minLead = 0.3
 
 // leads reports whether a sentence leads to the list that begins with the next one: it ends with a colon or without punctuation, or the question asks for
@@ -288,7 +288,7 @@ func sameCover(a, b []float64) bool {
 // question about adults, it is 1 for the cell Adult and 0.5 for Young adult.
 func (q *question) cellPrecision(c *sentence) float64 {
 	most := 0.0
-	columns := map[int]bool{} // terms in names of columns: they name no row, except in its first cell
+	columns := map[int]bool{} // terms in names of columns: they do not select a row, except in its first cell
 	for _, name := range c.columns {
 		for _, t := range stemsIn(q.lang, name) {
 			if i, ok := q.index[t]; ok {

@@ -15,7 +15,7 @@ const (
 	minPathCoverage  = 0.5  // coverage that a path needs
 	minPathGain      = 0.03 // coverage that a path needs beyond the best single sentence
 	minPathOpen      = 0.4  // the same as a share of what the best single sentence leaves open
-	maxPathGain      = 0.1  // the same at most: of three documents or more, each says little of the question
+	maxPathGain      = 0.1  // upper limit of what minPathOpen demands, because each sentence of a long path covers little of the question
 	minSentenceGain  = 0.02 // coverage that each sentence adds
 )
 

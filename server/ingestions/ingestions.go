@@ -21,7 +21,7 @@ type (
 	Request struct {
 		Paths      []string `json:"paths" description:"Absolute paths of files and folders on the machine of the server. Documents of a folder that have vanished are removed."`
 		Collection string   `json:"collection,omitempty" description:"Collection of the documents. The default is that of the server."`
-		Retry      bool     `json:"retry,omitempty" description:"Try documents again that exceeded the limit of memory or time before."`
+		Retry      bool     `json:"retry,omitempty" description:"Retry documents that exceeded the memory or time limit before."`
 	}
 	// Accepted is an ingestion that was started.
 	Accepted struct {
@@ -46,10 +46,10 @@ type (
 		Attempt    int       `json:"attempt" description:"1, and one more after each restart of the server."`
 		Started    time.Time `json:"started"`
 	}
-	// Progress is how far the ingestion is. Older ones that were not sent yet are left out.
+	// Progress is the newest progress of the ingestion. Older progress that was not sent yet is left out.
 	Progress struct {
 		Type    string `json:"type" enum:"ingestion_progress"`
-		Done    int    `json:"done" description:"Documents that were finished. Of an upload, percent."`
+		Done    int    `json:"done" description:"Number of finished documents; for an upload, a percentage."`
 		Total   int    `json:"total"`
 		Bytes   int64  `json:"bytes,omitempty" description:"Size of the documents that were read."`
 		Current string `json:"current,omitempty" description:"The document that was finished last."`
@@ -88,7 +88,7 @@ const (
 	maxPaths = 1000
 )
 
-// streamTime is how long a stream may last. A client that is cut off goes on with another one.
+// streamTime is how long a stream may last. A client resumes it with another request.
 const streamTime = 24 * time.Hour
 
 // Options configures the routes. All are required.
@@ -112,7 +112,7 @@ func Routes(o Options) []server.Route {
 }
 
 func (rt routes) ingest(w http.ResponseWriter, r *http.Request) error {
-	// Whoever may send requests without a key may still not read the disk.
+	// Requests without a key are refused even if the server has no keys, because they would read its disk.
 	if by, _ := auth.From(r.Context()); by.Key == "" || !by.Permits(auth.Tenants) {
 		return fault.New(fault.Forbidden, "paths are on the disk of the server: ingest them with \"sluice ingest\" on its machine, or with a key of the scope tenants")
 	}

@@ -21,9 +21,9 @@ const interval = 100 * time.Millisecond
 
 // follower returns the states of an ingestion.
 type follower interface {
-	// about returns what the first event says.
+	// about returns the first event.
 	about() Started
-	// next waits until the state has changed since the last call, or tick is due: the state is nil then. The first call does not wait.
+	// next waits until the state has changed since the last call. The first call does not wait. If tick fires first, the state is nil.
 	next(ctx context.Context, seen int, tick <-chan time.Time) (*state, error)
 	close()
 }
@@ -43,8 +43,8 @@ type state struct {
 
 // stream is the stream of an ingestion to one client.
 //
-// The id of an event is the number of the attempt, and the number of failures that the client has seen with it, which is one more than all with the last event. So a client can continue after a restart of
-// the server: its id then is of an earlier attempt, of which nothing is left, and it receives the new attempt from its start.
+// The id of an event has the number of the attempt and the number of failures up to this event. In the last event, the second number is one higher. After a restart of the server, the id of a client has the number
+// of an earlier attempt, so the client receives the new attempt from its start.
 type stream struct {
 	w       http.ResponseWriter
 	attempt int

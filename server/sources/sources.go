@@ -28,7 +28,7 @@ const (
 type (
 	// SourceRequest is a source to add.
 	SourceRequest struct {
-		Kind     string   `json:"kind,omitempty" enum:"folder,git,imap,s3,urls,web,webdav" description:"Kind of the source. The default fits the location: a path is a folder; git+https://… and a URL that ends in .git are git; imaps://… is imap; s3://… is s3; webdavs://… is webdav; several URLs, one of a text file (.txt) or of a document such as .pdf are urls; another URL is web, a website."`
+		Kind     string   `json:"kind,omitempty" enum:"folder,git,imap,s3,urls,web,webdav" description:"Kind of the source. Without it, the location selects the kind: a path is a folder; git+https://… and a URL that ends in .git are git; imaps://… is imap; s3://… is s3; webdavs://… is webdav; several URLs, one of a text file (.txt) or of a document such as .pdf are urls; any other URL is web, a website."`
 		Location string   `json:"location" maxLength:"65536" description:"Absolute path of the folder on the machine of the server, or URL of the website: its pages have URLs that begin with it. For s3, s3://HOST/BUCKET/PREFIX, or s3+http:// without TLS. For git, git+https://HOST/PATH#BRANCH:FOLDER; the branch and the folder may be missing. For imap, imaps://HOST/FOLDER, or imap://HOST/FOLDER with STARTTLS. For webdav, webdavs://HOST/PATH. For urls, URLs with spaces between them: of documents, or of lists (.txt) with one URL in each line."`
 		Include  []string `json:"include,omitempty" description:"Patterns, such as *.pdf or reports/**. A document must match one of them, if there are any. A pattern without a slash is for the name of the file."`
 		Exclude  []string `json:"exclude,omitempty" description:"Patterns. A document must match none of them."`
@@ -40,8 +40,8 @@ type (
 	// SourceSettings can be changed later.
 	SourceSettings struct {
 		Every       *string           `json:"every,omitempty" description:"Time between two syncs, from 1m to 8784h, such as 1h or 1h30m. 0 ends the schedule."`
-		Watch       *bool             `json:"watch,omitempty" description:"Notice changes and index them at once. Only folders can be watched."`
-		Metadata    map[string]string `json:"dublin_core,omitzero" description:"Elements of the Dublin Core to set on all documents, such as dc_creator. They take precedence over those in the documents. {} removes them."`
+		Watch       *bool             `json:"watch,omitempty" description:"Watch the source, and index changes at once. Only folders can be watched."`
+		Metadata    map[string]string `json:"dublin_core,omitzero" description:"Elements of the Dublin Core to set on all documents, such as dc_creator. They replace all elements that were set before, and take precedence over those in the documents. {} removes them."`
 		Contributor *string           `json:"contributor,omitempty" description:"Account to set as the contributor of all documents. An empty text removes it."`
 	}
 	changeRequest struct {
@@ -64,7 +64,7 @@ type (
 		State       string            `json:"state" enum:"idle,syncing,removing"`
 		Every       string            `json:"every,omitempty" description:"Time between two syncs."`
 		Watch       bool              `json:"watch,omitempty"`
-		WatchError  string            `json:"watch_error,omitempty" description:"Why changes are not noticed. The source is synced by schedule until they can be."`
+		WatchError  string            `json:"watch_error,omitempty" description:"Why the source cannot be watched. Until it can be, it is synced by its schedule, or once a minute."`
 		Next        *time.Time        `json:"next_sync,omitempty" description:"When the next sync is due."`
 		Metadata    map[string]string `json:"dublin_core,omitempty"`
 		Contributor string            `json:"contributor,omitempty"`
@@ -150,7 +150,7 @@ func (rt routes) add(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &req); err != nil {
 		return err
 	}
-	// Whoever may send requests without a key may still not read the disk. The commands on the machine of the server send its own token.
+	// Requests without a key are refused even if the server has no keys, because they would read its disk. The commands on the machine of the server send its own token.
 	by, _ := auth.From(r.Context())
 	set, err := req.Settings()
 	if err != nil {

@@ -21,7 +21,7 @@ func (c *connector) Watch(ctx context.Context, changed func(uris ...string)) err
 	return Watch(ctx, []string{c.dir}, c.extensions, changed)
 }
 
-// checkEvery is how often Watch looks whether a path is still the file or folder that it watches: the end of a mount is no event.
+// checkEvery is how often Watch checks that a path is still the file or folder that it watches. The system reports no event when a file system is unmounted.
 const checkEvery = time.Minute
 
 // Watch is [source.Watcher.Watch] for files and folders. The extensions are those of [Kind].
@@ -68,7 +68,7 @@ type watch struct {
 	changed    func(uris ...string)
 }
 
-// root is a path that users gave.
+// root is a path that a user gave.
 type root struct {
 	path   string
 	info   fs.FileInfo
@@ -94,7 +94,7 @@ func (w *watch) addRoot(p string) error {
 	return w.system.Add(filepath.Dir(p)) // editors replace files, so a file itself is not watched
 }
 
-// add watches a folder and its subfolders. It skips what [ingest.Request] skips, and what goes away meanwhile.
+// add watches a folder and its subfolders. It skips what [ingest.Request] skips, and folders that are removed meanwhile.
 func (w *watch) add(dir string, is fs.FileInfo) error {
 	if !is.IsDir() {
 		return nil
@@ -152,7 +152,7 @@ func (w *watch) skips(p string) bool {
 	return true
 }
 
-// handle passes an event on, and keeps the set of watched folders.
+// handle reports the change of an event, and updates the set of watched folders.
 func (w *watch) handle(e fsnotify.Event) error {
 	if e.Op == fsnotify.Chmod || e.Name == "" || w.skips(e.Name) {
 		return nil
@@ -179,7 +179,7 @@ func (w *watch) handle(e fsnotify.Event) error {
 	return nil
 }
 
-// forget ends the watch of a folder, and of its subfolders if they went with it: the system would report their later changes with the old path.
+// forget ends the watch of a folder, and of its subfolders if they were renamed with it: the system would report their later changes with the old path.
 func (w *watch) forget(dir string, inside bool) {
 	for other := range w.dirs {
 		if other == dir || inside && strings.HasPrefix(other, dir+string(filepath.Separator)) {
@@ -189,7 +189,7 @@ func (w *watch) forget(dir string, inside bool) {
 	}
 }
 
-// missed goes on after events were lost.
+// missed watches everything anew after events were lost.
 func (w *watch) missed() error {
 	for _, r := range w.roots {
 		if err := w.add(r.path, r.info); err != nil {
@@ -200,7 +200,7 @@ func (w *watch) missed() error {
 	return nil
 }
 
-// check looks whether the roots are still there.
+// check returns an error if a root does not exist any more or was replaced.
 func (w *watch) check() error {
 	for _, r := range w.roots {
 		info, err := os.Stat(r.path)
@@ -211,7 +211,7 @@ func (w *watch) check() error {
 	return nil
 }
 
-// reason returns an error for users. Others than those of the system stay as they are.
+// reason returns an error of the system with a message for users. Other errors are returned unchanged.
 func reason(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):

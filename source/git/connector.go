@@ -100,7 +100,7 @@ func (c *connector) list(ctx context.Context) (out source.Listing, err error) {
 	return out, err
 }
 
-// update downloads what is missing of a commit.
+// update downloads the missing objects of a commit.
 func (c *connector) update(ctx context.Context, r *remote, commit plumbing.Hash) error {
 	var filter int64
 	if r.filters() {

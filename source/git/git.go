@@ -1,5 +1,5 @@
 // Package git is the connector of Git repositories on servers with the smart protocol over HTTP. It reads the files of one branch or tag, runs nothing that a
-// repository contains, and needs no installed Git.
+// repository contains, and does not need Git to be installed.
 package git
 
 import (
@@ -91,7 +91,7 @@ type place struct {
 	inside string // the folder, without slashes at its ends; "": all
 }
 
-// parseLocation parses the one form of a location, and the forms that users write: the prefix git+, the branch and the folder may be missing.
+// parseLocation parses a location in its canonical form, or as users write it: without the prefix git+, the branch or the folder.
 func parseLocation(text string) (place, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -102,7 +102,7 @@ func parseLocation(text string) (place, error) {
 	case p.scheme != "http" && p.scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Opaque != "" || p.path == "/":
 		return place{}, fault.Invalid("location", "want git+https://HOST/PATH#BRANCH:FOLDER, or git+http:// for a server without TLS; other protocols such as SSH are not supported")
 	case u.User != nil:
-		return place{}, fault.Invalid("location", "must not have credentials: name them with credentials")
+		return place{}, fault.Invalid("location", "must not contain credentials: name them in the setting credentials")
 	case !source.Printable(p.path):
 		return place{}, fault.Invalid("location", "has characters that cannot be printed")
 	}
@@ -112,7 +112,7 @@ func parseLocation(text string) (place, error) {
 	ref, folder, _ := strings.Cut(u.Fragment, ":")
 	p.ref, p.inside = cmp.Or(ref, head), strings.TrimPrefix(path.Clean("/"+folder), "/")
 	if !validRef(p.ref) {
-		return place{}, fault.Invalid("location", "has no valid name of a branch or tag after #")
+		return place{}, fault.Invalid("location", "the text after # is not a valid name of a branch or tag")
 	}
 	if !source.Printable(p.inside) {
 		return place{}, fault.Invalid("location", "has a folder with characters that cannot be printed")
@@ -126,7 +126,7 @@ func validRef(ref string) bool {
 		!strings.Contains(ref, "@{") && !strings.HasPrefix(ref, "/") && !strings.HasPrefix(ref, "-") && !strings.HasSuffix(ref, "/") && !strings.HasSuffix(ref, ".")
 }
 
-// location returns the one form of the location with another folder. That of a folder begins with that of each folder above it.
+// location returns the location with another folder, in its canonical form. The location of a folder begins with that of each folder above it.
 func (p place) location(inside string) string {
 	u := url.URL{Scheme: "git+" + p.scheme, Host: p.host, Path: p.path, Fragment: p.ref + ":/" + inside}
 	return u.String()

@@ -89,10 +89,10 @@ func TestHostileServers(t *testing.T) {
 		serve http.HandlerFunc
 		want  string
 	}{
-		"page of a proxy":  {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>secret") }, "does not answer as a server of Git"},
-		"nothing":          {func(http.ResponseWriter, *http.Request) {}, "does not answer as a server of Git"},
+		"page of a proxy":  {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>secret") }, "does not answer as a Git server"},
+		"nothing":          {func(http.ResponseWriter, *http.Request) {}, "does not answer as a Git server"},
 		"not found":        {http.NotFound, "no such repository"},
-		"an error":         {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "secret", http.StatusInternalServerError) }, "does not answer as a server of Git"},
+		"an error":         {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "secret", http.StatusInternalServerError) }, "does not answer as a Git server"},
 		"an endless error": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot); endless(w, "secret") }, "sends more than"},
 		"endless refs":     {func(w http.ResponseWriter, _ *http.Request) { endless(w, pkt(strings.Repeat("a", 40)+" secret\n")) }, "127.0.0.1"},
 		"redirect loop": {func(w http.ResponseWriter, r *http.Request) {

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// indexPack returns the index of a pack. Its objects are decoded twice: the first time only for their sizes, because the library holds an object and the one that
-// it is a delta of in memory.
+// indexPack returns the index of a pack. Its objects are decoded twice. The first time only checks their sizes, because the library holds a whole object and the base of
+// its delta in memory.
 func indexPack(ctx context.Context, f io.ReadSeeker, l Limits) (*idxfile.MemoryIndex, error) {
 	in := &input{f, ctx}
 	index, err := guarded(func() (*idxfile.MemoryIndex, error) {
@@ -97,14 +97,14 @@ func checkPack(in io.ReadSeeker, l Limits) error {
 			size += int64(made)
 		}
 		if left -= size; left < 0 {
-			return fault.New(fault.TooLarge, "the files of the branch have more than the limit of %d bytes", 4*l.Bytes)
+			return fault.New(fault.TooLarge, "the files of the branch are larger than the limit of %d bytes together", 4*l.Bytes)
 		}
 	}
 	return nil
 }
 
 func largeObject(l Limits) error {
-	return fault.New(fault.TooLarge, "the branch has a file of more than %d bytes, and the server cannot leave it out", l.Object)
+	return fault.New(fault.TooLarge, "the branch has a file of more than %d bytes, and the server does not support filters to leave it out", l.Object)
 }
 
 // prefix keeps the first bytes that are written to it.

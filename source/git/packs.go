@@ -40,7 +40,7 @@ type state struct {
 	Packs   []string `json:"packs"`  // names without extensions
 }
 
-// packs keeps the objects of the last commit of a location in a folder. It is a cache: what is missing or damaged is downloaded again. Objects are found by their
+// packs keeps the objects of the last commit of a location in a folder. It is a cache: missing or damaged objects are downloaded again. Objects are found by their
 // SHA-1 hash, which is checked when they are read. Only read may be called concurrently.
 type packs struct {
 	dir    string
@@ -112,13 +112,13 @@ func (p *packs) add(name string) error {
 	return nil
 }
 
-// billyFile is a file as the library wants it. It locks nothing: only this process uses it.
+// billyFile adapts a file to the interface of go-billy, which the library reads. Locks do nothing, because only this process uses the file.
 type billyFile struct{ *os.File }
 
 func (billyFile) Lock() error   { return nil }
 func (billyFile) Unlock() error { return nil }
 
-// tidy removes files that the state does not have, such as those of a download that was cut off.
+// tidy removes files that are not in the state, such as those of an interrupted download.
 func (p *packs) tidy() error {
 	entries, err := os.ReadDir(p.dir)
 	if err != nil {
@@ -151,13 +151,13 @@ func (p *packs) close() error {
 	return err
 }
 
-// forget has all packs downloaded again the next time.
+// forget makes the next sync download everything again.
 func (p *packs) forget() error { return os.Remove(p.path("state.json")) }
 
 // commit returns the commit whose objects are in the packs, or zero.
 func (p *packs) commit() plumbing.Hash { return plumbing.NewHash(p.state.Commit) }
 
-// full reports whether another pack would be one too many, or too large.
+// full reports whether another pack would exceed the number of packs or their size.
 func (p *packs) full() bool {
 	var size int64
 	for _, open := range p.open {

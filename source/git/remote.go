@@ -203,7 +203,7 @@ func (w writer) Write(p []byte) (int, error) {
 
 type writeError struct{ error }
 
-// guarded returns a panic as an error. The library decodes what a server sends.
+// guarded returns a panic as an error, because the library may panic on what a server sends.
 func guarded[T any](do func() (T, error)) (out T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -215,7 +215,7 @@ func guarded[T any](do func() (T, error)) (out T, err error) {
 
 var errDamaged = errors.New("the server sends data that cannot be decoded")
 
-// describe returns the error for users. It has nothing that the server wrote, and no address.
+// describe returns the error for users. It contains no text of the server, and no address.
 func (r *remote) describe(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -237,11 +237,11 @@ func (r *remote) describe(ctx context.Context, err error) error {
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return fault.New(fault.Unavailable, "the repository is empty")
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
-		return fault.New(fault.Forbidden, "%q refuses it: the repository needs other credentials, or does not exist", r.host)
+		return fault.New(fault.Forbidden, "%q refuses access: the repository needs other credentials, or does not exist", r.host)
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return fault.New(fault.Unavailable, "%q has no such repository, or it needs credentials", r.host)
 	case last == nil:
-		return fault.New(fault.Unavailable, "%q does not answer as a server of Git", r.host)
+		return fault.New(fault.Unavailable, "%q does not answer as a Git server", r.host)
 	}
-	return fault.New(fault.Unavailable, "%q could not be read", r.host)
+	return fault.New(fault.Unavailable, "%q could not be reached, or its reply could not be read", r.host)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// complete writes a pack to out with the objects of a thin pack, which has deltas of objects that only other packs have. Servers leave the objects of an earlier
-// commit without history out of thin packs only. Objects in out are no deltas.
+// complete writes the objects of a thin pack to out as a complete pack without deltas. A thin pack has deltas whose bases are only in other packs. It is needed because servers leave out the objects of an
+// earlier commit without history only from thin packs.
 func (p *packs) complete(ctx context.Context, thin, out file) error {
 	c := &completer{packs: p, out: out, w: bufio.NewWriterSize(out, 1<<20), at: packHeader, objects: map[plumbing.Hash]stored{}}
 	_, err := guarded(func() (any, error) {
@@ -52,7 +52,7 @@ func (p *packs) complete(ctx context.Context, thin, out file) error {
 	return errDamaged
 }
 
-// file is what packs need of an [os.File].
+// file is the part of [os.File] that packs need.
 type file interface {
 	io.ReadWriteSeeker
 	io.ReaderAt

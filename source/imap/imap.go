@@ -85,7 +85,7 @@ func parseLocation(text string) (place, error) {
 	case err != nil || u.Scheme != "imaps" && u.Scheme != "imap" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "":
 		return place{}, fault.Invalid("location", "want imaps://HOST/FOLDER, or imap://HOST/FOLDER for a server with STARTTLS")
 	case u.User != nil:
-		return place{}, fault.Invalid("location", "must not have credentials: name them with credentials")
+		return place{}, fault.Invalid("location", "must not contain credentials: name them in the setting credentials")
 	}
 	folder := strings.TrimPrefix(path.Clean("/"+u.Path), "/")
 	if !source.Printable(folder) || strings.Contains(folder, ";") {
@@ -406,5 +406,5 @@ func (c *connector) describe(outer, ctx context.Context, err error) error {
 	case untrusted:
 		return fault.New(fault.Unavailable, "the certificate of %q is not trusted", c.host)
 	}
-	return fault.New(fault.Unavailable, "%q could not be read", c.host)
+	return fault.New(fault.Unavailable, "%q could not be reached, or its reply could not be read", c.host)
 }

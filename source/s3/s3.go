@@ -71,7 +71,7 @@ func parseLocation(text string) (place, error) {
 		return place{}, fault.Invalid("location", "want s3://HOST/BUCKET/PREFIX, or s3+http://HOST:PORT/BUCKET/PREFIX for a server without TLS")
 	}
 	if u.User != nil {
-		return place{}, fault.Invalid("location", "must not have credentials: name them with credentials")
+		return place{}, fault.Invalid("location", "must not contain credentials: name them in the setting credentials")
 	}
 	bucket, prefix, _ := strings.Cut(strings.TrimPrefix(path.Clean("/"+u.Path), "/"), "/")
 	if err := s3utils.CheckValidBucketName(bucket); err != nil {
@@ -209,5 +209,5 @@ func (c *connector) describe(outer context.Context, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fault.New(fault.Timeout, "%q took too long", c.host)
 	}
-	return fault.New(fault.Unavailable, "%q could not be read", c.host)
+	return fault.New(fault.Unavailable, "%q could not be reached, or its reply could not be read", c.host)
 }

@@ -98,7 +98,7 @@ func (l *listing) entry(in folder, e entry) error {
 	return nil
 }
 
-// settle is the age from which the time of the last change identifies the bytes of a file: it has seconds only.
+// settle is the age from which the time of the last change identifies the bytes of a file. The time has a resolution of a second.
 const settle = 2 * time.Second
 
 // version returns the version of a file: its ETag, or the time of its last change.

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 )
 
-// entry is what a reply says of a file or folder.
+// entry is a file or folder in a reply.
 type entry struct {
 	name                   string
 	folder                 bool
@@ -33,7 +33,7 @@ func (e *statusError) Error() string { return "status " + strconv.Itoa(e.status)
 const query = `<?xml version="1.0" encoding="utf-8"?>
 <propfind xmlns="DAV:"><prop><resourcetype/><getetag/><getlastmodified/><getcontentlength/></prop></propfind>`
 
-// propfind returns the entries of a folder. A reply that does not have the folder itself is an error, so the page of a proxy or the reply of another server is no
+// propfind returns the entries of a folder. A reply without an entry for the folder itself is an error, so the page of a proxy or the reply of another server is not taken for an
 // empty folder.
 func (c *connector) propfind(ctx context.Context, at string) (out []entry, err error) {
 	header := http.Header{"Depth": {"1"}, "Content-Type": {"application/xml; charset=utf-8"}}
@@ -58,7 +58,7 @@ func (c *connector) propfind(ctx context.Context, at string) (out []entry, err e
 		case !ok: // it leads out of the folder
 		case name == "":
 			if !e.folder {
-				return fault.New(fault.Unavailable, "it is not a folder")
+				return fault.New(fault.Unavailable, "the location is not a folder")
 			}
 			found = true
 		default:
@@ -81,7 +81,7 @@ func (c *connector) noServer() error {
 	return fault.New(fault.Unavailable, "%q does not answer as a WebDAV server", c.host)
 }
 
-// nameOf returns the name of an entry of a folder by its href, or "" for the folder itself. It is not ok for other places, also below an entry.
+// nameOf returns the name of an entry of a folder by its href, or "" for the folder itself. If ok is false, the href is of another place, or inside a subfolder.
 func (c *connector) nameOf(folder, href string) (name string, ok bool) {
 	u, err := url.Parse(strings.TrimSpace(href))
 	if err != nil || u.Host != "" && !strings.EqualFold(u.Hostname(), (&url.URL{Host: c.host}).Hostname()) || !strings.HasPrefix(u.Path, "/") {

@@ -91,7 +91,7 @@ func parseLocation(text string) (place, error) {
 	p := place{schemes[u.Scheme], strings.ToLower(u.Host), strings.TrimSuffix(path.Clean("/"+u.Path), "/")}
 	switch {
 	case u.User != nil:
-		return place{}, fault.Invalid("location", "must not have credentials: name them with credentials")
+		return place{}, fault.Invalid("location", "must not contain credentials: name them in the setting credentials")
 	case !source.Printable(p.path):
 		return place{}, fault.Invalid("location", "has characters that cannot be printed")
 	}
@@ -208,14 +208,14 @@ func (c *connector) Close() error {
 func (c *connector) refused(status int) error {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return fault.New(fault.Forbidden, "%q refuses it with status %d: it needs other credentials", c.host, status)
+		return fault.New(fault.Forbidden, "%q refuses access with status %d: it needs other credentials", c.host, status)
 	case status >= 300 && status < 400:
-		return fault.New(fault.Unavailable, "%q redirects it to another URL: use that as location", c.host)
+		return fault.New(fault.Unavailable, "%q redirects to another URL: use that URL as the location", c.host)
 	}
-	return fault.New(fault.Unavailable, "%q refuses it with status %d", c.host, status)
+	return fault.New(fault.Unavailable, "%q refuses the request with status %d", c.host, status)
 }
 
-// describe returns the error for users. It has nothing that the server wrote, and no address.
+// describe returns the error for users. It contains no text of the server, and no address.
 func (c *connector) describe(outer context.Context, err error) error {
 	coded, isCoded := errors.AsType[*fault.Error](err)
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
@@ -229,7 +229,7 @@ func (c *connector) describe(outer context.Context, err error) error {
 	case untrusted:
 		return fault.New(fault.Unavailable, "the certificate of %q is not trusted", c.host)
 	}
-	return fault.New(fault.Unavailable, "%q could not be read", c.host)
+	return fault.New(fault.Unavailable, "%q could not be reached, or its reply could not be read", c.host)
 }
 
 // wanted reports whether a name is that of a document.

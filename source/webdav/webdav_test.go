@@ -260,7 +260,7 @@ func TestHostileServers(t *testing.T) {
 		"busy":            {reply(503, "secret"), "status 503"},
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/secret", http.StatusMovedPermanently)
-		}, "redirects it"},
+		}, "redirects to"},
 		"endless":             {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(207); endless(w) }, "larger than"},
 		"endless folders":     {chain, "too long"},
 		"more than permitted": {multistatus(item("/a/1.md", ""), item("/a/2.md", ""), item("/a/3.md", ""), item("/a/4.md", "")), "more than 3 documents"},

@@ -10298,7 +10298,7 @@ export interface components {
             bytes?: number;
             /** @description The document that was finished last. */
             current?: string;
-            /** @description Documents that were finished. Of an upload, percent. */
+            /** @description Number of finished documents; for an upload, a percentage. */
             done: number;
             /**
              * @description Of an upload.
@@ -10314,7 +10314,7 @@ export interface components {
             collection?: string;
             /** @description Absolute paths of files and folders on the machine of the server. Documents of a folder that have vanished are removed. */
             paths: string[];
-            /** @description Try documents again that exceeded the limit of memory or time before. */
+            /** @description Retry documents that exceeded the memory or time limit before. */
             retry?: boolean;
         };
         IngestionsStarted: {
@@ -12061,13 +12061,13 @@ export interface components {
         SourcesChangeRequest: {
             /** @description Account to set as the contributor of all documents. An empty text removes it. */
             contributor?: string;
-            /** @description Elements of the Dublin Core to set on all documents, such as dc_creator. They take precedence over those in the documents. {} removes them. */
+            /** @description Elements of the Dublin Core to set on all documents, such as dc_creator. They replace all elements that were set before, and take precedence over those in the documents. {} removes them. */
             dublin_core?: {
                 [key: string]: string;
             };
             /** @description Time between two syncs, from 1m to 8784h, such as 1h or 1h30m. 0 ends the schedule. */
             every?: string;
-            /** @description Notice changes and index them at once. Only folders can be watched. */
+            /** @description Watch the source, and index changes at once. Only folders can be watched. */
             watch?: boolean;
         };
         SourcesSourceList: {
@@ -12086,7 +12086,7 @@ export interface components {
             contributor?: string;
             /** @description Names credentials of the server, which are never shown: env:SLUICE_SOURCE_NAME, a variable, or file:NAME, a file in the folder source-credentials of its data folder. This needs a key of the scope tenants. */
             credentials?: string;
-            /** @description Elements of the Dublin Core to set on all documents, such as dc_creator. They take precedence over those in the documents. {} removes them. */
+            /** @description Elements of the Dublin Core to set on all documents, such as dc_creator. They replace all elements that were set before, and take precedence over those in the documents. {} removes them. */
             dublin_core?: {
                 [key: string]: string;
             };
@@ -12097,13 +12097,13 @@ export interface components {
             /** @description Patterns, such as *.pdf or reports/**. A document must match one of them, if there are any. A pattern without a slash is for the name of the file. */
             include?: string[];
             /**
-             * @description Kind of the source. The default fits the location: a path is a folder; git+https://… and a URL that ends in .git are git; imaps://… is imap; s3://… is s3; webdavs://… is webdav; several URLs, one of a text file (.txt) or of a document such as .pdf are urls; another URL is web, a website.
+             * @description Kind of the source. Without it, the location selects the kind: a path is a folder; git+https://… and a URL that ends in .git are git; imaps://… is imap; s3://… is s3; webdavs://… is webdav; several URLs, one of a text file (.txt) or of a document such as .pdf are urls; any other URL is web, a website.
              * @enum {string}
              */
             kind?: "folder" | "git" | "imap" | "s3" | "urls" | "web" | "webdav";
             /** @description Absolute path of the folder on the machine of the server, or URL of the website: its pages have URLs that begin with it. For s3, s3://HOST/BUCKET/PREFIX, or s3+http:// without TLS. For git, git+https://HOST/PATH#BRANCH:FOLDER; the branch and the folder may be missing. For imap, imaps://HOST/FOLDER, or imap://HOST/FOLDER with STARTTLS. For webdav, webdavs://HOST/PATH. For urls, URLs with spaces between them: of documents, or of lists (.txt) with one URL in each line. */
             location: string;
-            /** @description Notice changes and index them at once. Only folders can be watched. */
+            /** @description Watch the source, and index changes at once. Only folders can be watched. */
             watch?: boolean;
         };
         SourcesSourceView: {
@@ -12136,7 +12136,7 @@ export interface components {
             /** @enum {string} */
             state: "idle" | "syncing" | "removing";
             watch?: boolean;
-            /** @description Why changes are not noticed. The source is synced by schedule until they can be. */
+            /** @description Why the source cannot be watched. Until it can be, it is synced by its schedule, or once a minute. */
             watch_error?: string;
         };
         SourcesSyncRequest: {

@@ -26,7 +26,7 @@ type xzReader struct {
 	sum   hash.Hash
 }
 
-// maxWindows limits the dictionaries of all blocks together, since each is allocated anew.
+// maxWindows limits the memory of the dictionaries of all blocks together in bytes, since each block allocates its own.
 const maxWindows = 4 << 30
 
 var (
@@ -130,7 +130,7 @@ func (x *xzReader) next() error {
 	return err
 }
 
-// end checks the sum at the end of a block.
+// end checks the checksum at the end of a block.
 func (x *xzReader) end() error {
 	read := x.src.Size() - int64(x.src.Len()) - x.from
 	tail := make([]byte, int(-read&3)+xzChecksum[x.check])

@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// Builder collects the blocks of a document in reading order. Text within a list becomes items and the paragraphs after them. It drops what is
-// over the limits of the document, which is then refused.
+// Builder collects the blocks of a document in reading order. Text within a list becomes items and the paragraphs after them. It drops blocks that
+// exceed the limits of the document; the document is then refused.
 type Builder struct {
 	Blocks []Block
 	limits Limits
@@ -21,7 +21,7 @@ type Builder struct {
 // NewBuilder returns a builder for a document with limits.
 func NewBuilder(limits Limits) *Builder { return &Builder{limits: limits} }
 
-// Full reports whether the blocks are over the limits, so that parsing can stop.
+// Full reports whether the blocks exceed the limits. Parsing can stop then.
 func (b *Builder) Full() bool { return b.size > b.limits.Text || len(b.Blocks) > b.limits.Blocks }
 
 // BeginList begins a list, which may be in an item of another one.
@@ -59,7 +59,7 @@ func (b *Builder) Lead(s string) {
 // HasLead reports whether a term has no text yet.
 func (b *Builder) HasLead() bool { return b.lead != "" }
 
-// Also adds another term to the one of Lead, if that has no text yet.
+// Also adds a second term for the same text. It does nothing unless the term of Lead has no text yet.
 func (b *Builder) Also(s string) {
 	if s = OneLine(s); b.lead != "" && len(b.lead) < 4<<10 {
 		s = b.lead + ", " + s
@@ -67,7 +67,7 @@ func (b *Builder) Also(s string) {
 	b.lead = s
 }
 
-// flush adds a term that has no text of its own.
+// flush adds an open term that has got no text.
 func (b *Builder) flush() {
 	if s := b.lead; s != "" {
 		b.lead = ""

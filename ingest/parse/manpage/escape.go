@@ -9,7 +9,7 @@ import (
 // noBreak at the end of a text means that no space follows.
 const noBreak = "\x00"
 
-// special are characters by their names of two letters (groff_char(7)).
+// special has characters by their two-letter names (groff_char(7)).
 var special = map[string]string{"bu": "•", "em": "—", "en": "–", "hy": "-", "lq": "“", "rq": "”", "oq": "‘", "cq": "’", "aq": "'", "dq": "\"", "ha": "^", "ti": "~",
 	"rs": "\\", "co": "©", "rg": "®", "tm": "™", "mu": "×", "di": "÷", "->": "→", "<-": "←", "<>": "↔", "ua": "↑", "da": "↓", "<=": "≤", ">=": "≥", "!=": "≠", "==": "≡", "+-": "±", "de": "°",
 	"sc": "§", "bv": "|", "ba": "|", "or": "|", "br": "|", "ul": "_", "ru": "_", "sq": "■", "at": "@", "sh": "#", "Do": "$", "ga": "`", "aa": "´", "mi": "−", "pl": "+", "eq": "=", "**": "*", "sl": "/",
@@ -18,7 +18,7 @@ var special = map[string]string{"bu": "•", "em": "—", "en": "–", "hy": "-"
 	"*p": "π", "if": "∞", "is": "∫", "no": "¬", "md": "⋅", "pc": "·", "ps": "¶", "ci": "○", "OK": "✓", "fi": "fi", "fl": "fl", "ff": "ff", "Tm": "™", "+e": "+", "rh": "☞", "S2": "²", "S3": "³", "S1": "¹", "es": "∅",
 	"mo": "∈", "~~": "≈", "~=": "≅", "lh": "☜", "tf": "∴", "sr": "√", "lf": "⌊", "rf": "⌋", "lc": "⌈", "rc": "⌉", "-D": "Ð", "Sd": "ð", "TP": "Þ", "Tp": "þ", ".i": "ı", "bq": "‚", "Bq": "„", "u": "µ", "OR": "∨", "AN": "∧"}
 
-// accents are combining characters by the marks that name them.
+// accents has combining characters by the marks that name them.
 var accents = map[byte]rune{'\'': 0x301, '`': 0x300, '^': 0x302, ':': 0x308, '~': 0x303, ',': 0x327, 'v': 0x30c, 'o': 0x30a}
 
 // character returns the character with a name.
@@ -140,7 +140,7 @@ func size(s string) string {
 	return s[1:]
 }
 
-// delimited splits the argument of an escape, which its first character ends too, from what follows.
+// delimited splits the argument of an escape from what follows. The first character of the argument is also the delimiter at its end: 'text'.
 func delimited(s string) (inner, rest string) {
 	if s == "" {
 		return "", ""

@@ -100,7 +100,7 @@ func (p *page) manMacro(name string, a []string) {
 
 var numberRE = regexp.MustCompile(`^\(?(\w{1,3})[.)]$`)
 
-// indentedItem handles IP: an item with a mark or a term, or another paragraph of an item.
+// indentedItem handles IP: an item with a mark or a term, or a further paragraph of an item.
 func (p *page) indentedItem(a []string) {
 	tag := ""
 	if len(a) > 0 {
@@ -241,7 +241,7 @@ func (p *page) define(request, rest string) {
 	}
 }
 
-// redirect handles a page that is another name of a page.
+// redirect handles a page that only includes another page (.so): it names that page.
 func (p *page) redirect(file string) {
 	file = file[strings.LastIndexByte(file, '/')+1:]
 	if i := strings.LastIndexByte(file, '.'); i > 0 {

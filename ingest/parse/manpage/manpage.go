@@ -22,7 +22,7 @@ const (
 
 var looksRE = regexp.MustCompile(`(?m)^[.'][ \t]*(?:TH[ \t]+\S|Dd[ \t\r\n]|so[ \t]+man\d)`)
 
-// Looks reports whether data begins like a manual page: with a request of roff, and with the title of a page soon after it.
+// Looks reports whether data begins like a manual page: with a request of roff, and soon after it with the title of a page.
 func Looks(data []byte) bool {
 	head := bytes.TrimLeft(data[:min(len(data), 32<<10)], " \t\r\n\ufeff")
 	return len(head) > 2 && (head[0] == '.' || head[0] == '\'') && looksRE.Match(head)
@@ -56,7 +56,7 @@ type page struct {
 	lists   []list
 	heading int  // level of a heading whose text is in the next line
 	no      bool // no space before the next text
-	// otherwise says of each open condition with an alternative whether that is taken.
+	// otherwise has an element for each open condition with an alternative: whether the alternative is taken.
 	otherwise []bool
 	url       string
 	urlFrom   int
@@ -70,7 +70,7 @@ type list struct {
 	rows   [][]string
 }
 
-// Parse parses a page. The name of its file is that of the page if its title is the same in capitals.
+// Parse parses a page. If its title is the name of its file in capitals, the name of the file is used as the title.
 func Parse(ctx context.Context, name, s string, limits document.Limits) (document.Parsed, error) {
 	p := &page{Builder: document.NewBuilder(limits), ctx: ctx, expansions: 1 << 20, name: path.Base(strings.ReplaceAll(name, "\\", "/")),
 		lines: strings.Split(s, "\n"), strings: map[string]string{"R": "®", "Tm": "™", "lq": "“", "rq": "”", "Aq": "'", "lp": "(",
@@ -87,7 +87,7 @@ func Parse(ctx context.Context, name, s string, limits document.Limits) (documen
 	return document.Parsed{Title: p.title, Meta: p.meta, Blocks: p.Blocks}, ctx.Err()
 }
 
-// read returns the next line. A line that ends with a backslash goes on.
+// read returns the next line. A line that ends with a backslash is joined with the one after it.
 func (p *page) read() string {
 	l := p.lines[p.at]
 	p.at++
@@ -216,7 +216,7 @@ func (p *page) endCode() {
 	p.code = nil
 }
 
-// endLists ends all lists but the outer n.
+// endLists ends all lists except the n outermost ones.
 func (p *page) endLists(n int) {
 	p.breakText()
 	if len(p.code) > 0 {
@@ -234,7 +234,7 @@ func (p *page) endLists(n int) {
 	}
 }
 
-// item begins an item of the list of man macros, which is the innermost one that no indentation is in.
+// item begins an item of a list of man macros at the current indentation.
 func (p *page) item(mark string) {
 	p.breakText()
 	if len(p.code) > 0 {

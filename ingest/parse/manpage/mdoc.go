@@ -179,7 +179,7 @@ func (p *page) listItem(a []string) {
 	}
 }
 
-// pending adds a term to the one before it, if that has no text.
+// pending adds a term. If the term before it has no text yet, both get the same text.
 func (p *page) pending(text string) bool {
 	if !p.HasLead() {
 		return false
@@ -216,7 +216,7 @@ func (p *page) until(end string) string {
 	return b.String()
 }
 
-// enclosures are the characters around the arguments of a macro, or around what is up to its end.
+// enclosures has the characters around the arguments of a macro, or around the text up to its closing macro.
 var enclosures = map[string][2]string{"Op": {"[", "]"}, "Oo": {"[", ""}, "Oc": {"", "]"}, "Dq": {"“", "”"}, "Do": {"“", ""}, "Dc": {"", "”"},
 	"Sq": {"‘", "’"}, "So": {"‘", ""}, "Sc": {"", "’"}, "Ql": {"‘", "’"}, "Qq": {"\"", "\""}, "Qo": {"\"", ""}, "Qc": {"", "\""}, "Pq": {"(", ")"}, "Po": {"(", ""}, "Pc": {"", ")"},
 	"Bq": {"[", "]"}, "Bo": {"[", ""}, "Bc": {"", "]"}, "Brq": {"{", "}"}, "Bro": {"{", ""}, "Brc": {"", "}"}, "Aq": {"<", ">"}, "Ao": {"<", ""}, "Ac": {"", ">"}}

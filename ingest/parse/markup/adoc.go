@@ -25,7 +25,7 @@ type adoc struct {
 	counts []int
 }
 
-// style is what the lines before a block say about it.
+// style is set by the lines before a block: its attributes and its title.
 type style struct {
 	attributes string // of the last list in brackets
 	title      string
@@ -115,7 +115,7 @@ func (a *adoc) headerCondition(l string) bool {
 	return m != nil
 }
 
-// attribute sets the attribute that the line at i defines. A line that ends with a backslash goes on.
+// attribute sets the attribute that the line at i defines. A line that ends with a backslash is joined with the one after it.
 func (a *adoc) attribute(lines []string, i *int) bool {
 	if len(lines[*i]) > maxMarked {
 		return false
@@ -161,7 +161,7 @@ func underlined(title, under string) int {
 	return level
 }
 
-// delimiterOf returns the line that ends the block that a line begins, or "".
+// delimiterOf returns the line that ends a block, given the line that begins it, or "" if the line begins none.
 func delimiterOf(l string) string {
 	switch {
 	case l == "--" || l == "|===" || l == ",===" || l == ":===" || l == "!===":
@@ -218,7 +218,7 @@ func (a *adoc) body(lines []string) {
 	a.Lead("")
 }
 
-// aside handles a line that is not of a block: an attribute, a comment, a condition, or attributes and a title of the next block.
+// aside handles a line outside of blocks: an attribute, a comment, a condition, or attributes and a title of the next block.
 func (a *adoc) aside(lines []string, i *int) bool {
 	l := lines[*i]
 	switch {

@@ -223,8 +223,8 @@ func (a *adoc) table(lines []string, separator string) {
 	a.Rows(rows)
 }
 
-// cellSpecifier splits what is before a bar: the text of the cell before it, and the specifier of the cell after it: how often it is repeated, and how
-// many empty cells follow because it spans columns.
+// cellSpecifier splits the text before a bar into the text of the cell before it and the specifier of the cell after it. The specifier says how often
+// that cell is repeated, and how many empty cells follow because it spans columns.
 func cellSpecifier(s string, before bool) (text string, repeat, empty int) {
 	if !before || s == "" || !strings.ContainsAny(s[len(s)-1:], "+*<>^adehlmsv") {
 		return s, 1, 0

@@ -68,7 +68,7 @@ func splitLines(s string) []string {
 
 func indentOf(l string) int { return len(l) - len(strings.TrimLeft(l, " ")) }
 
-// at returns a line without at most indent spaces at its beginning.
+// at returns a line without its first indent spaces, or without all of them if there are fewer.
 func (r *rst) at(i, indent int) string {
 	l := r.lines[i]
 	return l[min(indent, indentOf(l)):]
@@ -272,7 +272,7 @@ func isRule(l string) bool {
 	return strings.Count(l, l[:1]) == len(l)
 }
 
-// heading parses a title with a line under it, or around it, or a line between paragraphs.
+// heading parses a title with a line under it or above and under it, or a transition, which is a line between paragraphs.
 func (r *rst) heading(i, to, indent int) int {
 	l := r.at(i, indent)
 	over := 0
@@ -363,7 +363,7 @@ func (r *rst) code(from, to, indent int) int {
 	return to
 }
 
-// lineBlock parses lines that stay apart.
+// lineBlock parses a line block, whose lines are not joined.
 func (r *rst) lineBlock(i, to, indent int) int {
 	var lines []string
 	var links []document.Link

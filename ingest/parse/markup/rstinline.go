@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse/document"
 )
 
-// Limits of text that names stand for, which can make a small document large.
+// Limits of substitutions and attributes, which can make a small document large.
 const (
 	maxValue    = 4 << 10 // bytes of one
 	maxExpanded = 1 << 20 // of all expansions together; names after it stay as they are
@@ -18,7 +18,7 @@ const (
 	maxSpan     = 2000      // bytes of text between marks, such as *emphasis*
 )
 
-// names are the texts that a document defines.
+// names has the substitutions, attributes and link targets that a document defines.
 type names struct {
 	text    map[string]string // of substitutions or attributes
 	targets map[string]string // of links

@@ -60,7 +60,7 @@ type docx struct {
 	footnotes, endnotes map[string]string
 	paragraphs          []wordStyle // of the open paragraphs
 	inText              bool
-	inRun, hidden       bool // in a run; whose text is hidden
+	inRun, hidden       bool // in a run; the text of the run is hidden
 	title               string
 }
 

@@ -1,5 +1,5 @@
 // Package tree parses JSON, JSON lines and XML as structure: lists of records become tables with the names of their columns, and each other value
-// stands under its headings with its path, such as staging.database.port.
+// is an item under its headings, with its path, such as staging.database.port.
 package tree
 
 import (
@@ -21,7 +21,7 @@ const (
 	inlineText = 600 // bytes of an object that gets no heading of its own
 )
 
-// ErrNoTree is the error of text that is not valid, or over the limits of structure. It can be read as source code.
+// ErrNoTree is the error for text that is not valid or exceeds the limits of a tree. The caller can read it as source code.
 var ErrNoTree = errors.New("no tree")
 
 // node is a value: a text, a list, or an object with keys in their order.
@@ -37,7 +37,7 @@ func (n *node) scalar() bool { return !n.list && n.keys == nil && n.items == nil
 // object reports whether n has keys.
 func (n *node) object() bool { return n.keys != nil }
 
-// hasRecords reports whether a list of other values than texts is in n.
+// hasRecords reports whether n contains a list with values that are not texts.
 func (n *node) hasRecords() bool {
 	for _, c := range n.items {
 		if !c.scalar() && (n.list || c.hasRecords()) {
@@ -47,7 +47,7 @@ func (n *node) hasRecords() bool {
 	return false
 }
 
-// field returns the text of the first of some keys that is one.
+// field returns the text of the first of the keys whose value is a text.
 func (n *node) field(names ...string) string {
 	for _, name := range names {
 		for i, k := range n.keys {

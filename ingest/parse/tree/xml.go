@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse/xmltext"
 )
 
-// element is an element of XML. A text is one without a name.
+// element is an element of XML, or a text, which is an element without a name.
 type element struct {
 	name  string
 	attrs []string // names and values
@@ -110,7 +110,7 @@ func feedTitle(root *element) string {
 	return ""
 }
 
-// all returns the text of an element and of those in it.
+// all returns the text of an element and of the elements inside it.
 func (e *element) all() string {
 	if len(e.items) == 0 {
 		return e.text
@@ -203,7 +203,7 @@ func words(s string) map[string]bool {
 	return out
 }
 
-// isDocument reports whether an element has sections or paragraphs of text, among which other elements are.
+// isDocument reports whether an element has sections, or paragraphs that mix text with elements.
 func (e *element) isDocument() bool {
 	paras, mixed := 0, 0
 	e.each(func(x *element) {

@@ -104,7 +104,7 @@ func (s *Server) Put(name, text string) {
 	s.Commit()
 }
 
-// Remove commits that a file is gone.
+// Remove commits the removal of a file.
 func (s *Server) Remove(name string) {
 	s.t.Helper()
 	if err := os.Remove(filepath.Join(s.worktree, filepath.FromSlash(name))); err != nil {
