@@ -71,10 +71,16 @@ func (s *Service) begin(ctx context.Context, i *Ingestion, h how) (store.Source,
 
 // runSync syncs a source and stores the result. A sync that the end of the process stops stays to be resumed.
 func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
+	failure := "the source was removed meanwhile"
+	defer func() {
+		if st, _ := i.After(0); st.Result == nil && s.ctx.Err() == nil { // nobody else ends it for those who follow it
+			i.end(Result{Started: i.Started, Ended: s.o.Now().UTC(), Error: failure, Ingestion: i.ID, Attempt: i.Attempt})
+		}
+	}()
 	src, err := s.begin(ctx, i, h)
 	if err != nil {
 		if ctx.Err() == nil {
-			i.end(Result{Started: i.Started, Ended: s.o.Now().UTC(), Error: fault.Public(err).Message, Ingestion: i.ID, Attempt: i.Attempt})
+			failure = fault.Public(err).Message
 			if _, known := errors.AsType[*fault.Error](err); !known {
 				s.o.Logger.Error("sync of a source could not begin", "source", i.Source, "error", err)
 			}
@@ -96,8 +102,11 @@ func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
 	if err == nil {
 		_, err = s.o.Store.UpdateSource(ctx, src.ID, func(src *store.Source) error { y.ended(src, raw); return nil })
 	}
-	if err != nil && ctx.Err() == nil {
-		s.o.Logger.Error("result of a sync could not be stored", "source", src.ID, "error", err)
+	if err != nil {
+		if ctx.Err() == nil {
+			failure = "its result could not be stored: " + fault.Public(err).Message
+			s.o.Logger.Error("result of a sync could not be stored", "source", src.ID, "error", err)
+		}
 		return
 	}
 	s.look()
