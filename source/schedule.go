@@ -60,6 +60,9 @@ func (s *Service) attend() {
 		now, soon := s.o.Now(), s.o.Now().Add(lookEvery)
 		var first time.Time // of all that are due
 		for _, src := range all {
+			if s.left(src) {
+				s.startAttended(src.ID, how{left: true})
+			}
 			if src.Next.IsZero() || !s.mine(src) || src.State != store.SourceIdle {
 				continue
 			}
@@ -72,9 +75,7 @@ func (s *Service) attend() {
 				}
 				continue
 			}
-			if _, err := s.startSync(src.ID, how{due: true}); err != nil && s.ctx.Err() == nil && fault.Public(err).Code != fault.Conflict {
-				s.o.Logger.Error("sync of a source could not be started", "source", src.ID, "error", err)
-			}
+			s.startAttended(src.ID, how{due: true})
 		}
 		if err == nil && s.o.OnDue != nil {
 			s.o.OnDue(first)
@@ -89,6 +90,19 @@ func (s *Service) attend() {
 		if s.ctx.Err() != nil {
 			return
 		}
+	}
+}
+
+// left reports whether a sync of this server has ended without a record of its end, because the store failed.
+func (s *Service) left(src store.Source) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return src.State == store.SourceSyncing && src.Server == s.o.Server && s.active[src.ID] == nil
+}
+
+func (s *Service) startAttended(id string, h how) {
+	if _, err := s.startSync(id, h); err != nil && s.ctx.Err() == nil && fault.Public(err).Code != fault.Conflict {
+		s.o.Logger.Error("sync of a source could not be started", "source", id, "error", err)
 	}
 }
 

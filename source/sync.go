@@ -26,6 +26,7 @@ const batch = 500
 type how struct {
 	full bool     // reads all documents, whatever their versions
 	due  bool     // only if the sync is still due
+	left bool     // only if the store still has it as in progress
 	only []string // URIs of what has changed; nil: all documents are listed
 }
 
@@ -61,7 +62,7 @@ func (s *Service) begin(ctx context.Context, i *Ingestion, h how) (store.Source,
 			return errRemoving
 		case s.elsewhere(*src):
 			return errElsewhere
-		case h.due && src.Next.After(s.o.Now()):
+		case h.due && src.Next.After(s.o.Now()), h.left && src.State != store.SourceSyncing:
 			return errNotDue
 		}
 		src.State, src.Server, src.Ingestion, src.Attempt = store.SourceSyncing, s.o.Server, i.ID, i.Attempt
