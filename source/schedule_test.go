@@ -371,3 +371,23 @@ func TestIngestion(t *testing.T) {
 		t.Errorf("paths into the collection of uploads: %v", err)
 	}
 }
+
+// TestIngestionOfChanges checks that the failures of a sync of what has changed are those of its result, which is about all documents: the ids of the events of its stream count them.
+func TestIngestionOfChanges(t *testing.T) {
+	t.Parallel()
+	b := newScheduled(t)
+	b.put("bad.pdf", "%PDF-1.7 and nothing else")
+	id := b.add(source.Settings{Watch: true})
+	for b.indexed() != "a.md" {
+		if b.ended(); b.indexed() == "" {
+			b.put("a.md", "The lighthouse was built in 1900.")
+		}
+	}
+	src, err := b.service.Wait(t.Context(), id)
+	must(t, err)
+	i, err := b.service.Ingestion(t.Context(), src.Last.Ingestion)
+	must(t, err)
+	if st, _ := i.After(0); st.Failed != 1 || st.Result.Failed != 1 || len(st.Failures) != 1 {
+		t.Errorf("%d failures %v, %d in the result", st.Failed, st.Failures, st.Result.Failed)
+	}
+}

@@ -233,11 +233,17 @@ func (y *syncRun) list(ctx context.Context, conn Connector) (Listing, error) {
 	if last := y.view(y.src).Last; last != nil { // the result is about all documents
 		for _, f := range last.Failures {
 			if !y.lists(f.Path) {
-				y.result.fail([]ingest.Failure{f})
+				y.fail(f)
 			}
 		}
 	}
 	return w.ListChanged(ctx, y.how.only)
+}
+
+// fail adds failures that are not of the ingestion of documents.
+func (y *syncRun) fail(failures ...ingest.Failure) {
+	y.result.fail(failures)
+	y.ingestion.update(func() { y.ingestion.fail(failures...) })
 }
 
 // lists reports whether the documents at a URI were listed.
@@ -248,8 +254,7 @@ func (y *syncRun) lists(uri string) bool {
 // compare finds what is listed and what has vanished.
 func (y *syncRun) compare(l Listing, records []store.SourceDocument) {
 	y.result.Ignored += l.Ignored
-	y.result.fail(l.Failed)
-	y.ingestion.update(func() { y.ingestion.fail(l.Failed...) })
+	y.fail(l.Failed...)
 	y.known = make(map[string]store.SourceDocument, len(records))
 	y.listed = make(map[string]Document, len(l.Documents))
 	for _, d := range records {
