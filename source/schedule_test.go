@@ -391,3 +391,53 @@ func TestIngestionOfChanges(t *testing.T) {
 		t.Errorf("%d failures %v, %d in the result", st.Failed, st.Failures, st.Result.Failed)
 	}
 }
+
+// unbegun is a store that cannot store the beginning of a sync while broken is set.
+type unbegun struct {
+	records
+	broken *atomic.Bool
+	tried  chan struct{}
+}
+
+func (u unbegun) UpdateSource(ctx context.Context, id string, change func(*store.Source) error) (store.Source, error) {
+	return u.records.UpdateSource(ctx, id, func(src *store.Source) error {
+		was := src.State
+		err := change(src)
+		if err == nil && u.broken.Load() && was == store.SourceIdle && src.State == store.SourceSyncing {
+			err = errors.New("the disk failed")
+			select {
+			case u.tried <- struct{}{}:
+			default:
+			}
+		}
+		return err
+	})
+}
+
+// TestChangeNotBegun checks that a change in a folder is not lost if its sync cannot begin, because the store fails for some time.
+func TestChangeNotBegun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.put("a.md", "The lighthouse was built in 1900.")
+	id := b.add(source.Settings{Watch: true})
+	b.service.Close()
+	u := unbegun{b.store, new(atomic.Bool), make(chan struct{}, 1)}
+	b.service = source.New(source.Options{Store: u, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
+	must(t, b.service.Resume(t.Context()))
+	await := func(want string) {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); b.indexed() != want; {
+			if time.Now().After(end) {
+				t.Fatalf("indexed %q, want %q", b.indexed(), want)
+			}
+			_, err := b.service.Wait(t.Context(), id)
+			must(t, err)
+		}
+	}
+	await("a.md")
+	u.broken.Store(true)
+	b.put("b.md", "Bread needs flour.")
+	<-u.tried
+	u.broken.Store(false)
+	await("a.md b.md")
+}

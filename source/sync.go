@@ -28,6 +28,7 @@ type how struct {
 	due  bool     // only if the sync is still due
 	left bool     // only if the store still has it as in progress
 	only []string // URIs of what has changed; nil: all documents are listed
+	lost func()   // called if the sync cannot begin because the store fails; may be nil
 }
 
 // startSync starts a sync in the background. It does nothing if another job of the source is active.
@@ -84,6 +85,9 @@ func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
 			failure = fault.Public(err).Message
 			if _, known := errors.AsType[*fault.Error](err); !known {
 				s.o.Logger.Error("sync of a source could not begin", "source", i.Source, "error", err)
+			}
+			if code := fault.Public(err).Code; h.lost != nil && code != fault.Conflict && code != fault.NotFound {
+				h.lost()
 			}
 		}
 		return
