@@ -179,14 +179,18 @@ func (s *Service) Change(ctx context.Context, id string, c Changes) (Source, err
 		if src.Every != before.Every || src.Watch != before.Watch {
 			src.Next = s.next(*src)
 		}
+		if sync { // also if this process ends before the sync begins
+			src.Next = s.o.Now().UTC().Truncate(time.Microsecond)
+		}
 		return errors.Join(s.o.Kinds[src.Kind].checkSchedule(src.Every, src.Watch), checkGiven(metaOf(src.Meta), src.Contributor))
 	})
 	if err != nil {
 		return Source{}, err
 	}
-	s.look()
 	if sync {
-		return s.Sync(ctx, id, false)
+		// If it cannot start now, because another server syncs the source or this one stops, it is due afterwards.
+		s.startAttended(id, how{})
 	}
+	s.look()
 	return s.view(src), nil
 }

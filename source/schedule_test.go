@@ -279,6 +279,9 @@ func TestServers(t *testing.T) {
 	if _, err := b.service.Remove(t.Context(), id); fault.Public(err).Code != fault.Conflict {
 		t.Errorf("removed: %v", err)
 	}
+	if src, err := b.service.Change(t.Context(), id, source.Changes{Meta: &corpus.DublinCore{Creator: "Ada"}}); err != nil || src.Meta["dc_creator"] != "Ada" {
+		t.Errorf("changed: %v, %v", src.Meta, err) // the other server syncs the documents again
+	}
 	alive = false
 	must(t, b.service.Resume(t.Context())) // does not take over a folder of another machine
 	_, err := b.service.Sync(t.Context(), id, false)
@@ -322,6 +325,28 @@ func TestMetadata(t *testing.T) {
 	_, err = b.service.Change(t.Context(), id, source.Changes{Contributor: &none, Meta: &corpus.DublinCore{}})
 	must(t, err)
 	check("removed", "Eve", "eve")
+}
+
+// TestChangedBeforeStop checks that documents get changed metadata after a restart if the server ended before their sync began.
+func TestChangedBeforeStop(t *testing.T) {
+	t.Parallel()
+	b := newScheduled(t)
+	b.put("a.md", "The lighthouse was built in 1900.")
+	id := b.add(source.Settings{})
+	_, err := b.service.Sync(t.Context(), id, false)
+	must(t, err)
+	b.ended()
+	b.service.Close()
+	if _, err := b.service.Change(t.Context(), id, source.Changes{Meta: &corpus.DublinCore{Creator: "Ada"}}); err != nil {
+		t.Errorf("changed: %v", err)
+	}
+	b.serve("", nil)
+	src := b.ended()
+	docs, err := b.index.Documents(t.Context(), "default", "", 0)
+	must(t, err)
+	if len(docs) != 1 || docs[0].Metadata().Creator != "Ada" || !src.Next.IsZero() {
+		t.Errorf("next sync at %v, %+v", src.Next, docs)
+	}
 }
 
 // TestIngestion follows a sync that a restart interrupts, and reads its result after another restart.

@@ -63,7 +63,7 @@ func (s *Service) begin(ctx context.Context, i *Ingestion, h how) (store.Source,
 			return errRemoving
 		case s.elsewhere(*src):
 			return errElsewhere
-		case h.due && src.Next.After(s.o.Now()), h.left && src.State != store.SourceSyncing:
+		case h.due && (src.Next.IsZero() || src.Next.After(s.o.Now())), h.left && src.State != store.SourceSyncing:
 			return errNotDue
 		}
 		src.State, src.Server, src.Ingestion, src.Attempt = store.SourceSyncing, s.o.Server, i.ID, i.Attempt
