@@ -100,10 +100,12 @@ func (s *Service) left(src store.Source) bool {
 	return src.State == store.SourceSyncing && src.Server == s.o.Server && s.active[src.ID] == nil
 }
 
-func (s *Service) startAttended(id string, h how) {
-	if _, err := s.startSync(id, h); err != nil && s.ctx.Err() == nil && fault.Public(err).Code != fault.Conflict {
+func (s *Service) startAttended(id string, h how) (started bool) {
+	started, err := s.startSync(id, h)
+	if err != nil && s.ctx.Err() == nil && fault.Public(err).Code != fault.Conflict {
 		s.o.Logger.Error("sync of a source could not be started", "source", id, "error", err)
 	}
+	return started
 }
 
 // look has the schedule read again.
@@ -157,6 +159,7 @@ func metaOf(elements map[string]string) (m corpus.DublinCore) {
 // Change changes a source. If its documents must get other metadata, it is synced in the background.
 func (s *Service) Change(ctx context.Context, id string, c Changes) (Source, error) {
 	sync := false
+	var next time.Time // of the sync after that of this change
 	src, err := s.change(ctx, id, func(src *store.Source) error {
 		if src.State == store.SourceRemoving {
 			return errRemoving
@@ -180,16 +183,15 @@ func (s *Service) Change(ctx context.Context, id string, c Changes) (Source, err
 			src.Next = s.next(*src)
 		}
 		if sync { // also if this process ends before the sync begins
-			src.Next = s.o.Now().UTC().Truncate(time.Microsecond)
+			next, src.Next = src.Next, s.o.Now().UTC().Truncate(time.Microsecond)
 		}
 		return errors.Join(s.o.Kinds[src.Kind].checkSchedule(src.Every, src.Watch), checkGiven(metaOf(src.Meta), src.Contributor))
 	})
 	if err != nil {
 		return Source{}, err
 	}
-	if sync {
-		// If it cannot start now, because another server syncs the source or this one stops, it is due afterwards.
-		s.startAttended(id, how{})
+	if sync && s.startAttended(id, how{}) { // otherwise another sync is in progress or this server stops, and it is due afterwards
+		src.Next = next
 	}
 	s.look()
 	return s.view(src), nil
