@@ -113,3 +113,20 @@ func TestIndexAway(t *testing.T) {
 	p.await(id, store.Completed)
 	p.checkConsistent()
 }
+
+// TestIndexAwayFetched is [TestIndexAway] for a file that was fetched by URL. Its task changes the queue when its bytes are here.
+func TestIndexAwayFetched(t *testing.T) {
+	t.Parallel()
+	a := awayIndex{away: new(atomic.Bool), tried: make(chan struct{}, 1000)}
+	p := newPlace(t, func(_ *place, o *options) {
+		a.Ingester = o.Ingest
+		o.Ingest, o.Fetch = a, source{"https://example.org/ferns": ferns}
+	})
+	a.away.Store(true)
+	f, _, err := p.Upload(t.Context(), files.Upload{URL: "https://example.org/ferns"})
+	p.must(err)
+	<-a.tried
+	a.away.Store(false)
+	p.await(f.ID, store.Completed)
+	p.checkConsistent()
+}

@@ -56,11 +56,16 @@ var stages = map[ingest.Stage][2]float64{
 // notifyWorkers wakes a worker of each kind to look for a task.
 func (s *Service) notifyWorkers() {
 	s.posted.Add(1)
-	for _, wake := range s.wake {
-		select {
-		case wake <- struct{}{}:
-		default: // all are notified
-		}
+	for kind := range s.wake {
+		s.wakeWorker(kind)
+	}
+}
+
+// wakeWorker wakes a worker of a kind to look for a task: 0, or 1 for one that fetches.
+func (s *Service) wakeWorker(kind int) {
+	select {
+	case s.wake[kind] <- struct{}{}:
+	default: // all are notified
 	}
 }
 
@@ -229,6 +234,9 @@ func (s *Service) attempt(a *attempt) (later error) {
 		s.record(a, func(t *store.Task, _ *store.File) { t.Status, t.Tries = store.Pending, t.Tries-1 })
 		if s.ctx.Err() == nil {
 			s.posted.Add(1)
+			if a.fetches { // its bytes may be here now: then the task is in the queue of other workers
+				s.wakeWorker(0)
+			}
 			s.opts.Logger.Warn("a file cannot be indexed now; it is tried again", "file", a.task.Resource, "reason", reasonOf(err))
 			return err
 		}

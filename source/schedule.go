@@ -60,6 +60,9 @@ func (s *Service) attend() {
 		now, soon := s.o.Now(), s.o.Now().Add(lookEvery)
 		var first time.Time // of all that are due
 		for _, src := range all {
+			if s.left(src) {
+				s.startAttended(src.ID, how{left: true})
+			}
 			if src.Next.IsZero() || !s.mine(src) || src.State != store.SourceIdle {
 				continue
 			}
@@ -72,9 +75,7 @@ func (s *Service) attend() {
 				}
 				continue
 			}
-			if _, err := s.startSync(src.ID, how{due: true}); err != nil && s.ctx.Err() == nil && fault.Public(err).Code != fault.Conflict {
-				s.o.Logger.Error("sync of a source could not be started", "source", src.ID, "error", err)
-			}
+			s.startAttended(src.ID, how{due: true})
 		}
 		if err == nil && s.o.OnDue != nil {
 			s.o.OnDue(first)
@@ -90,6 +91,21 @@ func (s *Service) attend() {
 			return
 		}
 	}
+}
+
+// left reports whether a sync of this server has ended without a record of its end, because the store failed.
+func (s *Service) left(src store.Source) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return src.State == store.SourceSyncing && src.Server == s.o.Server && s.active[src.ID] == nil
+}
+
+func (s *Service) startAttended(id string, h how) (started bool) {
+	started, err := s.startSync(id, h)
+	if err != nil && s.ctx.Err() == nil && fault.Public(err).Code != fault.Conflict {
+		s.o.Logger.Error("sync of a source could not be started", "source", id, "error", err)
+	}
+	return started
 }
 
 // look makes attend read the schedule again.
@@ -143,6 +159,7 @@ func metaOf(elements map[string]string) (m corpus.DublinCore) {
 // Change changes a source. If its documents must get other metadata, it is synced in the background.
 func (s *Service) Change(ctx context.Context, id string, c Changes) (Source, error) {
 	sync := false
+	var next time.Time // of the sync after that of this change
 	src, err := s.change(ctx, id, func(src *store.Source) error {
 		if src.State == store.SourceRemoving {
 			return errRemoving
@@ -165,14 +182,17 @@ func (s *Service) Change(ctx context.Context, id string, c Changes) (Source, err
 		if src.Every != before.Every || src.Watch != before.Watch {
 			src.Next = s.next(*src)
 		}
+		if sync { // also if this process ends before the sync begins
+			next, src.Next = src.Next, s.o.Now().UTC().Truncate(time.Microsecond)
+		}
 		return errors.Join(s.o.Kinds[src.Kind].checkSchedule(src.Every, src.Watch), checkGiven(metaOf(src.Meta), src.Contributor))
 	})
 	if err != nil {
 		return Source{}, err
 	}
-	s.look()
-	if sync {
-		return s.Sync(ctx, id, false)
+	if sync && s.startAttended(id, how{}) { // otherwise another sync is in progress or this server stops, and it is due afterwards
+		src.Next = next
 	}
+	s.look()
 	return s.view(src), nil
 }

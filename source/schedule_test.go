@@ -279,6 +279,9 @@ func TestServers(t *testing.T) {
 	if _, err := b.service.Remove(t.Context(), id); fault.Public(err).Code != fault.Conflict {
 		t.Errorf("removed: %v", err)
 	}
+	if src, err := b.service.Change(t.Context(), id, source.Changes{Meta: &corpus.DublinCore{Creator: "Ada"}}); err != nil || src.Meta["dc_creator"] != "Ada" {
+		t.Errorf("changed: %v, %v", src.Meta, err) // the other server syncs the documents again
+	}
 	alive = false
 	must(t, b.service.Resume(t.Context())) // does not take over a folder of another machine
 	_, err := b.service.Sync(t.Context(), id, false)
@@ -322,6 +325,28 @@ func TestMetadata(t *testing.T) {
 	_, err = b.service.Change(t.Context(), id, source.Changes{Contributor: &none, Meta: &corpus.DublinCore{}})
 	must(t, err)
 	check("removed", "Eve", "eve")
+}
+
+// TestChangedBeforeStop checks that documents get changed metadata after a restart if the server ended before their sync began.
+func TestChangedBeforeStop(t *testing.T) {
+	t.Parallel()
+	b := newScheduled(t)
+	b.put("a.md", "The lighthouse was built in 1900.")
+	id := b.add(source.Settings{})
+	_, err := b.service.Sync(t.Context(), id, false)
+	must(t, err)
+	b.ended()
+	b.service.Close()
+	if _, err := b.service.Change(t.Context(), id, source.Changes{Meta: &corpus.DublinCore{Creator: "Ada"}}); err != nil {
+		t.Errorf("changed: %v", err)
+	}
+	b.serve("", nil)
+	src := b.ended()
+	docs, err := b.index.Documents(t.Context(), "default", "", 0)
+	must(t, err)
+	if len(docs) != 1 || docs[0].Metadata().Creator != "Ada" || !src.Next.IsZero() {
+		t.Errorf("next sync at %v, %+v", src.Next, docs)
+	}
 }
 
 // TestIngestion follows a sync that a restart interrupts, and reads its result after another restart.
@@ -370,4 +395,74 @@ func TestIngestion(t *testing.T) {
 	if _, err := b.service.IngestPaths("files", []string{b.dir}, false); fault.Public(err).Code != fault.InvalidRequest {
 		t.Errorf("paths into the collection of uploads: %v", err)
 	}
+}
+
+// TestIngestionOfChanges checks that the failures of a sync of what has changed are those of its result, which is about all documents: the ids of the events of its stream count them.
+func TestIngestionOfChanges(t *testing.T) {
+	t.Parallel()
+	b := newScheduled(t)
+	b.put("bad.pdf", "%PDF-1.7 and nothing else")
+	id := b.add(source.Settings{Watch: true})
+	for b.indexed() != "a.md" {
+		if b.ended(); b.indexed() == "" {
+			b.put("a.md", "The lighthouse was built in 1900.")
+		}
+	}
+	src, err := b.service.Wait(t.Context(), id)
+	must(t, err)
+	i, err := b.service.Ingestion(t.Context(), src.Last.Ingestion)
+	must(t, err)
+	if st, _ := i.After(0); st.Failed != 1 || st.Result.Failed != 1 || len(st.Failures) != 1 {
+		t.Errorf("%d failures %v, %d in the result", st.Failed, st.Failures, st.Result.Failed)
+	}
+}
+
+// unbegun is a store that cannot store the beginning of a sync while broken is set.
+type unbegun struct {
+	records
+	broken *atomic.Bool
+	tried  chan struct{}
+}
+
+func (u unbegun) UpdateSource(ctx context.Context, id string, change func(*store.Source) error) (store.Source, error) {
+	return u.records.UpdateSource(ctx, id, func(src *store.Source) error {
+		was := src.State
+		err := change(src)
+		if err == nil && u.broken.Load() && was == store.SourceIdle && src.State == store.SourceSyncing {
+			err = errors.New("the disk failed")
+			select {
+			case u.tried <- struct{}{}:
+			default:
+			}
+		}
+		return err
+	})
+}
+
+// TestChangeNotBegun checks that a change in a folder is not lost if its sync cannot begin, because the store fails for some time.
+func TestChangeNotBegun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.put("a.md", "The lighthouse was built in 1900.")
+	id := b.add(source.Settings{Watch: true})
+	b.service.Close()
+	u := unbegun{b.store, new(atomic.Bool), make(chan struct{}, 1)}
+	b.service = source.New(source.Options{Store: u, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
+	must(t, b.service.Resume(t.Context()))
+	await := func(want string) {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); b.indexed() != want; {
+			if time.Now().After(end) {
+				t.Fatalf("indexed %q, want %q", b.indexed(), want)
+			}
+			_, err := b.service.Wait(t.Context(), id)
+			must(t, err)
+		}
+	}
+	await("a.md")
+	u.broken.Store(true)
+	b.put("b.md", "Bread needs flour.")
+	<-u.tried
+	u.broken.Store(false)
+	await("a.md b.md")
 }

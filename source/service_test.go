@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -313,5 +314,102 @@ func BenchmarkUnchanged(b *testing.B) {
 		if got := f.sync(id, false); got[3] != 10_000 {
 			b.Fatalf("counts %v", got)
 		}
+	}
+}
+
+// failing is a store that cannot store the result of a sync.
+type failing struct {
+	*sqlstore.Store
+	works *atomic.Bool // again; nil: it never does
+}
+
+func (f failing) UpdateSource(ctx context.Context, id string, change func(*store.Source) error) (store.Source, error) {
+	return f.Store.UpdateSource(ctx, id, func(src *store.Source) error {
+		was := src.State
+		if err := change(src); err != nil || was != store.SourceSyncing || src.State != store.SourceIdle || f.works != nil && f.works.Load() {
+			return err
+		}
+		return errors.New("the disk failed")
+	})
+}
+
+// blocked is a connector whose documents are not read before the sync is cancelled.
+type blocked struct {
+	source.Connector
+	reading chan struct{}
+}
+
+func (b blocked) Read(ctx context.Context, _ source.Document, _ int64) ([]byte, error) {
+	close(b.reading) // there is one document
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestIngestionEnds checks that a sync ends for those who follow it, also if its source is removed meanwhile or its result cannot be stored.
+func TestIngestionEnds(t *testing.T) {
+	t.Parallel()
+	for _, removed := range []bool{true, false} {
+		b := newBench(t)
+		b.put("a.md", "The lighthouse was built in 1900.")
+		id := b.add(source.Settings{})
+		b.service.Close()
+		reading, kind := make(chan struct{}), folder.Kind(nil)
+		o := source.Options{Store: failing{b.store, nil}, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": kind}}
+		if open := kind.Open; removed {
+			kind.Open = func(location string) (source.Connector, error) {
+				c, err := open(location)
+				return blocked{c, reading}, err
+			}
+			o.Store, o.Kinds = b.store, map[string]source.Kind{"folder": kind}
+		}
+		b.service = source.New(o)
+		src, err := b.service.Sync(t.Context(), id, false)
+		must(t, err)
+		i, err := b.service.Ingestion(t.Context(), src.Ingestion)
+		must(t, err)
+		if removed {
+			<-reading
+			_, err := b.service.Remove(t.Context(), id)
+			must(t, err)
+		}
+		if _, err := b.service.Wait(t.Context(), id); err != nil && !removed {
+			t.Fatal(err)
+		}
+		if st, _ := i.After(0); st.Result == nil || st.Result.Error == "" || st.Result.Ingestion != i.ID || st.Result.Attempt != 1 || st.Result.Ended.IsZero() {
+			t.Errorf("removed %v: result %+v", removed, st.Result)
+		}
+	}
+}
+
+// TestResultNotStored checks that a sync whose result could not be stored is done again when the store works again, without a restart.
+func TestResultNotStored(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.put("a.md", "The lighthouse was built in 1900.")
+	id := b.add(source.Settings{})
+	b.service.Close()
+	works := new(atomic.Bool)
+	b.service = source.New(source.Options{Store: failing{b.store, works}, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default",
+		Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
+	must(t, b.service.Resume(t.Context()))
+	_, err := b.service.Sync(t.Context(), id, false)
+	must(t, err)
+	src, err := b.service.Wait(t.Context(), id)
+	must(t, err)
+	if src.State != store.SourceSyncing || src.Last != nil {
+		t.Fatalf("state %q, result %+v", src.State, src.Last)
+	}
+	works.Store(true)
+	_, err = b.service.Change(t.Context(), id, source.Changes{}) // has the schedule read, as time does
+	must(t, err)
+	for end := time.Now().Add(20 * time.Second); src.State != store.SourceIdle; {
+		if time.Now().After(end) {
+			t.Fatal("the sync is not done again")
+		}
+		src, err = b.service.Wait(t.Context(), id)
+		must(t, err)
+	}
+	if r := src.Last; r == nil || r.Error != "" || r.Unchanged != 1 || r.Attempt != 2 {
+		t.Errorf("result %+v", r)
 	}
 }

@@ -26,7 +26,9 @@ const batch = 500
 type how struct {
 	full bool     // reads all documents, whatever their versions
 	due  bool     // only if the sync is still due
+	left bool     // only if the store still has it as in progress
 	only []string // URIs of what has changed; nil: all documents are listed
+	lost func()   // called if the sync cannot begin because the store fails; may be nil
 }
 
 // startSync starts a sync in the background. It does nothing if another job of the source is active.
@@ -61,7 +63,7 @@ func (s *Service) begin(ctx context.Context, i *Ingestion, h how) (store.Source,
 			return errRemoving
 		case s.elsewhere(*src):
 			return errElsewhere
-		case h.due && src.Next.After(s.o.Now()):
+		case h.due && (src.Next.IsZero() || src.Next.After(s.o.Now())), h.left && src.State != store.SourceSyncing:
 			return errNotDue
 		}
 		src.State, src.Server, src.Ingestion, src.Attempt = store.SourceSyncing, s.o.Server, i.ID, i.Attempt
@@ -71,12 +73,21 @@ func (s *Service) begin(ctx context.Context, i *Ingestion, h how) (store.Source,
 
 // runSync syncs a source and stores the result. If the process ends first, the next one resumes the sync.
 func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
+	failure := "the source was removed meanwhile"
+	defer func() {
+		if st, _ := i.After(0); st.Result == nil && s.ctx.Err() == nil { // nobody else ends it for those who follow it
+			i.end(Result{Started: i.Started, Ended: s.o.Now().UTC(), Error: failure, Ingestion: i.ID, Attempt: i.Attempt})
+		}
+	}()
 	src, err := s.begin(ctx, i, h)
 	if err != nil {
 		if ctx.Err() == nil {
-			i.end(Result{Started: i.Started, Ended: s.o.Now().UTC(), Error: fault.Public(err).Message, Ingestion: i.ID, Attempt: i.Attempt})
+			failure = fault.Public(err).Message
 			if _, known := errors.AsType[*fault.Error](err); !known {
 				s.o.Logger.Error("sync of a source could not begin", "source", i.Source, "error", err)
+			}
+			if code := fault.Public(err).Code; h.lost != nil && code != fault.Conflict && code != fault.NotFound {
+				h.lost()
 			}
 		}
 		return
@@ -96,8 +107,11 @@ func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
 	if err == nil {
 		_, err = s.o.Store.UpdateSource(ctx, src.ID, func(src *store.Source) error { y.ended(src, raw); return nil })
 	}
-	if err != nil && ctx.Err() == nil {
-		s.o.Logger.Error("result of a sync could not be stored", "source", src.ID, "error", err)
+	if err != nil {
+		if ctx.Err() == nil {
+			failure = "its result could not be stored: " + fault.Public(err).Message
+			s.o.Logger.Error("result of a sync could not be stored", "source", src.ID, "error", err)
+		}
 		return
 	}
 	s.look()
@@ -223,11 +237,17 @@ func (y *syncRun) list(ctx context.Context, conn Connector) (Listing, error) {
 	if last := y.view(y.src).Last; last != nil { // the result is about all documents
 		for _, f := range last.Failures {
 			if !y.lists(f.Path) {
-				y.result.fail([]ingest.Failure{f})
+				y.fail(f)
 			}
 		}
 	}
 	return w.ListChanged(ctx, y.how.only)
+}
+
+// fail adds failures that are not of the ingestion of documents.
+func (y *syncRun) fail(failures ...ingest.Failure) {
+	y.result.fail(failures)
+	y.ingestion.update(func() { y.ingestion.fail(failures...) })
 }
 
 // lists reports whether the documents at a URI were listed.
@@ -238,8 +258,7 @@ func (y *syncRun) lists(uri string) bool {
 // compare finds what is listed and what has vanished.
 func (y *syncRun) compare(l Listing, records []store.SourceDocument) {
 	y.result.Ignored += l.Ignored
-	y.result.fail(l.Failed)
-	y.ingestion.update(func() { y.ingestion.fail(l.Failed...) })
+	y.fail(l.Failed...)
 	y.known = make(map[string]store.SourceDocument, len(records))
 	y.listed = make(map[string]Document, len(l.Documents))
 	for _, d := range records {

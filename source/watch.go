@@ -225,21 +225,32 @@ func (s *Service) watchOnce(ctx context.Context, src store.Source, changed func(
 // syncChanges syncs what has changed. It returns false if the source does not exist any more.
 func (s *Service) syncChanges(ctx context.Context, id string, c *changes) bool {
 	_, err := s.Wait(ctx, id) // one sync at a time
+	only, taken, lost := []string(nil), false, false
 	if err == nil {
-		only := c.take()
+		only, taken = c.take(), true
 		var started bool
-		if started, err = s.startSync(id, how{only: only}); err == nil && !started { // another one has begun, which may have listed before the change
+		if started, err = s.startSync(id, how{only: only, lost: func() { lost = true }}); err == nil && !started { // another one has begun, which may have listed before the change
 			c.add(only...)
 		}
 	}
 	if err == nil {
 		_, err = s.Wait(ctx, id)
 	}
-	if err != nil && ctx.Err() == nil {
-		if fault.Public(err).Code == fault.NotFound {
-			return false
-		}
+	switch {
+	case ctx.Err() != nil:
+		return true
+	case err != nil && fault.Public(err).Code == fault.NotFound:
+		return false
+	case err != nil:
 		s.o.Logger.Error("changes of a source could not be synced", "source", id, "error", err)
+	}
+	if err != nil || lost { // nobody else tries it again
+		_ = wait(ctx, maxPause)
+		if taken {
+			c.add(only...)
+		} else {
+			c.add()
+		}
 	}
 	return true
 }

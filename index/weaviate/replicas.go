@@ -28,6 +28,9 @@ const (
 // recheckTime is the time after a commit at which it is checked again; see recheck. Weaviate compares the replicas every 30 seconds.
 const recheckTime = 2 * time.Minute
 
+// clockSkew is more than the clocks of two servers may differ. A revision that is older than a commit by less may have been written after it.
+const clockSkew = 2 * time.Second
+
 var errMissing = errors.New("a server of the cluster is missing")
 
 // lacksReplicas reports whether a write failed because too few replicas answered it.
@@ -192,7 +195,7 @@ func (x *Index) recheck(ctx context.Context, c *collection) error {
 	return nil
 }
 
-// dropOlder drops the revisions of documents that are older than their last change by this server, and all but the newest one.
+// dropOlder drops the revisions of documents that are older than their last change by this server by more than clockSkew, and all but the newest one.
 func (x *Index) dropOlder(ctx context.Context, c *collection, keys []string) error {
 	w, err := x.begin(ctx, c)
 	if err != nil {
@@ -206,7 +209,7 @@ func (x *Index) dropOlder(ctx context.Context, c *collection, keys []string) err
 		}
 		seen := map[string]bool{}
 		for _, r := range found {
-			if seen[r.Document] || r.time < x.changed[c.class][r.Document] {
+			if seen[r.Document] || r.time < x.changed[c.class][r.Document]-clockSkew.Microseconds() {
 				older = true
 				if err := w.drop(r.object); err != nil {
 					return err
