@@ -315,3 +315,38 @@ func BenchmarkUnchanged(b *testing.B) {
 		}
 	}
 }
+
+// stuck is a connector whose listing ends with its context.
+type stuck struct {
+	source.Connector
+	listing chan struct{}
+}
+
+func (s stuck) List(ctx context.Context) (source.Listing, error) {
+	close(s.listing)
+	<-ctx.Done()
+	return source.Listing{}, ctx.Err()
+}
+
+func (stuck) Close() error { return nil }
+
+// TestRemoveEndsIngestion checks that a sync that a removal cancels has a result, so those who follow it do not wait for ever.
+func TestRemoveEndsIngestion(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	listing := make(chan struct{})
+	b.opened.Open = func(string) (source.Connector, error) { return stuck{listing: listing}, nil }
+	id := b.add(source.Settings{})
+	_, err := b.service.Sync(t.Context(), id, false)
+	must(t, err)
+	<-listing
+	src, err := b.service.Get(t.Context(), id)
+	must(t, err)
+	i, err := b.service.Ingestion(t.Context(), src.Ingestion)
+	must(t, err)
+	_, err = b.service.Remove(t.Context(), id)
+	must(t, err)
+	if st, _ := i.After(0); st.Result == nil || st.Result.Error == "" {
+		t.Errorf("the ingestion has not ended: %+v", st)
+	}
+}

@@ -71,6 +71,11 @@ func (s *Service) begin(ctx context.Context, i *Ingestion, h how) (store.Source,
 
 // runSync syncs a source and stores the result. A sync that the end of the process stops stays to be resumed.
 func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
+	defer func() {
+		if ctx.Err() != nil && s.ctx.Err() == nil { // nobody resumes it
+			i.end(Result{Started: i.Started, Ended: s.o.Now().UTC(), Error: errRemoving.Message, Ingestion: i.ID, Attempt: i.Attempt})
+		}
+	}()
 	src, err := s.begin(ctx, i, h)
 	if err != nil {
 		if ctx.Err() == nil {

@@ -42,13 +42,13 @@ type changes struct {
 
 func (c *changes) add(uris ...string) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.all = c.all || len(uris) == 0 || len(c.uris)+len(uris) > maxChanged
 	for _, uri := range uris {
 		if !c.all {
 			c.uris[uri] = true
 		}
 	}
-	c.mu.Unlock()
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -64,6 +64,10 @@ func (c *changes) take() []string {
 		uris = nil
 	}
 	c.uris, c.all = map[string]bool{}, false
+	select {
+	case <-c.wake: // it is for what is taken
+	default:
+	}
 	return uris
 }
 
@@ -129,6 +133,7 @@ func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx cont
 		sync(ctx, c.take())
 		return true
 	}, func(c *changes, err error, again time.Duration) {
+		first = false // what changes before the next watch begins is not in what the caller has read
 		logger.Warn("changes cannot be noticed; everything is read once a minute until they can", "reason", fault.Public(err).Message, "try_again", again.String())
 		for deadline := time.Now().Add(again); time.Now().Before(deadline) && wait(ctx, min(watchEvery, again)) == nil; {
 			c.add()
@@ -240,6 +245,8 @@ func (s *Service) syncChanges(ctx context.Context, id string, c *changes) bool {
 			return false
 		}
 		s.o.Logger.Error("changes of a source could not be synced", "source", id, "error", err)
+		_ = wait(ctx, watchEvery)
+		c.add() // those that were taken
 	}
 	return true
 }
