@@ -128,6 +128,14 @@ func TestQuadratic(t *testing.T) {
 	}
 }
 
+// TestAuthorsOfManual checks that addresses in pages that asciidoctor has made are read.
+func TestAuthorsOfManual(t *testing.T) {
+	p, err := parse.Parse(t.Context(), "a.1", []byte(".TH A 1\n.SH AUTHORS\n.MTO \"ada\\(atexample.org\" \"Ada Lovelace\" \",\"\n"), parse.Limits{})
+	if err != nil || !strings.Contains(shown(p), "Ada Lovelace (ada@example.org),") {
+		t.Errorf("%v, %s", err, shown(p))
+	}
+}
+
 // TestXMLKeeps checks that elements that are not shown in documents are kept elsewhere, and so are the attributes of elements with few texts.
 func TestXMLKeeps(t *testing.T) {
 	for data, want := range map[string]string{
