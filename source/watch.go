@@ -42,13 +42,13 @@ type changes struct {
 
 func (c *changes) add(uris ...string) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.all = c.all || len(uris) == 0 || len(c.uris)+len(uris) > maxChanged
 	for _, uri := range uris {
 		if !c.all {
 			c.uris[uri] = true
 		}
 	}
-	c.mu.Unlock()
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -64,6 +64,10 @@ func (c *changes) take() []string {
 		uris = nil
 	}
 	c.uris, c.all = map[string]bool{}, false
+	select {
+	case <-c.wake: // it is for what is taken
+	default:
+	}
 	return uris
 }
 
@@ -129,6 +133,7 @@ func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx cont
 		sync(ctx, c.take())
 		return true
 	}, func(c *changes, err error, again time.Duration) {
+		first = false // what changes before the next watch begins is not in what the caller has read
 		logger.Warn("documents cannot be watched; until they can be, all of them are synced once a minute", "reason", fault.Public(err).Message, "try_again", again.String())
 		for deadline := time.Now().Add(again); time.Now().Before(deadline) && wait(ctx, min(watchEvery, again)) == nil; {
 			c.add()

@@ -90,3 +90,13 @@ func TestHiddenText(t *testing.T) {
 		})
 	}
 }
+
+// TestNewsletter checks that text is read in frames without a size of text, as newsletters have them, and with variables that end like the name of a property.
+func TestNewsletter(t *testing.T) {
+	const page = `<table><tr><td style="direction:ltr;font-size:0px;padding:20px 0;"><div style="font-size:0px;display:inline-block"><div style="font-family:serif;font-size:20px">The northern pier.</div></div></td></tr></table>` +
+		`<p style="--bg-opacity: 0; color: red">The southern pier.</p>`
+	p, err := parse.Parse(t.Context(), "a.html", []byte("<html><body>"+page), parse.Limits{})
+	if text := shown(p); err != nil || !strings.Contains(text, "northern") || !strings.Contains(text, "southern") {
+		t.Errorf("%v, %s", err, text)
+	}
+}

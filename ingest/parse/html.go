@@ -196,10 +196,29 @@ func attr(n *html.Node, key string) string {
 }
 
 // invisible matches a style, without white space, whose text cannot be seen on any background. White text is not invisible, because the background may be dark.
+// tiny matches a style whose text has no size, unless an inner element sets another one, and sized a style that may set a size.
 var (
-	invisible = regexp.MustCompile(`display:none|visibility:(?:hidden|collapse)|(?:font-size|opacity):\+?0*\.?0*(?:px|pt|em|rem|ex|ch|mm|cm|in|vw|vh|%)?(?:;|!|$)`)
+	invisible = regexp.MustCompile(`(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|opacity:` + zeroCSS + `)`)
+	tiny      = regexp.MustCompile(`(?:^|;)font-size:` + zeroCSS)
+	sized     = regexp.MustCompile(`(?:^|;)font(?:-size)?:`)
 	cssSpace  = regexp.MustCompile(`\s+|/\*.*?\*/`)
 )
+
+const zeroCSS = `\+?0*\.?0*(?:px|pt|em|rem|ex|ch|mm|cm|in|vw|vh|%)?(?:;|!|$)`
+
+func styleOf(value string) string {
+	return cssSpace.ReplaceAllString(strings.ToLower(lang.Truncate(value, maxStyle)), "")
+}
+
+// resized reports whether an element in n has a size of text of its own, as in the frames of newsletters.
+func resized(n *html.Node) bool {
+	for c := range n.Descendants() {
+		if style := styleOf(attr(c, "style")); style != "" && sized.MatchString(style) && !tiny.MatchString(style) {
+			return true
+		}
+	}
+	return false
+}
 
 // maxStyle is the longest style that is read, in bytes.
 const maxStyle = 4 << 10
@@ -217,7 +236,7 @@ func hidden(n *html.Node) bool {
 				return true
 			}
 		case "style":
-			if invisible.MatchString(cssSpace.ReplaceAllString(strings.ToLower(lang.Truncate(a.Val, maxStyle)), "")) {
+			if style := styleOf(a.Val); invisible.MatchString(style) || tiny.MatchString(style) && !resized(n) {
 				return true
 			}
 		case "role":

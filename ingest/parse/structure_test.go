@@ -116,6 +116,7 @@ func TestQuadratic(t *testing.T) {
 		"strings.1": ".TH A 1\n.ds a x\n" + strings.Repeat(".as a \\*a\\*a\n", n/14) + "\\*a\n", "joined.1": ".TH A 1\n" + strings.Repeat("a\\\n", n/3), "indents.1": ".TH A 1\n" + strings.Repeat(".RS\n.IP a\n", n/10),
 		"macros.1": ".Dd x\n.Dt A 1\n" + strings.Repeat(".Op Op Op Op Op Op\n", n/20), "items.1": ".Dd x\n.Bl -tag\n" + strings.Repeat(".It Xo\n", n/7), "lists.1": ".Dd x\n" + strings.Repeat(".Bl -enum\n.It\n", n/14),
 		"objects.json": strings.Repeat(`{"a":[`, 30) + "1" + strings.Repeat("]}", 30), "records.json": "[" + strings.Repeat(`{"a":1},`, n/8) + `{"b":1}]`, "keys.json": "[" + keys(20_000) + "]",
+		"comments.xml": "<a>" + strings.Repeat("b<!---->", 1<<20) + "</a>", "texts.xml": "<a>" + strings.Repeat("<b/>"+strings.Repeat("c", 200), 100_000) + "</a>",
 		"elements.xml": "<a>" + strings.Repeat("<b c='d'>e</b>", n/14) + "</a>", "mixed.xml": "<article>" + strings.Repeat("x<para>", 60) + strings.Repeat("</para>", 60) + "</article>",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,6 +125,31 @@ func TestQuadratic(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestAuthorsOfManual checks that addresses in pages that asciidoctor has made are read.
+func TestAuthorsOfManual(t *testing.T) {
+	p, err := parse.Parse(t.Context(), "a.1", []byte(".TH A 1\n.SH AUTHORS\n.MTO \"ada\\(atexample.org\" \"Ada Lovelace\" \",\"\n"), parse.Limits{})
+	if err != nil || !strings.Contains(shown(p), "Ada Lovelace (ada@example.org),") {
+		t.Errorf("%v, %s", err, shown(p))
+	}
+}
+
+// TestXMLKeeps checks that elements that are not shown in documents are kept elsewhere, and so are the attributes of elements with few texts.
+func TestXMLKeeps(t *testing.T) {
+	for data, want := range map[string]string{
+		strings.Repeat("<post>A <b>post</b>.</post><comment>The <i>northern</i> pier.</comment>", 3):                   "The northern pier.",
+		"<index>" + strings.Repeat("<para>The <b>northern</b> pier.</para>", 3) + "</index>":                           "The northern pier.",
+		strings.Repeat(`<rule pattern="the northern pier"> // comment <token type="Operator"/></rule>`, 5) + "<rule/>": "the northern pier",
+	} {
+		p, err := parse.Parse(t.Context(), "a.xml", []byte("<all>"+data+"</all>"), parse.Limits{})
+		if strings.HasPrefix(data, "<index>") {
+			p, err = parse.Parse(t.Context(), "a.xml", []byte(data), parse.Limits{})
+		}
+		if err != nil || !strings.Contains(shown(p), want) {
+			t.Errorf("%.40s: %v, %s", data, err, shown(p))
+		}
 	}
 }
 

@@ -116,7 +116,7 @@ func (r *response) entry() entry {
 	if r.Status != "" {
 		e.status = statusOf(r.Status)
 	}
-	known := len(r.Props) == 0
+	known := false
 	for _, p := range r.Props {
 		if statusOf(p.Status) == http.StatusOK {
 			known = true

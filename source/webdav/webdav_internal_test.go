@@ -21,3 +21,12 @@ func FuzzMultistatus(f *testing.F) {
 		})
 	})
 }
+
+// TestUnknownEntry checks that an entry without properties, which may be a folder, is not taken for a file: the documents in it would be removed.
+func TestUnknownEntry(t *testing.T) {
+	for _, r := range []response{{Href: "/a/x"}, {Href: "/a/x", Status: "HTTP/1.1 200 OK"}} {
+		if e := r.entry(); e.status != 403 {
+			t.Errorf("%+v has the status %d", r, e.status)
+		}
+	}
+}

@@ -141,7 +141,7 @@ func (p *page) manLink(name string, a []string) {
 		if p.url = ""; text != "" && p.text.Len() > 0 {
 			p.text.WriteString(text)
 		}
-	case "URL":
+	case "URL", "MTO": // of www.tmac of groff
 		if len(a) > 1 && a[1] != "" {
 			p.add(a[1] + " (" + a[0] + ")" + strings.Join(a[2:], ""))
 		} else {

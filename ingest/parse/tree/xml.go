@@ -16,6 +16,7 @@ type element struct {
 	attrs []string // names and values
 	items []*element
 	text  string
+	parts *strings.Builder // what becomes text, while more may follow
 }
 
 // ParseXML parses XML: a document with paragraphs, such as DocBook, as text with its headings, and other XML as structure, with the names of elements
@@ -49,15 +50,18 @@ func ParseXML(ctx context.Context, src document.Source) (document.Parsed, error)
 					return
 				}
 			}
-			if n := len(top.items); n > 0 && top.items[n-1].name == "" && len(top.items[n-1].text) < 1<<20 {
-				top.items[n-1].text += s
+			if n := len(top.items); n > 0 && top.items[n-1].name == "" && top.items[n-1].parts.Len() < 1<<20 {
+				top.items[n-1].parts.WriteString(s)
+				top.items[n-1].text = top.items[n-1].parts.String() // copies nothing
 				return
 			}
 			if count++; count > maxNodes {
 				tooLarge = true
 				return
 			}
-			top.items = append(top.items, &element{text: s})
+			x := &element{text: s, parts: new(strings.Builder)}
+			x.parts.WriteString(s)
+			top.items = append(top.items, x)
 		},
 	})
 	if ctx.Err() != nil {
@@ -82,7 +86,11 @@ func ParseXML(ctx context.Context, src document.Source) (document.Parsed, error)
 	p := document.Parsed{}
 	if root.isDocument() {
 		d := &xmlDocument{renderer: r}
-		d.block(root, 1)
+		if skippedXML[root.name] {
+			d.inner(root, 1)
+		} else {
+			d.block(root, 1)
+		}
 		p.Title, p.Meta = d.title, corpus.DublinCore{Creator: d.author}
 	} else {
 		r.feed = root.name == "rss" || root.name == "feed" || root.name == "RDF"
@@ -129,15 +137,16 @@ func (e *element) write(b *strings.Builder) {
 
 // node returns an element as a value: a text if it has only text, else an object of its attributes and elements. Elements with the same name are a list.
 func (e *element) node(depth int) *node {
-	elements, text := 0, ""
+	elements := 0
+	var b strings.Builder
 	for _, x := range e.items {
 		if x.name != "" {
 			elements++
 		} else {
-			text += x.text
+			b.WriteString(x.text)
 		}
 	}
-	text = strings.TrimSpace(text)
+	text := strings.TrimSpace(b.String())
 	if elements == 0 && len(e.attrs) == 0 {
 		return &node{text: text}
 	}
@@ -191,7 +200,7 @@ var (
 	codes      = words("programlisting screen synopsis literallayout codeblock code-block pre cmdsynopsis funcsynopsis preformat screenshot codelisting")
 	listed     = words("listitem item list-item li callout step glossentry varlistentry dlentry varlist member stepalternative answer")
 	tables     = words("table informaltable tgroup simpletable table-wrap")
-	skippedXML = words("indexterm index toc remark comment draft-comment prolog bookinfo-legal script style binary")
+	skippedXML = words("indexterm index toc remark draft-comment prolog bookinfo-legal script style binary")
 	notes      = map[string]string{"note": "Note", "warning": "Warning", "tip": "Tip", "caution": "Caution", "important": "Important"}
 )
 
@@ -203,15 +212,20 @@ func words(s string) map[string]bool {
 	return out
 }
 
-// isDocument reports whether an element has sections, or paragraphs that mix text with elements.
+// isDocument reports whether an element has sections, or paragraphs that mix text with elements. If only mixed text suggests a document, attributes that
+// hold more than the text speak against it, because a document leaves attributes out.
 func (e *element) isDocument() bool {
-	paras, mixed := 0, 0
+	paras, mixed, texts, attrs := 0, 0, 0, 0
 	e.each(func(x *element) {
+		for i := 1; i < len(x.attrs); i += 2 {
+			attrs += len(x.attrs[i])
+		}
 		if paragraphs[x.name] {
 			paras++
 		}
 		text, inner := false, false
 		for _, c := range x.items {
+			texts += len(strings.TrimSpace(c.text))
 			text = text || c.name == "" && strings.TrimSpace(c.text) != ""
 			inner = inner || c.name != ""
 		}
@@ -219,7 +233,7 @@ func (e *element) isDocument() bool {
 			mixed++
 		}
 	})
-	return sections[e.name] && paras > 0 || paras > 2 && mixed > 0 || mixed > 2
+	return sections[e.name] && paras > 0 || paras > 2 && mixed > 0 || mixed > 2 && texts > attrs
 }
 
 func (e *element) each(f func(*element)) {

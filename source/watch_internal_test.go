@@ -1,0 +1,90 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-rag/sluice/store"
+)
+
+func newChanges() *changes { return &changes{uris: map[string]bool{}, wake: make(chan struct{}, 1)} }
+
+// TestTaken checks that changes are taken once: a wake without changes would have everything synced.
+func TestTaken(t *testing.T) {
+	t.Parallel()
+	c := newChanges()
+	c.add("/docs/a.md")
+	if got := c.take(); !slices.Equal(got, []string{"/docs/a.md"}) {
+		t.Errorf("taken: %q", got)
+	}
+	select {
+	case <-c.wake:
+		t.Errorf("woken without changes; taken: %q", c.take())
+	default:
+	}
+}
+
+// failingStore is a store that cannot be read.
+type failingStore struct{ records }
+
+type records = store.Sources
+
+func (failingStore) Sources(context.Context) ([]store.Source, error) { return nil, errors.New("busy") }
+
+// TestChangesAgain checks that changes are synced later if a sync could not be started.
+func TestChangesAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Store: failingStore{}, Logger: slog.New(slog.DiscardHandler)})
+		defer s.Close()
+		c := newChanges()
+		c.add("/docs/a.md")
+		<-c.wake
+		began := time.Now()
+		if !s.syncChanges(t.Context(), "src-1", c) {
+			t.Error("the watch has ended")
+		}
+		select {
+		case <-c.wake:
+		default:
+			t.Error("the changes are not tried again")
+		}
+		if time.Since(began) < time.Second {
+			t.Error("the changes are tried again without a pause")
+		}
+	})
+}
+
+// TestFollowAfterFailure checks that what changes while a watch begins is synced, also if the first watch has failed.
+func TestFollowAfterFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		watches, noticed, synced := 0, time.Time{}, time.Time{}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			FollowChanges(ctx, slog.New(slog.DiscardHandler), func(ctx context.Context, changed func(uris ...string)) error {
+				if watches++; watches == 1 {
+					return errors.New("too many watchers")
+				}
+				_ = wait(ctx, 10*time.Second) // a large folder
+				noticed = time.Now()
+				changed()
+				<-ctx.Done()
+				return ctx.Err()
+			}, func(context.Context, []string) { synced = time.Now() })
+		}()
+		_ = wait(ctx, 5*time.Minute) // of the fake clock
+		cancel()
+		<-done
+		if watches != 2 || !synced.After(noticed) {
+			t.Errorf("%d watches, noticed from %v on, last synced at %v", watches, noticed, synced)
+		}
+	})
+}
