@@ -22,10 +22,47 @@ type element struct {
 // ParseXML parses XML: a document with paragraphs, such as DocBook, as text with its headings, and other XML as structure, with the names of elements
 // and attributes as keys. The items of RSS and Atom are sections. The error is ErrNoTree if it is not valid.
 func ParseXML(ctx context.Context, src document.Source) (document.Parsed, error) {
+	root, err := readXML(ctx, src.Data)
+	if err != nil {
+		return document.Parsed{}, err
+	}
+	r := &renderer{Builder: document.NewBuilder(src.Limits), ctx: ctx, html: func(s string) []document.Block {
+		p, err := src.Embed(ctx, document.Source{Name: "part.html", Data: []byte(s)})
+		if err != nil {
+			return nil
+		}
+		return p.Blocks
+	}}
+	p := document.Parsed{}
+	if root.isDocument() {
+		d := &xmlDocument{renderer: r}
+		if skippedXML[root.name] {
+			d.inner(root, 1)
+		} else {
+			d.block(root, 1)
+		}
+		p.Title, p.Meta = d.title, corpus.DublinCore{Creator: d.author}
+	} else {
+		r.feed = root.name == "rss" || root.name == "feed" || root.name == "RDF"
+		if r.feed {
+			root.attrs = nil
+		}
+		p.Title = feedTitle(root)
+		r.render(root.node(0), nil, 1)
+	}
+	if r.Full() { // the paths make it too large
+		return document.Parsed{}, ErrNoTree
+	}
+	p.Blocks = r.Blocks
+	return p, ctx.Err()
+}
+
+// readXML returns the root element. The error is that of ctx, or wraps [ErrNoTree].
+func readXML(ctx context.Context, data []byte) (*element, error) {
 	root := &element{}
 	open := []*element{root}
 	count, tooLarge := 0, false
-	err := xmltext.Read(ctx, src.Data, xmltext.Handler{
+	err := xmltext.Read(ctx, data, xmltext.Handler{
 		Start: func(e xmltext.Element) bool {
 			if count++; count > maxNodes || len(open) > maxDepth {
 				tooLarge = true
@@ -65,46 +102,17 @@ func ParseXML(ctx context.Context, src document.Source) (document.Parsed, error)
 		},
 	})
 	if ctx.Err() != nil {
-		return document.Parsed{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 	if err != nil || tooLarge || len(root.items) == 0 {
-		return document.Parsed{}, errors.Join(ErrNoTree, err)
+		return nil, errors.Join(ErrNoTree, err)
 	}
 	for _, x := range root.items {
 		if x.name != "" {
-			root = x
-			break
+			return x, nil
 		}
 	}
-	r := &renderer{Builder: document.NewBuilder(src.Limits), ctx: ctx, html: func(s string) []document.Block {
-		p, err := src.Embed(ctx, document.Source{Name: "part.html", Data: []byte(s)})
-		if err != nil {
-			return nil
-		}
-		return p.Blocks
-	}}
-	p := document.Parsed{}
-	if root.isDocument() {
-		d := &xmlDocument{renderer: r}
-		if skippedXML[root.name] {
-			d.inner(root, 1)
-		} else {
-			d.block(root, 1)
-		}
-		p.Title, p.Meta = d.title, corpus.DublinCore{Creator: d.author}
-	} else {
-		r.feed = root.name == "rss" || root.name == "feed" || root.name == "RDF"
-		if r.feed {
-			root.attrs = nil
-		}
-		p.Title = feedTitle(root)
-		r.render(root.node(0), nil, 1)
-	}
-	if r.Full() { // the paths make it too large
-		return document.Parsed{}, ErrNoTree
-	}
-	p.Blocks = r.Blocks
-	return p, ctx.Err()
+	return root, nil
 }
 
 func feedTitle(root *element) string {
