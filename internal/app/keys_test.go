@@ -23,7 +23,7 @@ import (
 var (
 	openOperations = []string{"GET /.well-known/agent-card.json", "GET /healthz", "GET /readyz", "POST /auth/login", "GET /auth/methods", "GET /auth/oidc/start", "GET /auth/oidc/callback", "GET /auth/oidc/logout"}
 	adminOnly      = []string{"GET /api/admin/accounts", "GET /api/admin/prices", "GET /api/admin/evaluations", "GET /api/admin/keys", "POST /api/admin/keys", "POST /api/admin/keys/{id}/rotate", "DELETE /api/admin/keys/{id}"}
-	tenantsOnly    = []string{"GET /api/admin/tenants", "POST /api/admin/tenants", "GET /api/admin/tenants/{name}", "DELETE /api/admin/tenants/{name}"}
+	tenantsOnly    = []string{"GET /api/admin/tenants", "POST /api/admin/tenants", "GET /api/admin/tenants/{name}", "DELETE /api/admin/tenants/{name}", "POST /api/ingestions"}
 )
 
 // TestEveryRouteNeedsAKey walks the document of all routes. Without a key, only the open ones reply. A key with all scopes but the one that

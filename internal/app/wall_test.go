@@ -256,7 +256,11 @@ var attacks = []attack{
 	{route: "POST /api/sources", kind: "source", body: `{"kind":"folder","location":"/ID"}`},
 	{route: "GET /api/sources/{id}", kind: "source"},
 	{route: "POST /api/sources/{id}/sync", kind: "source", body: `{"full":true}`},
+	{route: "PATCH /api/sources/{id}", kind: "source", body: `{"every":"1h"}`},
 	{route: "DELETE /api/sources/{id}", kind: "source"},
+	{route: "POST /api/ingestions", kind: "source", body: `{"paths":["/ID"]}`},
+	{route: "GET /api/ingestions/{id}/stream", kind: "ingestion"},
+	{route: "GET /api/ingestions/{id}/stream", kind: "task"},
 	{route: "GET /api/documents", kind: "other store", path: "/api/documents?collection=ID"},
 	{route: "GET /api/documents", kind: "word", path: "/api/documents?q=ID", found: true},
 	{route: "GET /api/documents/{id}", kind: "other file"},
@@ -355,7 +359,12 @@ func ingestDefault(t *testing.T, data string, records config.Secret, tenant, tex
 	}
 	err = a.OpenFiles(t.Context())
 	if err == nil && text == victimText {
-		_, err = a.Sources().Add(t.Context(), source.Settings{Kind: "folder", Location: t.TempDir()}, true)
+		var src source.Source
+		if src, err = a.Sources().Add(t.Context(), source.Settings{Kind: "folder", Location: t.TempDir()}, true); err == nil {
+			if _, err = a.Sources().Sync(t.Context(), src.ID, false); err == nil {
+				_, err = a.Sources().Wait(t.Context(), src.ID)
+			}
+		}
 	}
 	if err = errors.Join(err, a.Close()); err != nil {
 		t.Fatal(err)
@@ -383,7 +392,8 @@ func victim(c *city) map[string][2]string {
 	other := c.reply(http.StatusOK, "acme", "POST", "/api/query", `{"query":"Who keeps the lighthouse of Farland now?","session_id":"other-session"}`)
 	message := event.RunID(other["run_id"].(string))
 	document := found["sources"].([]any)[0].(map[string]any)["document_id"].(string)
-	src := c.reply(http.StatusOK, "acme", "GET", "/api/sources", "")["sources"].([]any)[0].(map[string]any)["id"].(string)
+	source := c.reply(http.StatusOK, "acme", "GET", "/api/sources", "")["sources"].([]any)[0].(map[string]any)
+	src, ingestion := source["id"].(string), source["ingestion"].(string)
 	keys, err := c.keys.List(c.Context())
 	if err != nil {
 		c.Fatal(err)
@@ -394,7 +404,7 @@ func victim(c *city) map[string][2]string {
 		"file": {"victim-f", "zombie-f"}, "other file": {"victim-g", "zombie-g"}, "task": {"upload-victim-g", "upload-zombie-g"},
 		"store": {"victim-s", "zombie-s"}, "other store": {"victim-t", "zombie-t"}, "store task": {"create-victim-t", "create-zombie-t"},
 		"document": {document, "doc_0123456789abcdef"}, "chunk": {found["sources"].([]any)[0].(map[string]any)["chunk_id"].(string), "c_0123456789abcdef"}, "collection": {"a-collection", "b-collection"}, "session": {"victim-session", "zombie-session"}, "other session": {"other-session", "never-session"},
-		"word": {"Quux", "Zuux"}, "source": {src, "src-zzzzzzzzzzzz"},
+		"word": {"Quux", "Zuux"}, "source": {src, "src-zzzzzzzzzzzz"}, "ingestion": {ingestion, "ing-zzzzzzzzzzzzzzzz"},
 		"message": {message.AnswerID(), (message[:len(message)-1] + "~").AnswerID()}, "question": {message.QuestionID(), (message[:len(message)-1] + "~").QuestionID()},
 		"account": {"victim-account", "zombie-account"}, "cursor": {"3", "3"}, "md5": {strings.Repeat("0", 32), strings.Repeat("1", 32)},
 	}

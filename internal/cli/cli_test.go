@@ -273,10 +273,10 @@ func TestFailures(t *testing.T) {
 }
 
 func TestDataInUse(t *testing.T) {
-	dir, data := docs(t), t.TempDir()
-	url, _ := serve(t, "--data", data)
-	status, _, errs := run(t, "ingest", "--data", data, dir)
-	if status != 1 || !strings.Contains(errs, "in use") || !strings.Contains(errs, url) {
+	data := t.TempDir()
+	serve(t, "--data", data)
+	status, _, errs := run(t, "reconcile", "--data", data)
+	if status != 1 || !strings.Contains(errs, "in use by another process: stop the server first") {
 		t.Errorf("status %d\n%s", status, errs)
 	}
 }
