@@ -209,6 +209,9 @@ func TestLexicalDamagedWhileOpen(t *testing.T) {
 		}
 		for _, path := range segments {
 			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			if errors.Is(err, os.ErrNotExist) {
+				continue // merged meanwhile; the segment that it went into is listed, or the check below fails
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
