@@ -69,7 +69,7 @@ func newScheduled(t testing.TB) *scheduled {
 	return b
 }
 
-// set changes the record of a source behind the back of the service.
+// set changes the record of a source without the service, as another server does.
 func (b *scheduled) set(id string, change func(*store.Source)) {
 	b.Helper()
 	_, err := b.store.UpdateSource(b.Context(), id, func(src *store.Source) error { change(src); return nil })

@@ -54,7 +54,7 @@ func (a *adoc) block(lines []string, i int) int {
 	return end
 }
 
-// admonition sets the label of a block that [NOTE] or the like precedes.
+// admonition sets the label of a block that follows a line such as [NOTE].
 func (a *adoc) admonition() {
 	switch kind := a.style.kind(); kind {
 	case "note", "tip", "important", "warning", "caution":
