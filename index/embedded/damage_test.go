@@ -48,13 +48,7 @@ var damages = map[string]func(b []byte, r *rand.Rand) []byte{
 	},
 	"swapped pages": func(b []byte, r *rand.Rand) []byte {
 		if n := len(b) / 4096; n > 1 {
-			i, k := 4096*r.IntN(n), 4096*r.IntN(n)
-			page := bytes.Clone(b[i : i+4096])
-			copy(b[i:i+4096], b[k:k+4096])
-			copy(b[k:], page)
-			// A misdirected write keeps the number of the place in bbolt's page header.
-			binary.NativeEndian.PutUint64(b[i:], uint64(i/4096))
-			binary.NativeEndian.PutUint64(b[k:], uint64(k/4096))
+			swap(b, r.IntN(n), r.IntN(n))
 		}
 		return b
 	},
@@ -144,6 +138,41 @@ func TestDamaged(t *testing.T) {
 	if variants < 100 && seeds > 1 {
 		t.Errorf("only %d variants", variants)
 	}
+}
+
+// TestSwappedPages exchanges every two pages of documents.db that are in use.
+func TestSwappedPages(t *testing.T) {
+	if race.Enabled || testing.Short() {
+		t.Skip("hundreds of pairs: TestDamaged exchanges some")
+	}
+	good, _ := damagedIndex(t)
+	whole, err := os.ReadFile(filepath.Join(good, "documents.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "x")
+	for i := range len(bytes.TrimRight(whole, "\x00")) / 4096 { // the rest of the file is free
+		for k := range i {
+			if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(good)),
+				os.WriteFile(filepath.Join(dir, "documents.db"), swap(bytes.Clone(whole), i, k), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			if err := readsAll(t, dir); err != nil && !strings.Contains(err.Error(), "documents.db") {
+				t.Errorf("pages %d and %d: the error names no file: %v", i, k, err)
+			}
+		}
+	}
+}
+
+// swap exchanges two pages. Like a write to the wrong place, it keeps the number of the place in bbolt's page header.
+func swap(b []byte, i, k int) []byte {
+	one, other := b[4096*i:][:4096], b[4096*k:][:4096]
+	page := bytes.Clone(one)
+	copy(one, other)
+	copy(other, page)
+	binary.NativeEndian.PutUint64(one, uint64(i))
+	binary.NativeEndian.PutUint64(other, uint64(k))
+	return b
 }
 
 // readsAll reads the index of damagedIndex in several ways. The test fails if anything is missing without an error.

@@ -266,13 +266,17 @@ func (p *pages) content() (computed, stored sums, err error) {
 		computed[name] = total
 		return err
 	})
-	if err == nil && string(format) == formatSums {
+	switch {
+	case err != nil:
+	case string(format) == formatSums:
 		stored = sums{}
 		if err = unsealJSON(raw, &stored); err != nil {
 			err = fmt.Errorf("%w: sums: %w", errDamaged, err)
 		} else if last != nil && !bytes.Equal(last, binary.BigEndian.AppendUint64(nil, p.txid)) {
 			err = fmt.Errorf("%w: it is not the state of the last transaction", errDamaged)
 		}
+	case format == nil && !computed.empty(): // every format has this key; a page of another bucket may be in place of the one with it
+		err = fmt.Errorf("%w: bucket %s has no format", errDamaged, bucketMeta)
 	}
 	return computed, stored, err
 }

@@ -64,6 +64,16 @@ func (s sums) compare(stored sums) error {
 	return nil
 }
 
+// empty reports whether no bucket has a key.
+func (s sums) empty() bool {
+	for _, b := range s {
+		if b.Count > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // txn is a transaction on documents.db. Its buckets panic with an errDamaged where keys are out of order; [guard] returns it.
 type txn struct {
 	*bolt.Tx
