@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/fault"
@@ -78,15 +81,16 @@ func TestBytesAway(t *testing.T) {
 	p.checkConsistent()
 }
 
-// awayIndex is an ingester whose index cannot be reached.
+// awayIndex is an ingester whose index cannot be reached, if only is set for this file.
 type awayIndex struct {
 	files.Ingester
 	away  *atomic.Bool
 	tried chan struct{}
+	only  *atomic.Value // the id of the file; nil: all
 }
 
 func (a awayIndex) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error) {
-	if a.away.Load() {
+	if a.away.Load() && (a.only == nil || a.only.Load() == string(f.ID)) {
 		a.tried <- struct{}{}
 		return ingest.FileResult{}, fmt.Errorf("index file: %w", fault.New(fault.Unavailable, "the index cannot be reached"))
 	}
@@ -129,4 +133,68 @@ func TestIndexAwayFetched(t *testing.T) {
 	a.away.Store(false)
 	p.await(f.ID, store.Completed)
 	p.checkConsistent()
+}
+
+// TestFileNeverIndexed has a file that the index never accepts, and one worker. Younger files go first, also on another server. The file says why it waits, its tries get
+// rarer, and it is indexed within 16 seconds after the index accepts it.
+func TestFileNeverIndexed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := awayIndex{away: new(atomic.Bool), tried: make(chan struct{}, 1000), only: new(atomic.Value)}
+		a.away.Store(true)
+		a.only.Store("first")
+		var o files.Options
+		p := newPlace(t, func(p *place, at *options) {
+			at.Server, at.Workers = "one", 1
+			at.Gone = func(string) bool { return false }
+			at.Blobs = blobs.NewFolder(filepath.Join(at.dir, "files", "blobs"))
+			if p != nil {
+				a.Ingester = at.Ingest
+				at.Ingest = a
+				o = at.Options
+			}
+		})
+		p.send(files.Upload{ID: "first"}, ferns)
+		<-a.tried
+		begun := time.Now()
+		p.indexed(files.Upload{ID: "second"}, "Mosses have no roots.")
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("the younger file is indexed after %v", took)
+		}
+		task, err := p.Task(t.Context(), "upload-first")
+		p.must(err)
+		f, err := p.File(t.Context(), "first")
+		p.must(err)
+		const why = "it is tried again, because the index cannot be reached"
+		if task.Status != store.Pending || task.Failure != why || f.Status != store.Pending || f.Failure != why {
+			t.Errorf("the file that waits: %+v, %+v", task, f)
+		}
+
+		<-time.After(50*time.Second - time.Since(begun)) // in synctest, a sweep of the service, after a minute, could wait for a worker that waits for the database
+		if n := len(a.tried); n < 5 || n > 7 {
+			t.Errorf("%d more tries in 50 seconds", n)
+		}
+		for len(a.tried) > 0 {
+			<-a.tried
+		}
+
+		// Another server starts, and the first one is dead.
+		p.must(p.Service.Close())
+		o.Server, o.Gone, o.Logger = "two", func(string) bool { return true }, slog.New(slog.DiscardHandler)
+		p.Service, err = files.Open(t.Context(), filepath.Join(t.TempDir(), "files"), o)
+		p.must(err)
+		p.indexed(files.Upload{ID: "third"}, "Lichens are not plants.")
+		<-a.tried
+		a.away.Store(false)
+		begun = time.Now()
+		p.await("first", store.Completed)
+		if took := time.Since(begun); took > 16*time.Second {
+			t.Errorf("the file is indexed %v after the index is back", took)
+		}
+		if f, err := p.File(t.Context(), "first"); err != nil || f.Failure != "" {
+			t.Errorf("the file that is indexed: %+v, %v", f, err)
+		}
+		p.checkConsistent()
+		p.close()
+	})
 }

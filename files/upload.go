@@ -149,7 +149,7 @@ func (s *Service) retry(ctx context.Context, id string) (store.Task, error) {
 			return store.ErrNotFound
 		}
 		now := s.opts.Now().UTC()
-		t.Status, t.Progress, t.Failure, t.Tries, t.CreatedAt, t.UpdatedAt = store.Pending, 0, "", 0, now, now
+		t.Status, t.Progress, t.Failure, t.Tries, t.Delay, t.CreatedAt, t.UpdatedAt = store.Pending, 0, "", 0, 0, now, now
 		f.Status, f.Failure, f.UpdatedAt = store.Pending, "", now
 		return nil
 	})

@@ -22,6 +22,12 @@ import (
 // maxTries is how often a task is started if the process ends before the task: the file may be the cause.
 const maxTries = 3
 
+// How long a task is delayed if the disk is full, or the bytes or the index cannot be reached. Each delay is twice the last one.
+const (
+	minDelay = time.Second
+	maxDelay = 15 * time.Second
+)
+
 var (
 	errDeleted = errors.New("the file is being deleted")
 	errNotMine = errors.New("another server has taken the task over or cancelled it")
@@ -93,6 +99,8 @@ func (s *Service) worker(fetches bool) {
 			s.mu.Lock()
 			s.looked[kind] = max(s.looked[kind], posted)
 			s.mu.Unlock()
+		} else if later, ok := errors.AsType[*store.NotDueError](err); ok {
+			again = time.After(min(later.Left, maxDelay))
 		} else if s.ctx.Err() == nil {
 			if !fault.DiskFull(err) && !away(err) { // health checks report these
 				s.opts.Logger.Error("start task", "error", err)
@@ -184,18 +192,19 @@ func (s *Service) requeue(ctx context.Context) error {
 	for range n {
 		s.notifyWorkers()
 	}
+	if s.opts.Gone != nil {
+		s.notifyWorkers() // for tasks that others have not started
+	}
 	return err
 }
 
 // TakeOver continues the tasks of servers that have died: see Options.Gone.
 func (s *Service) TakeOver(ctx context.Context) error {
-	err := s.requeue(ctx)
-	s.notifyWorkers() // for tasks that they had not started
-	return err
+	return s.requeue(ctx)
 }
 
 // attempt indexes the file of a task, releases the worker slot and records the result in the store. If the disk is full, or the
-// bytes or the index cannot be reached, the task becomes pending again, and attempt returns the error.
+// bytes or the index cannot be reached, the task becomes pending again, with a delay, and attempt returns the error.
 func (s *Service) attempt(a *attempt) (later error) {
 	if a == nil {
 		return nil
@@ -230,20 +239,31 @@ func (s *Service) attempt(a *attempt) (later error) {
 	}
 	switch {
 	case errors.Is(err, errDeleted), err != nil && errors.Is(context.Cause(ctx), errDeleted):
-	case err != nil && (s.ctx.Err() != nil || fault.DiskFull(err) || errors.Is(err, blobs.ErrUnavailable) || reading && away(err)):
-		s.record(a, func(t *store.Task, _ *store.File) { t.Status, t.Tries = store.Pending, t.Tries-1 })
-		if s.ctx.Err() == nil {
-			s.posted.Add(1)
-			if a.fetches { // its bytes may be here now: then the task is in the queue of other workers
-				s.wakeWorker(0)
-			}
-			s.opts.Logger.Warn("a file cannot be indexed now; it is tried again", "file", a.task.Resource, "reason", reasonOf(err))
-			return err
-		}
+	case err != nil && s.ctx.Err() != nil:
+		s.record(a, func(t *store.Task, _ *store.File) { t.Status, t.Tries, t.Delay = store.Pending, t.Tries-1, 0 })
+	case err != nil && (fault.DiskFull(err) || errors.Is(err, blobs.ErrUnavailable) || reading && away(err)):
+		s.delay(a, fault.Public(err).Message)
+		return err
 	default:
 		s.end(a, taken, err)
 	}
 	return nil
+}
+
+// delay makes a task pending again that cannot be completed now.
+func (s *Service) delay(a *attempt, reason string) {
+	s.record(a, func(t *store.Task, f *store.File) {
+		t.Status, t.Tries, t.Delay = store.Pending, t.Tries-1, min(max(2*t.Delay, minDelay), maxDelay)
+		t.Failure = "it is tried again, because " + reason
+		if f != nil {
+			f.Failure = t.Failure
+		}
+	})
+	s.posted.Add(1)
+	if a.fetches { // its bytes may be here now: then the task is in the queue of other workers
+		s.wakeWorker(0)
+	}
+	s.opts.Logger.Warn("a file cannot be indexed now; it is tried again", "file", a.task.Resource, "reason", reason)
 }
 
 // away reports whether the index or the store of the bytes cannot be reached.

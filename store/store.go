@@ -27,6 +27,12 @@ func (m *NotFoundError) Error() string { return fmt.Sprintf("%s %q: not found", 
 // Is reports whether target is [ErrNotFound].
 func (m *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
+// NotDueError is the error if all pending tasks are delayed: see [Task.Delay].
+type NotDueError struct{ Left time.Duration } // until the first one is due
+
+// Error implements error.
+func (d *NotDueError) Error() string { return fmt.Sprintf("no task is due for %v", d.Left) }
+
 // Status is the status of a file, a task or a [Membership].
 type Status string
 
@@ -53,7 +59,7 @@ type File struct {
 	SHA256    string // hex; empty until the file is fetched
 	URL       string // from which it was fetched; empty: it was uploaded
 	Status    Status // Completed: it is indexed
-	Failure   string // why it failed, for users
+	Failure   string // why it failed, or why its task is delayed, for users
 	Options   json.RawMessage
 	Fields    json.RawMessage // an object with the fields that users set
 	CreatedAt time.Time
@@ -83,14 +89,16 @@ type Counts struct {
 // Task is work in the background. Its id consists of its type and its resource: "upload-" with the id of a file, or "vectorize-", "create-" or
 // "delete-" with the id of a vector store.
 type Task struct {
-	ID        string
-	Type      string
-	Status    Status
-	Progress  float64 // 0..100
-	Resource  string  // the file or vector store
-	Failure   string  // why it failed, for users
-	Tries     int     // how often it was started
-	Server    string  // that has started it last
+	ID       string
+	Type     string
+	Status   Status
+	Progress float64 // 0..100
+	Resource string  // the file or vector store
+	Failure  string  // why it failed, or why it is delayed, for users
+	Tries    int     // how often it was started
+	// Delay is how long after UpdatedAt a pending task is not started. Until then, others are before it in the queue.
+	Delay     time.Duration
+	Server    string // that has started it last
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -187,10 +195,11 @@ type Tasks interface {
 	// UpdateTask changes a task, except its id, and its file, which is nil if it does not exist. It updates the memberships of the file. If
 	// change returns an error, UpdateTask returns it and changes nothing.
 	UpdateTask(ctx context.Context, id string, change func(*Task, *File) error) (Task, error)
-	// StartNext changes the oldest pending task to running and counts the try. If no task is pending, it returns [ErrNotFound]. Tasks whose file
-	// must still be fetched, so that it has no hash, form a queue of their own, which unfetched selects. The server is the one that runs it.
+	// StartNext changes the pending task that has been due for the longest time to running and counts the try. A task is due when it is created, or after its
+	// delay. If no task is pending, it returns [ErrNotFound]; if none is due, a [*NotDueError]. Tasks whose file must still be fetched, so that it has no hash, form
+	// a queue of their own, which unfetched selects. The server is the one that runs it.
 	StartNext(ctx context.Context, at time.Time, unfetched bool, server string) (Task, error)
-	// Requeue changes the running tasks for which stopped returns true to pending, and returns their number.
+	// Requeue changes the running tasks for which stopped returns true to pending, without a delay, and returns their number.
 	Requeue(ctx context.Context, at time.Time, stopped func(Task) bool) (int, error)
 	// DeleteOldTasks deletes final tasks that were last changed before a time and whose file does not exist, and returns their number.
 	DeleteOldTasks(ctx context.Context, before time.Time) (int, error)

@@ -107,10 +107,19 @@ CREATE INDEX tasks_pending ON tasks (unfetched, created_at, id) WHERE status = '
 CREATE TRIGGER files_fetched AFTER UPDATE OF sha256 ON files WHEN OLD.sha256 <> NEW.sha256 BEGIN
 	UPDATE tasks SET unfetched = NEW.sha256 = '' WHERE resource = NEW.id;
 END;
-`, taskServers, sourceTables}
+`, taskServers, sourceTables, "ALTER TABLE tasks ADD COLUMN delay INTEGER NOT NULL DEFAULT 0;" + taskQueue}
 
 // taskServers adds the server of a task, in both databases.
 const taskServers = "ALTER TABLE tasks ADD COLUMN server TEXT NOT NULL DEFAULT ''"
+
+// taskQueue sorts the pending tasks by the time at which they are due, in both databases.
+const taskQueue = `
+DROP INDEX tasks_pending;
+CREATE INDEX tasks_pending ON tasks (unfetched, (` + taskDue + `), id) WHERE status = 'pending';
+`
+
+// taskDue is the time at which a task is due, in microseconds.
+const taskDue = "CASE delay WHEN 0 THEN created_at ELSE updated_at + delay END"
 
 // sourceTables adds the sources of documents, in both databases.
 const sourceTables = `

@@ -72,7 +72,7 @@ func TestMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec(`DROP TABLE sources; DROP TABLE source_documents; DROP TRIGGER files_fetched; DROP INDEX tasks_pending; ALTER TABLE tasks DROP COLUMN unfetched; ALTER TABLE tasks DROP COLUMN server;
+	if _, err := db.Exec(`DROP TABLE sources; DROP TABLE source_documents; DROP TRIGGER files_fetched; DROP INDEX tasks_pending; ALTER TABLE tasks DROP COLUMN unfetched; ALTER TABLE tasks DROP COLUMN server; ALTER TABLE tasks DROP COLUMN delay;
 		CREATE INDEX tasks_pending ON tasks (created_at, id) WHERE status = 'pending'; PRAGMA user_version = 1`); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 		"SELECT id FROM stores WHERE expires_at > 0 AND expires_at <= 5 ORDER BY expires_at LIMIT 5",
 		"SELECT file FROM members WHERE store = 'a' AND file > 'b' ORDER BY file LIMIT 5",
 		"SELECT store FROM members WHERE file = 'a' ORDER BY store",
-		"UPDATE tasks SET status = 'running' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND unfetched = 1 ORDER BY created_at, id LIMIT 1) RETURNING id",
+		"UPDATE tasks SET status = 'running' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND unfetched = 1 AND (delay = 0 OR abs(5 - updated_at) >= delay) ORDER BY CASE delay WHEN 0 THEN created_at ELSE updated_at + delay END, id LIMIT 1) RETURNING id",
 		"SELECT id FROM tasks WHERE status = 'running'",
 		"UPDATE tasks SET status = 'pending' WHERE id IN (SELECT value FROM json_each('[]'))",
 		"UPDATE tasks SET loose = 1 WHERE resource = 'a'",

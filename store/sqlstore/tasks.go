@@ -9,13 +9,13 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-const taskColumns = "id, type, status, progress, resource, failure, tries, created_at, updated_at, server"
+const taskColumns = "id, type, status, progress, resource, failure, tries, created_at, updated_at, server, delay"
 
 func scanTask(scan func(...any) error) (store.Task, error) {
 	var t store.Task
-	var created, updated int64
-	err := scan(&t.ID, &t.Type, &t.Status, &t.Progress, &t.Resource, &t.Failure, &t.Tries, &created, &updated, &t.Server)
-	t.CreatedAt, t.UpdatedAt = sqldb.FromMicros(created), sqldb.FromMicros(updated)
+	var created, updated, delay int64
+	err := scan(&t.ID, &t.Type, &t.Status, &t.Progress, &t.Resource, &t.Failure, &t.Tries, &created, &updated, &t.Server, &delay)
+	t.CreatedAt, t.UpdatedAt, t.Delay = sqldb.FromMicros(created), sqldb.FromMicros(updated), time.Duration(delay)*time.Microsecond
 	return t, err
 }
 
@@ -27,11 +27,11 @@ func (s *Store) PutTask(ctx context.Context, t store.Task) error {
 // putTask adds or replaces a task. A task without a file is loose: DeleteOldTasks deletes it later.
 func putTask(ctx context.Context, tx sqldb.Querier, t store.Task) error {
 	_, err := tx.Do(ctx, "INSERT INTO tasks ("+taskColumns+`, loose, unfetched)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, (SELECT CASE count(*) WHEN 0 THEN 1 ELSE 0 END FROM files WHERE id = ?5),
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, (SELECT CASE count(*) WHEN 0 THEN 1 ELSE 0 END FROM files WHERE id = ?5),
 			(SELECT count(*) FROM files WHERE id = ?5 AND sha256 = ''))
 		ON CONFLICT (id) DO UPDATE SET type = excluded.type, status = excluded.status, progress = excluded.progress, resource = excluded.resource, failure = excluded.failure,
-			tries = excluded.tries, created_at = excluded.created_at, updated_at = excluded.updated_at, server = excluded.server, loose = excluded.loose, unfetched = excluded.unfetched`,
-		t.ID, t.Type, t.Status, t.Progress, t.Resource, t.Failure, t.Tries, sqldb.Micros(t.CreatedAt), sqldb.Micros(t.UpdatedAt), t.Server)
+			tries = excluded.tries, created_at = excluded.created_at, updated_at = excluded.updated_at, server = excluded.server, delay = excluded.delay, loose = excluded.loose, unfetched = excluded.unfetched`,
+		t.ID, t.Type, t.Status, t.Progress, t.Resource, t.Failure, t.Tries, sqldb.Micros(t.CreatedAt), sqldb.Micros(t.UpdatedAt), t.Server, t.Delay.Microseconds())
 	return err
 }
 
@@ -80,9 +80,17 @@ func (s *Store) StartNext(ctx context.Context, at time.Time, unfetched bool, ser
 	if unfetched {
 		queue = 1
 	}
-	t, err := one(ctx, s.write, scanTask, `UPDATE tasks SET status = 'running', tries = tries + 1, updated_at = ?, server = ?
-		WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND unfetched = ? ORDER BY created_at, id LIMIT 1) RETURNING `+taskColumns,
+	// A delay also ends if the clock is set back.
+	t, err := one(ctx, s.write, scanTask, `UPDATE tasks SET status = 'running', tries = tries + 1, updated_at = ?1, server = ?2
+		WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND unfetched = ?3 AND (delay = 0 OR abs(?1 - updated_at) >= delay) ORDER BY `+taskDue+`, id LIMIT 1) RETURNING `+taskColumns,
 		sqldb.Micros(at), server, queue)
+	if errors.Is(err, store.ErrNotFound) {
+		var due int64
+		due, err = one(ctx, s.read, sqldb.Integer, "SELECT "+taskDue+" FROM tasks WHERE status = 'pending' AND unfetched = ? ORDER BY "+taskDue+", id LIMIT 1", queue)
+		if err == nil {
+			err = &store.NotDueError{Left: max(sqldb.FromMicros(due).Sub(at), 0)}
+		}
+	}
 	return t, wrap("start task", err)
 }
 
@@ -100,7 +108,7 @@ func (s *Store) Requeue(ctx context.Context, at time.Time, stopped func(store.Ta
 			}
 		}
 		in, list := sqldb.In(tx, "id", ids)
-		n, err = tx.Do(ctx, "UPDATE tasks SET status = 'pending', progress = 0, updated_at = ? WHERE "+in, sqldb.Micros(at), list)
+		n, err = tx.Do(ctx, "UPDATE tasks SET status = 'pending', progress = 0, delay = 0, updated_at = ? WHERE "+in, sqldb.Micros(at), list)
 		return err
 	})
 	return n, wrap("requeue tasks", err)

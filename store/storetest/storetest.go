@@ -370,7 +370,7 @@ func (s *suite) changes() {
 }
 
 func (s *suite) tasks() {
-	want := store.Task{ID: "delete-v", Type: "delete", Status: store.Completed, Progress: 99.5, Resource: "v", Failure: "f", Tries: 2, CreatedAt: start, UpdatedAt: start}
+	want := store.Task{ID: "delete-v", Type: "delete", Status: store.Completed, Progress: 99.5, Resource: "v", Failure: "f", Tries: 2, Delay: time.Second, CreatedAt: start, UpdatedAt: start}
 	s.must(s.PutTask(s.ctx, want))
 	got, err := s.reopen().Task(s.ctx, "delete-v")
 	s.must(err)
@@ -439,6 +439,35 @@ func (s *suite) queue() {
 	}
 	_, err = s.StartNext(s.ctx, at, false, "one")
 	s.is(err, store.ErrNotFound)
+
+	// A task that is delayed is behind those that are due before, and is started when it is due, or if the clock was set back.
+	for id, delay := range map[string]time.Duration{"a": 15 * time.Second, "b": 5 * time.Second} {
+		_, err = s.UpdateTask(s.ctx, "upload-"+id, func(t *store.Task, _ *store.File) error {
+			t.Status, t.UpdatedAt, t.Delay = store.Pending, at, delay
+			return nil
+		})
+		s.must(err)
+	}
+	s.must(s.AddFile(s.ctx, file("d"), task("d", int(time.Hour/time.Second)+10), nil))
+	for _, step := range []struct {
+		after time.Duration
+		want  string
+		left  time.Duration
+	}{{4 * time.Second, "d", 0}, {4 * time.Second, "", time.Second}, {20 * time.Second, "b", 0}, {14 * time.Second, "", time.Second}, {-15 * time.Second, "a", 0}} {
+		got, err := s.StartNext(s.ctx, at.Add(step.after), false, "two")
+		if step.want == "" {
+			later, _ := errors.AsType[*store.NotDueError](err)
+			s.same("not due", later, &store.NotDueError{Left: step.left})
+			continue
+		}
+		s.must(err)
+		s.same("started", []any{got.Resource, got.Server}, []any{step.want, "two"})
+	}
+	n, err = s.Requeue(s.ctx, at, func(t store.Task) bool { return t.Server == "two" })
+	s.must(err)
+	got, err = s.StartNext(s.ctx, at, false, "one")
+	s.must(err)
+	s.same("requeued without delay", []any{n, got.Resource}, []any{3, "a"})
 }
 
 // fetching tests that tasks are in the queue of unfetched files as long as their files have no hash.
