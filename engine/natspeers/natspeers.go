@@ -26,16 +26,23 @@ import (
 
 // Options configure [Join]. Server is required.
 type Options struct {
-	Server    string        // name of this server: letters and digits
-	Prefix    string        // beginning of all subjects; default "sluice"
-	Lease     time.Duration // time without a heartbeat after which a server is dead; default 2 s
-	NameTaken func()        // called once if another process has the same name, for example because the data folder was copied; it must not block; may be nil
+	Server string        // name of this server: letters and digits
+	Prefix string        // beginning of all subjects; default "sluice"
+	Lease  time.Duration // time without a heartbeat after which a server is dead; default 2 s
+	// NameTaken is called once if another process turns out to have the same name, because one of them did not reply when the other one joined. It must not block. The
+	// younger one must stop, by the clocks of both.
+	NameTaken func(younger bool)
 }
 
-// processHeader is the header of messages with the random name of the process that sends them. Earlier versions send none.
+// ErrNameTaken means that another process with the same name runs, for example because its data folder was copied.
+var ErrNameTaken = errors.New("another running server has the same name")
+
+// processHeader is the header of messages with the name of the process that sends them. Earlier versions send none.
 const processHeader = "Sluice-Process"
 
 const (
+	defaultLease = 2 * time.Second
+
 	beats      = 8         // heartbeats in the time of a lease
 	takenBeats = 4 * beats // heartbeats of another process after which the name counts as taken
 )
@@ -44,28 +51,35 @@ const (
 type Servers struct {
 	nc      *nats.Conn
 	o       Options
-	process string // random name of this process
+	process string // name of this process; a younger one has a later name
 	others  int    // heartbeats of other processes with this name; only hear uses it
 	sub     *nats.Subscription
+	name    *nats.Subscription // see HoldName
 	stop    context.CancelFunc
 	work    sync.WaitGroup
 
 	mu    sync.Mutex
-	own   uint64            // heartbeats of this server that it has heard
-	heard map[string]uint64 // own at the last heartbeat of each other server that is alive
+	own   uint64             // heartbeats of this server that it has heard
+	heard map[process]uint64 // own at the last heartbeat of each process of other servers that is alive
 	lost  func(server string)
 }
 
-// Join begins to send heartbeats. The connection must stay open until [Servers.Close].
+// process is a process of a server. There are several of a server if its data folder was copied.
+type process struct{ server, name string }
+
+// Join begins to send heartbeats. The connection must stay open until [Servers.Close]. If another process replies that it has the name, the error is [ErrNameTaken].
 func Join(nc *nats.Conn, o Options) (*Servers, error) {
-	o.Prefix, o.Lease = cmp.Or(o.Prefix, "sluice"), cmp.Or(o.Lease, 2*time.Second)
+	o.Prefix, o.Lease = cmp.Or(o.Prefix, "sluice"), cmp.Or(o.Lease, defaultLease)
 	if !event.RunID(o.Server).Valid() || o.Lease < 0 {
 		return nil, fmt.Errorf("join servers: Server must be 1 to 64 letters, digits, dashes and underscores, and Lease must be positive")
 	}
-	s := &Servers{nc: nc, o: o, process: rand.Text(), heard: map[string]uint64{}, lost: func(string) {}}
+	s := &Servers{nc: nc, o: o, process: fmt.Sprintf("%016x-%s", time.Now().UnixNano(), rand.Text()), heard: map[process]uint64{}, lost: func(string) {}}
 	var err error
-	if s.sub, err = nc.Subscribe(s.subject(), s.hear); err != nil {
+	if s.name, err = HoldName(nc, o); err != nil {
 		return nil, fmt.Errorf("join servers: %w", err)
+	}
+	if s.sub, err = nc.Subscribe(s.subject(), s.hear); err != nil {
+		return nil, errors.Join(fmt.Errorf("join servers: %w", err), s.name.Unsubscribe())
 	}
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(context.Background())
@@ -84,6 +98,20 @@ func Join(nc *nats.Conn, o Options) (*Servers, error) {
 	return s, nil
 }
 
+// HoldName replies to others that this process has the name of the options, until the connection is closed or the subscription ends. If another process replies that it
+// has the name, the error is [ErrNameTaken]. A process that does not reply within the time of a lease counts as dead.
+func HoldName(nc *nats.Conn, o Options) (*nats.Subscription, error) {
+	subject := cmp.Or(o.Prefix, "sluice") + ".name." + o.Server
+	_, err := nc.Request(subject, nil, cmp.Or(o.Lease, defaultLease))
+	if err == nil {
+		return nil, ErrNameTaken
+	}
+	if !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, nats.ErrTimeout) {
+		return nil, fmt.Errorf("ask for the name %s: %w", o.Server, err)
+	}
+	return nc.Subscribe(subject, func(m *nats.Msg) { _ = m.Respond(nil) })
+}
+
 // What a server publishes before its name.
 const (
 	alive   = "alive " // a heartbeat
@@ -95,37 +123,39 @@ func (s *Servers) subject() string { return s.o.Prefix + ".servers" }
 
 // say publishes the name of this server. Without a connection it does nothing, and no server hears any.
 func (s *Servers) say(what string) {
-	_ = s.nc.PublishMsg(&nats.Msg{Subject: s.subject(), Header: nats.Header{processHeader: {s.process}}, Data: []byte(what + s.o.Server)})
+	_ = s.publish(what)
+}
+
+func (s *Servers) publish(what string) error {
+	return s.nc.PublishMsg(&nats.Msg{Subject: s.subject(), Header: nats.Header{processHeader: {s.process}}, Data: []byte(what + s.o.Server)})
 }
 
 // hear notes what a server, or this one, has published.
 func (s *Servers) hear(m *nats.Msg) {
 	what, server, _ := strings.Cut(string(m.Data), " ")
 	what += " "
-	if other := m.Header.Get(processHeader); server == s.o.Server && what != leaving && other != "" && other != s.process {
+	from := process{server, m.Header.Get(processHeader)}
+	if server == s.o.Server && what != leaving && from.name != "" && from.name != s.process {
 		if s.others++; s.others == takenBeats && s.o.NameTaken != nil { // NATS may deliver the last ones of an earlier process late
-			s.o.NameTaken()
+			s.o.NameTaken(s.process > from.name)
 		}
 		return // this server measures time by its own heartbeats, and this one is of another process
 	}
 	var dead []string
 	s.mu.Lock()
-	_, known := s.heard[server]
+	_, known := s.heard[from]
 	switch {
 	case server != s.o.Server && what != leaving:
-		s.heard[server] = s.own
+		s.heard[from] = s.own
 	case server != s.o.Server && known:
-		dead = append(dead, server)
+		dead = s.forget(dead, from)
 	case what == alive:
 		s.own++
-		for server, at := range s.heard {
+		for p, at := range s.heard {
 			if s.own-at > beats {
-				dead = append(dead, server)
+				dead = s.forget(dead, p)
 			}
 		}
-	}
-	for _, server := range dead {
-		delete(s.heard, server)
 	}
 	lost := s.lost
 	s.mu.Unlock()
@@ -135,6 +165,25 @@ func (s *Servers) hear(m *nats.Msg) {
 	for _, server := range dead {
 		lost(server)
 	}
+}
+
+// forget removes a process, and adds its server to the dead ones if no process of it is alive. The caller holds mu.
+func (s *Servers) forget(dead []string, p process) []string {
+	delete(s.heard, p)
+	if s.hears(p.server) {
+		return dead
+	}
+	return append(dead, p.server)
+}
+
+// hears reports whether a process of another server is alive. The caller holds mu.
+func (s *Servers) hears(server string) bool {
+	for p := range s.heard {
+		if p.server == server {
+			return true
+		}
+	}
+	return false
 }
 
 // Name returns the name of this server.
@@ -151,8 +200,7 @@ func (s *Servers) OnLost(do func(server string)) {
 func (s *Servers) Alive(server string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.heard[server]
-	return ok || server == s.o.Server || s.own <= beats
+	return server == s.o.Server || s.own <= beats || s.hears(server)
 }
 
 // Others reports whether another server is alive.
@@ -169,7 +217,7 @@ func (s *Servers) Close() error {
 	if !s.nc.IsConnected() {
 		return nil
 	}
-	err := errors.Join(s.sub.Unsubscribe(), s.nc.Publish(s.subject(), []byte(leaving+s.o.Server)), s.nc.FlushTimeout(replyTimeout))
+	err := errors.Join(s.sub.Unsubscribe(), s.name.Unsubscribe(), s.publish(leaving), s.nc.FlushTimeout(replyTimeout))
 	if err != nil {
 		return fmt.Errorf("leave servers: %w", err)
 	}

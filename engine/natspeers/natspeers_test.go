@@ -2,7 +2,7 @@ package natspeers_test
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -116,33 +116,80 @@ func TestNoLeaseRunsOutWithoutNATS(t *testing.T) {
 	}
 }
 
-// TestNameTaken starts a server twice, as with a copy of its data folder. Both notice it, the leases of others last as long as before, and others do not notice.
+// TestNameTaken starts a server twice, as with a copy of its data folder. The second one is refused as long as the first one runs, and not because of one that is paused or
+// was killed.
 func TestNameTaken(t *testing.T) {
 	s := natstest.New(t)
-	taken := make(chan string, 10)
-	var all []*natspeers.Servers
-	for i, name := range []string{"one", "one", "two"} {
-		x, err := natspeers.Join(connect(t, s.ClientURL()), natspeers.Options{Server: name, Lease: 200 * time.Millisecond, NameTaken: func() { taken <- fmt.Sprint(name, i) }})
+	first, _ := join(t, connect(t, s.ClientURL()), "one", 200*time.Millisecond)
+	_, _ = join(t, connect(t, s.ClientURL()), "two", 200*time.Millisecond)
+	again := func() (*natspeers.Servers, error) {
+		return natspeers.Join(connect(t, s.ClientURL()), natspeers.Options{Server: "one", Lease: 200 * time.Millisecond})
+	}
+	if _, err := again(); !errors.Is(err, natspeers.ErrNameTaken) {
+		t.Errorf("join with the name of a server that runs: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := connect(t, s.ClientURL()).SubscribeSync("sluice.name.one"); err != nil { // as a paused process, it does not reply
+		t.Fatal(err)
+	}
+	second, err := again()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTwins lets another process with the name of a server send heartbeats, as one that was paused when this one started. The younger of both is told to stop, the
+// leases of others last as long as before, and the server with the name is only lost when both have stopped.
+func TestTwins(t *testing.T) {
+	for _, c := range []struct {
+		twin  string
+		stops bool
+	}{{"0", true}, {"Z", false}} {
+		s := natstest.New(t)
+		stop := make(chan bool, 10)
+		one, err := natspeers.Join(connect(t, s.ClientURL()), natspeers.Options{Server: "one", Lease: 200 * time.Millisecond, NameTaken: func(younger bool) { stop <- younger }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, x)
-	}
-	seen := []string{<-taken, <-taken}
-	slices.Sort(seen)
-	if !slices.Equal(seen, []string{"one0", "one1"}) {
-		t.Errorf("%v noticed that the name is taken", seen)
-	}
-	if !all[0].Alive("two") || !all[2].Alive("one") {
-		t.Error("a server that runs is dead")
-	}
-	for _, x := range all {
-		if err := x.Close(); err != nil {
+		two, lost := join(t, connect(t, s.ClientURL()), "two", 200*time.Millisecond)
+		await(t, "the servers do not hear each other", func() bool { return one.Others() && two.Others() })
+		nc := connect(t, s.ClientURL())
+		say := func(what string) {
+			t.Helper()
+			if err := nc.PublishMsg(&nats.Msg{Subject: "sluice.servers", Header: nats.Header{"Sluice-Process": {c.twin}}, Data: []byte(what + " one")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		await(t, "the name does not count as taken", func() bool { say("alive"); return len(stop) > 0 })
+		if got := <-stop; got != c.stops {
+			t.Errorf("twin %s: stop %v, want %v", c.twin, got, c.stops)
+		}
+		if !one.Alive("two") || !two.Alive("one") {
+			t.Error("a server that runs is dead")
+		}
+		say("alive")
+		if err := one.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := nc.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if len(lost) > 0 || !two.Alive("one") {
+			t.Errorf("the name is lost although a process with it runs")
+		}
+		say("leaving")
+		wantLost(t, lost, "one")
+		if err := two.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-	if len(taken) > 0 {
-		t.Errorf("%s noticed that the name is taken, too", <-taken)
+		if len(stop)+len(lost) > 0 {
+			t.Errorf("twin %s: told %d more times, %d more times lost", c.twin, len(stop), len(lost))
+		}
 	}
 }
 

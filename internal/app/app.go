@@ -146,6 +146,14 @@ type App struct {
 // ErrInUse means that another process has the data folder open.
 var ErrInUse = errors.New("the data folder is in use by another process")
 
+// inUse returns [ErrInUse] if an error is that the log in a data folder is locked, and other errors as they are.
+func inUse(data string, err error) error {
+	if errors.Is(err, filelog.ErrLocked) {
+		return fmt.Errorf("open %s: %w", data, ErrInUse)
+	}
+	return err
+}
+
 // Open opens the folder of a tenant and creates it if it does not exist. Runs that an earlier process did not end are left to
 // [App.Recover].
 func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
@@ -163,11 +171,8 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 		return nil, fmt.Errorf("open data folder: %w", err)
 	}
 	log, err := s.openLog(ctx, tenant, cfg, cached, logger)
-	if errors.Is(err, filelog.ErrLocked) {
-		return nil, fmt.Errorf("open %s: %w", cfg.Store.Data, ErrInUse)
-	}
 	if err != nil {
-		return nil, err
+		return nil, inUse(cfg.Store.Data, err)
 	}
 	if err := space.Refill(); err != nil {
 		logger.Warn("no disk space for the reserve file: questions and uploads are refused until there is", "error", err)

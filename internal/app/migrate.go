@@ -15,7 +15,6 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/disk/atomicfile"
-	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/internal/config"
 )
@@ -188,11 +187,8 @@ func (s *side) openLog(ctx context.Context, tenant string) (RunLog, error) {
 	cfg := s.cfg
 	cfg.Store.Data = Folder(cfg.Store.Data, tenant)
 	log, err := s.shared.openLog(ctx, tenant, cfg, 0, s.shared.logger)
-	if errors.Is(err, filelog.ErrLocked) {
-		err = fmt.Errorf("open %s: %w", cfg.Store.Data, ErrInUse)
-	}
 	if err != nil {
-		return nil, err // not a log that is a nil pointer
+		return nil, inUse(cfg.Store.Data, err) // not a log that is a nil pointer
 	}
 	return log, nil
 }

@@ -4,15 +4,19 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/sluice-rag/sluice/engine/natspeers"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
+	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
 func withNATS(s *natstest.Server) func(*config.Config) {
@@ -112,5 +116,58 @@ func TestOneServerPerFolder(t *testing.T) {
 		if a != nil {
 			_ = a.Close()
 		}
+	}
+}
+
+// TestCopiedFolder starts a server with a copy of the data folder of another one, with and without shared records. It does not start as long as the other one runs. A command
+// for another tenant of a folder that a server has open does not count as a server.
+func TestCopiedFolder(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]func(*config.Config){
+		"log": func(*config.Config) {},
+		"log and store": func() func(*config.Config) {
+			url := postgrestest.URL(t)
+			return func(c *config.Config) { c.Store.Records = config.Secret(url) }
+		}(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := natstest.New(t)
+			change := func(c *config.Config) { withNATS(s)(c); settings(c) }
+			data, copied := t.TempDir(), t.TempDir()
+			c := openTenants(t, data, change)
+			id, err := os.ReadFile(filepath.Join(data, "server.id"))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(copied, "server.id"), id, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg := c.Default.Config
+			if a, err := app.OpenTenant(t.Context(), cfg, "t-1", slog.New(slog.DiscardHandler)); err == nil {
+				_ = a.Close()
+			} else if !errors.Is(err, app.ErrInUse) {
+				t.Errorf("open another tenant: %v", err)
+			}
+			cfg.Store.Data = copied
+			start := func() error {
+				shared, err := app.OpenShared(t.Context(), cfg, slog.New(slog.DiscardHandler))
+				if err != nil {
+					return err
+				}
+				tenants, err := app.OpenTenants(t.Context(), shared, "test", "test")
+				if err == nil {
+					err = tenants.Close()
+				}
+				return errors.Join(err, shared.Close())
+			}
+			if err := start(); !errors.Is(err, natspeers.ErrNameTaken) || !strings.Contains(err.Error(), "delete the file server.id") {
+				t.Errorf("start with a copy of the folder: %v", err)
+			}
+			c.close()
+			if err := start(); err != nil {
+				t.Errorf("start when the other server has stopped: %v", err)
+			}
+		})
 	}
 }

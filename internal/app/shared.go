@@ -44,6 +44,9 @@ type Shared struct {
 	servers *natspeers.Servers  // nil: this server shares no work with others
 	tokens  *vectorcache.Tokens // nil: the local model embeds
 
+	named  context.Context // see [Shared.Named]
+	unname context.CancelCauseFunc
+
 	background sync.WaitGroup // asks for the names of models
 	cancel     context.CancelFunc
 }

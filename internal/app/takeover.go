@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/engine/natspeers"
@@ -12,19 +13,56 @@ import (
 
 // joinServers lets the server share work with others if they have both its runs and its records: see [natspeers.Servers].
 func (s *Shared) joinServers() error {
+	s.named, s.unname = context.WithCancelCause(context.Background())
 	if s.logConn == nil || !s.records.External() {
 		return nil
 	}
+	lock, err := lockRuns(filepath.Join(s.Config.Store.Data, runsFolder)) // otherwise, the server that has the folder open has the name
+	if err != nil {
+		return inUse(s.Config.Store.Data, err)
+	}
+	defer func() { _ = lock.Unlock() }()
+	return s.takeName(func(o natspeers.Options) (err error) {
+		o.NameTaken = func(younger bool) {
+			s.logger.Error("two running servers have the same name; the one that was started later stops", "server", o.Server)
+			if younger {
+				s.unname(errNameTaken(o.Server))
+			}
+		}
+		s.servers, err = natspeers.Join(s.logConn.NC, o)
+		return err
+	})
+}
+
+// holdName fails if another server has the name of this one. A server that shares its work has checked that before.
+func (s *Shared) holdName() error {
+	if s.logConn == nil || s.servers != nil {
+		return nil
+	}
+	return s.takeName(func(o natspeers.Options) error {
+		_, err := natspeers.HoldName(s.logConn.NC, o)
+		return err
+	})
+}
+
+func (s *Shared) takeName(take func(natspeers.Options) error) error {
 	id, err := serverID(s.Config.Store.Data)
 	if err != nil {
 		return fmt.Errorf("open data folder: %w", err)
 	}
-	s.servers, err = natspeers.Join(s.logConn.NC, natspeers.Options{Server: id, Lease: s.Config.Store.Lease, NameTaken: func() {
-		s.logger.Error("another running server has the same name, because its data folder is a copy; the two servers damage each other's runs: stop one of them, delete the file with the name in its data folder, and start it again",
-			"server", id, "file", serverFile)
-	}})
+	err = take(natspeers.Options{Server: id, Lease: s.Config.Store.Lease})
+	if errors.Is(err, natspeers.ErrNameTaken) {
+		return errNameTaken(id)
+	}
 	return err
 }
+
+func errNameTaken(server string) error {
+	return fmt.Errorf("%w, %s, because one of the two data folders is a copy: delete the file %s in the copy, and start its server again", natspeers.ErrNameTaken, server, serverFile)
+}
+
+// Named returns a context that is cancelled, with an error for the user as its cause, when this server must stop because another one has its name.
+func (s *Shared) Named() context.Context { return s.named }
 
 // server returns the name of this server among those that share its work; empty: there are none.
 func (a *App) server() string {

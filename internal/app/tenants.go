@@ -78,6 +78,9 @@ func OpenTenants(ctx context.Context, s *Shared, version, instance string) (*Ten
 	if err != nil {
 		return nil, err
 	}
+	if err := s.holdName(); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
 	a.Instance = instance
 	t := &Tenants{Default: a, shared: s, version: version, room: semaphore.NewWeighted(int64(s.Config.Tenants.MaxOpenTenants)), logger: s.logger, open: map[string]*tenant{},
 		registry: prometheus.NewRegistry(), stop: func() {}}

@@ -127,7 +127,15 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if metrics != nil {
 		background.Go(func() { _ = front.ServeMetrics(ctx, metrics) }) // an error closes only this listener
 	}
-	return front.Serve(e.ctx, l)
+	return serveNamed(e.ctx, shared, front, l)
+}
+
+// serveNamed serves until the context ends, or until another server turns out to have the same name.
+func serveNamed(ctx context.Context, shared *app.Shared, front *server.Front, l net.Listener) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(shared.Named(), func() { stop(context.Cause(shared.Named())) })()
+	return errors.Join(front.Serve(ctx, l), context.Cause(shared.Named()))
 }
 
 // listenMetrics listens on the address for metrics, on a loopback interface if it has no host. It returns nil if there is no address.

@@ -4,10 +4,13 @@ package cli_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
@@ -362,5 +367,40 @@ func TestServerStops(t *testing.T) {
 	}
 	for _, r := range readers {
 		r.check(t, words)
+	}
+}
+
+// TestTwinStops lets another process with the name of a server come back that was started before and was paused. The server stops, and says why.
+func TestTwinStops(t *testing.T) {
+	_, broker := broker(t)
+	data := t.TempDir()
+	_, process := child(t, "--docs="+docs(t), "--data="+data, "--judge=none", "--log="+broker, "--keep-runs-bytes=64MiB", "--store="+postgrestest.URL(t), "--lease=500ms", "--drain-timeout=1s")
+	id, err := os.ReadFile(filepath.Join(data, "server.id"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := nats.Connect(broker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- process.Wait() }()
+	for begun := time.Now(); ; {
+		m := &nats.Msg{Subject: "sluice.servers", Header: nats.Header{"Sluice-Process": {"0"}}, Data: []byte("alive " + strings.TrimSpace(string(id)))}
+		if err := nc.PublishMsg(m); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-ended:
+			if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
+				t.Errorf("the server stopped with %v", err)
+			}
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Since(begun) > time.Minute {
+			t.Fatal("the server with the name of another one does not stop")
+		}
 	}
 }
