@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"strings"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/store"
 )
 
 // Ingestion is a sync, or an ingestion of paths, with its progress. It may be read by several goroutines.
@@ -19,6 +21,7 @@ type Ingestion struct {
 	Collection string
 	Started    time.Time // of this attempt
 	Attempt    int       // from 1; one more after each restart of the server
+	Elsewhere  bool      // another server runs it; this is a copy of what it has stored last, and does not change: see [Service.Ingestion]
 
 	mu       sync.Mutex
 	progress *ingest.Progress
@@ -99,10 +102,80 @@ func (s *Service) follow(i *Ingestion) {
 	}
 }
 
+// ShareEvery is how often the progress of a sync is stored for other servers, if it has changed.
+const ShareEvery = time.Second
+
+// shared is the progress of a sync as it is stored for other servers.
+type shared struct {
+	Started  time.Time        `json:"started"`
+	Progress *ingest.Progress `json:"progress,omitempty"`
+	Failures []ingest.Failure `json:"failures,omitempty"` // the first ones
+	Failed   int              `json:"failed,omitempty"`
+}
+
+// encode returns the progress of a sync for other servers; nil if there are none.
+func (s *Service) encode(i *Ingestion) json.RawMessage {
+	if s.o.Gone == nil {
+		return nil
+	}
+	st, _ := i.After(0)
+	if st.Progress != nil {
+		p := *st.Progress
+		p.Failure = nil // it is in Failures
+		st.Progress = &p
+	}
+	raw, err := json.Marshal(shared{i.Started, st.Progress, st.Failures[:min(len(st.Failures), maxFailures)], st.Failed})
+	if err != nil {
+		return nil // numbers and texts always encode
+	}
+	return raw
+}
+
+// share stores the progress of a sync for other servers, until stop is called.
+func (s *Service) share(ctx context.Context, i *Ingestion) (stop func()) {
+	if s.o.Gone == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() {
+		tick := time.NewTicker(ShareEvery)
+		defer tick.Stop()
+		_, changed := i.After(0)
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+			_, changed = i.After(0)
+			_, err := s.o.Store.UpdateSource(ctx, i.Source, func(src *store.Source) error {
+				if src.State != store.SourceSyncing || src.Ingestion != i.ID || src.Attempt != i.Attempt {
+					return errElsewhere
+				}
+				src.SyncProgress = s.encode(i)
+				return nil
+			})
+			if err != nil && ctx.Err() == nil {
+				s.o.Logger.Debug("progress of a sync could not be stored", "source", i.Source, "error", err)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		work.Wait()
+	}
+}
+
 // Done is closed when the service stops. Syncs without a result continue in the next process.
 func (s *Service) Done() <-chan struct{} { return s.ctx.Done() }
 
-// Ingestion returns an ingestion by its id: one that is in progress or has ended lately, or the last sync of a source.
+// Ingestion returns an ingestion by its id: one that is in progress or has ended lately, the last sync of a source, or a sync that another server runs.
 func (s *Service) Ingestion(ctx context.Context, id string) (*Ingestion, error) {
 	s.mu.Lock()
 	for _, i := range s.ingestions {
@@ -122,8 +195,23 @@ func (s *Service) Ingestion(ctx context.Context, id string) (*Ingestion, error) 
 			i.failures, i.failed, i.result = last.Failures, last.Failed, last
 			return i, nil
 		}
+		if id != "" && src.Ingestion == id && src.State == store.SourceSyncing && s.o.Gone != nil { // if its server has died, another one continues it soon
+			return ingestionElsewhere(src), nil
+		}
+	}
+	if s.o.Gone != nil {
+		return nil, fault.New(fault.NotFound, "there is no ingestion %s here; of an ingestion of paths, only the server that started it knows", parse.PrintableName(id))
 	}
 	return nil, fault.New(fault.NotFound, "there is no ingestion %s", parse.PrintableName(id))
+}
+
+// ingestionElsewhere returns the sync that another server runs, as it was stored last.
+func ingestionElsewhere(src Source) *Ingestion {
+	var st shared
+	_ = json.Unmarshal(src.SyncProgress, &st) // an earlier version stores none
+	i := newIngestion(src.Source.Ingestion, src.ID, src.Collection, src.Attempt, st.Started)
+	i.Elsewhere, i.progress, i.failures, i.failed = true, st.Progress, st.Failures, st.Failed
+	return i
 }
 
 // IngestPaths starts to ingest files and folders on the disk of the server, in the background. The paths are absolute. An empty collection is that of [Options]. If retry is set, documents that

@@ -274,6 +274,9 @@ func (s *Service) view(src store.Source) Source {
 			v.Last = nil
 		}
 	}
+	if s.elsewhere(src) {
+		v.Progress = ingestionElsewhere(v).progress
+	}
 	v.WatchFailure = s.watchFailure(src.ID)
 	s.mu.Lock()
 	defer s.mu.Unlock()

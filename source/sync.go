@@ -67,6 +67,7 @@ func (s *Service) begin(ctx context.Context, i *Ingestion, h how) (store.Source,
 			return errNotDue
 		}
 		src.State, src.Server, src.Ingestion, src.Attempt = store.SourceSyncing, s.o.Server, i.ID, i.Attempt
+		src.SyncProgress = s.encode(i)
 		return nil
 	})
 }
@@ -94,7 +95,9 @@ func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
 	}
 	y := &syncRun{Service: s, src: src, ingestion: i, how: h, sums: map[string]string{}}
 	y.result.Started, y.result.Ingestion, y.result.Attempt = i.Started, i.ID, i.Attempt
+	shared := s.share(ctx, i)
 	err = y.run(ctx)
+	shared()
 	if ctx.Err() != nil {
 		return
 	}
@@ -126,7 +129,7 @@ func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
 
 // ended changes the record of a source at the end of its sync.
 func (y *syncRun) ended(src *store.Source, result json.RawMessage) {
-	src.Sync = result
+	src.Sync, src.SyncProgress = result, nil
 	if src.State == store.SourceSyncing {
 		src.State = store.SourceIdle
 	}

@@ -222,14 +222,15 @@ type Source struct {
 	// Credentials is a reference to credentials, not a secret; empty: none.
 	Credentials string `json:",omitempty"`
 	// Meta has elements of the Dublin Core by their names, such as dc_creator, and Contributor is an account. They are set on all documents.
-	Meta        map[string]string `json:",omitempty"`
-	Contributor string            `json:",omitempty"`
-	Again       bool              `json:",omitempty"` // the next sync indexes all documents again
-	State       SourceState
-	Server      string          `json:",omitempty"` // that syncs the source, or has synced it last; empty: it shares no work with others
-	Ingestion   string          `json:",omitempty"` // id of the sync in progress, or of the last one
-	Attempt     int             `json:",omitempty"` // how often this sync was started
-	Sync        json.RawMessage `json:",omitempty"` // the result of the last sync, as its service encodes it; nil: none
+	Meta         map[string]string `json:",omitempty"`
+	Contributor  string            `json:",omitempty"`
+	Again        bool              `json:",omitempty"` // the next sync indexes all documents again
+	State        SourceState
+	Server       string          `json:",omitempty"` // that syncs the source, or has synced it last; empty: it shares no work with others
+	Ingestion    string          `json:",omitempty"` // id of the sync in progress, or of the last one
+	Attempt      int             `json:",omitempty"` // how often this sync was started
+	Sync         json.RawMessage `json:",omitempty"` // the result of the last sync, as its service encodes it; nil: none
+	SyncProgress json.RawMessage `json:",omitempty"` // of the sync in progress, for other servers, as its service encodes it; nil: none
 	Schedule
 	CreatedAt time.Time
 }

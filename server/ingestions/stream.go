@@ -39,6 +39,7 @@ const (
 type state struct {
 	source.State
 	stage string
+	lags  bool // a client may have seen more of it
 }
 
 // stream is the stream of an ingestion to one client.
@@ -75,7 +76,7 @@ func (rt routes) stream(w http.ResponseWriter, r *http.Request) error {
 	case begun && past == 1 && st.Result != nil: // it has had the last event
 		w.WriteHeader(http.StatusNoContent)
 		return nil
-	case begun && past > 0:
+	case begun && past > 0 && !st.lags:
 		return fault.Invalid("Last-Event-ID", "is after the last event of the stream")
 	}
 	w.Header().Set("Content-Type", sse.ContentType)
@@ -164,14 +165,15 @@ func (rt routes) follow(ctx context.Context, id string) (follower, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ingestion{Ingestion: i, stopped: rt.o.Sources.Done()}, nil
+	return &ingestion{Ingestion: i, sources: rt.o.Sources}, nil
 }
 
 // ingestion follows a sync or an ingestion of paths.
 type ingestion struct {
 	*source.Ingestion
-	stopped <-chan struct{}
+	sources *source.Service
 	changed <-chan struct{}
+	again   <-chan time.Time // when it is read again; nil: this server runs it
 }
 
 func (i *ingestion) about() Started {
@@ -179,20 +181,52 @@ func (i *ingestion) about() Started {
 }
 
 func (i *ingestion) next(ctx context.Context, seen int, tick <-chan time.Time) (*state, error) {
-	if i.changed != nil {
+	for i.changed != nil {
 		select {
 		case <-i.changed:
+		case <-i.again:
+			changed, err := i.reload(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if !changed {
+				continue
+			}
 		case <-tick:
 			return nil, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-i.stopped:
+		case <-i.sources.Done():
 			return nil, fault.New(fault.Unavailable, "the server is stopping")
 		}
+		break
 	}
-	var st state
+	st := state{lags: i.Elsewhere}
 	st.State, i.changed = i.After(seen)
+	if i.Elsewhere && i.again == nil {
+		i.again = time.After(source.ShareEvery)
+	}
 	return &st, nil
+}
+
+// reload reads a sync of another server again, and reports whether it has changed.
+func (i *ingestion) reload(ctx context.Context) (changed bool, err error) {
+	i.again = nil
+	now, err := i.sources.Ingestion(ctx, i.ID)
+	if err != nil {
+		return false, err
+	}
+	if now.Attempt != i.Attempt {
+		return false, fault.New(fault.Unavailable, "another server continues the ingestion; resume the stream")
+	}
+	if now.Elsewhere {
+		i.again = time.After(source.ShareEvery)
+	}
+	before, _ := i.After(0)
+	after, _ := now.After(0)
+	i.Ingestion = now
+	same := after.Progress == before.Progress || after.Progress != nil && before.Progress != nil && *after.Progress == *before.Progress
+	return !now.Elsewhere || after.Failed != before.Failed || !same, nil
 }
 
 func (i *ingestion) close() {}
