@@ -53,6 +53,7 @@ export class Sources {
     try {
       const { sources } = await request<Schemas["SourcesSourceList"]>("GET", "/api/sources");
       if (mine !== this.#newest || this.#closed) return;
+      sources.sort((a, b) => Date.parse(b.added) - Date.parse(a.added)); // the newest first
       this.#announce(sources);
       this.all = sources;
       this.error = undefined;
