@@ -31,6 +31,9 @@ const add = async (page, location, fill = async () => {}) => {
 // The syncs of these scenarios run one after the other.
 const badge = (page, location, text) => card(page, location).locator("header").getByText(text, { exact: true }).waitFor({ timeout: 60_000 });
 
+// Waits for a message to screen readers. It may have those of other scenarios, too.
+const said = (page, text) => page.getByRole("status").getByText(text).waitFor({ state: "attached" });
+
 // A key with some scopes of the server of these scenarios.
 const keyWith = async (scopes) => {
   const res = await fetch(`${env.sourced}/api/admin/keys`, { method: "POST", headers: { Authorization: `Bearer ${env.keeper}`, "Content-Type": "application/json" }, body: JSON.stringify({ scopes }) });
@@ -70,7 +73,7 @@ export default {
     assert.match(await failed.innerText(), /sails\.pdf not valid PDF/);
     await badge(page, dir, "incomplete");
     assert.match(await text(), /0 new, 1 changed, 0 removed/);
-    await equals(() => page.getByRole("status").innerText(), `The sync of ${dir} has ended.`);
+    await said(page, `The sync of ${dir} has ended.`);
     await other.getByRole("link", { name: "New question" }).first().click();
     await ask(other, "What does the windmill grind on Wednesdays?");
     await answered(other);
@@ -85,7 +88,7 @@ export default {
     await card(page, dir).getByRole("button", { name: /^Remove: / }).click();
     await dialog.getByRole("button", { name: "Remove", exact: true }).click();
     await card(page, dir).waitFor({ state: "detached" });
-    await equals(() => page.getByRole("status").innerText(), `${dir} was removed.`);
+    await said(page, `${dir} was removed.`);
     const left = await page.evaluate(async (dir) => (await (await fetch("/api/documents?limit=100")).json()).documents.filter((d) => (d.path ?? "").startsWith(dir)), dir);
     assert.deepEqual(left, [], "documents of the source are left");
   },
