@@ -47,7 +47,7 @@ export default {
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.waitForLoadState("networkidle");
     await shoot(page, "ask");
-    await page.getByLabel("Question", { exact: true }).fill("What is a snapshot and how is it different from a cursor?");
+    await page.getByLabel("Question", { exact: true }).fill("What happens to a slow reader, and how long does the server keep a run?");
     await page.keyboard.press("Enter");
     await answered(page);
     await top(page);
