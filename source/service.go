@@ -96,6 +96,7 @@ type Result struct {
 	Unchanged int              `json:"unchanged"`
 	Moved     int              `json:"moved" description:"Part of added: documents whose bytes were at another path before."`
 	Removed   int              `json:"removed"`
+	Documents *int             `json:"documents,omitempty" description:"Documents of the source that are searchable at the end of the sync. Missing if they are not known, such as of paths."`
 	Ignored   int              `json:"ignored" description:"Files that are not documents, or that the patterns leave out."`
 	Failed    int              `json:"failed" description:"Documents that could not be read. Their earlier text is kept; the next sync tries again."`
 	Failures  []ingest.Failure `json:"failures,omitempty" description:"The first 100 of them."`

@@ -122,6 +122,11 @@ func (b *bench) sync(id string, full bool) [7]int {
 	if r == nil || r.Error != "" || src.State != store.SourceIdle {
 		b.Fatalf("state %q, result %+v", src.State, r)
 	}
+	docs, err := b.index.Documents(b.Context(), src.Collection, "", 0)
+	must(b, err)
+	if r.Documents == nil || *r.Documents != len(docs) {
+		b.Errorf("result %+v, but %d documents are searchable", r, len(docs))
+	}
 	return [7]int{r.Added, r.Moved, r.Updated, r.Unchanged, r.Removed, r.Failed, len(b.opened.reads)}
 }
 
@@ -196,8 +201,8 @@ func TestUnlistedPlace(t *testing.T) {
 	must(t, err)
 	src, err := b.service.Wait(t.Context(), id)
 	must(t, err)
-	if !strings.Contains(src.Last.Error, "does not exist") || b.indexed() != "a.md" {
-		t.Errorf("error %q, indexed %q", src.Last.Error, b.indexed())
+	if !strings.Contains(src.Last.Error, "does not exist") || b.indexed() != "a.md" || *src.Last.Documents != 1 {
+		t.Errorf("result %+v, indexed %q", src.Last, b.indexed())
 	}
 	must(t, os.Rename(b.dir+" away", b.dir))
 	b.want("back", b.sync(id, false), [7]int{0, 0, 0, 1, 0, 0, 0}, "a.md")

@@ -95,6 +95,9 @@ func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
 	}
 	y := &syncRun{Service: s, src: src, ingestion: i, how: h, sums: map[string]string{}}
 	y.result.Started, y.result.Ingestion, y.result.Attempt = i.Started, i.ID, i.Attempt
+	if last := s.view(src).Last; last != nil {
+		y.result.Documents = last.Documents
+	}
 	shared := s.share(ctx, i)
 	err = y.run(ctx)
 	shared()
@@ -264,9 +267,14 @@ func (y *syncRun) compare(l Listing, records []store.SourceDocument) {
 	y.fail(l.Failed...)
 	y.known = make(map[string]store.SourceDocument, len(records))
 	y.listed = make(map[string]Document, len(l.Documents))
+	documents := 0
 	for _, d := range records {
 		y.known[d.ID] = d
+		if d.Hash != "" {
+			documents++
+		}
 	}
+	y.result.Documents = &documents
 	for _, d := range l.Documents {
 		if !selects(y.src.Include, y.src.Exclude, d.Path) {
 			y.result.Ignored++
@@ -365,9 +373,12 @@ func (y *syncRun) record(ctx context.Context, done ingest.Indexed, moved map[str
 	if !read {
 		return nil // its record has not changed
 	}
-	if before.Hash == "" && moved[sum] > 0 {
-		moved[sum]--
-		y.result.Moved++
+	if before.Hash == "" {
+		*y.result.Documents++
+		if moved[sum] > 0 {
+			moved[sum]--
+			y.result.Moved++
+		}
 	}
 	y.fresh = append(y.fresh, store.SourceDocument{ID: id, URI: parse.PrintableName(d.URI), Version: y.version(d), Hash: done.Hash, SHA256: sum})
 	if len(y.fresh) < batch {
@@ -400,6 +411,7 @@ func (y *syncRun) removeGone(ctx context.Context) error {
 			ids[i] = d.ID
 			if d.Hash != "" {
 				y.result.Removed++
+				*y.result.Documents--
 			}
 		}
 		if err := y.o.Store.ChangeSourceDocuments(ctx, y.src.ID, nil, ids); err != nil {

@@ -83,6 +83,7 @@ func startBrowser(t *testing.T) *browser {
 	cmd := exec.Command(node, "e2e/run.mjs")
 	env, err := json.Marshal(map[string]string{
 		"chromium": chromium, "main": stage.main.url, "empty": stage.empty.url, "fresh": stage.fresh.url, "library": stage.library.url, "folder": stage.folder, "keyed": stage.keyed.url, "key": stage.key, "operator": stage.operator, "fragile": stage.fragile.url, "federated": stage.federated.url, "provider": stage.provider,
+		"sourced": stage.sourced.url, "places": stage.places, "keeper": stage.keeper,
 		"synthetic": stage.synthetic, "site": stage.site, "stranger": stage.stranger, "control": stage.control, "screenshots": shots, "images": *screenshots,
 	})
 	if err != nil {

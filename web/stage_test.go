@@ -19,12 +19,15 @@ import (
 	"github.com/zitadel/oidc/v3/example/server/storage"
 )
 
-// stage is everything that the scenarios use: seven servers, an OpenID provider, a scripted model, and a proxy that serves made-up runs.
+// stage is everything that the scenarios use: eight servers, an OpenID provider, a scripted model, and a proxy that serves made-up runs.
 type stage struct {
 	main, empty, keyed, fragile *program
 	fresh, library              *program // scenarios upload documents; the first has none before
 	folder                      string   // whose documents the library has; a scenario changes them
 	federated                   *program // people log in at the provider
+	sourced                     *program // has no documents; scenarios add sources
+	places                      string   // a folder for those sources
+	keeper                      string   // a key for sourced, with the scopes admin and tenants
 	provider                    string   // address
 	key, operator               string   // for keyed; the second has the scopes admin and tenants
 	synthetic, control          string   // addresses
@@ -65,9 +68,9 @@ func newStage(t *testing.T) *stage {
 	}
 	docs := writeAll(t, documents)
 	withModel := []string{"--model-url=" + model.URL + "/v1", "--model-name=scripted", "--judge=none"}
-	keys := t.TempDir()
-	for key, flags := range map[*string][]string{&s.key: {"--account=alice", "--scope=ask,read,write"}, &s.operator: {"--account=olga", "--scope=admin,tenants"}} {
-		text, err := exec.Command(binary, append([]string{"keys", "add", "--data=" + keys}, flags...)...).Output()
+	keys, sourced := t.TempDir(), t.TempDir()
+	for key, flags := range map[*string][]string{&s.key: {keys, "--account=alice", "--scope=ask,read,write"}, &s.operator: {keys, "--account=olga", "--scope=admin,tenants"}, &s.keeper: {sourced, "--account=kim", "--scope=admin,tenants"}} {
+		text, err := exec.Command(binary, append([]string{"keys", "add", "--data=" + flags[0]}, flags[1:]...)...).Output()
 		if err != nil {
 			t.Fatal("keys add: ", err)
 		}
@@ -84,10 +87,12 @@ func newStage(t *testing.T) *stage {
 	s.library.args = append(s.library.args, "--docs="+s.folder)
 	s.keyed = &program{binary: binary, args: append([]string{"--data=" + keys, "--docs=" + docs}, withModel...)}
 	s.fragile = &program{binary: binary, args: append([]string{"--data=" + t.TempDir(), "--docs=" + docs}, withModel...)}
+	s.places = t.TempDir()
+	s.sourced = &program{binary: binary, args: []string{"--data=" + sourced}}
 	provider, address := newProvider(t)
 	s.provider = address
 	s.federated = &program{binary: binary, args: []string{"--data=" + t.TempDir(), "--docs=" + docs, "--oidc-issuer=" + address, "--oidc-client-id=page", "--oidc-name=Example", "--oidc-default-role=ask,read"}}
-	for _, p := range []*program{s.main, s.empty, s.fresh, s.library, s.keyed, s.fragile, s.federated} {
+	for _, p := range []*program{s.main, s.empty, s.fresh, s.library, s.keyed, s.fragile, s.federated, s.sourced} {
 		if err := p.start(); err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ func nameOf(p string) string {
 	switch {
 	case strings.HasPrefix(p, "/assets/") && path.Clean(p) == p, p == "/favicon.svg", p == embedScript:
 		return "dist" + p
-	case p == "/" || p == "/documents" || p == "/admin" || p == "/compare":
+	case p == "/" || p == "/documents" || p == "/sources" || p == "/admin" || p == "/compare":
 		return index
 	}
 	for _, prefix := range []string{"/documents/", "/sessions/", "/runs/"} { // pages of one thing

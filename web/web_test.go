@@ -31,7 +31,7 @@ func get(t *testing.T, method, path string, header ...string) *httptest.Response
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	for path, page := range map[string]bool{
-		"/": true, "/documents": true, "/documents/abc": true, "/sessions/s%2F1": false, "/sessions/s1": true, "/runs/run_1": true, "/admin": true, "/compare": true, "/favicon.svg": true,
+		"/": true, "/documents": true, "/documents/abc": true, "/sources": true, "/sources/src-1": false, "/sessions/s%2F1": false, "/sessions/s1": true, "/runs/run_1": true, "/admin": true, "/compare": true, "/favicon.svg": true,
 		"/runs/run_1/stream": false, "/runs/": false, "/api/runs": false, "/docs/": false, "/assets/none.js": false, "/assets/../index.html": false, "/assets/": false, "/v1/files": false,
 	} {
 		if got := get(t, "GET", path).Code == http.StatusOK; got != page {

@@ -1,4 +1,5 @@
 // axe finds nothing serious or critical on the pages and in their states. The dark appearance differs only in its colours.
+import { mkdirSync, writeFileSync } from "node:fs";
 import { answered, axe, env, unanswerable } from "./stage.mjs";
 import { events } from "./events.mjs";
 
@@ -51,7 +52,7 @@ export default {
 
   ...both("pages", async (t, options, rules) => {
     let page = await t.page(env.main, options);
-    for (const [path, name] of [["/documents", "documents"], ["/runs/run_none", "unknown run"], ["/documents/none", "unknown document"], ["/admin", "administration"], ["/compare", "compare"]]) {
+    for (const [path, name] of [["/documents", "documents"], ["/runs/run_none", "unknown run"], ["/documents/none", "unknown document"], ["/sources", "sources"], ["/admin", "administration"], ["/compare", "compare"]]) {
       await page.goto(env.main + path);
       await page.locator("main").locator("h1, [role=alert]").first().waitFor();
       await axe(page, name, rules);
@@ -86,6 +87,30 @@ export default {
     await page.locator("article section").first().waitFor();
     await page.getByRole("button", { name: "Show the passages" }).click();
     await axe(page, "document", rules);
+  }),
+
+  ...both("sources", async (t, options, rules) => {
+    const dir = `${env.places}/axe ${rules ? "dark" : "light"}`;
+    mkdirSync(dir);
+    writeFileSync(`${dir}/cable.pdf`, "%PDF-1.7 and nothing else");
+    const page = await t.page(`${env.sourced}/sources`, options);
+    await page.getByLabel("API key").fill(env.keeper);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Add a source" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Path").fill("relative");
+    await dialog.getByText("Collection, contributor and metadata").click();
+    await dialog.getByRole("button", { name: "Add a source" }).click();
+    await dialog.getByText("want the absolute path").waitFor();
+    await axe(page, "add a source", rules);
+    await dialog.getByLabel("Path").fill(dir);
+    await dialog.getByRole("button", { name: "Add a source" }).click();
+    await page.getByRole("article", { name: dir }).getByText("1 document could not be read").waitFor({ timeout: 60_000 });
+    await axe(page, "sources with a failure", rules);
+    await page.getByRole("button", { name: `Remove: ${dir}` }).click();
+    await axe(page, "remove a source", rules);
+    await dialog.getByRole("button", { name: "Remove", exact: true }).click();
+    await page.getByRole("article", { name: dir }).waitFor({ state: "detached" });
   }),
 
   ...both("administration", async (t, options, rules) => {

@@ -1,4 +1,5 @@
 // The pictures of the documentation, over its own pages: make screenshots.
+import { mkdirSync, writeFileSync } from "node:fs";
 import { answered, env, unanswerable } from "./stage.mjs";
 
 export const image = true;
@@ -7,13 +8,46 @@ const window = { viewport: { width: 1280, height: 800 } };
 const shoot = (page, name) => page.screenshot({ path: `${env.images}/page-${name}.png`, animations: "disabled", caret: "hide" });
 const top = (page) => page.evaluate(() => scrollTo(0, 0));
 
+// The sources of documents: one with a document that cannot be read, and one that is being synced.
+async function shootSources(t) {
+  const page = await t.page(`${env.sourced}/sources`, window);
+  await page.getByLabel("API key").fill(env.keeper);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  const add = async (location, every, include = "") => {
+    await page.getByRole("button", { name: "Add a source" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Kind").selectOption("folder");
+    await dialog.getByLabel("Path").fill(location);
+    await dialog.getByLabel("Only documents that match").fill(include);
+    if (every) await dialog.getByLabel("Sync every").fill(every);
+    else await dialog.getByLabel("Watch the folder").check();
+    await dialog.getByRole("button", { name: "Add a source" }).click();
+    await dialog.waitFor({ state: "detached" });
+  };
+  for (const [name, files] of [["contracts", 3], ["handbook", 12], ["archive", 2000]]) {
+    mkdirSync(`${env.places}/${name}`);
+    for (let i = 0; i < files; i++) writeFileSync(`${env.places}/${name}/${name}-${i}.md`, `# Part ${i}\n\n${`The part number ${i} is about the harbour and its fees. `.repeat(100)}\n`);
+  }
+  writeFileSync(`${env.places}/contracts/crane lease.pdf`, "%PDF-1.7 and nothing else");
+  await add(`${env.places}/contracts`, "6");
+  await add(`${env.places}/handbook`, "", "*.md");
+  await page.getByText("incomplete").waitFor();
+  await page.getByText("up to date").waitFor();
+  await add(`${env.places}/archive`, "1");
+  await page.getByText(/^[2-9]\d\d of 2,000 documents$/).first().waitFor();
+  await page.evaluate((places) => {
+    for (const all = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); all.nextNode(); ) all.currentNode.data = all.currentNode.data.replaceAll(places, "/srv");
+  }, env.places);
+  await shoot(page, "sources");
+}
+
 export default {
   "pictures": async (t) => {
     let page = await t.page(env.main, window);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.waitForLoadState("networkidle");
     await shoot(page, "ask");
-    await page.getByLabel("Question", { exact: true }).fill("What is a snapshot and how is it different from a cursor?");
+    await page.getByLabel("Question", { exact: true }).fill("What happens to a slow reader, and how long does the server keep a run?");
     await page.keyboard.press("Enter");
     await answered(page);
     await top(page);
@@ -25,6 +59,7 @@ export default {
     await page.goto(`${env.main}/documents`);
     await page.waitForLoadState("networkidle");
     await shoot(page, "documents");
+    await shootSources(t);
     page = await t.page(link, { ...window, colorScheme: "dark" });
     await answered(page);
     await top(page);

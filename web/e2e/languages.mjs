@@ -31,6 +31,12 @@ const inLanguage = (code, locale) => async (t) => {
   await page.goto(`${env.main}/documents`);
   await page.locator("h1").waitFor();
   await fits(page, `${code}: documents`);
+  await page.goto(`${env.main}/sources`);
+  await page.locator("header button.primary").click();
+  for (const kind of ["git", "s3", "urls"]) {
+    await page.locator("dialog select").first().selectOption(kind);
+    await fits(page, `${code}: add a source, ${kind}`);
+  }
   await page.goto(`${env.main}/admin`);
   await page.locator("h1").waitFor();
   await page.waitForLoadState("networkidle");

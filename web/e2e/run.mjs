@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 import { env, Stage } from "./stage.mjs";
 
-const files = ["performance", "asking", "answers", "sessions", "connection", "login", "tenants", "layout", "languages", "documents", "hostile", "builders", "frames", "compare", "embed", "axe", "images"];
+const files = ["performance", "asking", "answers", "sessions", "connection", "login", "tenants", "layout", "languages", "documents", "sources", "hostile", "builders", "frames", "compare", "embed", "axe", "images"];
 const scenarios = new Map();
 for (const file of files) {
   const module = await import(`./${file}.mjs`);

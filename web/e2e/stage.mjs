@@ -9,7 +9,7 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 export const question = "What does a ship pay?";
 export const unanswerable = "How many moons does Jupiter have?";
 
-const servers = new Set([env.main, env.empty, env.fresh, env.library, env.keyed, env.fragile, env.federated, env.provider, env.synthetic]);
+const servers = new Set([env.main, env.empty, env.fresh, env.library, env.keyed, env.fragile, env.federated, env.sourced, env.provider, env.synthetic]);
 
 /** What a scenario uses: pages that are watched, the scripted model, and the servers. */
 export class Stage {

@@ -12034,6 +12034,8 @@ export interface components {
             attempt?: number;
             /** @description Sections, passages and sentences of added and updated documents. */
             chunks?: number;
+            /** @description Documents of the source that are searchable at the end of the sync. Missing if they are not known, such as of paths. */
+            documents?: number;
             /** Format: date-time */
             ended: string;
             /** @description Why the sync did not complete. The next one goes on from what is done. */

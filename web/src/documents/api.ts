@@ -1,6 +1,10 @@
 import { refusal } from "../../../clients/typescript/src/errors.js";
 import { messageOf, request } from "../lib/api.js";
 import { t } from "../lib/i18n.svelte.js";
+import type { Key } from "../locales/en.js";
+
+/** The elements of the Dublin Core that can be set. They are also the keys of their texts. */
+export const elements: Key[] = ["dc_title", "dc_creator", "dc_subject", "dc_date", "dc_description", "dc_publisher", "dc_language", "dc_rights", "dc_source", "dc_identifier"];
 
 export type DocumentStatus = "waiting" | "reading" | "ready" | "failed";
 

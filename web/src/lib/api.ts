@@ -75,6 +75,12 @@ export interface Sender {
   scopes: string[];
 }
 
+/** Whether a sender has a scope. */
+export const permits = (who: Sender, scope: string): boolean => who.scopes.includes(scope) || (scope !== "tenants" && who.scopes.includes("admin"));
+
+/** Whether a sender may name folders and credentials of the server. This needs a key, also on a server without keys. */
+export const mayReadServer = (who: Sender): boolean => !!who.key && permits(who, "tenants");
+
 export const sender = (): Promise<Sender> => request("GET", "/auth/session");
 
 /** The ways to log in. */

@@ -68,6 +68,12 @@ export function duration(ms: number): string {
   return `${number(Math.floor(ms / 60_000))} min ${number(Math.round((ms % 60_000) / 1000))} s`;
 }
 
+/** Formats a number of a unit such as "hour", as "6 hours". */
+export const quantity = (n: number, unit: string): string => format(n, { style: "unit", unit, unitDisplay: "long" });
+
+/** Returns the name of a unit such as "hour" in the plural. */
+export const unitName = (unit: string): string => quantity(2, unit).replace(/^[\d\s\u00a0\u202f]+/, "");
+
 /** Formats an amount in micro-credits. */
 export const credits = (micro: number): string => format(micro / 1e6, { minimumFractionDigits: 2, maximumFractionDigits: 6 });
 

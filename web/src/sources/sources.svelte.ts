@@ -1,0 +1,168 @@
+import { SluiceError } from "../../../clients/typescript/src/index.js";
+import { refusal } from "../../../clients/typescript/src/errors.js";
+import type { components } from "../../../clients/typescript/src/schema.js";
+import { readEvents } from "../../../clients/typescript/src/sse.js";
+import { messageOf, request } from "../lib/api.js";
+import { t } from "../lib/i18n.svelte.js";
+
+type Schemas = components["schemas"];
+export type Source = Schemas["SourcesSourceView"];
+export type SourceRequest = Schemas["SourcesSourceRequest"];
+export type SourceChange = Schemas["SourcesChangeRequest"];
+export type Failure = Schemas["IngestFailure"];
+
+/** A sync in progress, as its stream tells it. */
+export interface Progress {
+  done: number;
+  total: number; // 0: the documents are being listed
+  current?: string | undefined;
+  failures: Failure[];
+}
+
+const path = (id: string) => `/api/sources/${encodeURIComponent(id)}`;
+
+// A browser opens few connections to one server. The syncs of a tenant run one after the other, so only few of them progress.
+const streams = 2;
+
+const wait = (ms: number) => new Promise((next) => setTimeout(next, ms));
+
+/** Returns the name of a source for people: its location, or the first of its URLs. */
+export function nameOf(s: Source): string {
+  const [first, ...more] = s.kind === "urls" ? s.location.split(" ") : [s.location];
+  return more.length ? `${first} ${t("and_more", { n: more.length })}` : first!;
+}
+
+/** The sources of documents, kept up to date until close is called. */
+export class Sources {
+  all = $state.raw<Source[]>();
+  error = $state<string>();
+  /** What has just ended, for screen readers. */
+  message = $state("");
+  /** The syncs whose streams are read, by the id of the source. */
+  live = $state<Record<string, Progress>>({});
+
+  readonly #following = new Map<string, { source: string; stop: AbortController }>(); // by ingestion
+  readonly #unknown = new Set<string>(); // ingestions without a stream at this server
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #newest = 0; // request: an older reply must not replace a newer one
+  #closed = false;
+
+  async refresh(): Promise<void> {
+    const mine = ++this.#newest;
+    clearTimeout(this.#timer);
+    try {
+      const { sources } = await request<Schemas["SourcesSourceList"]>("GET", "/api/sources");
+      if (mine !== this.#newest || this.#closed) return;
+      sources.sort((a, b) => Date.parse(b.added) - Date.parse(a.added)); // the newest first
+      this.#announce(sources);
+      this.all = sources;
+      this.error = undefined;
+      this.#follow(sources);
+    } catch (err) {
+      if (mine !== this.#newest || this.#closed) return;
+      this.error = messageOf(err);
+    }
+    const busy = this.all?.some((s) => s.state !== "idle") ?? false;
+    this.#timer = setTimeout(() => void this.#tick(), busy ? 2000 : 15_000);
+  }
+
+  async #tick(): Promise<void> {
+    if (!document.hidden) return this.refresh();
+    this.#timer = setTimeout(() => void this.#tick(), 2000);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    for (const f of this.#following.values()) f.stop.abort();
+  }
+
+  async add(source: SourceRequest): Promise<void> {
+    await request("POST", "/api/sources", source);
+    await this.refresh();
+  }
+
+  async change(id: string, change: SourceChange): Promise<void> {
+    await request("PATCH", path(id), change);
+    await this.refresh();
+  }
+
+  async sync(id: string): Promise<void> {
+    await request("POST", `${path(id)}/sync`, {});
+    await this.refresh();
+  }
+
+  async remove(id: string): Promise<void> {
+    await request("DELETE", path(id));
+    await this.refresh();
+  }
+
+  #announce(now: Source[]): void {
+    const said: string[] = [];
+    for (const before of this.all ?? []) {
+      const after = now.find((s) => s.id === before.id);
+      const name = nameOf(before);
+      if (!after) said.push(t("source_removed", { name }));
+      else if (before.state === "syncing" && after.state === "idle") said.push(t(after.last_sync?.error ? "sync_failed" : "sync_ended", { name }));
+    }
+    if (said.length) this.message = said.join(" ");
+  }
+
+  // follow reads the streams of the syncs in progress, and stops reading those of others.
+  #follow(sources: Source[]): void {
+    const syncing = sources.filter((s) => s.state === "syncing" && s.ingestion && !this.#unknown.has(s.ingestion)).sort((a, b) => Number(!!b.progress) - Number(!!a.progress));
+    const wanted = new Map(syncing.slice(0, streams).map((s) => [s.ingestion!, s.id]));
+    for (const [ingestion, f] of this.#following) if (!wanted.has(ingestion)) f.stop.abort();
+    for (const [ingestion, source] of wanted) {
+      if (this.#following.has(ingestion)) continue;
+      const stop = new AbortController();
+      this.#following.set(ingestion, { source, stop });
+      void this.#read(source, ingestion, stop.signal).finally(() => {
+        this.#following.delete(ingestion);
+        if (![...this.#following.values()].some((f) => f.source === source)) delete this.live[source];
+      });
+    }
+  }
+
+  // read reads the stream of a sync to its end. After a lost connection it resumes.
+  async #read(source: string, ingestion: string, signal: AbortSignal): Promise<void> {
+    let last: string | undefined;
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        const res = await fetch(`/api/ingestions/${encodeURIComponent(ingestion)}/stream`, { signal, ...(last && { headers: { "Last-Event-ID": last } }) });
+        if (!res.ok) throw await refusal(res);
+        if (res.status === 204 || !res.body) return await this.#finished(source, ingestion);
+        for await (const frame of readEvents(res.body)) {
+          failures = 0;
+          last = frame.id ?? last;
+          const event = JSON.parse(frame.data) as Schemas["IngestionsEvent"];
+          if (event.type === "ingestion_finished") return await this.#finished(source, ingestion);
+          this.#apply(source, event);
+        }
+      } catch (err) {
+        if (signal.aborted) return;
+        if (err instanceof SluiceError && err.status < 500) {
+          this.#unknown.add(ingestion); // the list shows its progress
+          return;
+        }
+      }
+      await wait(Math.min(10_000, 500 * 2 ** failures));
+    }
+  }
+
+  // finished shows the result of a sync. The list may have it as in progress for a moment after its stream has ended.
+  async #finished(source: string, ingestion: string): Promise<void> {
+    for (let attempt = 0; attempt < 5 && !this.#closed; attempt++) {
+      await this.refresh();
+      if (!this.all?.some((s) => s.id === source && s.state === "syncing" && s.ingestion === ingestion)) return;
+      await wait(150);
+    }
+  }
+
+  #apply(source: string, event: Exclude<Schemas["IngestionsEvent"], { type: "ingestion_finished" }>): void {
+    if (event.type === "ingestion_started") this.live[source] = { done: 0, total: 0, failures: [] };
+    const live = (this.live[source] ??= { done: 0, total: 0, failures: [] });
+    if (event.type === "ingestion_progress") Object.assign(live, { done: event.done, total: event.total, current: event.current });
+    if (event.type === "file_failed") live.failures.push({ path: event.path, reason: event.reason });
+  }
+}
