@@ -36,6 +36,7 @@ type Language struct {
 	elides       bool // articles and prepositions are joined to a word: l'ascenseur
 	umlauts      bool // ä, ö and ü can be written as ae, oe and ue
 	stem         func(*snowballstem.Env) bool
+	stems        *stemCache
 	script       *unicode.RangeTable // nil: Latin
 
 	readOnce  sync.Once
@@ -175,7 +176,7 @@ var languages = sync.OnceValue(func() map[string]*Language {
 // readLanguage reads a file of a language: sections, each with a name in brackets and a list of words, or of phrases that are separated by semicolons.
 // A number in a list of words is the value of the words after it. Lines that begin with # are comments.
 func readLanguage(code, text string) *Language {
-	l := &Language{Code: code, sections: map[Section]wordList{}, stem: stemmers[code], script: scripts[code]}
+	l := &Language{Code: code, sections: map[Section]wordList{}, stem: stemmers[code], stems: newStemCache(), script: scripts[code]}
 	var section Section
 	number := 0.0
 	for line := range strings.Lines(text) {
@@ -248,15 +249,17 @@ func (l *Language) Stem(word string) string {
 	if word[0] >= '0' && word[0] <= '9' {
 		return strings.ReplaceAll(word, ",", "")
 	}
+	return l.stems.stem(word, l.computeStem)
+}
+
+// computeStem computes the stem of a word of letters.
+func (l *Language) computeStem(word string) string {
 	if l.elides {
 		word = l.withoutElision(word)
 	}
 	env := snowballstem.NewEnv(word)
 	l.stem(env)
-	if s := env.Current(); s != "" {
-		word = s
-	}
-	return FoldAccents(word)
+	return FoldAccents(cmp.Or(env.Current(), word))
 }
 
 // withoutElision removes an article or preposition that is joined to a word by an apostrophe.

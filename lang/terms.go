@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/blevesearch/snowballstem"
@@ -24,13 +25,14 @@ func Stem(word string) string {
 			return word
 		}
 	}
-	env := snowballstem.NewEnv(word)
-	english.Stem(env)
-	if s := env.Current(); s != "" {
-		return s
-	}
-	return word
+	return asciiStems.stem(word, func(word string) string {
+		env := snowballstem.NewEnv(word)
+		english.Stem(env)
+		return cmp.Or(env.Current(), word)
+	})
 }
+
+var asciiStems = newStemCache()
 
 // IsStopWord reports whether a lower-cased word has too little meaning to be searched for: English function words, question
 // words and the pieces of contractions.

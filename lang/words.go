@@ -40,18 +40,30 @@ const (
 	ideograph
 )
 
+// asciiClasses are the classes of the ASCII characters.
+var asciiClasses = func() (of [utf8.RuneSelf]class) {
+	for c := range of {
+		switch r := rune(c); {
+		case unicode.IsLetter(r), r == '_':
+			of[c] = letter
+		case unicode.IsDigit(r):
+			of[c] = digit
+		}
+	}
+	return of
+}()
+
 // classAt returns the class and the width of the character at i.
 func classAt(s string, i int) (class, int) {
 	if c := s[i]; c < utf8.RuneSelf {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_':
-			return letter, 1
-		case '0' <= c && c <= '9':
-			return digit, 1
-		}
-		return other, 1
+		return asciiClasses[c], 1
 	}
-	r, n := utf8.DecodeRuneInString(s[i:])
+	return classOf(s[i:])
+}
+
+// classOf returns the class and the width of the first character, which is not ASCII.
+func classOf(s string) (class, int) {
+	r, n := utf8.DecodeRuneInString(s)
 	switch {
 	case r == utf8.RuneError:
 		return other, n
@@ -169,7 +181,7 @@ func inDate(s string, start, i int) bool {
 // lower returns a word in lower case, with ' for ’.
 func lower(w string) string {
 	w = strings.ToLower(w)
-	if strings.Contains(w, "’") {
+	if !isASCII(w) {
 		w = strings.ReplaceAll(w, "’", "'")
 	}
 	return w

@@ -7,7 +7,6 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
-	bleve "github.com/blevesearch/bleve_index_api"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
@@ -29,7 +28,18 @@ type segmentTerms struct {
 	each   segment.PostingsIterator
 }
 
+// whole returns the view without its filter.
+func (v *view) whole() *view {
+	all := *v
+	all.only = nil
+	return &all
+}
+
+// postingsOf returns the postings of a field of the visible chunks.
 func (v *view) postingsOf(field string) (*postings, error) {
+	if v.reader == nil {
+		return &postings{}, nil
+	}
 	s, ok := v.reader.(*scorch.IndexSnapshot)
 	if !ok {
 		return nil, fmt.Errorf("a lexical index of another kind: %T", v.reader)
@@ -84,19 +94,18 @@ func (ps *postings) count(term string) (n uint64, err error) {
 	return n, nil
 }
 
-// all calls do for each document that contains a term, with its number, the term frequency and the norm.
-func (ps *postings) all(ctx context.Context, term string, do func(n uint64, d *bleve.TermFieldDoc)) error {
-	var d bleve.TermFieldDoc
+// all calls do for each of the df documents that contain a term, with its number and posting, which is valid during the call.
+func (ps *postings) all(ctx context.Context, term string, do func(df, n uint64, p segment.Posting)) error {
+	df, err := ps.count(term)
+	if err != nil || df == 0 {
+		return err
+	}
 	for i := range ps.parts {
 		p := &ps.parts[i]
-		list, err := p.find(term)
-		if err != nil {
-			return err
-		}
-		if list.Count() == 0 {
+		if p.list.Count() == 0 {
 			continue
 		}
-		p.each = list.Iterator(true, true, false, p.each)
+		p.each = p.list.Iterator(true, true, false, p.each)
 		for k := 0; ; k++ {
 			if k&4095 == 0 && ctx.Err() != nil {
 				return ctx.Err()
@@ -108,8 +117,7 @@ func (ps *postings) all(ctx context.Context, term string, do func(n uint64, d *b
 			if got == nil {
 				break
 			}
-			d.Freq, d.Norm = got.Frequency(), got.Norm()
-			do(p.first+got.Number(), &d)
+			do(df, p.first+got.Number(), got)
 		}
 	}
 	return nil
@@ -143,6 +151,24 @@ func (ps *postings) numbers(term string, most int) (out []uint32, err error) {
 
 // among returns those of ascending numbers whose documents contain a term.
 func (ps *postings) among(term string, numbers []uint32) (out []uint32, err error) {
+	err = ps.visit(term, numbers, false, func(i int, _ segment.Posting) { out = append(out, numbers[i]) })
+	return out, err
+}
+
+// places returns the positions of a term in each document of ascending numbers.
+func (ps *postings) places(term string, numbers []uint32) ([][]int, error) {
+	out := make([][]int, len(numbers))
+	err := ps.visit(term, numbers, true, func(i int, p segment.Posting) {
+		for _, l := range p.Locations() {
+			out[i] = append(out[i], int(l.Pos()))
+		}
+		slices.Sort(out[i])
+	})
+	return out, err
+}
+
+// visit calls do for each of ascending numbers whose document contains a term, with its index. Postings have locations on request.
+func (ps *postings) visit(term string, numbers []uint32, locations bool, do func(i int, p segment.Posting)) error {
 	for i := range ps.parts {
 		p := &ps.parts[i]
 		from, _ := slices.BinarySearch(numbers, uint32(p.first))
@@ -152,29 +178,27 @@ func (ps *postings) among(term string, numbers []uint32) (out []uint32, err erro
 		}
 		list, err := p.find(term)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if list.Count() == 0 {
 			continue
 		}
-		p.each = list.Iterator(false, false, false, p.each)
-		at, begun := uint64(0), false
-		for _, n := range numbers[from:to] {
-			local := uint64(n) - p.first
-			if !begun || at < local {
-				got, err := p.each.Advance(local)
-				if err != nil {
-					return nil, err
+		p.each = list.Iterator(locations, false, locations, p.each)
+		var got segment.Posting
+		for k := from; k < to; k++ {
+			local := uint64(numbers[k]) - p.first
+			if got == nil || got.Number() < local {
+				if got, err = p.each.Advance(local); err != nil {
+					return err
 				}
 				if got == nil {
 					break
 				}
-				at, begun = got.Number(), true
 			}
-			if at == local {
-				out = append(out, n)
+			if got.Number() == local {
+				do(k, got)
 			}
 		}
 	}
-	return out, nil
+	return nil
 }

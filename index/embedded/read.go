@@ -185,6 +185,10 @@ func (x *Index) Terms(ctx context.Context, collection string, words []string) (i
 	v := &s.levels[corpus.Passage-1]
 	stats.Chunks = int(v.chunks)
 	err = x.guardLexical(c, func() error {
+		texts, err := v.postingsOf(fieldText)
+		if err != nil {
+			return err
+		}
 		for _, w := range words {
 			if _, ok := stats.DF[w]; ok {
 				continue
@@ -194,7 +198,7 @@ func (x *Index) Terms(ctx context.Context, collection string, words []string) (i
 			}
 			least := v.chunks
 			for _, t := range lang.Terms(w[:min(len(w), maxQueryBytes)]) {
-				df, err := v.df(ctx, fieldText, t)
+				df, err := texts.count(t)
 				if err != nil {
 					return err
 				}

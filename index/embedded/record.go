@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"slices"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index/prepare"
@@ -155,8 +156,10 @@ func unsealVector(b []byte, into []float32) ([]float32, error) {
 	if len(raw)%4 != 0 {
 		return into, fmt.Errorf("vector of %d bytes", len(raw))
 	}
-	for ; len(raw) > 0; raw = raw[4:] {
-		into = append(into, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+	before := len(into)
+	into = slices.Grow(into, len(raw)/4)[:before+len(raw)/4]
+	for i := range into[before:] {
+		into[before+i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
 	}
 	return into, nil
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	bleve "github.com/blevesearch/bleve_index_api"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/lang"
@@ -57,7 +58,8 @@ type term struct {
 type weightedQuery struct {
 	terms  []term
 	pairs  [][2]int
-	shared bool // the weights are those of several collections
+	shared bool      // the weights are those of several collections
+	texts  *postings // of fieldText in the whole collection
 }
 
 // queryWords returns the words of a text of limited size with their terms, including repetitions. Stop words of the language are left out, unless
@@ -88,19 +90,6 @@ func queryTerms(s string) []string {
 
 func idf(n, df float64) float64 { return math.Log1p((max(n-df, 0) + 0.5) / (df + 0.5)) }
 
-// df returns the number of chunks of the view whose field contains a term.
-func (v *view) df(ctx context.Context, field, term string) (uint64, error) {
-	if v.reader == nil {
-		return 0, nil
-	}
-	r, err := v.reader.TermFieldReader(ctx, []byte(term), field, false, false, false)
-	if err != nil {
-		return 0, err
-	}
-	defer r.Close()
-	return r.Count(), nil
-}
-
 // shared returns the document frequencies of the terms of words.
 func shared(stats *index.TermStats) map[string]int {
 	if stats == nil {
@@ -118,7 +107,11 @@ func shared(stats *index.TermStats) map[string]int {
 // weigh computes the weights of terms, and keeps the rarest that occur in the view. stats replaces the statistics of the view; nil: it does not.
 // more finds other terms that count as one of them; nil: there are none.
 func (v *view) weigh(ctx context.Context, terms []lang.Term, stats *index.TermStats, more *expander) (*weightedQuery, error) {
-	q := &weightedQuery{shared: stats != nil}
+	texts, err := v.whole().postingsOf(fieldText)
+	if err != nil {
+		return nil, err
+	}
+	q := &weightedQuery{shared: stats != nil, texts: texts}
 	all := shared(stats)
 	place := map[string]int{}
 	for _, word := range terms {
@@ -132,7 +125,7 @@ func (v *view) weigh(ctx context.Context, terms []lang.Term, stats *index.TermSt
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		df, err := v.df(ctx, fieldText, t)
+		df, err := texts.count(t)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +137,7 @@ func (v *view) weigh(ctx context.Context, terms []lang.Term, stats *index.TermSt
 		if df == 0 && len(others) > 0 {
 			first := others[0]
 			t, times, others = first.text, first.weight, others[1:]
-			if df, err = v.df(ctx, fieldText, t); err != nil {
+			if df, err = texts.count(t); err != nil {
 				return nil, err
 			}
 		}
@@ -181,7 +174,7 @@ func (v *view) weigh(ctx context.Context, terms []lang.Term, stats *index.TermSt
 type tally struct {
 	score  float32 // BM25, finally the total
 	length float32 // in terms
-	named  float32 // Σ idf of the terms of the title, or of the heading, in the question
+	named  float32 // Σ idf of the terms of the title, or of the heading, in the question; see also variants
 	share  float32 // their share of the title or heading
 }
 
@@ -189,6 +182,7 @@ type tally struct {
 type scorer struct {
 	tallies []tally
 	touched []uint32 // numbers with a score, unordered
+	found   []uint32 // numbers with a term or a variant of it
 }
 
 var scorers = sync.Pool{New: func() any { return new(scorer) }}
@@ -215,58 +209,6 @@ func number(id bleve.IndexInternalID) (uint64, error) {
 	return binary.BigEndian.Uint64(id), nil
 }
 
-// postingsReader returns a function that calls do for each visible chunk whose field contains a term. df is the document frequency in
-// the whole collection, or undefined if it is not wanted.
-func (v *view) postingsReader(ctx context.Context, field string, wanted bool) (func(term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error, error) {
-	if v.only == nil {
-		return func(term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error {
-			return v.postings(ctx, field, term, do)
-		}, nil
-	}
-	ps, err := v.postingsOf(field)
-	if err != nil {
-		return nil, err
-	}
-	return func(term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error {
-		df := uint64(0)
-		if wanted {
-			var err error
-			if df, err = v.df(ctx, field, term); err != nil || df == 0 {
-				return err
-			}
-		}
-		return ps.all(ctx, term, func(n uint64, d *bleve.TermFieldDoc) { do(df, n, d) })
-	}, nil
-}
-
-// postings calls do for each of the df chunks whose field contains a term.
-func (v *view) postings(ctx context.Context, field, term string, do func(df, n uint64, d *bleve.TermFieldDoc)) error {
-	r, err := v.reader.TermFieldReader(ctx, []byte(term), field, true, true, false)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	df := r.Count()
-	var d bleve.TermFieldDoc
-	for i := 0; ; i++ {
-		if i&4095 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		got, err := r.Next(d.Reset())
-		if err != nil {
-			return err
-		}
-		if got == nil {
-			return nil
-		}
-		n, err := number(got.ID)
-		if err != nil {
-			return err
-		}
-		do(df, n, got)
-	}
-}
-
 // length converts scorch's norm, 1 / √length, to a length.
 func length(norm float64) float32 {
 	if norm <= 0 {
@@ -280,45 +222,41 @@ func (s *scorer) score(ctx context.Context, v *view, q *weightedQuery, with Scor
 	if v.reader == nil || v.chunks == 0 || len(q.terms) == 0 {
 		return nil, nil
 	}
-	texts, err := v.postingsReader(ctx, fieldText, false)
-	if err != nil {
-		return nil, err
+	texts := q.texts
+	if v.only != nil {
+		var err error
+		if texts, err = v.postingsOf(fieldText); err != nil {
+			return nil, err
+		}
 	}
 	average := float64(max(v.tokens, 1)) / float64(v.chunks)
 	k0, k := float32(with.K1*(1-with.B)), float32(with.K1*with.B/average)
-	visit := func(n uint64, d *bleve.TermFieldDoc) *tally {
+	visit := func(n uint64, p segment.Posting) *tally {
 		a := s.at(n)
 		if a.length == 0 {
 			s.touched = append(s.touched, uint32(n))
-			a.length = length(d.Norm)
+			a.length = length(p.Norm())
 		}
 		return a
 	}
 	for i := range q.terms {
 		t := &q.terms[i]
 		if len(t.others) > 0 {
-			found := map[uint64]occurrences{}
-			for _, o := range append([]variant{{t.text, 1}}, t.others...) {
-				err := texts(o.text, func(_, n uint64, d *bleve.TermFieldDoc) {
-					visit(n, d)
-					f := found[n]
-					found[n] = occurrences{f.tf + float32(d.Freq), max(f.weight, float32(o.weight))}
-				})
-				if err != nil {
-					return nil, err
-				}
+			if err := s.variants(ctx, t, texts, visit); err != nil {
+				return nil, err
 			}
-			t.idf = min(t.idf, idf(float64(v.chunks), float64(len(found))))
-			for n, f := range found {
-				a := s.at(n)
-				a.score += float32(t.times*t.idf) * f.weight * f.tf / (f.tf + k0 + k*a.length)
+			t.idf = min(t.idf, idf(float64(v.chunks), float64(len(s.found))))
+			for _, n := range s.found {
+				a := &s.tallies[n]
+				a.score += float32(t.times*t.idf) * a.share * a.named / (a.named + k0 + k*a.length)
+				a.named, a.share = 0, 0
 			}
 			continue
 		}
 		w := float32(t.times * t.idf)
-		err := texts(t.text, func(_, n uint64, d *bleve.TermFieldDoc) {
-			a := visit(n, d)
-			tf := float32(d.Freq)
+		err := texts.all(ctx, t.text, func(_, n uint64, p segment.Posting) {
+			a := visit(n, p)
+			tf := float32(p.Frequency())
 			a.score += w * tf / (tf + k0 + k*a.length)
 		})
 		if err != nil {
@@ -341,8 +279,25 @@ func (s *scorer) score(ctx context.Context, v *view, q *weightedQuery, with Scor
 	return best[:min(n, len(best))], nil
 }
 
-// occurrences are those of a term and its variants in a chunk.
-type occurrences struct{ tf, weight float32 }
+// variants finds the chunks that contain a term or a variant of it. It leaves the sum of their frequencies in the field named of the
+// tally, and the highest weight in the field share.
+func (s *scorer) variants(ctx context.Context, t *term, texts *postings, visit func(n uint64, p segment.Posting) *tally) error {
+	s.found = s.found[:0]
+	for _, o := range append([]variant{{t.text, 1}}, t.others...) {
+		err := texts.all(ctx, o.text, func(_, n uint64, p segment.Posting) {
+			a := visit(n, p)
+			if a.named == 0 {
+				s.found = append(s.found, uint32(n))
+			}
+			a.named += float32(p.Frequency())
+			a.share = max(a.share, float32(o.weight))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (s *scorer) compare(a, b uint32) int {
 	if c := cmp.Compare(s.tallies[b].score, s.tallies[a].score); c != 0 {
@@ -374,20 +329,35 @@ func (s *scorer) names(ctx context.Context, v *view, q *weightedQuery, field str
 	if weight == 0 {
 		return nil
 	}
-	names, err := v.postingsReader(ctx, field, true)
+	names, err := v.postingsOf(field)
 	if err != nil {
 		return err
 	}
+	whole := names
+	if v.only != nil {
+		if whole, err = v.whole().postingsOf(field); err != nil {
+			return err
+		}
+	}
 	for _, t := range q.terms {
+		own := !q.shared && len(t.others) == 0 // its idf is that of the field
 		for _, o := range append([]variant{{t.text, 1}}, t.others...) {
-			err := names(o.text, func(df, n uint64, d *bleve.TermFieldDoc) {
-				a := s.at(n)
-				w := t.idf
-				if !q.shared && len(t.others) == 0 {
-					w = idf(float64(v.chunks), float64(df))
+			w := t.idf
+			if own && v.only != nil {
+				df, err := whole.count(o.text)
+				if err != nil {
+					return err
 				}
+				w = idf(float64(v.chunks), float64(df))
+			}
+			known := !own || v.only != nil
+			err := names.all(ctx, o.text, func(df, n uint64, p segment.Posting) {
+				if !known {
+					w, known = idf(float64(v.chunks), float64(df)), true
+				}
+				a := s.at(n)
 				a.named += float32(w * o.weight)
-				a.share += float32(d.Freq) / length(d.Norm)
+				a.share += float32(p.Frequency()) / length(p.Norm())
 			})
 			if err != nil {
 				return err
@@ -413,7 +383,7 @@ func (s *scorer) pairs(ctx context.Context, v *view, q *weightedQuery, with Scor
 				continue
 			}
 			var err error
-			if places[i], err = v.places(ctx, q.terms[i].text, ascending); err != nil {
+			if places[i], err = q.texts.places(q.terms[i].text, ascending); err != nil {
 				return err
 			}
 		}
@@ -444,38 +414,4 @@ func following(first, second []int, window int) int {
 		}
 	}
 	return count
-}
-
-// places returns the positions of a term in each chunk of ascending numbers.
-func (v *view) places(ctx context.Context, term string, numbers []uint32) ([][]int, error) {
-	out := make([][]int, len(numbers))
-	r, err := v.reader.TermFieldReader(ctx, []byte(term), fieldText, true, false, true)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	var got *bleve.TermFieldDoc
-	at := uint64(0)
-	for i, n := range numbers {
-		if got == nil || at < uint64(n) {
-			id := binary.BigEndian.AppendUint64(nil, uint64(n))
-			if got, err = r.Advance(id, nil); err != nil {
-				return nil, err
-			}
-			if got == nil {
-				return out, nil
-			}
-			if at, err = number(got.ID); err != nil {
-				return nil, err
-			}
-		}
-		if at != uint64(n) {
-			continue
-		}
-		for _, loc := range got.Vectors {
-			out[i] = append(out[i], int(loc.Pos))
-		}
-		slices.Sort(out[i])
-	}
-	return out, nil
 }

@@ -60,7 +60,9 @@ func (ed *edits) putVector(tx *txn, collection uint32, level int, v vectorRow) (
 		return nil, err
 	}
 	key = vectorKey(collection, r.Number, level+1, v.row)
-	if err := tx.Bucket(bucketVectors).Put(key, sealVector(v.vector)); err != nil {
+	vectors := tx.Bucket(bucketVectors)
+	vectors.FillPercent = 0.95 // keys ascend within a level
+	if err := vectors.Put(key, sealVector(v.vector)); err != nil {
 		return nil, err
 	}
 	r.Vectors++

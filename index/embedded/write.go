@@ -17,7 +17,7 @@ import (
 )
 
 // groupChunks is the maximum number of chunks in a transaction, so that a long Put needs little memory and can be cancelled.
-const groupChunks = 1000
+const groupChunks = 5000
 
 // change is a document to put, or to delete if put is false; then doc only has an id.
 type change struct {

@@ -249,14 +249,18 @@ func grace(d time.Duration) time.Duration {
 
 // Warm loads the collection, so that the first question does not wait for that.
 func (a *App) Warm(ctx context.Context, collection string) error {
-	q := index.Query{Collection: collection, Text: "the first question", Limit: 1}
-	if p, err := a.vectors.reembed.SearchVector(ctx, collection, q.Text, model.ForQuery); err == nil { // otherwise the search is lexical
-		q.Space, q.Vector = p.Space, p.Vector
-	}
-	if _, err := a.Index.Search(ctx, q); err != nil {
+	if _, err := a.Search(ctx, index.Query{Collection: collection, Text: "the first question", Limit: 1}); err != nil {
 		return fmt.Errorf("warm collection: %w", err)
 	}
 	return nil
+}
+
+// Search is a hybrid search: it adds the vector of its text to the query. If the embedder fails, the search is lexical.
+func (a *App) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
+	if p, err := a.vectors.reembed.SearchVector(ctx, q.Collection, q.Text, model.ForQuery); err == nil {
+		q.Space, q.Vector, q.Weights = p.Space, p.Vector, p.Weights
+	}
+	return a.Index.Search(ctx, q)
 }
 
 // Server returns the HTTP server.

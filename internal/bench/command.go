@@ -27,6 +27,8 @@ type program struct {
 	Ask    askCmd    `cmd:"" help:"Measure latency: from a question to its first event, first token and last event."`
 	Model  modelCmd  `cmd:"" help:"Measure what Sluice adds to the latency of a model's tokens, and how soon a model learns that a run was cancelled."`
 
+	Collection collectionCmd `cmd:"" help:"Measure a collection of a given size: ingestion, memory, start, retrieval beside SQLite's FTS5, and answers."`
+
 	StreamServer  streamServerCmd  `cmd:"" hidden:"" help:"Serve synthetic runs. Started by stream."`
 	ModelProvider modelProviderCmd `cmd:"" hidden:"" help:"Serve a synthetic model, or a proxy in front of one. Started by model."`
 }

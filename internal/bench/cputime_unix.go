@@ -4,6 +4,8 @@ package bench
 
 import (
 	"errors"
+	"os"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -21,4 +23,16 @@ func cpuTime() time.Duration {
 func setSendBuffer(raw syscall.RawConn, size int) (err error) {
 	failed := raw.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_SNDBUF, size) })
 	return errors.Join(failed, err)
+}
+
+// peakMemory returns the largest resident memory in bytes of a process that has ended, or of one of its children if that had more.
+func peakMemory(s *os.ProcessState) int64 {
+	u, ok := s.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	if runtime.GOOS == "linux" {
+		return int64(u.Maxrss) << 10 // in KiB
+	}
+	return int64(u.Maxrss)
 }

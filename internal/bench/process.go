@@ -97,9 +97,10 @@ func get(ctx context.Context, url string) ([]byte, error) {
 
 // sluiceServer is a process of "sluice serve" with a temporary data folder.
 type sluiceServer struct {
-	cmd *exec.Cmd
-	dir string
-	url string
+	cmd       *exec.Cmd
+	dir       string
+	url       string
+	listening time.Time // when it reported its address
 }
 
 // startSluice starts a server with additional arguments, and waits until it is ready. A nil env is the environment of this process.
@@ -119,7 +120,9 @@ func startSluice(ctx context.Context, exe string, env, args []string) (p *sluice
 		return nil, errors.Join(fmt.Errorf("start server: %w", err), os.RemoveAll(dir))
 	}
 	p = &sluiceServer{cmd: cmd, dir: dir}
-	if p.url, err = listening(out); err == nil {
+	p.url, err = listening(out)
+	p.listening = time.Now()
+	if err == nil {
 		err = p.ready(ctx)
 	}
 	if err != nil {
@@ -136,7 +139,7 @@ func (p *sluiceServer) ready(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }

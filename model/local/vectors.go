@@ -24,6 +24,7 @@ const tableMagic = "SLVT1\n"
 type table struct {
 	dim, n                               int
 	offsets, words, ranks, scales, cells string
+	first                                []uint32 // by the first two bytes of words: the first row that is not before them
 }
 
 // parseTable checks sizes and offsets, so that lookups cannot fail.
@@ -55,7 +56,25 @@ func parseTable(s string) (*table, error) {
 	if uint64(last) != size {
 		return nil, errors.New("parse vectors: words left over")
 	}
+	t.first = make([]uint32, 1<<16+1)
+	for i := range t.n {
+		t.first[beginning(t.word(i))+1] = uint32(i) + 1 // rows ascend
+	}
+	for i := 1; i < len(t.first); i++ {
+		t.first[i] = max(t.first[i], t.first[i-1])
+	}
 	return t, nil
+}
+
+// beginning returns the first two bytes of a word as a number, in the order of words.
+func beginning(word string) int {
+	switch len(word) {
+	case 0:
+		return 0
+	case 1:
+		return int(word[0]) << 8
+	}
+	return int(word[0])<<8 | int(word[1])
 }
 
 func u16(s string, i int) uint16 { return uint16(s[i]) | uint16(s[i+1])<<8 }
@@ -70,8 +89,10 @@ func (t *table) word(row int) string {
 
 // row returns the row of a word in lower case.
 func (t *table) row(word string) (int, bool) {
-	i := sort.Search(t.n, func(i int) bool { return t.word(i) >= word })
-	return i, i < t.n && t.word(i) == word
+	at := beginning(word)
+	from, to := int(t.first[at]), int(t.first[at+1])
+	i := from + sort.Search(to-from, func(i int) bool { return t.word(from+i) >= word })
+	return i, i < to && t.word(i) == word
 }
 
 // rank returns the frequency rank of a row, from 0.
