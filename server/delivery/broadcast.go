@@ -18,8 +18,12 @@ const maxBuffered = 256 << 10
 // packetOverhead is the memory of a packet besides its data, in bytes.
 const packetOverhead = 80
 
-// maxBatch bounds the events that are encoded together in protocols where each event has its own frames.
-const maxBatch = 100
+// What is encoded together is bounded, and so is the memory of a stream whose client is slow. A batch ends after maxBatch events, or, in throttled
+// protocols, frames of events that are not coalesced. It also ends when it has maxBatchBytes, so it is larger only by the frames of one event.
+const (
+	maxBatch      = 100
+	maxBatchBytes = 8 << 10
+)
 
 // syncInterval is the minimum time between two sync points. Each costs all clients some bytes: packets after it cannot refer to
 // the text before.
@@ -281,22 +285,57 @@ func (b *broadcast) trim() {
 	}
 }
 
-// encode appends the packets of the pending events.
+// encode appends the packets of pending events, of which there is at least one, until they are a batch.
 func (b *broadcast) encode(packets []packet) ([]packet, error) {
-	n := len(b.pending)
-	if b.throttled == nil {
-		n = min(n, maxBatch)
+	b.encoder.begin()
+	for parts, size := 0, 0; len(b.pending) > 0 && parts < maxBatch && size < maxBatchBytes; parts++ {
+		from, n := len(packets), b.part(min(maxBatch-parts, len(b.pending)), maxBatchBytes-size)
+		last := b.pending[n-1].Body
+		var err error
+		if packets, err = b.encoder.encode(packets, b.pending[:n]); err != nil {
+			return packets, err
+		}
+		if b.pending = b.pending[n:]; event.Terminal(last) {
+			b.encoder.close() // slow clients only need the packets
+			return packets, io.EOF
+		}
+		for _, p := range packets[from:] {
+			size += len(p.data)
+		}
+		if b.throttled == nil {
+			parts += n - 1
+		}
 	}
-	last := b.pending[n-1].Body
-	packets, err := b.encoder.encode(packets, b.pending[:n])
-	if b.pending = b.pending[n:]; len(b.pending) == 0 {
+	if len(b.pending) == 0 {
 		b.pending, b.urgent = nil, false
 	}
-	if err == nil && event.Terminal(last) {
-		b.encoder.close() // slow clients only need the packets
-		err = io.EOF
+	return packets, nil
+}
+
+// part returns the number of pending events that are encoded next: texts of the answer up to a number of events and of bytes, but at least one event. In
+// throttled protocols it is all that are coalesced, and the event after them.
+func (b *broadcast) part(events, bytes int) int {
+	if b.throttled != nil {
+		n := slices.IndexFunc(b.pending, func(e event.Event) bool { return !b.throttled.Coalesces(e.Body) })
+		if n < 0 {
+			return len(b.pending)
+		}
+		return n + 1
 	}
-	return packets, err
+	for n, e := range b.pending[:events] {
+		switch body := e.Body.(type) {
+		case event.Token:
+			bytes -= len(body.Text)
+		case event.Reasoned:
+			bytes -= len(body.Text)
+		default:
+			return max(n, 1)
+		}
+		if bytes <= 0 {
+			return n + 1
+		}
+	}
+	return events
 }
 
 // heartbeat appends a heartbeat.

@@ -35,7 +35,8 @@ const (
 //  4. Conns, when the body has ended: until the next request begins, at most for the idle timeout. Then it gives the connection to
 //     net/http, by Accept.
 //
-// So a slow client costs a goroutine, one write that was not accepted (a frame, or 1,400 bytes of frames), and the buffer of its socket.
+// So a slow client costs a goroutine, one write that was not accepted (a frame, or 1,400 bytes of frames), one batch of at most maxBatchBytes and a frame, and the buffer
+// of its socket.
 //
 // HTTP/2, TLS, and logs that are no [eventlog.Notifier] stay with the handler. The request's context lasts until the end of the stream;
 // handlers defer [AtEnd] for what else does.
