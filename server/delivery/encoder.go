@@ -80,10 +80,10 @@ func (e *encoder) close() {
 	}
 }
 
-// begin begins a batch. Without compression, the packets of the last one are not valid any more.
-func (e *encoder) begin() {
+// begin begins a batch. With reuse, the packets of the last one are not valid any more, without compression.
+func (e *encoder) begin(reuse bool) {
 	if e.compression == nil {
-		if e.text = e.text[:0]; cap(e.text) > maxKeptBytes { // a compressor holds much more
+		if e.text = e.text[:0]; !reuse || cap(e.text) > maxKeptBytes { // a compressor holds much more
 			e.text = nil
 		}
 	}

@@ -92,7 +92,7 @@ func (s *stream) choose() error {
 
 // readShared continues the stream at a sync point of the shared broadcast.
 func (s *stream) readShared(at syncPoint) error {
-	if s.begun {
+	if s.begun && s.variant.compression != nil {
 		p, err := s.source.encoder.sync()
 		if err == nil {
 			err = s.write([]packet{p})
@@ -112,7 +112,7 @@ func (s *stream) readShared(at syncPoint) error {
 func (s *stream) readPrivate() error {
 	b := s.hub.newBroadcast(s.variant, s.cursor, s.total().n)
 	s.read(b, 0, b.encoder.sum)
-	if !s.begun {
+	if !s.begun || s.variant.compression == nil {
 		return nil
 	}
 	return s.write([]packet{b.encoder.bridge()})
