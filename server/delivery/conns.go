@@ -41,10 +41,11 @@ const (
 // HTTP/2, TLS, and logs that are no [eventlog.Notifier] stay with the handler. The request's context lasts until the end of the stream;
 // handlers defer [AtEnd] for what else does.
 type Conns struct {
-	mode  WriterMode
-	idle  time.Duration // how long a connection may wait for its next request
-	queue queue
-	poll  poller
+	mode   WriterMode
+	idle   time.Duration // how long a connection may wait for its next request
+	queue  queue
+	poll   poller
+	alarms alarms
 
 	returned chan net.Conn // for Accept
 	done     chan struct{} // closed by Close
@@ -279,6 +280,7 @@ func (c *Conns) Shutdown(ctx context.Context) {
 	defer abort()
 	c.work.Wait()
 	c.poll.close()
+	c.alarms.close()
 }
 
 // watch calls f once when the peer of a connection has closed it or, with input, has sent something. stop ends that, and returns what was read.

@@ -65,9 +65,9 @@ type Options struct {
 
 // Source provides the events of runs. The engine implements it.
 type Source interface {
-	// Follow returns the log of a run for one reader, and the context for its calls. The context ends with ctx, with stop, and
-	// with its own cause when the run can get no more events although it has no terminal event.
-	Follow(ctx context.Context, run event.RunID) (log eventlog.Store, follow context.Context, stop func())
+	// Follow returns the log of a run, and a context that ends with a cause when the run can get no more events although it has no
+	// terminal event.
+	Follow(run event.RunID) (log eventlog.Store, over context.Context)
 }
 
 // Hub serves streams and holds the broadcasts that they share. Its methods may be called concurrently.
@@ -135,8 +135,8 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request, v variant, after wi
 	if err != nil {
 		return err
 	}
-	log, ctx, stop := h.source.Follow(r.Context(), v.run)
-	s := &stream{hub: h, variant: v, writer: out, follower: &follower{ctx: ctx, log: log, run: v.run}, cursor: after, stop: stop}
+	log, over := h.source.Follow(v.run)
+	s := &stream{hub: h, variant: v, writer: out, follower: &follower{ctx: r.Context(), over: over, log: log, run: v.run}, cursor: after}
 	h.metrics.streams.Inc()
 	if v.shareable() {
 		s.shared = h.subscribe(v, after)
@@ -152,11 +152,12 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request, v variant, after wi
 		if err = s.send(); !errors.Is(err, errWait) {
 			return err
 		}
-		if taken = connOf(ctx).take(w, s, notifier); taken {
+		if taken = connOf(r.Context()).take(w, s, notifier); taken {
 			return nil
 		}
 		s.follower.polls = false
 	}
+	s.follower.join()
 	return s.send()
 }
 

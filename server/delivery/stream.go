@@ -14,7 +14,6 @@ type stream struct {
 	writer   writer
 	follower *follower
 	shared   *broadcast // nil: the stream always reads a private one
-	stop     func()     // ends what the source of the run holds
 
 	source *broadcast  // the broadcast being read; nil at the start
 	offset int         // in source
@@ -59,7 +58,6 @@ func (s *stream) close() {
 		s.hub.unsubscribe(s.shared)
 	}
 	s.follower.stop()
-	s.stop()
 	s.hub.metrics.streams.Dec()
 }
 
