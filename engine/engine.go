@@ -233,8 +233,10 @@ func (e *Engine) joinOrStart(ctx context.Context, start event.RunStarted, key, c
 // without a terminal event, because the store refused it, the last error is [answer.ErrNoEnd].
 func (e *Engine) Events(ctx context.Context, id event.RunID, after event.Seq) iter.Seq2[[]event.Event, error] {
 	return func(yield func([]event.Event, error) bool) {
-		log, ctx, stop := e.Follow(ctx, id)
-		defer stop()
+		log, over := e.Follow(id)
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
 		for batch, err := range eventlog.Tail(ctx, log, id, after) {
 			if err != nil && errors.Is(context.Cause(ctx), answer.ErrNoEnd) {
 				err = answer.ErrNoEnd
@@ -246,26 +248,18 @@ func (e *Engine) Events(ctx context.Context, id event.RunID, after event.Seq) it
 	}
 }
 
-// Follow returns the log from which one reader loads the events of a run, and the context for these calls. If the run ends
-// without a terminal event, either the context ends with the cause [answer.ErrNoEnd], or Wait returns that error. The reader
-// calls stop when it is done.
-func (e *Engine) Follow(ctx context.Context, id event.RunID) (log eventlog.Store, follow context.Context, stop func()) {
+// Follow returns the log from which readers load the events of a run. If the run ends without a terminal event, either the context over ends
+// with the cause [answer.ErrNoEnd], or Wait returns that error.
+func (e *Engine) Follow(id event.RunID) (log eventlog.Store, over context.Context) {
 	e.mu.Lock()
-	r := e.runs[id]
-	lost, live := r != nil && r.lost, r.live()
-	e.mu.Unlock()
-	switch {
-	case lost:
-		return unendedStore{e.o.Store}, ctx, func() {}
-	case !live:
-		return e.o.Store, ctx, func() {}
+	defer e.mu.Unlock()
+	switch r := e.runs[id]; {
+	case r != nil && r.lost:
+		return unendedStore{e.o.Store}, context.Background()
+	case r.live():
+		return e.o.Store, r.over
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	unregister := context.AfterFunc(r.over, func() { cancel(answer.ErrNoEnd) })
-	return e.o.Store, ctx, func() {
-		unregister()
-		cancel(nil)
-	}
+	return e.o.Store, context.Background()
 }
 
 // unendedStore is a store of runs that get no more events, whether they have a terminal event or not.

@@ -52,8 +52,8 @@ type run struct {
 	begun    chan struct{} // closed after the state starting
 	startErr error         // why it could not start; set before begun is closed
 	over     context.Context
-	lose     context.CancelFunc // ends over
-	ended    chan struct{}      // closed in the state ended
+	lose     context.CancelCauseFunc // ends over
+	ended    chan struct{}           // closed in the state ended
 
 	// Guarded by Engine.mu.
 	state    state
@@ -130,7 +130,7 @@ func (e *Engine) addRun(ctx context.Context, start event.RunStarted, begin func(
 	}
 	r := &run{id: start.Run, since: e.o.Now(), ephemeral: start.Ephemeral, begun: make(chan struct{}), ended: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	r.over, r.lose = context.WithCancel(context.Background())
+	r.over, r.lose = context.WithCancelCause(context.Background())
 	e.runs[r.id] = r
 	e.wg.Add(1)
 	return r, nil
@@ -219,7 +219,7 @@ func (e *Engine) end(r *run, lost bool) {
 	defer e.mu.Unlock()
 	e.stop(r)
 	if r.lost = lost; lost {
-		r.lose()
+		r.lose(answer.ErrNoEnd)
 	}
 	switch {
 	case r.ephemeral:

@@ -20,7 +20,8 @@ func Idle(ctx context.Context) (resume func()) {
 	return func() {}
 }
 
-// Remote is a chat model in another process. Waiting for its stream counts as idle.
+// Remote is a chat model in another process. Waiting for its stream counts as idle, and so does what the caller does with a piece of text or of reasoning: to pass
+// it on takes less time than to wait for a slot.
 type Remote struct{ Chat }
 
 // Complete implements [Chat].
@@ -29,6 +30,12 @@ func (r Remote) Complete(ctx context.Context, q Request) iter.Seq2[Piece, error]
 		resume := Idle(ctx)
 		defer func() { resume() }()
 		for p, err := range r.Chat.Complete(ctx, q) {
+			if err == nil && p.Call == nil && p.Stop == "" {
+				if !yield(p, nil) {
+					return
+				}
+				continue
+			}
 			resume()
 			if !yield(p, err) {
 				return

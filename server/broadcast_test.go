@@ -27,7 +27,7 @@ import (
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
-// compressions are those whose streams share a broadcast.
+// compressions are the codings of compressed streams.
 var compressions = []string{"gzip", "zstd"}
 
 // metric returns the value of a metric without labels.
@@ -143,7 +143,7 @@ func readSome(res *http.Response, n int, pause func()) ([]sse.Event, error) {
 // TestThousandClientsShareFrames: the frames of a thousand clients are encoded once.
 func TestThousandClientsShareFrames(t *testing.T) {
 	t.Parallel()
-	for _, coding := range compressions {
+	for _, coding := range append(compressions, "") {
 		t.Run(coding, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestThousandClientsShareFrames(t *testing.T) {
 // bodies can be decompressed.
 func TestLateResumedAndSlowClients(t *testing.T) {
 	t.Parallel()
-	for _, coding := range compressions {
+	for _, coding := range append(compressions, "") {
 		for seed := range uint64(2) {
 			if race.Enabled && seed > 0 {
 				break
@@ -304,7 +304,7 @@ func lateResumedAndSlowClients(t *testing.T, coding string, seed uint64) {
 // its last frame.
 func TestCutAfterEveryFrame(t *testing.T) {
 	t.Parallel()
-	for _, coding := range compressions {
+	for _, coding := range append(compressions, "") {
 		t.Run(coding, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -421,7 +421,7 @@ func TestBufferIsBounded(t *testing.T) {
 // TestEveryClientLeaves: a broadcast goes on whichever client disconnects.
 func TestEveryClientLeaves(t *testing.T) {
 	t.Parallel()
-	for _, coding := range compressions {
+	for _, coding := range append(compressions, "") {
 		t.Run(coding, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

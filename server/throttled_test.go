@@ -303,7 +303,7 @@ func TestThrottledLateAndResumedClients(t *testing.T) {
 }
 
 // TestThrottledHeartbeats: a heartbeat is a part of the shared broadcast, so a late client gets those before it too. A plain stream
-// has its own.
+// of a throttled protocol has its own.
 func TestThrottledHeartbeats(t *testing.T) {
 	t.Parallel()
 	for _, coding := range append(compressions, "") {

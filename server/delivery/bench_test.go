@@ -82,6 +82,7 @@ func encoded(tb testing.TB, v variant, batches [][]event.Event, dst []packet) []
 	defer e.close()
 	for _, batch := range batches {
 		var err error
+		e.begin(false)
 		if dst, err = e.encode(dst, batch); err != nil {
 			tb.Fatal(err)
 		}
@@ -120,6 +121,7 @@ func memoryOf(b *testing.B, v variant, batches [][]event.Event) float64 {
 	for i := range encoders {
 		encoders[i] = newEncoder(v, wire.Cursor{}, 0, m)
 		for _, batch := range batches[:len(batches)/2] {
+			encoders[i].begin(true)
 			if _, err := encoders[i].encode(nil, batch); err != nil {
 				b.Fatal(err)
 			}

@@ -6,20 +6,29 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/wire"
 )
 
-// maxBuffered bounds what a shared broadcast keeps, in bytes. Few compressed answers have more: 1,000 tokens have 11 to 72 KB.
-const maxBuffered = 256 << 10
+// What a shared broadcast keeps is bounded, in bytes. Few compressed answers have more than maxBuffered: 1,000 tokens have 11 to 72 KB. A stream can join an
+// uncompressed broadcast after each packet, so less is enough there.
+const (
+	maxBuffered      = 256 << 10
+	maxBufferedPlain = 64 << 10
+)
 
 // packetOverhead is the memory of a packet besides its data, in bytes.
 const packetOverhead = 80
 
-// maxBatch bounds the events that are encoded together in protocols where each event has its own frames.
-const maxBatch = 100
+// What is encoded together is bounded, and so is the memory of a stream whose client is slow. A batch ends after maxBatch events, or, in throttled
+// protocols, frames of events that are not coalesced. It also ends when it has maxBatchBytes, so it is larger only by the frames of one event.
+const (
+	maxBatch      = 100
+	maxBatchBytes = 8 << 10
+)
 
 // syncInterval is the minimum time between two sync points. Each costs all clients some bytes: packets after it cannot refer to
 // the text before.
@@ -48,7 +57,7 @@ type broadcast struct {
 	variant     variant
 	throttled   wire.Throttled // nil: every event is due at once
 	shared      bool           // may be read by several streams; otherwise only unread packets are kept
-	subscribers int            // guarded by the hub
+	subscribers atomic.Int32   // changed by the hub
 
 	mu         sync.Mutex
 	encoder    *encoder
@@ -57,8 +66,10 @@ type broadcast struct {
 	loaded     event.Seq     // of the last event loaded
 	limit      event.Seq     // of a private broadcast: stop after this event; 0: none
 	packets    []packet
-	base       int // offset of the first packet
-	bytes      int // of the packets
+	base       int         // offset of the first packet
+	start      wire.Cursor // of the packet before it
+	bytes      int         // of the packets
+	reuse      bool        // the last packets are for one stream, and the next ones may reuse their memory
 	syncPoints []syncPoint
 	lastPacket time.Time     // when the last packet was added
 	lastFrame  time.Time     // when the last packet with a frame was added
@@ -69,7 +80,7 @@ type broadcast struct {
 }
 
 func (h *Hub) newBroadcast(v variant, after wire.Cursor, position uint64) *broadcast {
-	b := &broadcast{hub: h, variant: v, encoder: newEncoder(v, after, position, h.metrics), lastPacket: time.Now()}
+	b := &broadcast{hub: h, variant: v, encoder: newEncoder(v, after, position, h.metrics), start: after, lastPacket: time.Now()}
 	if t, ok := v.protocol.(wire.Throttled); ok && t.MinInterval() > 0 {
 		b.throttled = t
 	}
@@ -80,6 +91,12 @@ func (b *broadcast) end() int { return b.base + len(b.packets) }
 
 // ended reports whether no packets follow.
 func (b *broadcast) ended() bool { return b.err != nil }
+
+// exclusive reports whether the calling stream is the only one that reads the broadcast, without compression. Packets that it has read are then not kept, and the next
+// ones reuse their memory: most runs have one client.
+func (b *broadcast) exclusive() bool {
+	return !b.shared || b.variant.compression == nil && b.subscribers.Load() == 1
+}
 
 // next returns the packets at an offset that fit into one write, at least one. If there are none, it waits, and may return none.
 // Errors: errDiscarded; [io.EOF] at the end; those of [follower.next].
@@ -102,10 +119,7 @@ func (b *broadcast) next(f *follower, offset int) ([]packet, error) {
 	for ; n < len(packets) && size+len(packets[n].data) <= maxWrite; n++ {
 		size += len(packets[n].data)
 	}
-	if b.shared {
-		return slices.Clone(packets[:n]), nil // discard moves the packets of the buffer
-	}
-	return packets[:n], nil
+	return packets[:n:n], nil
 }
 
 // advance waits until events are due and encodes them. If nothing happens until the deadline, it adds a heartbeat. One stream does
@@ -231,72 +245,130 @@ func (b *broadcast) deadline() time.Time {
 // add runs a function that appends packets, and discards the oldest packets. If the function fails, or the protocol panics in it, the
 // broadcast ends for all streams.
 func (b *broadcast) add(appendTo func([]packet) ([]packet, error)) {
-	if !b.shared {
+	if b.reuse = b.exclusive(); b.reuse {
 		b.discard(len(b.packets)) // its stream has read them
 	}
-	n, before := len(b.packets), b.bytes
+	n := len(b.packets)
 	b.err = errPanicked // stays if it panics
 	b.packets, b.err = appendTo(b.packets)
 	if len(b.packets) > n {
 		b.lastPacket = time.Now()
 	}
+	size := 0
 	for _, p := range b.packets[n:] {
-		if b.bytes += len(p.data) + packetOverhead; p.frame {
+		if size += len(p.data) + packetOverhead; p.frame {
 			b.lastFrame = b.lastPacket
 		}
 	}
+	b.resize(size)
 	if !b.shared {
 		return
 	}
-	if b.bytes > maxBuffered {
+	most := maxBuffered
+	if b.variant.compression == nil {
+		most = maxBufferedPlain
+	}
+	if !b.reuse && b.bytes > most {
 		n, left := 0, b.bytes
-		for ; left > maxBuffered*3/4; n++ { // leave room, so that not every new packet moves the others
+		for ; left > most*3/4; n++ { // leave room, so that not every new packet moves the others
 			left -= len(b.packets[n].data) + packetOverhead
 		}
 		b.discard(n)
 	}
-	b.hub.metrics.buffered.Add(float64(b.bytes - before))
 	b.wake()
+}
+
+// resize changes the bytes of the packets.
+func (b *broadcast) resize(by int) {
+	if b.bytes += by; b.shared {
+		b.hub.metrics.buffered.Add(float64(by))
+	}
 }
 
 // discard forgets the oldest n packets.
 func (b *broadcast) discard(n int) {
-	for _, p := range b.packets[:n] {
-		b.bytes -= len(p.data) + packetOverhead
+	if n == 0 {
+		return
 	}
+	size := 0
+	for _, p := range b.packets[:n] {
+		size += len(p.data) + packetOverhead
+	}
+	b.resize(-size)
 	b.base += n
-	if b.packets = slices.Delete(b.packets, 0, n); len(b.packets) == 0 && cap(b.packets) > maxKeptFrames {
+	b.start = b.packets[n-1].cursor
+	switch {
+	case !b.reuse:
+		b.packets = slices.Clone(b.packets[n:]) // other streams may read the old ones
+	case cap(b.packets) > maxKeptFrames:
 		b.packets = nil
+	default:
+		b.packets = slices.Delete(b.packets, 0, n)
 	}
 	b.syncPoints = slices.DeleteFunc(b.syncPoints, func(p syncPoint) bool { return p.offset < b.base })
 }
 
-// trim releases the buffers of a private broadcast whose packets were all sent. The first events of a run need larger ones than those that follow.
+// trim releases the buffers if one stream reads the broadcast and has sent all packets. The first events of a run need larger ones than those that follow.
 func (b *broadcast) trim() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.shared {
+	if b.reuse = b.exclusive(); b.reuse {
 		b.discard(len(b.packets))
 		b.packets, b.encoder.frames, b.encoder.text = nil, nil, nil
 	}
 }
 
-// encode appends the packets of the pending events.
+// encode appends the packets of pending events, of which there is at least one, until they are a batch.
 func (b *broadcast) encode(packets []packet) ([]packet, error) {
-	n := len(b.pending)
-	if b.throttled == nil {
-		n = min(n, maxBatch)
+	b.encoder.begin(b.reuse)
+	for parts, size := 0, 0; len(b.pending) > 0 && parts < maxBatch && size < maxBatchBytes; parts++ {
+		from, n := len(packets), b.part(min(maxBatch-parts, len(b.pending)), maxBatchBytes-size)
+		last := b.pending[n-1].Body
+		var err error
+		if packets, err = b.encoder.encode(packets, b.pending[:n]); err != nil {
+			return packets, err
+		}
+		if b.pending = b.pending[n:]; event.Terminal(last) {
+			b.encoder.close() // slow clients only need the packets
+			return packets, io.EOF
+		}
+		for _, p := range packets[from:] {
+			size += len(p.data)
+		}
+		if b.throttled == nil {
+			parts += n - 1
+		}
 	}
-	last := b.pending[n-1].Body
-	packets, err := b.encoder.encode(packets, b.pending[:n])
-	if b.pending = b.pending[n:]; len(b.pending) == 0 {
+	if len(b.pending) == 0 {
 		b.pending, b.urgent = nil, false
 	}
-	if err == nil && event.Terminal(last) {
-		b.encoder.close() // slow clients only need the packets
-		err = io.EOF
+	return packets, nil
+}
+
+// part returns the number of pending events that are encoded next: texts of the answer up to a number of events and of bytes, but at least one event. In
+// throttled protocols it is all that are coalesced, and the event after them.
+func (b *broadcast) part(events, bytes int) int {
+	if b.throttled != nil {
+		n := slices.IndexFunc(b.pending, func(e event.Event) bool { return !b.throttled.Coalesces(e.Body) })
+		if n < 0 {
+			return len(b.pending)
+		}
+		return n + 1
 	}
-	return packets, err
+	for n, e := range b.pending[:events] {
+		switch body := e.Body.(type) {
+		case event.Token:
+			bytes -= len(body.Text)
+		case event.Reasoned:
+			bytes -= len(body.Text)
+		default:
+			return max(n, 1)
+		}
+		if bytes <= 0 {
+			return n + 1
+		}
+	}
+	return events
 }
 
 // heartbeat appends a heartbeat.
@@ -317,6 +389,9 @@ func (b *broadcast) stopAfter(limit event.Seq) {
 func (b *broadcast) syncPoint(cursor wire.Cursor) (syncPoint, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.variant.compression == nil {
+		return b.boundary(cursor)
+	}
 	for _, p := range b.syncPoints {
 		if n := p.cursor.Compare(cursor); n == 0 || n > 0 && p.cursor.Frame == 0 {
 			return p, true
@@ -341,4 +416,21 @@ func (b *broadcast) syncPoint(cursor wire.Cursor) (syncPoint, bool) {
 	p := syncPoint{b.end(), b.encoder.cursor, b.encoder.sum}
 	b.syncPoints = append(b.syncPoints, p)
 	return p, b.err == nil
+}
+
+// boundary is syncPoint without compression, where each packet ends at a sync point. If the packet with the cursor is not kept, it returns the end.
+func (b *broadcast) boundary(cursor wire.Cursor) (syncPoint, bool) {
+	end := syncPoint{offset: b.end(), cursor: b.encoder.cursor}
+	if end.cursor == cursor {
+		return end, true
+	}
+	for i, p := range slices.Backward(b.packets) {
+		if p.cursor == cursor {
+			return syncPoint{offset: b.base + i + 1, cursor: cursor}, true
+		}
+	}
+	if b.start == cursor {
+		return syncPoint{offset: b.base, cursor: cursor}, true
+	}
+	return end, b.err == nil && end.cursor.Frame == 0 && cursor.Compare(end.cursor) < 0
 }

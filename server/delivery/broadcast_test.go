@@ -14,8 +14,8 @@ import (
 // panickingSource is a source whose log panics.
 type panickingSource struct{ *eventlog.Memory }
 
-func (s panickingSource) Follow(ctx context.Context, _ event.RunID) (eventlog.Store, context.Context, func()) {
-	return s, ctx, func() {}
+func (s panickingSource) Follow(event.RunID) (eventlog.Store, context.Context) {
+	return s, context.Background()
 }
 
 func (panickingSource) Wait(context.Context, event.RunID, event.Seq) error { panic("wait") }

@@ -35,15 +35,17 @@ const (
 //  4. Conns, when the body has ended: until the next request begins, at most for the idle timeout. Then it gives the connection to
 //     net/http, by Accept.
 //
-// So a slow client costs a goroutine, one write that was not accepted (a frame, or 1,400 bytes of frames), and the buffer of its socket.
+// So a slow client costs a goroutine, one write that was not accepted (a frame, or 1,400 bytes of frames), one batch of at most maxBatchBytes and a frame, and the buffer
+// of its socket.
 //
 // HTTP/2, TLS, and logs that are no [eventlog.Notifier] stay with the handler. The request's context lasts until the end of the stream;
 // handlers defer [AtEnd] for what else does.
 type Conns struct {
-	mode  WriterMode
-	idle  time.Duration // how long a connection may wait for its next request
-	queue queue
-	poll  poller
+	mode   WriterMode
+	idle   time.Duration // how long a connection may wait for its next request
+	queue  queue
+	poll   poller
+	alarms alarms
 
 	returned chan net.Conn // for Accept
 	done     chan struct{} // closed by Close
@@ -278,6 +280,7 @@ func (c *Conns) Shutdown(ctx context.Context) {
 	defer abort()
 	c.work.Wait()
 	c.poll.close()
+	c.alarms.close()
 }
 
 // watch calls f once when the peer of a connection has closed it or, with input, has sent something. stop ends that, and returns what was read.

@@ -19,7 +19,7 @@
 // No goroutine encodes ahead. The first stream that has read all packets waits for events and encodes them, for all streams of the
 // broadcast. If it leaves, another stream takes its place. Events that arrive while every client is busy are encoded together.
 //
-// Compressed streams of the same variant share a broadcast. A stream that cannot read the shared one reads a private broadcast,
+// Streams of the same variant share a broadcast. A stream that cannot read the shared one reads a private broadcast,
 // which encodes for this stream alone and keeps no packets. How clients are served:
 //
 //   - The first client of a variant creates the shared broadcast.
@@ -28,8 +28,8 @@
 //     broadcast up to a later sync point, and the shared broadcast from there. The stream asks for that sync point; the shared
 //     broadcast makes at most one per second.
 //   - A slow client whose offset is no longer kept continues in the same way.
-//   - A client without compression has a private broadcast to the end. Encoding a plain frame costs little compared to its write, and
-//     a shared buffer would cost memory in each run, although most runs have one client.
+//   - Without compression, each packet ends at a sync point, so a client can join after any packet. If a run has one such client, the broadcast keeps no
+//     packets that it has read.
 //
 // A handler sends what is in the log. When the stream waits for events, [Conns] can take its connection over, and the handler returns.
 //
@@ -65,9 +65,9 @@ type Options struct {
 
 // Source provides the events of runs. The engine implements it.
 type Source interface {
-	// Follow returns the log of a run for one reader, and the context for its calls. The context ends with ctx, with stop, and
-	// with its own cause when the run can get no more events although it has no terminal event.
-	Follow(ctx context.Context, run event.RunID) (log eventlog.Store, follow context.Context, stop func())
+	// Follow returns the log of a run, and a context that ends with a cause when the run can get no more events although it has no
+	// terminal event.
+	Follow(run event.RunID) (log eventlog.Store, over context.Context)
 }
 
 // Hub serves streams and holds the broadcasts that they share. Its methods may be called concurrently.
@@ -135,8 +135,8 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request, v variant, after wi
 	if err != nil {
 		return err
 	}
-	log, ctx, stop := h.source.Follow(r.Context(), v.run)
-	s := &stream{hub: h, variant: v, writer: out, follower: &follower{ctx: ctx, log: log, run: v.run}, cursor: after, stop: stop}
+	log, over := h.source.Follow(v.run)
+	s := &stream{hub: h, variant: v, writer: out, follower: &follower{ctx: r.Context(), over: over, log: log, run: v.run}, cursor: after}
 	h.metrics.streams.Inc()
 	if v.shareable() {
 		s.shared = h.subscribe(v, after)
@@ -152,18 +152,23 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request, v variant, after wi
 		if err = s.send(); !errors.Is(err, errWait) {
 			return err
 		}
-		if taken = connOf(ctx).take(w, s, notifier); taken {
+		if taken = connOf(r.Context()).take(w, s, notifier); taken {
 			return nil
 		}
 		s.follower.polls = false
 	}
+	s.follower.join()
 	return s.send()
 }
 
-// shareable reports whether streams of the variant may read a shared broadcast. Streams join it after a bridge, whose text clients of
-// the protocol must ignore.
+// shareable reports whether streams of the variant may read a shared broadcast. Compressed streams join it after a bridge, whose text clients of
+// the protocol must ignore. Without compression, clients of throttled protocols have frames of their own, so a slow one skips older snapshots.
 func (v variant) shareable() bool {
-	return v.compression != nil && (v.compression.bridgeText == "" || comments(v.protocol))
+	if v.compression == nil {
+		_, throttled := v.protocol.(wire.Throttled)
+		return !throttled
+	}
+	return v.compression.bridgeText == "" || comments(v.protocol)
 }
 
 // subscribe returns the shared broadcast of a variant. If there is none, it creates one that begins after a cursor.
@@ -177,7 +182,7 @@ func (h *Hub) subscribe(v variant, after wire.Cursor) *broadcast {
 		b.syncPoints = []syncPoint{{cursor: after}}
 		h.broadcasts[v] = b
 	}
-	b.subscribers++
+	b.subscribers.Add(1)
 	return b
 }
 
@@ -185,7 +190,7 @@ func (h *Hub) subscribe(v variant, after wire.Cursor) *broadcast {
 func (h *Hub) unsubscribe(b *broadcast) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if b.subscribers--; b.subscribers == 0 {
+	if b.subscribers.Add(-1) == 0 {
 		delete(h.broadcasts, b.variant)
 		b.encoder.close() // no stream is left that could call the broadcast
 		h.metrics.buffered.Sub(float64(b.bytes))

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
@@ -19,6 +20,9 @@ const (
 	maxKeptFrames = 16
 	maxKeptBytes  = 16 << 10
 )
+
+// frameOverhead is about what a protocol adds to the data of a frame, in bytes.
+const frameOverhead = 48
 
 // packet holds the encoded bytes of a frame, a heartbeat or a sync point. The packets of a shared broadcast are immutable.
 type packet struct {
@@ -76,13 +80,25 @@ func (e *encoder) close() {
 	}
 }
 
-// encode appends the packets of the next events, of which there is at least one. Without compression, they are valid until the
-// next call.
+// begin begins a batch. With reuse, the packets of the last one are not valid any more, without compression.
+func (e *encoder) begin(reuse bool) {
+	if e.compression == nil {
+		if e.text = e.text[:0]; !reuse || cap(e.text) > maxKeptBytes { // a compressor holds much more
+			e.text = nil
+		}
+	}
+}
+
+// encode appends the packets of the next events of a batch, of which there is at least one.
 func (e *encoder) encode(dst []packet, events []event.Event) ([]packet, error) {
 	e.frames = e.projection.Project(e.frames[:0], events)
 	last := wire.Cursor{Seq: events[len(events)-1].Seq}
-	if e.compression == nil {
-		e.text = e.text[:0]
+	if e.compression == nil { // packets of one array, instead of each array that append would replace
+		size := 0
+		for _, f := range e.frames {
+			size += len(f.Data) + len(f.Event) + frameOverhead
+		}
+		e.text = slices.Grow(e.text, size)
 	}
 	for _, f := range e.frames {
 		data, err := e.frame(f)
@@ -105,11 +121,8 @@ func (e *encoder) encode(dst []packet, events []event.Event) ([]packet, error) {
 			e.answering = true
 		}
 	}
-	if cap(e.frames) > maxKeptFrames {
+	if clear(e.frames); cap(e.frames) > maxKeptFrames {
 		e.frames = nil
-	}
-	if e.compression == nil && cap(e.text) > maxKeptBytes { // a compressor holds much more
-		e.text = nil
 	}
 	return dst, nil
 }

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -18,9 +19,10 @@ var errWait = errors.New("no event yet")
 
 // follower waits for the events of a run and loads them, on behalf of one stream. It is for one goroutine.
 type follower struct {
-	ctx context.Context // ends with the stream
-	log eventlog.Store
-	run event.RunID
+	ctx  context.Context // ends with the request, and with over if the follower does not poll
+	over context.Context // see [Source]
+	log  eventlog.Store
+	run  event.RunID
 
 	polls bool      // next does not wait, but returns errWait
 	read  event.Seq // last event of the log when it was loaded in this step of a stream that polls; 0: not loaded
@@ -28,6 +30,25 @@ type follower struct {
 	wait   context.Context // ends at the time until
 	until  time.Time
 	cancel context.CancelFunc
+	leave  func() // releases ctx; nil: nothing to release
+}
+
+// join makes ctx end with over. It is called before next waits.
+func (f *follower) join() {
+	ctx, cancel := context.WithCancelCause(f.ctx)
+	unregister := context.AfterFunc(f.over, func() { cancel(context.Cause(f.over)) })
+	f.ctx, f.leave = ctx, func() {
+		unregister()
+		cancel(nil)
+	}
+}
+
+// ended returns the cause with which the request or the run has ended.
+func (f *follower) ended() error {
+	if f.ctx.Err() != nil {
+		return context.Cause(f.ctx)
+	}
+	return context.Cause(f.over)
 }
 
 // next waits for events after a sequence number, until the deadline, and returns them. The zero time is no deadline. Errors: errDeadline,
@@ -65,8 +86,8 @@ func (f *follower) next(after event.Seq, deadline time.Time) ([]event.Event, err
 
 // poll is next without waiting.
 func (f *follower) poll(after event.Seq, deadline time.Time) ([]event.Event, error) {
-	if f.ctx.Err() != nil {
-		return nil, context.Cause(f.ctx)
+	if err := f.ended(); err != nil {
+		return nil, err
 	}
 	var events []event.Event
 	var err error
@@ -76,10 +97,8 @@ func (f *follower) poll(after event.Seq, deadline time.Time) ([]event.Event, err
 	switch {
 	case errors.Is(err, eventlog.ErrEnd):
 		return nil, io.EOF
-	case err != nil && f.ctx.Err() != nil:
-		return nil, context.Cause(f.ctx)
 	case err != nil:
-		return nil, err
+		return nil, cmp.Or(f.ended(), err)
 	case len(events) > 0:
 		f.read = events[len(events)-1].Seq
 		return events, nil
@@ -93,15 +112,22 @@ func (f *follower) poll(after event.Seq, deadline time.Time) ([]event.Event, err
 // for each call, but when it ends.
 func (f *follower) waitUntil(deadline time.Time) context.Context {
 	if f.cancel == nil || deadline.Before(f.until) || f.wait.Err() != nil {
-		f.stop()
+		f.stopWait()
 		f.wait, f.cancel = context.WithDeadline(f.ctx, deadline)
 		f.until = deadline
 	}
 	return f.wait
 }
 
-// stop releases the timer of the last wait.
+// stop releases the timer of the last wait, and ctx.
 func (f *follower) stop() {
+	f.stopWait()
+	if f.leave != nil {
+		f.leave()
+	}
+}
+
+func (f *follower) stopWait() {
 	if f.cancel != nil {
 		f.cancel()
 	}

@@ -84,11 +84,11 @@ type taken struct {
 	out    *httpWriter
 	state  atomic.Int32
 
-	timer *time.Timer // queues the stream at the time at or before
-	at    time.Time
+	alarm alarm // queues the stream when it has something to send without a new event
 
 	stopNotify func()
 	stopEnd    func() bool
+	stopOver   func() bool   // nil: the run always has an end
 	unwatch    func() []byte // nil: the client is not watched
 	read       []byte        // bytes of the next request
 }
@@ -100,6 +100,7 @@ func (c *conn) take(w http.ResponseWriter, s *stream, log eventlog.Notifier) boo
 		return false
 	}
 	t := &taken{conn: c, stream: s, out: out} // it is away
+	t.alarm.taken = t
 	if !c.conns.add(t) {
 		return false
 	}
@@ -136,7 +137,11 @@ func (t *taken) start() {
 		go t.finish(fmt.Errorf("watch the client: %w", err))
 		return
 	}
-	t.stopEnd = context.AfterFunc(t.stream.follower.ctx, t.post)
+	f := t.stream.follower
+	t.stopEnd = context.AfterFunc(f.ctx, t.post)
+	if f.over.Done() != nil {
+		t.stopOver = context.AfterFunc(f.over, t.post)
+	}
 	t.giveBack()
 }
 
@@ -173,7 +178,9 @@ func (t *taken) step() {
 	err := t.send()
 	switch {
 	case errors.Is(err, errWait):
-		t.arm()
+		if at := t.stream.source.wakeAt(); !at.IsZero() {
+			t.conn.conns.alarms.setBy(&t.alarm, at)
+		}
 		if !t.state.CompareAndSwap(stepped, waiting) {
 			t.state.Store(queued)
 			t.conn.conns.queue.add(t)
@@ -197,21 +204,6 @@ func (t *taken) send() (err error) {
 	return t.stream.send()
 }
 
-// arm sets the timer to the time when the stream has something to send without a new event. A timer that fires earlier stays: the next step
-// sets it again.
-func (t *taken) arm() {
-	at, now := t.stream.source.wakeAt(), time.Now()
-	if at.IsZero() || t.at.After(now) && !at.Before(t.at) {
-		return
-	}
-	t.at = at
-	if t.timer == nil {
-		t.timer = time.AfterFunc(at.Sub(now), t.post)
-	} else {
-		t.timer.Reset(at.Sub(now))
-	}
-}
-
 // catchUp sends what is due and waits for the network, until the stream waits for events.
 func (t *taken) catchUp() {
 	err := t.out.flush()
@@ -233,9 +225,10 @@ func (t *taken) finish(err error) {
 	if t.stopEnd != nil {
 		t.stopEnd()
 	}
-	if t.timer != nil {
-		t.timer.Stop()
+	if t.stopOver != nil {
+		t.stopOver()
 	}
+	t.conn.conns.alarms.stop(&t.alarm)
 	if err == nil {
 		err = t.out.flush()
 	}

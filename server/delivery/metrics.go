@@ -21,7 +21,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		streams: gauge("sluice_streams_open", "Open streams."),
 		sent:    counter("sluice_stream_frames_sent_total", "Frames sent to clients."),
 		encoded: counter("sluice_stream_frames_encoded_total",
-			"Frames encoded. Compressed streams of one run share them, so there may be fewer than were sent."),
+			"Frames encoded. Streams of one run share them, so there may be fewer than were sent."),
 		buffered:    gauge("sluice_stream_buffered_bytes", "Bytes of encoded frames kept for the streams that share them."),
 		compressors: gauge("sluice_stream_compressors", "Compressors in use; each takes about 0.7 MB."),
 	}

@@ -44,8 +44,8 @@ var measuredCompressions = []string{"", "gzip", "zstd"}
 // memorySource is a source with a log in memory.
 type memorySource struct{ *eventlog.Memory }
 
-func (s memorySource) Follow(ctx context.Context, _ event.RunID) (eventlog.Store, context.Context, func()) {
-	return s.Memory, ctx, func() {}
+func (s memorySource) Follow(event.RunID) (eventlog.Store, context.Context) {
+	return s.Memory, context.Background()
 }
 
 // TestSizes streams an answer of 1,000 tokens at its rate in all variants at once.

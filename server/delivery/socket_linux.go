@@ -21,15 +21,15 @@ type attempt struct {
 	b    []byte
 	n    int
 	err  error
-	call func(fd uintptr) bool
+	call func(fd uintptr)
 }
 
 var attempts = sync.Pool{New: func() any {
 	a := &attempt{}
-	a.call = func(fd uintptr) bool {
+	a.call = func(fd uintptr) {
 		for {
 			if a.n, a.err = unix.Write(int(fd), a.b); !errors.Is(a.err, unix.EINTR) {
-				return true
+				return
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func tryWrite(c syscall.RawConn, b []byte) (int, error) {
 	a := attempts.Get().(*attempt)
 	defer attempts.Put(a)
 	a.b = b
-	err := c.Write(a.call)
+	err := c.Control(a.call) // Write would prepare the runtime to wait for the network
 	n := max(a.n, 0)
 	switch a.b = nil; {
 	case err != nil:

@@ -14,7 +14,6 @@ type stream struct {
 	writer   writer
 	follower *follower
 	shared   *broadcast // nil: the stream always reads a private one
-	stop     func()     // ends what the source of the run holds
 
 	source *broadcast  // the broadcast being read; nil at the start
 	offset int         // in source
@@ -59,7 +58,6 @@ func (s *stream) close() {
 		s.hub.unsubscribe(s.shared)
 	}
 	s.follower.stop()
-	s.stop()
 	s.hub.metrics.streams.Dec()
 }
 
@@ -92,7 +90,7 @@ func (s *stream) choose() error {
 
 // readShared continues the stream at a sync point of the shared broadcast.
 func (s *stream) readShared(at syncPoint) error {
-	if s.begun {
+	if s.begun && s.variant.compression != nil {
 		p, err := s.source.encoder.sync()
 		if err == nil {
 			err = s.write([]packet{p})
@@ -112,7 +110,7 @@ func (s *stream) readShared(at syncPoint) error {
 func (s *stream) readPrivate() error {
 	b := s.hub.newBroadcast(s.variant, s.cursor, s.total().n)
 	s.read(b, 0, b.encoder.sum)
-	if !s.begun {
+	if !s.begun || s.variant.compression == nil {
 		return nil
 	}
 	return s.write([]packet{b.encoder.bridge()})
