@@ -53,7 +53,10 @@ func TestRemoteIsIdle(t *testing.T) {
 			return func() { depth-- }
 		})
 		var idle []bool
-		for range (model.Remote{Chat: c.chat}).Complete(ctx, model.Request{}) {
+		for _, err := range (model.Remote{Chat: c.chat}).Complete(ctx, model.Request{}) {
+			if err != nil && !errors.Is(err, failed) {
+				t.Error(name, err)
+			}
 			if idle = append(idle, depth > 0); len(idle) == c.limit {
 				break
 			}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -43,7 +42,7 @@ const (
 type Conns struct {
 	mode   WriterMode
 	idle   time.Duration // how long a connection may wait for its next request
-	queue  queue
+	queue  *queue
 	poll   poller
 	alarms alarms
 
@@ -60,7 +59,7 @@ type Conns struct {
 // NewConns returns the connections of an HTTP server with an idle timeout. Its handler is wrapped by Handler, its ConnContext is that of Conns,
 // and it serves Conns as a listener beside its own. Shutdown must be called.
 func NewConns(mode WriterMode, idle time.Duration) *Conns {
-	return &Conns{mode: mode, idle: idle, queue: queue{max: runtime.GOMAXPROCS(0)}, returned: make(chan net.Conn), done: make(chan struct{}),
+	return &Conns{mode: mode, idle: idle, queue: newQueue(), returned: make(chan net.Conn), done: make(chan struct{}),
 		taken: map[*taken]struct{}{}, parked: map[*parked]struct{}{}}
 }
 
@@ -281,6 +280,7 @@ func (c *Conns) Shutdown(ctx context.Context) {
 	c.work.Wait()
 	c.poll.close()
 	c.alarms.close()
+	c.queue.close()
 }
 
 // watch calls f once when the peer of a connection has closed it or, with input, has sent something. stop ends that, and returns what was read.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -16,7 +17,7 @@ import (
 )
 
 // queue holds the streams of [Conns] that have something to do. Events, timers and clients that leave add a stream; workers step the streams in turn
-// and end when there are none, so idle streams have no goroutine. Events that arrive before a stream's turn are sent together in it.
+// and wait for the next when there are none, so idle streams have no goroutine. Events that arrive before a stream's turn are sent together in it.
 type queue struct {
 	max int // workers
 
@@ -24,7 +25,17 @@ type queue struct {
 	added   []*taken
 	batch   []*taken // comes before added
 	head    int      // of batch
-	workers int
+	workers int      // that step streams
+	parked  int      // workers that wait
+	woken   int      // workers of which add has ended the wait, and which do not run yet
+	wake    sync.Cond
+	closed  bool // workers do not wait any more
+}
+
+func newQueue() *queue {
+	q := &queue{max: runtime.GOMAXPROCS(0)}
+	q.wake.L = &q.mu
+	return q
 }
 
 // backlog is the number of queued streams from which on a further worker begins. Their writes take about as long as waking a processor and
@@ -36,11 +47,19 @@ func (q *queue) add(t *taken) {
 	q.added = append(q.added, t)
 	waiting := len(q.added) + len(q.batch) - q.head
 	begin := q.workers == 0 || q.workers < q.max && waiting > backlog
+	wake := begin && q.parked > 0
 	if begin {
 		q.workers++
 	}
+	if wake {
+		q.parked--
+		q.woken++
+	}
 	q.mu.Unlock()
-	if begin {
+	switch {
+	case wake:
+		q.wake.Signal()
+	case begin:
 		go q.work()
 	}
 }
@@ -51,21 +70,37 @@ func (q *queue) work() {
 	}
 }
 
-// next removes the first stream. If there is none, the worker ends.
+// next removes the first stream. If there is none, it waits: a new goroutine would have to grow its stack again. It returns nil when the queue is closed.
 func (q *queue) next() *taken {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.head == len(q.batch) {
-		q.batch, q.added, q.head = q.added, q.batch[:0], 0
-	}
-	if len(q.batch) == 0 {
+	for q.head == len(q.batch) {
+		if q.batch, q.added, q.head = q.added, q.batch[:0], 0; len(q.batch) > 0 {
+			break
+		}
 		q.workers--
-		return nil
+		q.parked++
+		for q.woken == 0 && !q.closed {
+			q.wake.Wait()
+		}
+		if q.woken == 0 {
+			q.parked--
+			return nil
+		}
+		q.woken--
 	}
 	t := q.batch[q.head]
 	q.batch[q.head] = nil
 	q.head++
 	return t
+}
+
+// close ends the workers.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.wake.Broadcast()
 }
 
 // The states of a stream whose connection was taken over.
