@@ -90,6 +90,7 @@ export default {
   }),
 
   ...both("sources", async (t, options, rules) => {
+    const queued = { timeout: 60_000 }; // behind the syncs of other scenarios
     const dir = `${env.places}/axe ${rules ? "dark" : "light"}`;
     mkdirSync(dir);
     writeFileSync(`${dir}/cable.pdf`, "%PDF-1.7 and nothing else");
@@ -105,12 +106,12 @@ export default {
     await axe(page, "add a source", rules);
     await dialog.getByLabel("Path").fill(dir);
     await dialog.getByRole("button", { name: "Add a source" }).click();
-    await page.getByRole("article", { name: dir }).getByText("1 document could not be read").waitFor({ timeout: 60_000 });
+    await page.getByRole("article", { name: dir }).getByText("1 document could not be read").waitFor(queued);
     await axe(page, "sources with a failure", rules);
     await page.getByRole("button", { name: `Remove: ${dir}` }).click();
     await axe(page, "remove a source", rules);
     await dialog.getByRole("button", { name: "Remove", exact: true }).click();
-    await page.getByRole("article", { name: dir }).waitFor({ state: "detached" });
+    await page.getByRole("article", { name: dir }).waitFor({ state: "detached", ...queued });
   }),
 
   ...both("administration", async (t, options, rules) => {
