@@ -31,19 +31,24 @@ func collectorPercent(live int64) int {
 	return int(min(serverPercent, max(25, 100*garbage/max(live, 1))))
 }
 
-// limitGarbage adjusts GOGC to the live heap until stop is called, unless GOGC or GOMEMLIMIT are set. Vectors can be most of the heap, and
-// a percentage of them would be a lot of garbage.
-func limitGarbage() (stop func()) {
+// limitServerMemory is [limitMemory] for a server. It also adjusts GOGC to the live heap until stop is called, unless GOGC or GOMEMLIMIT are
+// set. Vectors can be most of the heap, and a percentage of them would be a lot of garbage.
+func limitServerMemory() (stop func()) {
+	stop = limitMemory()
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
-		return func() {}
+		return stop
 	}
 	last := 0
-	return withLiveHeap(func(live int64) {
+	stopPercent := withLiveHeap(func(live int64) {
 		if p := collectorPercent(live); p != last {
 			debug.SetGCPercent(p)
 			last = p
 		}
 	})
+	return func() {
+		stopPercent()
+		stop()
+	}
 }
 
 // withLiveHeap calls adjust with the size of the live heap in bytes, each second until stop is called.

@@ -51,8 +51,7 @@ type serveCmd struct {
 // Run listens, opens the data folder, indexes the documents in the background, and serves until the context ends.
 func (c *serveCmd) Run(e *env) (err error) {
 	TuneRuntime()
-	defer limitGarbage()()
-	defer limitMemory()()
+	defer limitServerMemory()()
 	if c.NoCache {
 		e.cfg.Cache.CacheBytes = 0
 	}
