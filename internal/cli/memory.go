@@ -34,9 +34,9 @@ func collectorPercent(live int64) int {
 // limitServerMemory is [limitMemory] for a server. It also adjusts GOGC to the live heap until stop is called, unless GOGC or GOMEMLIMIT are
 // set. Vectors can be most of the heap, and a percentage of them would be a lot of garbage.
 func limitServerMemory() (stop func()) {
-	stop = limitMemory()
+	stopLimit := limitMemory()
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
-		return stop
+		return stopLimit
 	}
 	last := 0
 	stopPercent := withLiveHeap(func(live int64) {
@@ -47,7 +47,7 @@ func limitServerMemory() (stop func()) {
 	})
 	return func() {
 		stopPercent()
-		stop()
+		stopLimit()
 	}
 }
 
