@@ -154,7 +154,7 @@ var allowedImports = map[string]string{
 	"client":         "event fault wire wire/forge wire/knowledge wire/sse wire/turns",
 	"client/display": "client event",
 	"internal/chat":  "client client/display event fault lang wire/knowledge wire/turns",
-	"internal/bench": "engine answer eval event eventlog internal/app internal/cli internal/config internal/plot lang server server/delivery wire/...",
+	"internal/bench": "corpus disk/sqlitedb index ingest ingest/parse sqldb engine answer eval event eventlog internal/app internal/cli internal/config internal/plot lang server server/delivery wire/...",
 }
 
 // backEnds are the packages that only internal/app may import. Other packages use the interface that a back end implements.

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -123,12 +124,15 @@ func unseal(b []byte) ([]byte, error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// sealJSON returns v as sealed JSON. It does not escape the characters <, > and &, which are frequent in source code.
 func sealJSON(v any) ([]byte, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	return seal(b), nil
+	return seal(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
 func unsealJSON(b []byte, v any) error {

@@ -271,7 +271,7 @@ func (s *scorer) score(ctx context.Context, v *view, q *weightedQuery, with Scor
 	}
 	best := s.best(max(n, pairedChunks))
 	if with.Pairs > 0 && len(q.pairs) > 0 {
-		if err := s.pairs(ctx, v, q, with, best[:min(len(best), pairedChunks)]); err != nil {
+		if err := s.pairs(v, q, with, best[:min(len(best), pairedChunks)]); err != nil {
 			return nil, err
 		}
 		slices.SortFunc(best, s.compare)
@@ -373,7 +373,7 @@ func (s *scorer) names(ctx context.Context, v *view, q *weightedQuery, field str
 }
 
 // pairs adds the scores of neighbouring terms to the chunks with the given numbers.
-func (s *scorer) pairs(ctx context.Context, v *view, q *weightedQuery, with Scoring, numbers []uint32) error {
+func (s *scorer) pairs(v *view, q *weightedQuery, with Scoring, numbers []uint32) error {
 	ascending := slices.Clone(numbers)
 	slices.Sort(ascending)
 	places := make([][][]int, len(q.terms)) // by term and index into ascending: positions

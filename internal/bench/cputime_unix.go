@@ -32,7 +32,7 @@ func peakMemory(s *os.ProcessState) int64 {
 		return 0
 	}
 	if runtime.GOOS == "linux" {
-		return int64(u.Maxrss) << 10 // in KiB
+		return int64(u.Maxrss) << 10 //nolint:unconvert // in KiB; of 32 bits on some systems
 	}
-	return int64(u.Maxrss)
+	return int64(u.Maxrss) //nolint:unconvert // of 32 bits on some systems
 }

@@ -19,6 +19,40 @@ func limitMemory() (stop func()) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
+	return withLiveHeap(func(live int64) { debug.SetMemoryLimit(max(memoryLimit, live/4*5)) })
+}
+
+// garbage is the memory in bytes that a server may leave uncollected in addition to its live heap. With a small heap it is less, and with a
+// very large one, whose collection takes longer, it is a quarter of the heap.
+const garbage = 256 << 20
+
+// collectorPercent is the value of GOGC with which a live heap of a size in bytes leaves as much garbage.
+func collectorPercent(live int64) int {
+	return int(min(serverPercent, max(25, 100*garbage/max(live, 1))))
+}
+
+// limitServerMemory is [limitMemory] for a server. It also adjusts GOGC to the live heap until stop is called, unless GOGC or GOMEMLIMIT are
+// set. Vectors can be most of the heap, and a percentage of them would be a lot of garbage.
+func limitServerMemory() (stop func()) {
+	stopLimit := limitMemory()
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return stopLimit
+	}
+	last := 0
+	stopPercent := withLiveHeap(func(live int64) {
+		if p := collectorPercent(live); p != last {
+			debug.SetGCPercent(p)
+			last = p
+		}
+	})
+	return func() {
+		stopPercent()
+		stopLimit()
+	}
+}
+
+// withLiveHeap calls adjust with the size of the live heap in bytes, each second until stop is called.
+func withLiveHeap(adjust func(live int64)) (stop func()) {
 	done := make(chan struct{})
 	var over sync.WaitGroup
 	over.Go(func() {
@@ -27,7 +61,7 @@ func limitMemory() (stop func()) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		for {
 			metrics.Read(live)
-			debug.SetMemoryLimit(max(memoryLimit, int64(live[0].Value.Uint64())/4*5))
+			adjust(int64(live[0].Value.Uint64())) //nolint:gosec // a size
 			select {
 			case <-tick.C:
 			case <-done:

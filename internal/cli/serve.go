@@ -51,7 +51,7 @@ type serveCmd struct {
 // Run listens, opens the data folder, indexes the documents in the background, and serves until the context ends.
 func (c *serveCmd) Run(e *env) (err error) {
 	TuneRuntime()
-	defer limitMemory()()
+	defer limitServerMemory()()
 	if c.NoCache {
 		e.cfg.Cache.CacheBytes = 0
 	}
@@ -226,6 +226,9 @@ func freeAddr(ctx context.Context, addr string) string {
 	return net.JoinHostPort(host, "0")
 }
 
+// serverPercent is GOGC of a server whose heap is not large; see [collectorPercent].
+const serverPercent = 300
+
 // TuneRuntime adjusts Go's runtime for many streams, unless GOGC, GOMEMLIMIT or GOMAXPROCS are set. A higher GOGC trades memory
 // for less garbage collection, because streams allocate far more than they keep. GOMAXPROCS is raised by two because a thread
 // that waits for the disk occupies its slot until the scheduler notices, some milliseconds later.
@@ -234,7 +237,7 @@ func TuneRuntime() {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
 	}
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetGCPercent(300)
+		debug.SetGCPercent(serverPercent)
 	}
 }
 
