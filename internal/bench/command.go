@@ -26,6 +26,7 @@ type program struct {
 	Soak   soakCmd   `cmd:"" help:"Stream for a long time to readers that stall, leave and return, and check that no event is lost and that the server releases everything."`
 	Ask    askCmd    `cmd:"" help:"Measure latency: from a question to its first event, first token and last event."`
 	Model  modelCmd  `cmd:"" help:"Measure what Sluice adds to the latency of a model's tokens, and how soon a model learns that a run was cancelled."`
+	Scale  scaleCmd  `cmd:"" help:"Measure how many readers three servers serve compared with one, each with a fixed share of a processor. Needs Linux, root, NATS and PostgreSQL."`
 
 	StreamServer  streamServerCmd  `cmd:"" hidden:"" help:"Serve synthetic runs. Started by stream."`
 	ModelProvider modelProviderCmd `cmd:"" hidden:"" help:"Serve a synthetic model, or a proxy in front of one. Started by model."`
@@ -193,13 +194,13 @@ func (c *modelCmd) Run(e *env) error {
 type modelProviderCmd struct {
 	Rate   float64
 	Tokens int
-	Proxy  string
+	Proxy  []string // the proxy distributes requests among these
 }
 
 // Run serves until standard input ends.
 func (c *modelProviderCmd) Run(e *env) error {
 	cli.TuneRuntime()
-	if c.Proxy != "" {
+	if len(c.Proxy) > 0 {
 		return serveProxy(e.ctx, c.Proxy, e.In, e.Out)
 	}
 	return serveProvider(e.ctx, c.Rate, c.Tokens, e.In, e.Out)
