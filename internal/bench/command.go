@@ -26,6 +26,7 @@ type program struct {
 	Soak   soakCmd   `cmd:"" help:"Stream for a long time to readers that stall, leave and return, and check that no event is lost and that the server releases everything."`
 	Ask    askCmd    `cmd:"" help:"Measure latency: from a question to its first event, first token and last event."`
 	Model  modelCmd  `cmd:"" help:"Measure what Sluice adds to the latency of a model's tokens, and how soon a model learns that a run was cancelled."`
+	Scale  scaleCmd  `cmd:"" help:"Measure how many readers three servers serve compared with one, each with a fixed share of a processor. Needs Linux, root, NATS and PostgreSQL."`
 
 	Collection collectionCmd `cmd:"" help:"Measure a collection of a given size: ingestion, memory, start, retrieval beside SQLite's FTS5, and answers."`
 
@@ -195,13 +196,13 @@ func (c *modelCmd) Run(e *env) error {
 type modelProviderCmd struct {
 	Rate   float64
 	Tokens int
-	Proxy  string
+	Proxy  []string // the proxy distributes requests among these
 }
 
 // Run serves until standard input ends.
 func (c *modelProviderCmd) Run(e *env) error {
 	cli.TuneRuntime()
-	if c.Proxy != "" {
+	if len(c.Proxy) > 0 {
 		return serveProxy(e.ctx, c.Proxy, e.In, e.Out)
 	}
 	return serveProvider(e.ctx, c.Rate, c.Tokens, e.In, e.Out)

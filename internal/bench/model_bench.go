@@ -43,8 +43,7 @@ type modelReport struct {
 	// The differences to the provider alone within a turn, as medians of the turns.
 	Added      *overhead        `json:"sluice_adds,omitempty"`
 	ProxyAdded *overhead        `json:"proxy_adds,omitempty"`
-	CPURatio   float64          `json:"cpu_ratio_to_proxy,omitempty"`        // median of the turns
-	Capacity   float64          `json:"capacity_of_three_servers,omitempty"` // answers per processor time, relative to one server without NATS, times 3
+	CPURatio   float64          `json:"cpu_ratio_to_proxy,omitempty"` // median of the turns
 	Cancel     *cancelResult    `json:"cancel,omitempty"`
 	Dead       []failoverResult `json:"dead_first_model,omitempty"`
 }
@@ -69,17 +68,11 @@ type modelBench struct {
 // measureModel measures the overhead of Sluice between a model and a reader, how soon a provider sees the cancellation of an
 // answer, and what a failed first model costs. It starts exe as the process of each server.
 func measureModel(ctx context.Context, exe string, o *modelCmd, progress func(string)) (r *modelReport, err error) {
-	docs, err := os.MkdirTemp("", "sluice-bench-docs-")
+	m, remove, err := newModelBench(exe, o, progress)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(docs)) }()
-	for name, text := range documents {
-		if err := os.WriteFile(filepath.Join(docs, name), []byte(text), 0o600); err != nil {
-			return nil, err
-		}
-	}
-	m := &modelBench{exe: exe, options: o, progress: progress, docs: docs}
+	defer func() { err = errors.Join(err, remove()) }()
 	r = &modelReport{Streams: o.Streams, Rate: o.Rate, Seconds: o.Duration.Seconds()}
 	if o.Turns > 0 || o.Cancels > 0 {
 		if err := m.streams(ctx, r); err != nil {
@@ -92,6 +85,22 @@ func measureModel(ctx context.Context, exe string, o *modelCmd, progress func(st
 		}
 	}
 	return r, nil
+}
+
+// newModelBench writes the documents. Call remove to remove them.
+func newModelBench(exe string, o *modelCmd, progress func(string)) (m *modelBench, remove func() error, err error) {
+	docs, err := os.MkdirTemp("", "sluice-bench-docs-")
+	if err != nil {
+		return nil, nil, err
+	}
+	for name, text := range documents {
+		err = errors.Join(err, os.WriteFile(filepath.Join(docs, name), []byte(text), 0o600))
+	}
+	remove = func() error { return os.RemoveAll(docs) }
+	if err != nil {
+		return nil, nil, errors.Join(err, remove())
+	}
+	return &modelBench{exe: exe, options: o, progress: progress, docs: docs}, remove, nil
 }
 
 // documents are the documents of the server. None holds timeMark or a lamp number.

@@ -199,16 +199,25 @@ func TestProviderRecordsCancelledRequests(t *testing.T) {
 	}
 }
 
-// TestProxyForwardsStream runs the provider and the proxy within the process of the test.
+// TestProxyForwardsStream runs two providers and the proxy within the process of the test. The providers get requests in turn.
 func TestProxyForwardsStream(t *testing.T) {
-	provider, _ := process(t, func(ctx context.Context, in io.Reader, out io.Writer) error {
-		return serveProvider(ctx, 5000, 4, in, out)
-	})
+	var providers []string
+	for _, tokens := range []int{4, 6} {
+		provider, _ := process(t, func(ctx context.Context, in io.Reader, out io.Writer) error {
+			return serveProvider(ctx, 5000, tokens, in, out)
+		})
+		providers = append(providers, "http://"+provider)
+	}
 	relay, control := process(t, func(ctx context.Context, in io.Reader, out io.Writer) error {
-		return serveProxy(ctx, "http://"+provider, in, out)
+		return serveProxy(ctx, providers, in, out)
 	})
-	if _, data := complete(t, "http://"+relay, `{"stream":true}`); len(data) != 1+4+2 {
-		t.Errorf("the proxy forwarded %q", data)
+	got := map[int]int{}
+	for range 4 {
+		_, data := complete(t, "http://"+relay, `{"stream":true}`)
+		got[len(data)]++
+	}
+	if d := cmp.Diff(map[int]int{1 + 4 + 2: 2, 1 + 6 + 2: 2}, got); d != "" {
+		t.Errorf("replies by their length (-want +got)\n%s", d)
 	}
 	res, err := http.Get("http://" + control + "/usage")
 	if err != nil {

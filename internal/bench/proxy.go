@@ -7,20 +7,26 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"sync/atomic"
 )
 
-// serveProxy runs the reverse proxy of the standard library in front of a provider, as the cheapest possible relay, until in
-// ends. It prints two addresses to out: that of the proxy, and that of a handler that returns the processUsage.
-func serveProxy(ctx context.Context, target string, in io.Reader, out io.Writer) error {
-	u, err := url.Parse(target)
-	if err != nil {
-		return fmt.Errorf("parse proxy target: %w", err)
+// serveProxy runs the reverse proxy of the standard library in front of servers, which get the requests in turn, until in ends. In front of one provider, it is the cheapest possible
+// relay. It prints two addresses to out: that of the proxy, and that of a handler that returns the processUsage.
+func serveProxy(ctx context.Context, targets []string, in io.Reader, out io.Writer) error {
+	var urls []*url.URL
+	for _, target := range targets {
+		u, err := url.Parse(target)
+		if err != nil {
+			return fmt.Errorf("parse proxy target: %w", err)
+		}
+		urls = append(urls, u)
 	}
+	var requests atomic.Uint64
 	t := http.DefaultTransport.(*http.Transport).Clone() // nothing replaces it
 	t.MaxIdleConnsPerHost = 256
 	t.DisableCompression = true
 	proxy := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(u) },
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(urls[requests.Add(1)%uint64(len(urls))]) },
 		Transport:     t,
 		FlushInterval: -1, // flush after each write
 		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },

@@ -65,7 +65,6 @@ func (m *modelBench) streams(ctx context.Context, r *modelReport) (err error) {
 	if m.options.Turns > 0 {
 		sluice, proxy := overheadOf(r.Turns, serverSluice), overheadOf(r.Turns, relayProxy)
 		r.Added, r.ProxyAdded, r.CPURatio = &sluice, &proxy, cpuRatio(r.Turns, serverSluice, relayProxy)
-		r.Capacity = severalServers * cpuRatio(r.Turns, serverSluice, relaySeveral)
 	}
 	if m.options.Cancels > 0 {
 		m.progress(fmt.Sprintf("%d answers that are cancelled", m.options.Cancels))

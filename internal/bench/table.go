@@ -35,9 +35,6 @@ func (r *modelReport) writeTurns(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "\nmedians: Sluice adds %+.2f ms at p50, %+.2f at p99, %+.2f at p99.9 and %.2f µs of CPU per token; the reverse proxy %+.2f, %+.2f, %+.2f and %.2f; CPU %.2f times the proxy's\n\n",
 		r.Added.P50, r.Added.P99, r.Added.P999, r.Added.CPU, r.ProxyAdded.P50, r.ProxyAdded.P99, r.ProxyAdded.P999, r.ProxyAdded.CPU, r.CPURatio)
-	if err == nil && r.Capacity > 0 {
-		_, err = fmt.Fprintf(w, "three servers with their log in NATS relay %.2f times as many tokens as one without it, if each has the processors of the one\n\n", r.Capacity)
-	}
 	return err
 }
 
