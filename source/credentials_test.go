@@ -38,7 +38,7 @@ func TestCredentials(t *testing.T) {
 		got = ""
 		src, err := s.Add(t.Context(), source.Settings{Kind: "place", Location: b.dir, Credentials: ref}, true)
 		must(t, err)
-		_, err = s.Sync(t.Context(), src.ID, false)
+		_, err = s.Sync(t.Context(), src.ID, source.SyncOptions{})
 		must(t, err)
 		src, err = s.Wait(t.Context(), src.ID)
 		must(t, err)

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"strings"
@@ -126,25 +127,33 @@ func (s *Service) Ingestion(ctx context.Context, id string) (*Ingestion, error) 
 	return nil, fault.New(fault.NotFound, "there is no ingestion %s", parse.PrintableName(id))
 }
 
-// IngestPaths starts to ingest files and folders on the disk of the server, in the background. The paths are absolute. An empty collection is that of [Options]. If retry is set, documents that
-// exceeded a limit before are tried again.
-func (s *Service) IngestPaths(collection string, paths []string, retry bool) (*Ingestion, error) {
-	if collection == "" {
-		collection = s.o.Collection
-	}
-	if err := s.checkCollection(collection); err != nil {
+// PathsRequest are files and folders to ingest.
+type PathsRequest struct {
+	Paths        []string // absolute
+	Collection   string   // empty: that of [Options]
+	Retry        bool     // documents that exceeded a limit before are tried again
+	AllowRemoval bool     // see [ingest.Request]
+}
+
+// ConfirmPaths tells users how to remove the documents of [ingest.Incomplete] folders of an ingestion of paths.
+const ConfirmPaths = `run "sluice ingest --allow-removal" with the same paths`
+
+// IngestPaths starts to ingest files and folders on the disk of the server, in the background.
+func (s *Service) IngestPaths(req PathsRequest) (*Ingestion, error) {
+	req.Collection = cmp.Or(req.Collection, s.o.Collection)
+	if err := s.checkCollection(req.Collection); err != nil {
 		return nil, err
 	}
-	i := newIngestion(newIngestionID(), "", collection, 1, s.o.Now().UTC())
+	i := newIngestion(newIngestionID(), "", req.Collection, 1, s.o.Now().UTC())
 	started, err := s.startJob(i.ID, i, func(ctx context.Context, _ *job) {
 		var r Result
 		var report ingest.Report
 		var err error
-		if retry && s.o.Retry != nil {
+		if req.Retry && s.o.Retry != nil {
 			err = s.o.Retry()
 		}
 		if err == nil {
-			report, err = s.o.Ingester.Ingest(ctx, ingest.Request{Collection: collection, Paths: paths}, i.advance)
+			report, err = s.o.Ingester.Ingest(ctx, ingest.Request{Collection: req.Collection, Paths: req.Paths, AllowRemoval: req.AllowRemoval}, i.advance)
 		}
 		r.Started, r.Ended, r.Ingestion, r.Attempt = i.Started, s.o.Now().UTC(), i.ID, 1
 		r.count(report)
@@ -154,6 +163,9 @@ func (s *Service) IngestPaths(collection string, paths []string, retry bool) (*I
 		if err != nil {
 			r.Error = fault.Public(err).Message
 			s.o.Logger.Error("ingestion of paths failed", "ingestion", i.ID, "error", err)
+		} else if r.NotRemoved > 0 {
+			r.Error = ingest.KeptMessage(r.NotRemoved, ConfirmPaths)
+			s.o.Logger.Warn("ingestion of paths kept documents that have vanished", "ingestion", i.ID, "documents", r.NotRemoved)
 		}
 		i.end(r)
 	})

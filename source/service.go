@@ -89,28 +89,29 @@ type Source struct {
 
 // Result is the result of a sync.
 type Result struct {
-	Started   time.Time        `json:"started"`
-	Ended     time.Time        `json:"ended"`
-	Added     int              `json:"added"`
-	Updated   int              `json:"updated"`
-	Unchanged int              `json:"unchanged"`
-	Moved     int              `json:"moved" description:"Part of added: documents whose bytes were at another path before."`
-	Removed   int              `json:"removed"`
-	Ignored   int              `json:"ignored" description:"Files that are not documents, or that the patterns leave out."`
-	Failed    int              `json:"failed" description:"Documents that could not be read. Their earlier text is kept; the next sync tries again."`
-	Failures  []ingest.Failure `json:"failures,omitempty" description:"The first 100 of them."`
-	Warning   string           `json:"warning,omitempty" description:"Set if documents are only found by their words, because the embedder failed."`
-	Error     string           `json:"error,omitempty" description:"Why the sync did not complete. The next one goes on from what is done."`
-	Chunks    int              `json:"chunks,omitempty" description:"Sections, passages and sentences of added and updated documents."`
-	Other     int              `json:"other,omitempty" description:"Documents of the collection that are from elsewhere. It is only counted if paths were ingested."`
-	Ingestion string           `json:"ingestion,omitempty" description:"Id of the ingestion that had this result."`
-	Attempt   int              `json:"attempt,omitempty" description:"How often it was started: more than once after restarts of the server."`
+	Started    time.Time        `json:"started"`
+	Ended      time.Time        `json:"ended"`
+	Added      int              `json:"added"`
+	Updated    int              `json:"updated"`
+	Unchanged  int              `json:"unchanged"`
+	Moved      int              `json:"moved" description:"Part of added: documents whose bytes were at another path before."`
+	Removed    int              `json:"removed"`
+	NotRemoved int              `json:"not_removed,omitempty" description:"Documents that have vanished and were kept, because the place has none any more, or less than half and 20 less than before: it may not be mounted or complete. A sync or an ingestion with allow_removal removes them."`
+	Ignored    int              `json:"ignored" description:"Files that are not documents, or that the patterns leave out."`
+	Failed     int              `json:"failed" description:"Documents that could not be read. Their earlier text is kept; the next sync tries again."`
+	Failures   []ingest.Failure `json:"failures,omitempty" description:"The first 100 of them."`
+	Warning    string           `json:"warning,omitempty" description:"Set if documents are only found by their words, because the embedder failed."`
+	Error      string           `json:"error,omitempty" description:"Why the sync did not complete. The next one goes on from what is done."`
+	Chunks     int              `json:"chunks,omitempty" description:"Sections, passages and sentences of added and updated documents."`
+	Other      int              `json:"other,omitempty" description:"Documents of the collection that are from elsewhere. It is only counted if paths were ingested."`
+	Ingestion  string           `json:"ingestion,omitempty" description:"Id of the ingestion that had this result."`
+	Attempt    int              `json:"attempt,omitempty" description:"How often it was started: more than once after restarts of the server."`
 }
 
 // count adds the numbers of an ingestion.
 func (r *Result) count(report ingest.Report) {
 	r.Added, r.Updated, r.Unchanged = report.Added, report.Updated, r.Unchanged+report.Unchanged
-	r.Chunks = report.Chunks
+	r.NotRemoved, r.Chunks = r.NotRemoved+report.NotRemoved, report.Chunks
 	r.fail(report.Failed)
 	if report.Unembedded > 0 {
 		r.Warning = fmt.Sprintf("%d passages and sentences are only found by their words until the embedder answers: %s", report.Unembedded, report.EmbedFailure)
@@ -289,23 +290,28 @@ func (s *Service) view(src store.Source) Source {
 	return v
 }
 
-// Sync starts a sync of a source in the background, unless one is in progress. If full is set, all documents are read, whatever their versions.
-func (s *Service) Sync(ctx context.Context, id string, full bool) (Source, error) {
+// Sync starts a sync of a source in the background, unless one is in progress. With AllowRemoval, one in progress is an error, because it does not remove the documents.
+func (s *Service) Sync(ctx context.Context, id string, o SyncOptions) (Source, error) {
 	src, err := s.Get(ctx, id)
 	if err != nil {
 		return Source{}, err
 	}
-	if _, err := s.startSync(id, how{full: full}); err != nil {
+	started, err := s.startSync(id, how{SyncOptions: o})
+	if err != nil {
 		return Source{}, err
+	}
+	if !started && o.AllowRemoval {
+		return Source{}, errInProgress
 	}
 	return s.view(src.Source), nil
 }
 
 var (
-	errRemoving  = fault.New(fault.Conflict, "the source is being removed")
-	errElsewhere = fault.New(fault.Conflict, "another server is syncing the source")
-	errStopping  = fault.New(fault.Unavailable, "the server is stopping")
-	errNotDue    = fault.New(fault.Conflict, "another server has already synced the source")
+	errRemoving   = fault.New(fault.Conflict, "the source is being removed")
+	errElsewhere  = fault.New(fault.Conflict, "another server is syncing the source")
+	errStopping   = fault.New(fault.Unavailable, "the server is stopping")
+	errInProgress = fault.New(fault.Conflict, "a sync is in progress, and does not remove the documents: try again when it has ended")
+	errNotDue     = fault.New(fault.Conflict, "another server has already synced the source")
 )
 
 // Remove starts to remove a source and its documents in the background. A sync is cancelled.

@@ -100,6 +100,12 @@ func (c Changes) Apply(set *Settings) {
 	}
 }
 
+// SyncOptions are what users choose for one sync.
+type SyncOptions struct {
+	Full         bool // reads all documents, whatever their versions
+	AllowRemoval bool // removes all documents that have vanished, even if the place is [ingest.Incomplete]
+}
+
 // Kind is a kind of connector.
 type Kind struct {
 	// Local is set if the connector reads the disk of the server. Users of the network may not add such sources.

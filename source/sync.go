@@ -24,7 +24,7 @@ const batch = 500
 
 // how says what a sync has to do.
 type how struct {
-	full bool     // reads all documents, whatever their versions
+	SyncOptions
 	due  bool     // only if the sync is still due
 	left bool     // only if the store still has it as in progress
 	only []string // URIs of what has changed; nil: all documents are listed
@@ -136,9 +136,11 @@ func (y *syncRun) ended(src *store.Source, result json.RawMessage) {
 		src.Next = y.next(*src)
 	case y.how.only == nil:
 		src.Failing = 0
+		src.Next = y.next(*src)
+	}
+	if y.how.only == nil && (y.result.Error == "" || y.result.NotRemoved > 0) {
 		// The next sync applies what a user has changed during this one.
 		src.Again = src.Again && (!y.src.Again || src.Contributor != y.src.Contributor)
-		src.Next = y.next(*src)
 	}
 	if src.Contributor != y.src.Contributor || !maps.Equal(src.Meta, y.src.Meta) {
 		src.Next = y.result.Ended // some documents have got what was set before
@@ -228,13 +230,14 @@ func (y *syncRun) run(ctx context.Context) (err error) {
 // list lists the documents, or only what has changed.
 func (y *syncRun) list(ctx context.Context, conn Connector) (Listing, error) {
 	w, ok := conn.(Watcher)
-	if !ok {
+	last := y.view(y.src).Last
+	if !ok || last != nil && last.NotRemoved > 0 { // or: the result tells again how many
 		y.how.only = nil
 	}
 	if y.how.only == nil {
 		return conn.List(ctx)
 	}
-	if last := y.view(y.src).Last; last != nil { // the result is about all documents
+	if last != nil { // the result is about all documents
 		for _, f := range last.Failures {
 			if !y.lists(f.Path) {
 				y.fail(f)
@@ -330,7 +333,7 @@ func (y *syncRun) ingest(ctx context.Context, conn Connector) (err error) {
 			}
 			return data, err
 		}}
-		if k := y.known[id]; !y.how.full && k.Version != "" && k.Version == y.version(d) {
+		if k := y.known[id]; !y.how.Full && k.Version != "" && k.Version == y.version(d) {
 			it.Hash = k.Hash
 		}
 		items = append(items, it)
@@ -383,10 +386,41 @@ func (y *syncRun) write(ctx context.Context) error {
 	return err
 }
 
-// removeGone removes the documents that have vanished.
+// checkComplete returns an error if the place is incomplete, so that the documents that have vanished must be kept.
+func (y *syncRun) checkComplete() error {
+	if y.how.AllowRemoval {
+		return nil
+	}
+	indexed, now := 0, len(y.listed)
+	for id, d := range y.known {
+		if d.Hash == "" {
+			continue
+		}
+		indexed++
+		if _, listed := y.listed[id]; !listed {
+			now++
+		}
+	}
+	vanished := 0
+	for _, d := range y.gone {
+		if d.Hash != "" {
+			vanished++
+		}
+	}
+	if vanished == 0 || !ingest.Incomplete(indexed, now-vanished) {
+		return nil
+	}
+	y.result.NotRemoved = vanished
+	return fault.New(fault.Conflict, "%s", ingest.KeptMessage(vanished, fmt.Sprintf("run \"sluice sources sync %s --allow-removal\"", y.src.ID)))
+}
+
+// removeGone removes the documents that have vanished, unless the place is incomplete.
 func (y *syncRun) removeGone(ctx context.Context) error {
 	if len(y.gone) == 0 {
 		return nil
+	}
+	if err := y.checkComplete(); err != nil {
+		return err
 	}
 	if err := y.o.Ingester.DeleteDocuments(ctx, y.src.Collection, idsOf(y.gone)); err != nil {
 		return err

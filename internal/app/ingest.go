@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-rag/sluice/source/folder"
 )
 
-// Ingest brings the collection of the settings up to date with files and folders. Calls of it and of the other methods that ingest wait for each other.
-func (a *App) Ingest(ctx context.Context, paths []string, progress func(ingest.Progress)) (ingest.Report, error) {
-	return a.ingest(ctx, ingest.Request{Collection: a.Config.Store.Collection, Paths: paths}, progress)
+// Ingest brings the collection of the settings up to date with files and folders; allowRemoval is that of [ingest.Request]. Calls of it and of the other methods that ingest wait for each other.
+func (a *App) Ingest(ctx context.Context, paths []string, allowRemoval bool, progress func(ingest.Progress)) (ingest.Report, error) {
+	return a.ingest(ctx, ingest.Request{Collection: a.Config.Store.Collection, Paths: paths, AllowRemoval: allowRemoval}, progress)
 }
 
 // ingest is [App.Ingest] with any request.

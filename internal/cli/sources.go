@@ -44,7 +44,7 @@ type sourceService interface {
 	list(ctx context.Context) ([]sources.SourceView, error)
 	add(ctx context.Context, req sources.SourceRequest) (sources.SourceView, error)
 	set(ctx context.Context, id string, to sources.SourceSettings) (sources.SourceView, error)
-	sync(ctx context.Context, id string, full bool) (sources.SourceView, error)
+	sync(ctx context.Context, id string, req sources.SyncRequest) (sources.SourceView, error)
 	remove(ctx context.Context, id string) error
 	// show returns a source, or an error with the code NotFound.
 	show(ctx context.Context, id string) (sources.SourceView, error)
@@ -192,7 +192,15 @@ func (c *sourcesListCmd) Run(e *env) error {
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", v.ID, v.Kind, state, docs, failed, last, schedule(v), v.Collection, lang.Truncate(v.Location, 200))
 		}
-		return w.Flush()
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		for _, v := range all {
+			if l := v.LastSync; l != nil && l.Error != "" {
+				fmt.Fprintf(e.Err, "%s: %s\n", v.ID, l.Error)
+			}
+		}
+		return nil
 	})
 }
 
@@ -219,12 +227,16 @@ func schedule(v sources.SourceView) string {
 
 type sourcesSyncCmd struct {
 	sourcesOf
-	Full   bool     `help:"Read all documents again, even if their time and size have not changed."`
-	Source []string `arg:"" optional:"" help:"Ids or locations. The default is all sources."`
+	Full         bool     `help:"Read all documents again, even if their time and size have not changed."`
+	AllowRemoval bool     `help:"Remove all documents that have vanished, even if the source has none any more, or lost most of them. Without it, they are kept, because its place may not be mounted."`
+	Source       []string `arg:"" optional:"" help:"Ids or locations. The default is all sources."`
 }
 
 // Run syncs sources, one after the other.
 func (c *sourcesSyncCmd) Run(e *env) error {
+	if c.AllowRemoval && len(c.Source) == 0 {
+		return errors.New("sync: --allow-removal needs the sources that it is for")
+	}
 	return c.with(e, func(s sourceService) error {
 		selected, err := s.list(e.ctx)
 		if len(c.Source) > 0 && err == nil {
@@ -242,7 +254,7 @@ func (c *sourcesSyncCmd) Run(e *env) error {
 		}
 		var failed error
 		for _, v := range selected {
-			v, err := s.sync(e.ctx, v.ID, c.Full)
+			v, err := s.sync(e.ctx, v.ID, sources.SyncRequest{Full: c.Full, AllowRemoval: c.AllowRemoval})
 			if err == nil {
 				err = await(e, s, v)
 			}

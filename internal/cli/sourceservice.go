@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/server/sources"
+	"github.com/sluice-rag/sluice/source"
 )
 
 // remoteSources are the sources of a server.
@@ -30,8 +31,8 @@ func (s remoteSources) set(ctx context.Context, id string, to sources.SourceSett
 	return v, err
 }
 
-func (s remoteSources) sync(ctx context.Context, id string, full bool) (v sources.SourceView, err error) {
-	err = s.c.Post(ctx, sourcePath(id)+"/sync", map[string]bool{"full": full}, &v)
+func (s remoteSources) sync(ctx context.Context, id string, req sources.SyncRequest) (v sources.SourceView, err error) {
+	err = s.c.Post(ctx, sourcePath(id)+"/sync", req, &v)
 	return v, err
 }
 
@@ -65,7 +66,7 @@ func (s localSources) add(ctx context.Context, req sources.SourceRequest) (sourc
 	if err != nil {
 		return sources.SourceView{}, err
 	}
-	return s.sync(ctx, src.ID, false)
+	return s.sync(ctx, src.ID, sources.SyncRequest{})
 }
 
 func (s localSources) set(ctx context.Context, id string, to sources.SourceSettings) (sources.SourceView, error) {
@@ -77,8 +78,8 @@ func (s localSources) set(ctx context.Context, id string, to sources.SourceSetti
 	return sources.View(src), err
 }
 
-func (s localSources) sync(ctx context.Context, id string, full bool) (sources.SourceView, error) {
-	src, err := s.a.Sources().Sync(ctx, id, full)
+func (s localSources) sync(ctx context.Context, id string, req sources.SyncRequest) (sources.SourceView, error) {
+	src, err := s.a.Sources().Sync(ctx, id, source.SyncOptions{Full: req.Full, AllowRemoval: req.AllowRemoval})
 	return sources.View(src), err
 }
 

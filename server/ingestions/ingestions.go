@@ -19,9 +19,10 @@ import (
 type (
 	// Request names what is to be ingested.
 	Request struct {
-		Paths      []string `json:"paths" description:"Absolute paths of files and folders on the machine of the server. Documents of a folder that have vanished are removed."`
-		Collection string   `json:"collection,omitempty" description:"Collection of the documents. The default is that of the server."`
-		Retry      bool     `json:"retry,omitempty" description:"Retry documents that exceeded the memory or time limit before."`
+		Paths        []string `json:"paths" description:"Absolute paths of files and folders on the machine of the server. Documents of a folder that have vanished are removed."`
+		Collection   string   `json:"collection,omitempty" description:"Collection of the documents. The default is that of the server."`
+		Retry        bool     `json:"retry,omitempty" description:"Retry documents that exceeded the memory or time limit before."`
+		AllowRemoval bool     `json:"allow_removal,omitempty" description:"Remove all documents of the folders that have vanished. Without it, they are kept if a folder has none any more, or less than half and 20 less than before."`
 	}
 	// Accepted is an ingestion that was started.
 	Accepted struct {
@@ -132,7 +133,7 @@ func (rt routes) ingest(w http.ResponseWriter, r *http.Request) error {
 			return fault.Invalid("paths", "want absolute paths")
 		}
 	}
-	i, err := rt.o.Sources.IngestPaths(req.Collection, req.Paths, req.Retry)
+	i, err := rt.o.Sources.IngestPaths(source.PathsRequest{Paths: req.Paths, Collection: req.Collection, Retry: req.Retry, AllowRemoval: req.AllowRemoval})
 	if err != nil {
 		return err
 	}

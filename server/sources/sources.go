@@ -83,7 +83,12 @@ type (
 	}
 	syncRequest struct {
 		idParam
-		Full bool `json:"full,omitempty" description:"Read all documents again, also those whose time and size have not changed. Unchanged bytes are still not indexed again."`
+		SyncRequest
+	}
+	// SyncRequest is what a sync has to do.
+	SyncRequest struct {
+		Full         bool `json:"full,omitempty" description:"Read all documents again, also those whose time and size have not changed. Unchanged bytes are still not indexed again."`
+		AllowRemoval bool `json:"allow_removal,omitempty" description:"Remove all documents that have vanished. Without it, they are kept if the place has none any more, or less than half and 20 less than before. If a sync is in progress, the reply is 409."`
 	}
 )
 
@@ -158,7 +163,7 @@ func (rt routes) add(w http.ResponseWriter, r *http.Request) error {
 	}
 	src, err := rt.s.Add(r.Context(), set, by.Key != "" && by.Permits(auth.Tenants))
 	if err == nil {
-		src, err = rt.s.Sync(r.Context(), src.ID, false)
+		src, err = rt.s.Sync(r.Context(), src.ID, source.SyncOptions{})
 	}
 	return reply(w, http.StatusCreated, src, err)
 }
@@ -256,7 +261,7 @@ func (rt routes) sync(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &req); err != nil {
 		return err
 	}
-	src, err := rt.s.Sync(r.Context(), r.PathValue("id"), req.Full)
+	src, err := rt.s.Sync(r.Context(), r.PathValue("id"), source.SyncOptions{Full: req.Full, AllowRemoval: req.AllowRemoval})
 	return reply(w, http.StatusAccepted, src, err)
 }
 
