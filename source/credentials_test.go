@@ -30,7 +30,7 @@ func TestCredentials(t *testing.T) {
 		got = credentials
 		return plain.Open(location)
 	}}
-	s := source.New(source.Options{Store: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", CredentialsFolder: secrets,
+	s := source.New(source.Options{Store: b.store, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", CredentialsFolder: secrets,
 		Kinds: map[string]source.Kind{"place": kind, "folder": plain}})
 	t.Cleanup(s.Close)
 	for ref, want := range map[string]string{"env:SLUICE_SOURCE_WIKI": "from a variable", "file:wiki": "from a file", "": "",

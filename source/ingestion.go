@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"strings"
@@ -100,81 +99,48 @@ func (s *Service) follow(i *Ingestion) {
 	}
 }
 
+// followed returns an ingestion that this process keeps, or nil.
+func (s *Service) followed(id string) *Ingestion {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.ingestions {
+		if i.ID == id {
+			return i
+		}
+	}
+	return nil
+}
+
+// endedIngestion returns an ingestion of an earlier process.
+func endedIngestion(source, collection string, r Result) *Ingestion {
+	i := newIngestion(r.Ingestion, source, collection, max(r.Attempt, 1), r.Started)
+	i.failures, i.failed, i.result = r.Failures, r.Failed, &r
+	return i
+}
+
 // Done is closed when the service stops. Syncs without a result continue in the next process.
 func (s *Service) Done() <-chan struct{} { return s.ctx.Done() }
 
-// Ingestion returns an ingestion by its id: one that is in progress or has ended lately, or the last sync of a source.
+// Ingestion returns an ingestion by its id: one that is in progress or has ended lately, or the last sync of a source. One of paths is found also after a restart.
 func (s *Service) Ingestion(ctx context.Context, id string) (*Ingestion, error) {
-	s.mu.Lock()
-	for _, i := range s.ingestions {
-		if i.ID == id {
-			s.mu.Unlock()
-			return i, nil
-		}
+	if i := s.followed(id); i != nil {
+		return i, nil
 	}
-	s.mu.Unlock()
 	all, err := s.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, src := range all {
 		if last := src.Last; last != nil && last.Ingestion == id && id != "" {
-			i := newIngestion(id, src.ID, src.Collection, max(last.Attempt, 1), last.Started)
-			i.failures, i.failed, i.result = last.Failures, last.Failed, last
-			return i, nil
+			return endedIngestion(src.ID, src.Collection, *last), nil
 		}
+	}
+	if rec, err := s.pathsRecord(ctx, id); err != nil {
+		return nil, err
+	} else if r := resultOf(rec.Result); r != nil {
+		return endedIngestion("", rec.Collection, *r), nil
+	} else if rec.ID != "" {
+		return nil, fault.New(fault.Unavailable, "the ingestion has not ended, and is that of another server, or this server is starting")
 	}
 	return nil, fault.New(fault.NotFound, "there is no ingestion %s", parse.PrintableName(id))
-}
-
-// PathsRequest are files and folders to ingest.
-type PathsRequest struct {
-	Paths        []string // absolute
-	Collection   string   // empty: that of [Options]
-	Retry        bool     // documents that exceeded a limit before are tried again
-	AllowRemoval bool     // see [ingest.Request]
-}
-
-// ConfirmPaths tells users how to remove the documents of [ingest.Incomplete] folders of an ingestion of paths.
-const ConfirmPaths = `run "sluice ingest --allow-removal" with the same paths`
-
-// IngestPaths starts to ingest files and folders on the disk of the server, in the background.
-func (s *Service) IngestPaths(req PathsRequest) (*Ingestion, error) {
-	req.Collection = cmp.Or(req.Collection, s.o.Collection)
-	if err := s.checkCollection(req.Collection); err != nil {
-		return nil, err
-	}
-	i := newIngestion(newIngestionID(), "", req.Collection, 1, s.o.Now().UTC())
-	started, err := s.startJob(i.ID, i, func(ctx context.Context, _ *job) {
-		var r Result
-		var report ingest.Report
-		var err error
-		if req.Retry && s.o.Retry != nil {
-			err = s.o.Retry()
-		}
-		if err == nil {
-			report, err = s.o.Ingester.Ingest(ctx, ingest.Request{Collection: req.Collection, Paths: req.Paths, AllowRemoval: req.AllowRemoval}, i.advance)
-		}
-		r.Started, r.Ended, r.Ingestion, r.Attempt = i.Started, s.o.Now().UTC(), i.ID, 1
-		r.count(report)
-		r.Removed, r.Ignored, r.Other = report.Deleted, report.Ignored, report.Other
-		// Those of the listing come first. They are not in the progress.
-		i.update(func() { i.fail(report.Failed[:max(len(report.Failed)-i.failed, 0)]...) })
-		if err != nil {
-			r.Error = fault.Public(err).Message
-			s.o.Logger.Error("ingestion of paths failed", "ingestion", i.ID, "error", err)
-		} else if r.NotRemoved > 0 {
-			r.Error = ingest.KeptMessage(r.NotRemoved, ConfirmPaths)
-			s.o.Logger.Warn("ingestion of paths kept documents that have vanished", "ingestion", i.ID, "documents", r.NotRemoved)
-		}
-		i.end(r)
-	})
-	if err == nil && !started {
-		err = fault.New(fault.Internal, "two ingestions have the same id")
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.follow(i)
-	return i, nil
 }

@@ -183,7 +183,7 @@ func (s *Service) Change(ctx context.Context, id string, c Changes) (Source, err
 			src.Next = s.next(*src)
 		}
 		if sync { // also if this process ends before the sync begins
-			next, src.Next = src.Next, s.o.Now().UTC().Truncate(time.Microsecond)
+			next, src.Next = src.Next, s.now()
 		}
 		return errors.Join(s.o.Kinds[src.Kind].checkSchedule(src.Every, src.Watch), checkGiven(metaOf(src.Meta), src.Contributor))
 	})

@@ -53,7 +53,7 @@ func (b *scheduled) serve(name string, gone func(string) bool) {
 	b.Helper()
 	b.service.Close()
 	b.ends = make(chan store.Source, 100)
-	b.service = source.New(source.Options{Store: synced{b.store, b.ends}, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Reserved: []string{"files"},
+	b.service = source.New(source.Options{Store: synced{b.store, b.ends}, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Reserved: []string{"files"},
 		Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}, Server: name, Gone: gone, Now: func() time.Time {
 			if at := b.now.Load(); at != nil {
 				return *at
@@ -383,7 +383,7 @@ func TestIngestion(t *testing.T) {
 	}
 
 	must(t, os.WriteFile(filepath.Join(b.dir, "a.md"), []byte("The lighthouse."), 0o600))
-	i, err = b.service.IngestPaths(source.PathsRequest{Paths: []string{b.dir, filepath.Join(b.dir, "none")}, Retry: true})
+	i, err = b.service.IngestPaths(t.Context(), source.PathsRequest{Paths: []string{b.dir, filepath.Join(b.dir, "none")}, Retry: true})
 	must(t, err)
 	st, changed := i.After(0)
 	for ; st.Result == nil; st, changed = i.After(0) {
@@ -392,7 +392,7 @@ func TestIngestion(t *testing.T) {
 	if st.Failed != 4 || len(st.Failures) != 4 || st.Result.Added != 1 || st.Result.Failed != 4 {
 		t.Errorf("paths: %+v, %+v", st, st.Result)
 	}
-	if _, err := b.service.IngestPaths(source.PathsRequest{Collection: "files", Paths: []string{b.dir}}); fault.Public(err).Code != fault.InvalidRequest {
+	if _, err := b.service.IngestPaths(t.Context(), source.PathsRequest{Collection: "files", Paths: []string{b.dir}}); fault.Public(err).Code != fault.InvalidRequest {
 		t.Errorf("paths into the collection of uploads: %v", err)
 	}
 }
@@ -447,7 +447,7 @@ func TestChangeNotBegun(t *testing.T) {
 	id := b.add(source.Settings{Watch: true})
 	b.service.Close()
 	u := unbegun{b.store, new(atomic.Bool), make(chan struct{}, 1)}
-	b.service = source.New(source.Options{Store: u, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
+	b.service = source.New(source.Options{Store: u, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
 	must(t, b.service.Resume(t.Context()))
 	await := func(want string) {
 		t.Helper()

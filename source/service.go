@@ -32,9 +32,10 @@ type Ingester interface {
 	Version() string
 }
 
-// Options configures a [Service]. Store, Ingester, Kinds and Collection are required.
+// Options configures a [Service]. Store, Ingestions, Ingester, Kinds and Collection are required.
 type Options struct {
 	Store      store.Sources
+	Ingestions store.Ingestions
 	Ingester   Ingester
 	Kinds      map[string]Kind
 	Collection string   // of the documents of sources that name none
@@ -42,6 +43,8 @@ type Options struct {
 	// Server is the name of this server among those that share the store, and Gone reports whether another one has died. Default: there are no others.
 	Server string
 	Gone   func(server string) bool
+	// MaxQueuedPaths is how many ingestions of paths may wait or be in progress. Default 100.
+	MaxQueuedPaths int
 	// Retry makes the next ingestion try documents again that exceeded a limit before. Nil: there are none.
 	Retry func() error
 	// OnDue, if set, is called with the time when the next sync is due, or with the zero time if none is. It must not block.
@@ -216,7 +219,7 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	}
 	src := store.Source{ID: "src-" + strings.ToLower(rand.Text()[:12]), Kind: set.Kind, Location: location, Collection: set.Collection, Include: set.Include,
 		Exclude: set.Exclude, Credentials: set.Credentials, Meta: elements(set.Meta), Contributor: set.Contributor, Server: s.o.Server,
-		Schedule: store.Schedule{Every: set.Every, Watch: set.Watch}, CreatedAt: s.o.Now().UTC().Truncate(time.Microsecond)}
+		Schedule: store.Schedule{Every: set.Every, Watch: set.Watch}, CreatedAt: s.now()}
 	src.Next = s.next(src)
 	if err := s.o.Store.AddSource(ctx, src); err != nil {
 		return Source{}, err
@@ -233,6 +236,9 @@ func (s *Service) checkCollection(name string) error {
 	}
 	return nil
 }
+
+// now returns the time in the precision of the store.
+func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Microsecond) }
 
 // within reports whether a location is another one, or inside it.
 func within(inner, outer string) bool {
@@ -267,14 +273,18 @@ func notFound(id string) error {
 	return fault.New(fault.NotFound, "there is no source %s", parse.PrintableName(id))
 }
 
+// resultOf returns a stored result, or nil.
+func resultOf(raw json.RawMessage) *Result {
+	r := new(Result)
+	if len(raw) == 0 || json.Unmarshal(raw, r) != nil {
+		return nil
+	}
+	return r
+}
+
 func (s *Service) view(src store.Source) Source {
 	v := Source{Source: src}
-	if len(src.Sync) > 0 {
-		v.Last = new(Result)
-		if err := json.Unmarshal(src.Sync, v.Last); err != nil {
-			v.Last = nil
-		}
-	}
+	v.Last = resultOf(src.Sync)
 	v.WatchFailure = s.watchFailure(src.ID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -361,7 +371,7 @@ func (s *Service) Wait(ctx context.Context, id string) (Source, error) {
 	return s.Get(ctx, id)
 }
 
-// Resume starts the syncs and removals that an earlier process, or a server that has died, did not end. The first call also starts the schedule and the watches of all sources.
+// Resume starts the syncs, removals and ingestions of paths that an earlier process, or a server that has died, did not end. The first call also starts the schedule and the watches of all sources.
 func (s *Service) Resume(ctx context.Context) error {
 	all, err := s.o.Store.Sources(ctx)
 	for _, src := range all {
@@ -374,6 +384,9 @@ func (s *Service) Resume(ctx context.Context) error {
 		if err != nil {
 			break
 		}
+	}
+	if err == nil {
+		err = s.resumePaths(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("resume sources: %w", err)

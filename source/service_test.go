@@ -81,7 +81,7 @@ func (b *bench) open() {
 		c, err := b.opened.Kind.Open(location)
 		return countedConnector{c, b.opened}, err
 	}
-	b.service = source.New(source.Options{Store: b.store, Ingester: ingest.New(b.index, words, ingest.Options{Workers: 1, BatchDocs: 2}), Collection: "default",
+	b.service = source.New(source.Options{Store: b.store, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{Workers: 1, BatchDocs: 2}), Collection: "default",
 		Kinds: map[string]source.Kind{"folder": kind}})
 }
 
@@ -307,7 +307,7 @@ func BenchmarkUnchanged(b *testing.B) {
 	for i := range 10_000 {
 		f.put(fmt.Sprintf("%02d/%d.md", i%100, i), fmt.Sprintf("# Note %d\n\nThis is the text of the note with the number %d.\n", i, i))
 	}
-	f.service = source.New(source.Options{Store: f.store, Ingester: ingest.New(f.index, nil, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
+	f.service = source.New(source.Options{Store: f.store, Ingestions: f.store, Ingester: ingest.New(f.index, nil, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
 	id := f.add(source.Settings{})
 	f.sync(id, false)
 	for b.Loop() {
@@ -354,7 +354,7 @@ func TestIngestionEnds(t *testing.T) {
 		id := b.add(source.Settings{})
 		b.service.Close()
 		reading, kind := make(chan struct{}), folder.Kind(nil)
-		o := source.Options{Store: failing{b.store, nil}, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": kind}}
+		o := source.Options{Store: failing{b.store, nil}, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": kind}}
 		if open := kind.Open; removed {
 			kind.Open = func(location string) (source.Connector, error) {
 				c, err := open(location)
@@ -389,7 +389,7 @@ func TestResultNotStored(t *testing.T) {
 	id := b.add(source.Settings{})
 	b.service.Close()
 	works := new(atomic.Bool)
-	b.service = source.New(source.Options{Store: failing{b.store, works}, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default",
+	b.service = source.New(source.Options{Store: failing{b.store, works}, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default",
 		Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
 	must(t, b.service.Resume(t.Context()))
 	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})

@@ -268,3 +268,27 @@ type Sources interface {
 	// [ErrNotFound].
 	ChangeSourceDocuments(ctx context.Context, source string, put []SourceDocument, remove []string) error
 }
+
+// Ingestion is an ingestion of files and folders on the disk of a server that somebody has requested. After a crash, it is started again.
+type Ingestion struct {
+	ID           string
+	Paths        []string
+	Collection   string
+	Retry        bool            `json:",omitempty"` // documents that exceeded a limit before are tried again
+	AllowRemoval bool            `json:",omitempty"` // documents are removed although most of a folder has vanished
+	Server       string          `json:",omitempty"` // that has the disk; empty: it shares no work with others
+	Attempt      int             // how often it was started
+	Tries        int             // how often it was started without a shutdown of the server in the middle
+	Result       json.RawMessage `json:",omitempty"` // as its service encodes it; nil: it has not ended
+	CreatedAt    time.Time
+}
+
+// Ingestions stores ingestions.
+type Ingestions interface {
+	// PutIngestion adds or replaces an ingestion.
+	PutIngestion(ctx context.Context, i Ingestion) error
+	// Ingestions lists all ingestions, the oldest first.
+	Ingestions(ctx context.Context) ([]Ingestion, error)
+	// RemoveIngestions removes ingestions by their ids. One that does not exist is no error.
+	RemoveIngestions(ctx context.Context, ids []string) error
+}

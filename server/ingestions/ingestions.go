@@ -106,7 +106,7 @@ func Routes(o Options) []server.Route {
 	rt := routes{o}
 	return []server.Route{
 		{Method: "POST", Path: "/api/ingestions", Scope: auth.Tenants, Serve: rt.ingest, MaxBody: maxBody, Request: []any{Request{}}, Reply: Accepted{}, Status: http.StatusAccepted,
-			Faults: []int{400, 403, 413, 415, 507}, Summary: "Ingest files and folders on the machine of the server, in the background"},
+			Faults: []int{400, 403, 413, 415, 429, 507}, Summary: "Ingest files and folders on the machine of the server, in the background"},
 		{Method: "GET", Path: Path, Scope: auth.Read, Serve: rt.stream, Timeout: streamTime, Request: []any{streamParams{}}, Events: events, Empty: true, Faults: []int{400, 404},
 			Summary: "Stream the progress of an ingestion, with the files that failed"},
 	}
@@ -133,7 +133,7 @@ func (rt routes) ingest(w http.ResponseWriter, r *http.Request) error {
 			return fault.Invalid("paths", "want absolute paths")
 		}
 	}
-	i, err := rt.o.Sources.IngestPaths(source.PathsRequest{Paths: req.Paths, Collection: req.Collection, Retry: req.Retry, AllowRemoval: req.AllowRemoval})
+	i, err := rt.o.Sources.IngestPaths(r.Context(), source.PathsRequest{Paths: req.Paths, Collection: req.Collection, Retry: req.Retry, AllowRemoval: req.AllowRemoval})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ var postgresSchema string
 // OpenPostgres opens the store in a schema of a database, creates it if it does not exist, and upgrades one of an earlier version. A later version is
 // an error. The database closes it.
 func OpenPostgres(ctx context.Context, db *postgres.Database, schema string) (*Store, error) {
-	read, write, err := db.Part(ctx, schema, "files", []string{postgresSchema, taskServers, sourceTables})
+	read, write, err := db.Part(ctx, schema, "files", []string{postgresSchema, taskServers, sourceTables, ingestionTable})
 	if err != nil {
 		return nil, fmt.Errorf("open files: %w", err)
 	}

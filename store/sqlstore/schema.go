@@ -107,7 +107,7 @@ CREATE INDEX tasks_pending ON tasks (unfetched, created_at, id) WHERE status = '
 CREATE TRIGGER files_fetched AFTER UPDATE OF sha256 ON files WHEN OLD.sha256 <> NEW.sha256 BEGIN
 	UPDATE tasks SET unfetched = NEW.sha256 = '' WHERE resource = NEW.id;
 END;
-`, taskServers, sourceTables}
+`, taskServers, sourceTables, ingestionTable}
 
 // taskServers adds the server of a task, in both databases.
 const taskServers = "ALTER TABLE tasks ADD COLUMN server TEXT NOT NULL DEFAULT ''"
@@ -126,5 +126,13 @@ CREATE TABLE source_documents (
 	hash    TEXT NOT NULL,
 	sha256  TEXT NOT NULL,
 	PRIMARY KEY (source, id)
+);
+`
+
+// ingestionTable adds ingestions of files and folders on the disk, in both databases.
+const ingestionTable = `
+CREATE TABLE ingestions (
+	id     TEXT PRIMARY KEY,
+	record TEXT NOT NULL
 );
 `

@@ -72,7 +72,7 @@ func TestMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec(`DROP TABLE sources; DROP TABLE source_documents; DROP TRIGGER files_fetched; DROP INDEX tasks_pending; ALTER TABLE tasks DROP COLUMN unfetched; ALTER TABLE tasks DROP COLUMN server;
+	if _, err := db.Exec(`DROP TABLE sources; DROP TABLE source_documents; DROP TABLE ingestions; DROP TRIGGER files_fetched; DROP INDEX tasks_pending; ALTER TABLE tasks DROP COLUMN unfetched; ALTER TABLE tasks DROP COLUMN server;
 		CREATE INDEX tasks_pending ON tasks (created_at, id) WHERE status = 'pending'; PRAGMA user_version = 1`); err != nil {
 		t.Fatal(err)
 	}

@@ -68,3 +68,26 @@ func (s *suite) sources() {
 	docs("removed", "a")
 	docs("kept", "b", doc("1", "other"))
 }
+
+// ingestions adds, changes and removes ingestions.
+func (s *suite) ingestions() {
+	b := store.Ingestion{ID: "b", Paths: []string{"/docs", "/a 'b' é"}, Collection: "default", Retry: true, AllowRemoval: true, Server: "one", Attempt: 1, CreatedAt: start}
+	a := store.Ingestion{ID: "a", Paths: []string{"/docs"}, Collection: "other", Attempt: 1, CreatedAt: start.Add(time.Microsecond)}
+	check := func(step string, want ...store.Ingestion) {
+		s.Helper()
+		got, err := s.reopen().Ingestions(s.ctx)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			s.Errorf("%s: %v\n%s", step, err, diff)
+		}
+	}
+	check("empty")
+	s.must(s.PutIngestion(s.ctx, a))
+	s.must(s.PutIngestion(s.ctx, b))
+	check("added", b, a)
+	b.Attempt, b.Result = 2, json.RawMessage(`{"added":1}`)
+	s.must(s.PutIngestion(s.ctx, b))
+	check("changed", b, a)
+	s.must(s.RemoveIngestions(s.ctx, []string{"b", "unknown"}))
+	s.must(s.RemoveIngestions(s.ctx, nil))
+	check("removed", a)
+}
