@@ -100,12 +100,12 @@ func (s *Service) left(src store.Source) bool {
 	return src.State == store.SourceSyncing && src.Server == s.o.Server && s.active[src.ID] == nil
 }
 
-func (s *Service) startAttended(id string, h how) (started bool) {
-	started, err := s.startSync(id, h)
+func (s *Service) startAttended(id string, h how) *Ingestion {
+	i, err := s.startSync(id, h)
 	if err != nil && s.ctx.Err() == nil && fault.Public(err).Code != fault.Conflict {
 		s.o.Logger.Error("sync of a source could not be started", "source", id, "error", err)
 	}
-	return started
+	return i
 }
 
 // look makes attend read the schedule again.
@@ -190,9 +190,12 @@ func (s *Service) Change(ctx context.Context, id string, c Changes) (Source, err
 	if err != nil {
 		return Source{}, err
 	}
-	if sync && s.startAttended(id, how{}) { // otherwise another sync is in progress or this server stops, and it is due afterwards
-		src.Next = next
+	var i *Ingestion
+	if sync {
+		if i = s.startAttended(id, how{}); i != nil { // otherwise another sync is in progress or this server stops, and it is due afterwards
+			src.Next = next
+		}
 	}
 	s.look()
-	return s.view(src), nil
+	return s.view(src).syncing(i), nil
 }

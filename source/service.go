@@ -300,20 +300,28 @@ func (s *Service) view(src store.Source) Source {
 	return v
 }
 
-// Sync starts a sync of a source in the background, unless one is in progress. With AllowRemoval, one in progress is an error, because it does not remove the documents.
+// syncing returns the source with a sync that has just been started, even if this sync has ended and others were started since. An ingestion that is nil changes nothing.
+func (src Source) syncing(i *Ingestion) Source {
+	if i != nil {
+		src.State, src.Ingestion = store.SourceSyncing, i.ID
+	}
+	return src
+}
+
+// Sync starts a sync of a source in the background, unless one is in progress, and returns the source with the id of the ingestion. With AllowRemoval, one in progress is an error, because it does not remove the documents.
 func (s *Service) Sync(ctx context.Context, id string, o SyncOptions) (Source, error) {
 	src, err := s.Get(ctx, id)
 	if err != nil {
 		return Source{}, err
 	}
-	started, err := s.startSync(id, how{SyncOptions: o})
+	i, err := s.startSync(id, how{SyncOptions: o})
 	if err != nil {
 		return Source{}, err
 	}
-	if !started && o.AllowRemoval {
+	if i == nil && o.AllowRemoval {
 		return Source{}, errInProgress
 	}
-	return s.view(src.Source), nil
+	return s.view(src.Source).syncing(i), nil
 }
 
 var (

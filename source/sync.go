@@ -31,28 +31,29 @@ type how struct {
 	lost func()   // called if the sync cannot begin because the store fails; may be nil
 }
 
-// startSync starts a sync in the background. It does nothing if another job of the source is active.
-func (s *Service) startSync(id string, h how) (started bool, err error) {
+// startSync starts a sync in the background, and returns its ingestion. If another job of the source is active, it returns nil.
+func (s *Service) startSync(id string, h how) (*Ingestion, error) {
 	src, err := s.Get(s.ctx, id)
 	switch {
 	case s.ctx.Err() != nil:
-		return false, errStopping
+		return nil, errStopping
 	case err != nil:
-		return false, err
+		return nil, err
 	case src.Source.State == store.SourceRemoving:
-		return false, errRemoving
+		return nil, errRemoving
 	case s.elsewhere(src.Source):
-		return false, errElsewhere
+		return nil, errElsewhere
 	}
 	i := newIngestion(newIngestionID(), id, src.Collection, 1, s.o.Now().UTC())
 	if src.State == store.SourceSyncing && src.Source.Ingestion != "" { // an earlier process has begun it
 		i.ID, i.Attempt = src.Source.Ingestion, src.Attempt+1
 	}
-	started, err = s.startJob(id, i, func(ctx context.Context, _ *job) { s.runSync(ctx, i, h) })
-	if started {
-		s.follow(i)
+	started, err := s.startJob(id, i, func(ctx context.Context, _ *job) { s.runSync(ctx, i, h) })
+	if err != nil || !started {
+		return nil, err
 	}
-	return started, err
+	s.follow(i)
+	return i, nil
 }
 
 // begin marks a source as being synced by this server.

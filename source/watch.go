@@ -233,8 +233,8 @@ func (s *Service) syncChanges(ctx context.Context, id string, c *changes) bool {
 	only, taken, lost := []string(nil), false, false
 	if err == nil {
 		only, taken = c.take(), true
-		var started bool
-		if started, err = s.startSync(id, how{only: only, lost: func() { lost = true }}); err == nil && !started { // another one has begun, which may have listed before the change
+		var i *Ingestion
+		if i, err = s.startSync(id, how{only: only, lost: func() { lost = true }}); err == nil && i == nil { // another one has begun, which may have listed before the change
 			c.add(only...)
 		}
 	}

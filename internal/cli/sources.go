@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/server/sources"
+	"github.com/sluice-rag/sluice/source"
 )
 
 type sourcesCmd struct {
@@ -46,8 +47,8 @@ type sourceService interface {
 	set(ctx context.Context, id string, to sources.SourceSettings) (sources.SourceView, error)
 	sync(ctx context.Context, id string, req sources.SyncRequest) (sources.SourceView, error)
 	remove(ctx context.Context, id string) error
-	// show returns a source, or an error with the code NotFound.
-	show(ctx context.Context, id string) (sources.SourceView, error)
+	// follow waits for the end of an ingestion.
+	follow(ctx context.Context, id string, show func(ingest.Progress)) (source.Result, error)
 }
 
 // with runs do with the sources.
@@ -73,11 +74,12 @@ func (c *sourcesOf) with(e *env, do func(sourceService) error) (err error) {
 			return errors.Join(err, a.Close())
 		}
 	}
-	cl, err := c.over(at).client()
+	at = c.over(at)
+	cl, err := at.client()
 	if err != nil {
 		return err
 	}
-	return do(remoteSources{cl})
+	return do(remoteSources{cl, at})
 }
 
 // openFolder opens the data folder. Only a source that is added creates it.
@@ -284,43 +286,34 @@ func (c *sourcesRemoveCmd) Run(e *env) error {
 			return err
 		}
 		for {
-			if v, err = s.show(e.ctx, id); err != nil {
-				break
-			}
-			if v.LastSync != nil && v.LastSync.Error != "" {
-				return fmt.Errorf("%s: %s", id, v.LastSync.Error)
-			}
-			if err = wait(e.ctx); err != nil {
+			all, err := s.list(e.ctx)
+			if err != nil {
 				return err
 			}
-		}
-		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.NotFound {
-			return err
+			n := slices.IndexFunc(all, func(v sources.SourceView) bool { return v.ID == id })
+			if n < 0 {
+				break
+			}
+			if last := all[n].LastSync; last != nil && last.Error != "" {
+				return fmt.Errorf("%s: %s", id, last.Error)
+			}
+			if err := wait(e.ctx); err != nil {
+				return err
+			}
 		}
 		fmt.Fprintln(e.Out, "removed", id, "with its documents")
 		return nil
 	})
 }
 
-// await waits for a sync to end, shows its progress, and prints the result. If the sync did not complete, or none of the documents could be read, it
+// await waits for the end of the ingestion that is named by a source, shows its progress, and prints its result. If the sync did not complete, or none of the documents could be read, it
 // returns an error.
-func await(e *env, s sourceService, v sources.SourceView) (err error) {
+func await(e *env, s sourceService, v sources.SourceView) error {
 	show, done := newProgress(e, "syncing")
-	for v.State == sources.Syncing && err == nil {
-		if p := v.Progress; p != nil {
-			show(ingest.Progress{Done: p.Done, Total: p.Total, Current: p.Current})
-		}
-		if err = wait(e.ctx); err == nil {
-			v, err = s.show(e.ctx, v.ID)
-		}
-	}
+	r, err := s.follow(e.ctx, v.Ingestion, show)
 	done()
 	if err != nil {
-		return err
-	}
-	r := v.LastSync
-	if r == nil {
-		return fmt.Errorf("the sync of %s has no result: see the log of the server", v.ID)
+		return fmt.Errorf("the sync of %s: %w", v.ID, err)
 	}
 	for _, f := range r.Failures {
 		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", f.Path, f.Reason)

@@ -5,13 +5,18 @@ import (
 	"net/url"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/server/ingestions"
 	"github.com/sluice-rag/sluice/server/sources"
 	"github.com/sluice-rag/sluice/source"
 )
 
 // remoteSources are the sources of a server.
-type remoteSources struct{ c *client.Client }
+type remoteSources struct {
+	c  *client.Client
+	at remote
+}
 
 func sourcePath(id string) string { return "/api/sources/" + url.PathEscape(id) }
 
@@ -40,9 +45,9 @@ func (s remoteSources) remove(ctx context.Context, id string) error {
 	return s.c.Delete(ctx, sourcePath(id), nil)
 }
 
-func (s remoteSources) show(ctx context.Context, id string) (v sources.SourceView, err error) {
-	err = s.c.Get(ctx, sourcePath(id), &v)
-	return v, err
+func (s remoteSources) follow(ctx context.Context, id string, show func(ingest.Progress)) (source.Result, error) {
+	f := ingestionFollower{at: s.at, path: ingestions.PathOf(id), show: show}
+	return f.follow(ctx)
 }
 
 // localSources are the sources of a data folder that no server uses.
@@ -88,7 +93,23 @@ func (s localSources) remove(ctx context.Context, id string) error {
 	return err
 }
 
-func (s localSources) show(ctx context.Context, id string) (sources.SourceView, error) {
-	src, err := s.a.Sources().Get(ctx, id)
-	return sources.View(src), err
+func (s localSources) follow(ctx context.Context, id string, show func(ingest.Progress)) (source.Result, error) {
+	i, err := s.a.Sources().Ingestion(ctx, id)
+	if err != nil {
+		return source.Result{}, err
+	}
+	for {
+		st, changed := i.After(0)
+		if st.Result != nil {
+			return *st.Result, nil
+		}
+		if st.Progress != nil {
+			show(*st.Progress)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return source.Result{}, ctx.Err()
+		}
+	}
 }

@@ -3,6 +3,7 @@ package ingestions
 
 import (
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
@@ -78,6 +79,9 @@ const Name = "ingestions"
 // Path is the path of a stream.
 const Path = "/api/ingestions/{id}/stream"
 
+// PathOf returns the path of the stream of an ingestion.
+func PathOf(id string) string { return strings.Replace(Path, "{id}", url.PathEscape(id), 1) }
+
 // Description describes the streams.
 func Description() server.Description {
 	return server.Description{Name: Name, ContentType: sse.ContentType, Follow: Path, Types: wire.Types{Events: events}}
@@ -137,6 +141,6 @@ func (rt routes) ingest(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	server.ReplyJSON(w, http.StatusAccepted, Accepted{i.ID, i.Collection, strings.Replace(Path, "{id}", i.ID, 1)})
+	server.ReplyJSON(w, http.StatusAccepted, Accepted{i.ID, i.Collection, PathOf(i.ID)})
 	return nil
 }
