@@ -178,6 +178,9 @@ func (s *Service) Change(ctx context.Context, id string, c Changes) (Source, err
 			src.Again = src.Again || *c.Contributor == "" && before.Contributor != ""
 			src.Contributor = *c.Contributor
 		}
+		if c.Attributes != nil {
+			src.Attributes = c.Attributes
+		}
 		sync = src.Contributor != before.Contributor || metaOf(src.Meta) != metaOf(before.Meta)
 		if src.Every != before.Every || src.Watch != before.Watch {
 			src.Next = s.next(*src)
@@ -185,10 +188,17 @@ func (s *Service) Change(ctx context.Context, id string, c Changes) (Source, err
 		if sync { // also if this process ends before the sync begins
 			next, src.Next = src.Next, s.now()
 		}
-		return errors.Join(s.o.Kinds[src.Kind].checkSchedule(src.Every, src.Watch), checkGiven(metaOf(src.Meta), src.Contributor))
+		return errors.Join(s.o.Kinds[src.Kind].checkSchedule(src.Every, src.Watch), checkGiven(metaOf(src.Meta), src.Contributor), checkAttributes(src.Attributes))
 	})
 	if err != nil {
 		return Source{}, err
+	}
+	if c.Attributes != nil && s.o.AttributesChanged != nil {
+		docs, err := s.o.Store.SourceDocuments(ctx, id)
+		if err != nil {
+			return Source{}, err
+		}
+		s.o.AttributesChanged(idsOf(docs))
 	}
 	var i *Ingestion
 	if sync {

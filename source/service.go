@@ -36,10 +36,13 @@ type Ingester interface {
 type Options struct {
 	Store      store.Sources
 	Ingestions store.Ingestions
-	Ingester   Ingester
-	Kinds      map[string]Kind
-	Collection string   // of the documents of sources that name none
-	Reserved   []string // collections that no source may have
+	Finder     store.SourceFinder // needed by [Service.Attributes]
+	// AttributesChanged, if set, is called with the documents of a source whose attributes have changed.
+	AttributesChanged func([]corpus.DocumentID)
+	Ingester          Ingester
+	Kinds             map[string]Kind
+	Collection        string   // of the documents of sources that name none
+	Reserved          []string // collections that no source may have
 	// Server is the name of this server among those that share the store, and Gone reports whether another one has died. Default: there are no others.
 	Server string
 	Gone   func(server string) bool
@@ -190,7 +193,7 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if len(set.Location) > maxLocation || strings.ContainsRune(set.Location, 0) {
 		return Source{}, fault.Invalid("location", "want at most %d bytes, without NUL", maxLocation)
 	}
-	if err := errors.Join(kind.checkCredentials(set.Credentials, local), kind.checkSchedule(set.Every, set.Watch), checkGiven(set.Meta, set.Contributor)); err != nil {
+	if err := errors.Join(kind.checkCredentials(set.Credentials, local), kind.checkSchedule(set.Every, set.Watch), checkGiven(set.Meta, set.Contributor), checkAttributes(set.Attributes)); err != nil {
 		return Source{}, err
 	}
 	if set.Collection == "" {
@@ -218,7 +221,7 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 		}
 	}
 	src := store.Source{ID: "src-" + strings.ToLower(rand.Text()[:12]), Kind: set.Kind, Location: location, Collection: set.Collection, Include: set.Include,
-		Exclude: set.Exclude, Credentials: set.Credentials, Meta: elements(set.Meta), Contributor: set.Contributor, Server: s.o.Server,
+		Exclude: set.Exclude, Credentials: set.Credentials, Meta: elements(set.Meta), Contributor: set.Contributor, Attributes: set.Attributes, Server: s.o.Server,
 		Schedule: store.Schedule{Every: set.Every, Watch: set.Watch}, CreatedAt: s.now()}
 	src.Next = s.next(src)
 	if err := s.o.Store.AddSource(ctx, src); err != nil {

@@ -27,6 +27,7 @@ import (
 func (a *App) openSources(kept interface {
 	store.Sources
 	store.Ingestions
+	store.SourceFinder
 }) error {
 	allowed, err := a.Config.Files.Allowed()
 	if err != nil {
@@ -34,7 +35,7 @@ func (a *App) openSources(kept interface {
 	}
 	fetcher := fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Parsing.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout, KeepAlive: true})
 	pages := page.NewClient(page.Options{Fetch: fetcher, Dir: filepath.Join(a.Config.Store.Data, "websites")})
-	a.sources = source.New(source.Options{Store: kept, Ingestions: kept, MaxQueuedPaths: a.Config.Ingest.MaxQueuedIngestions, Ingester: sourceIngester{a}, Collection: a.Config.Store.Collection, Reserved: []string{files.Collection}, Logger: a.logger,
+	a.sources = source.New(source.Options{Store: kept, Ingestions: kept, Finder: kept, AttributesChanged: invalidatingIndex{nil, a}.invalidate, MaxQueuedPaths: a.Config.Ingest.MaxQueuedIngestions, Ingester: sourceIngester{a}, Collection: a.Config.Store.Collection, Reserved: []string{files.Collection}, Logger: a.logger,
 		Server: a.server(), Gone: a.gone(""), Retry: a.Failures.Clear, OnDue: a.noteDue,
 		CredentialsFolder: filepath.Join(a.Config.Store.Data, "source-credentials"), Kinds: sourceKinds(fetcher, pages, a.Config, a.Ingester.Extensions())})
 	return nil
@@ -59,6 +60,14 @@ func LocateSource(kind, location string) (string, error) {
 		return "", fault.Invalid("kind", "is not known")
 	}
 	return k.Locate(location)
+}
+
+// sourceAttributes returns the attributes of documents of sources.
+func (a *App) sourceAttributes(ctx context.Context, documents []string) (map[string]map[string]any, error) {
+	if a.sources == nil { // the files are being opened or checked
+		return nil, nil
+	}
+	return a.sources.Attributes(ctx, documents)
 }
 
 // Sources returns the service of sources; nil before [App.OpenFiles].

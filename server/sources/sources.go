@@ -42,6 +42,7 @@ type (
 		Every       *string           `json:"every,omitempty" description:"Time between two syncs, from 1m to 8784h, such as 1h or 1h30m. 0 ends the schedule."`
 		Watch       *bool             `json:"watch,omitempty" description:"Watch the source, and index changes at once. Only folders can be watched."`
 		Metadata    map[string]string `json:"dublin_core,omitzero" description:"Elements of the Dublin Core to set on all documents, such as dc_creator. They replace all elements that were set before, and take precedence over those in the documents. {} removes them."`
+		Attributes  map[string]any    `json:"metadata,omitzero" description:"Attributes to set on all documents, such as {\"team\":\"legal\",\"year\":2024}: texts, numbers and truth values, which the filters of questions and searches compare. They replace all that were set before. {} removes them."`
 		Contributor *string           `json:"contributor,omitempty" description:"Account to set as the contributor of all documents. An empty text removes it."`
 	}
 	changeRequest struct {
@@ -67,6 +68,7 @@ type (
 		WatchError  string            `json:"watch_error,omitempty" description:"Why the source cannot be watched. Until it can be, it is synced by its schedule, or once a minute."`
 		Next        *time.Time        `json:"next_sync,omitempty" description:"When the next sync is due."`
 		Metadata    map[string]string `json:"dublin_core,omitempty"`
+		Attributes  map[string]any    `json:"metadata,omitempty" description:"Attributes of all documents."`
 		Contributor string            `json:"contributor,omitempty"`
 		Ingestion   string            `json:"ingestion,omitempty" description:"Id of the sync in progress, or of the last one. Its stream is /api/ingestions/{id}/stream."`
 		Progress    *SourceProgress   `json:"progress,omitempty" description:"Of the sync in progress. It is missing while the documents are being listed."`
@@ -118,7 +120,7 @@ func Routes(s *source.Service) []server.Route {
 // View returns the JSON of a source.
 func View(src source.Source) SourceView {
 	v := SourceView{ID: src.ID, Kind: src.Kind, Location: src.Location, Collection: src.Collection, Include: src.Include, Exclude: src.Exclude, Added: src.CreatedAt, State: Idle, LastSync: src.Last,
-		Watch: src.Watch, WatchError: src.WatchFailure, Metadata: src.Meta, Contributor: src.Contributor, Ingestion: src.Ingestion}
+		Watch: src.Watch, WatchError: src.WatchFailure, Metadata: src.Meta, Contributor: src.Contributor, Attributes: src.Attributes, Ingestion: src.Ingestion}
 	if src.Every > 0 {
 		v.Every = durationText(src.Every)
 	}
@@ -192,7 +194,7 @@ func (set SourceSettings) Changes() (c source.Changes, err error) {
 		}
 		c.Meta = &meta
 	}
-	c.Watch, c.Contributor = set.Watch, set.Contributor
+	c.Watch, c.Contributor, c.Attributes = set.Watch, set.Contributor, set.Attributes
 	return c, nil
 }
 

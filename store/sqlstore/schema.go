@@ -129,10 +129,11 @@ CREATE TABLE source_documents (
 );
 `
 
-// ingestionTable adds ingestions of files and folders on the disk, in both databases.
+// ingestionTable adds ingestions of files and folders on the disk, and finds the sources of documents, in both databases.
 const ingestionTable = `
 CREATE TABLE ingestions (
 	id     TEXT PRIMARY KEY,
 	record TEXT NOT NULL
 );
+CREATE INDEX source_documents_id ON source_documents (id);
 `

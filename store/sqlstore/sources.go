@@ -82,6 +82,20 @@ func (s *Store) SourceDocuments(ctx context.Context, source string) ([]store.Sou
 	return docs, wrap("list documents of source", err)
 }
 
+// SourcesOf implements [store.SourceFinder].
+func (s *Store) SourcesOf(ctx context.Context, documents []string) (map[string]string, error) {
+	in, list := sqldb.In(s.read, "id", documents)
+	pairs, err := sqldb.All(ctx, s.read, func(scan func(...any) error) (p [2]string, err error) {
+		err = scan(&p[0], &p[1])
+		return p, err
+	}, "SELECT id, source FROM source_documents WHERE "+in, list)
+	out := make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		out[p[0]] = p[1]
+	}
+	return out, wrap("find sources", err)
+}
+
 // ChangeSourceDocuments implements [store.Sources].
 func (s *Store) ChangeSourceDocuments(ctx context.Context, source string, put []store.SourceDocument, remove []string) error {
 	return wrap("change documents of source", s.write.Change(ctx, func(tx sqldb.Querier) error {

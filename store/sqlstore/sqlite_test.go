@@ -96,6 +96,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	defer db.Close()
 	for _, query := range []string{
 		"SELECT record FROM sources WHERE id = 'a'",
+		"SELECT id, source FROM source_documents WHERE id IN (SELECT value FROM json_each('[]'))",
 		"SELECT uri FROM source_documents WHERE source = 'a' ORDER BY id",
 		"DELETE FROM source_documents WHERE source = 'a' AND id IN (SELECT value FROM json_each('[]'))",
 		"SELECT id FROM files WHERE id > 'a' ORDER BY id LIMIT 5",

@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,6 +31,7 @@ func (s *suite) sources() {
 
 	a.State, a.Sync = store.SourceIdle, json.RawMessage(`{"added":1}`)
 	a.Meta, a.Contributor, a.Again, a.Server, a.Ingestion, a.Attempt = map[string]string{"dc_creator": "Ada"}, "bob", true, "one", "ing-1", 2
+	a.Attributes = map[string]any{"team": "legal 'x'", "year": 2024.0, "final": true}
 	a.Schedule = store.Schedule{Every: time.Hour, Watch: true, Next: start.Add(time.Hour), Failing: 3}
 	got, err := s.UpdateSource(s.ctx, "a", func(x *store.Source) error { *x = a; x.ID = "no"; return nil })
 	if diff := cmp.Diff(a, got); diff != "" || err != nil {
@@ -61,6 +63,9 @@ func (s *suite) sources() {
 		}
 	}
 	docs("changed", "a", doc("1", "x"), doc("2", "y"))
+	if of, err := s.SourcesOf(s.ctx, []string{"2", "3", "unknown"}); err != nil || !maps.Equal(of, map[string]string{"2": "a"}) {
+		s.Errorf("sources of documents: %v, %v", of, err)
+	}
 
 	s.must(s.RemoveSource(s.ctx, "a"))
 	s.must(s.RemoveSource(s.ctx, "a"))

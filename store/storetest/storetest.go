@@ -24,6 +24,7 @@ type Store interface {
 	store.Memberships
 	store.Tasks
 	store.Sources
+	store.SourceFinder
 	store.Ingestions
 }
 
