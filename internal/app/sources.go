@@ -23,6 +23,9 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
+// permitAddresses tells users how private addresses are allowed.
+const permitAddresses = "start the server, or the command if no server runs, with --fetch-allow RANGE to permit it"
+
 // openSources makes the service of sources, whose documents are in the collection of the settings.
 func (a *App) openSources(kept interface {
 	store.Sources
@@ -33,7 +36,7 @@ func (a *App) openSources(kept interface {
 	if err != nil {
 		return fmt.Errorf("open sources: fetch-allow %w", err)
 	}
-	fetcher := fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Parsing.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout, KeepAlive: true})
+	fetcher := fetch.New(fetch.Options{Allow: allowed, Permit: permitAddresses, MaxBytes: int64(a.Config.Parsing.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout, KeepAlive: true})
 	pages := page.NewClient(page.Options{Fetch: fetcher, Dir: filepath.Join(a.Config.Store.Data, "websites")})
 	a.sources = source.New(source.Options{Store: kept, Ingestions: kept, Finder: kept, AttributesChanged: invalidatingIndex{nil, a}.invalidate, MaxQueuedPaths: a.Config.Ingest.MaxQueuedIngestions, Ingester: sourceIngester{a}, Collection: a.Config.Store.Collection, Reserved: []string{files.Collection}, Logger: a.logger,
 		Server: a.server(), Gone: a.gone(""), Retry: a.Failures.Clear, OnDue: a.noteDue,
