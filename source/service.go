@@ -70,7 +70,7 @@ type Service struct {
 	adding sync.Mutex
 
 	wake       chan struct{} // capacity 1: the schedule has changed
-	attending  sync.Once
+	scheduling sync.Once
 	mu         sync.Mutex
 	closed     bool
 	active     map[string]*job // by the id of the source
@@ -227,7 +227,7 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if err := s.o.Store.AddSource(ctx, src); err != nil {
 		return Source{}, err
 	}
-	s.look()
+	s.rereadSchedule()
 	return s.view(src), nil
 }
 
@@ -317,7 +317,7 @@ func (s *Service) Sync(ctx context.Context, id string, o SyncOptions) (Source, e
 	if err != nil {
 		return Source{}, err
 	}
-	i, err := s.startSync(id, how{SyncOptions: o})
+	i, err := s.startSync(id, syncRequest{SyncOptions: o})
 	if err != nil {
 		return Source{}, err
 	}
@@ -347,7 +347,7 @@ func (s *Service) Remove(ctx context.Context, id string) (Source, error) {
 	if err != nil {
 		return Source{}, err
 	}
-	s.look()
+	s.rereadSchedule()
 	for { // at most one sync is active, and no other can be started
 		s.mu.Lock()
 		syncing := s.active[id]
@@ -387,8 +387,8 @@ func (s *Service) Resume(ctx context.Context) error {
 	all, err := s.o.Store.Sources(ctx)
 	for _, src := range all {
 		switch {
-		case src.State == store.SourceSyncing && s.mine(src) && !s.elsewhere(src):
-			_, err = s.startSync(src.ID, how{})
+		case src.State == store.SourceSyncing && s.maySync(src) && !s.elsewhere(src):
+			_, err = s.startSync(src.ID, syncRequest{})
 		case src.State == store.SourceRemoving:
 			_, err = s.Remove(ctx, src.ID)
 		}
@@ -402,11 +402,11 @@ func (s *Service) Resume(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("resume sources: %w", err)
 	}
-	s.attending.Do(func() {
+	s.scheduling.Do(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if !s.closed {
-			s.work.Go(s.attend)
+			s.work.Go(s.runSchedule)
 		}
 	})
 	return nil

@@ -22,17 +22,17 @@ import (
 // batch is how many records are changed in one transaction.
 const batch = 500
 
-// how says what a sync has to do.
-type how struct {
+// syncRequest says what a sync has to do.
+type syncRequest struct {
 	SyncOptions
-	due  bool     // only if the sync is still due
-	left bool     // only if the store still has it as in progress
-	only []string // URIs of what has changed; nil: all documents are listed
-	lost func()   // called if the sync cannot begin because the store fails; may be nil
+	due        bool     // only if the sync is still due
+	unrecorded bool     // only if the store still has it as in progress
+	only       []string // URIs of what has changed; nil: all documents are listed
+	onFailure  func()   // called if the sync cannot begin because the store fails; may be nil
 }
 
 // startSync starts a sync in the background, and returns its ingestion. If another job of the source is active, it returns nil.
-func (s *Service) startSync(id string, h how) (*Ingestion, error) {
+func (s *Service) startSync(id string, req syncRequest) (*Ingestion, error) {
 	src, err := s.Get(s.ctx, id)
 	switch {
 	case s.ctx.Err() != nil:
@@ -48,7 +48,7 @@ func (s *Service) startSync(id string, h how) (*Ingestion, error) {
 	if src.State == store.SourceSyncing && src.Source.Ingestion != "" { // an earlier process has begun it
 		i.ID, i.Attempt = src.Source.Ingestion, src.Attempt+1
 	}
-	started, err := s.startJob(id, i, func(ctx context.Context, _ *job) { s.runSync(ctx, i, h) })
+	started, err := s.startJob(id, i, func(ctx context.Context, _ *job) { s.runSync(ctx, i, req) })
 	if err != nil || !started {
 		return nil, err
 	}
@@ -57,14 +57,14 @@ func (s *Service) startSync(id string, h how) (*Ingestion, error) {
 }
 
 // begin marks a source as being synced by this server.
-func (s *Service) begin(ctx context.Context, i *Ingestion, h how) (store.Source, error) {
+func (s *Service) begin(ctx context.Context, i *Ingestion, req syncRequest) (store.Source, error) {
 	return s.o.Store.UpdateSource(ctx, i.Source, func(src *store.Source) error {
 		switch {
 		case src.State == store.SourceRemoving:
 			return errRemoving
 		case s.elsewhere(*src):
 			return errElsewhere
-		case h.due && (src.Next.IsZero() || src.Next.After(s.o.Now())), h.left && src.State != store.SourceSyncing:
+		case req.due && (src.Next.IsZero() || src.Next.After(s.o.Now())), req.unrecorded && src.State != store.SourceSyncing:
 			return errNotDue
 		}
 		src.State, src.Server, src.Ingestion, src.Attempt = store.SourceSyncing, s.o.Server, i.ID, i.Attempt
@@ -73,27 +73,27 @@ func (s *Service) begin(ctx context.Context, i *Ingestion, h how) (store.Source,
 }
 
 // runSync syncs a source and stores the result. If the process ends first, the next one resumes the sync.
-func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
+func (s *Service) runSync(ctx context.Context, i *Ingestion, req syncRequest) {
 	failure := "the source was removed meanwhile"
 	defer func() {
 		if st, _ := i.After(0); st.Result == nil && s.ctx.Err() == nil { // nobody else ends it for those who follow it
 			i.end(Result{Started: i.Started, Ended: s.o.Now().UTC(), Error: failure, Ingestion: i.ID, Attempt: i.Attempt})
 		}
 	}()
-	src, err := s.begin(ctx, i, h)
+	src, err := s.begin(ctx, i, req)
 	if err != nil {
 		if ctx.Err() == nil {
 			failure = fault.Public(err).Message
 			if _, known := errors.AsType[*fault.Error](err); !known {
 				s.o.Logger.Error("sync of a source could not begin", "source", i.Source, "error", err)
 			}
-			if code := fault.Public(err).Code; h.lost != nil && code != fault.Conflict && code != fault.NotFound {
-				h.lost()
+			if code := fault.Public(err).Code; req.onFailure != nil && code != fault.Conflict && code != fault.NotFound {
+				req.onFailure()
 			}
 		}
 		return
 	}
-	y := &syncRun{Service: s, src: src, ingestion: i, how: h, sums: map[string]string{}}
+	y := &syncRun{Service: s, src: src, ingestion: i, req: req, sums: map[string]string{}}
 	y.result.Started, y.result.Ingestion, y.result.Attempt = i.Started, i.ID, i.Attempt
 	err = y.run(ctx)
 	if ctx.Err() != nil {
@@ -115,10 +115,10 @@ func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
 		}
 		return
 	}
-	s.look()
+	s.rereadSchedule()
 	r := y.result
 	i.end(r)
-	if h.only != nil && r.Added+r.Updated+r.Removed+r.Failed == 0 {
+	if req.only != nil && r.Added+r.Updated+r.Removed+r.Failed == 0 {
 		return
 	}
 	s.o.Logger.Info("sync of a source ended", "source", src.ID, "added", r.Added, "updated", r.Updated, "unchanged", r.Unchanged, "removed", r.Removed, "moved", r.Moved,
@@ -135,11 +135,11 @@ func (y *syncRun) ended(src *store.Source, result json.RawMessage) {
 	case y.result.Error != "":
 		src.Failing++
 		src.Next = y.next(*src)
-	case y.how.only == nil:
+	case y.req.only == nil:
 		src.Failing = 0
 		src.Next = y.next(*src)
 	}
-	if y.how.only == nil && (y.result.Error == "" || y.result.NotRemoved > 0) {
+	if y.req.only == nil && (y.result.Error == "" || y.result.NotRemoved > 0) {
 		// The next sync applies what a user has changed during this one.
 		src.Again = src.Again && (!y.src.Again || src.Contributor != y.src.Contributor)
 	}
@@ -187,7 +187,7 @@ func idsOf(docs []store.SourceDocument) []corpus.DocumentID {
 type syncRun struct {
 	*Service
 	src    store.Source
-	how    how
+	req    syncRequest
 	known  map[string]store.SourceDocument // by id of the document
 	listed map[string]Document             // by id of the document
 	gone   []store.SourceDocument
@@ -233,9 +233,9 @@ func (y *syncRun) list(ctx context.Context, conn Connector) (Listing, error) {
 	w, ok := conn.(Watcher)
 	last := y.view(y.src).Last
 	if !ok || last != nil && last.NotRemoved > 0 { // or: the result tells again how many
-		y.how.only = nil
+		y.req.only = nil
 	}
-	if y.how.only == nil {
+	if y.req.only == nil {
 		return conn.List(ctx)
 	}
 	if last != nil { // the result is about all documents
@@ -245,7 +245,7 @@ func (y *syncRun) list(ctx context.Context, conn Connector) (Listing, error) {
 			}
 		}
 	}
-	return w.ListChanged(ctx, y.how.only)
+	return w.ListChanged(ctx, y.req.only)
 }
 
 // fail adds failures that are not of the ingestion of documents.
@@ -256,7 +256,7 @@ func (y *syncRun) fail(failures ...ingest.Failure) {
 
 // lists reports whether the documents at a URI were listed.
 func (y *syncRun) lists(uri string) bool {
-	return y.how.only == nil || slices.ContainsFunc(y.how.only, func(changed string) bool { return within(uri, parse.PrintableName(changed)) })
+	return y.req.only == nil || slices.ContainsFunc(y.req.only, func(changed string) bool { return within(uri, parse.PrintableName(changed)) })
 }
 
 // compare finds what is listed and what has vanished.
@@ -291,7 +291,7 @@ func (y *syncRun) compare(l Listing, records []store.SourceDocument) {
 			y.gone = append(y.gone, d)
 		}
 	}
-	if last := y.view(y.src).Last; y.how.only != nil && last != nil {
+	if last := y.view(y.src).Last; y.req.only != nil && last != nil {
 		y.result.Ignored = last.Ignored // nobody knows which of them were listed again
 	}
 }
@@ -334,7 +334,7 @@ func (y *syncRun) ingest(ctx context.Context, conn Connector) (err error) {
 			}
 			return data, err
 		}}
-		if k := y.known[id]; !y.how.Full && k.Version != "" && k.Version == y.version(d) {
+		if k := y.known[id]; !y.req.Full && k.Version != "" && k.Version == y.version(d) {
 			it.Hash = k.Hash
 		}
 		items = append(items, it)
@@ -389,7 +389,7 @@ func (y *syncRun) write(ctx context.Context) error {
 
 // checkComplete returns an error if the place is incomplete, so that the documents that have vanished must be kept.
 func (y *syncRun) checkComplete() error {
-	if y.how.AllowRemoval {
+	if y.req.AllowRemoval {
 		return nil
 	}
 	indexed, now := 0, len(y.listed)

@@ -236,7 +236,7 @@ func (rt routes) change(w http.ResponseWriter, r *http.Request) error {
 	}
 	src, err := rt.s.Get(r.Context(), r.PathValue("id"))
 	if err == nil && c.Contributor != nil {
-		err = mayRename(r, src)
+		err = mayChangeContributor(r, src)
 	}
 	if err == nil {
 		src, err = rt.s.Change(r.Context(), src.ID, c)
@@ -244,8 +244,8 @@ func (rt routes) change(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, src, err)
 }
 
-// mayRename reports whether the sender may name another contributor of the documents of a source, as for uploaded files. An account must not claim the documents of another one.
-func mayRename(r *http.Request, src source.Source) error {
+// mayChangeContributor reports whether the sender may name another contributor of the documents of a source, as for uploaded files. An account must not claim the documents of another one.
+func mayChangeContributor(r *http.Request, src source.Source) error {
 	by, known := auth.From(r.Context())
 	if known && !by.Permits(auth.Admin) && cmp.Or(src.Contributor, auth.Owner) != by.Account {
 		return fault.New(fault.Forbidden, "only the present contributor and administrators can change the contributor")
