@@ -48,13 +48,13 @@ func (l *listing) withhold(gone []corpus.DocumentID, docs map[corpus.DocumentID]
 	}
 	var incomplete []string
 	for _, folder := range folderURIs(l.places) {
-		indexed, now := 0, 0
+		indexed := 0
 		for _, d := range docs {
 			if within(d.URI, folder) {
 				indexed++
 			}
 		}
-		now = indexed
+		now := indexed
 		for _, id := range gone {
 			if within(docs[id].URI, folder) {
 				now--
