@@ -185,6 +185,7 @@ var badNames = []string{"util", "utils", "common", "types", "manager", "helper",
 var exceptions = map[string]string{
 	"internal/app/index.go Index":        "it only joins the interfaces of an index",
 	"session/store.go Store":             "it only joins the four interfaces of a back end, which share transactions",
+	"store/storetest/storetest.go Store": "it only joins the interfaces of a back end",
 	"wire imports net/url":               "it only escapes the parts of addresses, and opens no connection",
 	"wire/wiretest imports math/rand/v2": "it cuts logs into batches at random, from a seed that a failure prints",
 }

@@ -117,22 +117,30 @@ func (l *Library) Sessions() *session.Service { return l.app.Sessions }
 type Report = ingest.Report
 
 // AddFolder adds the documents in a folder and its subfolders. Called again, it adds what is new, updates what has changed
-// and deletes what is gone.
+// and deletes what is gone. If all or most documents are gone, the folder may not be mounted: they are kept, and [Report].NotRemoved counts them.
+// [Library.ReplaceFolder] deletes them.
 func (l *Library) AddFolder(ctx context.Context, path string) (Report, error) {
-	return l.add(ctx, path)
+	return l.add(ctx, path, false)
+}
+
+// ReplaceFolder is [Library.AddFolder], and always deletes what is gone.
+func (l *Library) ReplaceFolder(ctx context.Context, path string) (Report, error) {
+	return l.add(ctx, path, true)
 }
 
 // AddFile adds one document, or updates it.
-func (l *Library) AddFile(ctx context.Context, path string) (Report, error) { return l.add(ctx, path) }
+func (l *Library) AddFile(ctx context.Context, path string) (Report, error) {
+	return l.add(ctx, path, false)
+}
 
-func (l *Library) add(ctx context.Context, path string) (Report, error) {
+func (l *Library) add(ctx context.Context, path string, allowRemoval bool) (Report, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return Report{}, fmt.Errorf("add %s: %w", path, err)
 	}
 	l.ingest.Lock()
 	defer l.ingest.Unlock()
-	return l.app.Ingest(ctx, []string{absolute}, nil)
+	return l.app.Ingest(ctx, []string{absolute}, allowRemoval, nil)
 }
 
 // AddText adds a document whose text is in memory, or replaces the one of the same name. The extension of the name selects

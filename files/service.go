@@ -76,6 +76,9 @@ type Options struct {
 	Grace        time.Duration // for a file that does not stop at its deadline, before its goroutine is abandoned; default 10 seconds
 	Collections  []string      // made from folders, which [Service.Stores] also lists and whose documents can be read; default [corpus.DefaultCollection]
 
+	// Attributes returns the metadata that users set for documents that were not uploaded, by their ids; nil: there is none.
+	Attributes func(ctx context.Context, documents []string) (map[string]map[string]any, error)
+
 	// Server is the name of this server among those that share the store, the files and the index, and Gone reports whether another one has died. Default:
 	// there are no others.
 	Server string
@@ -362,4 +365,12 @@ func notFound(err error, what string) error {
 		return fault.Wrap(fault.NotFound, err, "no such %s", what)
 	}
 	return err
+}
+
+// AttributesOf returns the metadata that users set for documents that were not uploaded, by their ids; see [Options].
+func (s *Service) AttributesOf(ctx context.Context, documents []string) (map[string]map[string]any, error) {
+	if s.opts.Attributes == nil || len(documents) == 0 {
+		return nil, nil
+	}
+	return s.opts.Attributes(ctx, documents)
 }

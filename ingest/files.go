@@ -66,6 +66,7 @@ type listing struct {
 	files   []file
 	seen    map[string]bool // by uri
 	roots   []*os.Root
+	places  []string // uris of the folders that the paths name
 	folders []string // uris of the folders, and of parts of them, that were walked completely
 	unread  []string // uris of subfolders that could not be listed
 	failed  []Failure
@@ -125,7 +126,7 @@ func list(ctx context.Context, paths, read, only []string) (*listing, error) {
 				l.fail(uri, err)
 				continue
 			}
-			l.roots = append(l.roots, root)
+			l.roots, l.places = append(l.roots, root), append(l.places, uri)
 			if !all {
 				if err := l.parts(ctx, root, uri, parts); err != nil {
 					return l, err
@@ -265,20 +266,16 @@ func (l *listing) missing(docs map[corpus.DocumentID]corpus.Document, collection
 	for uri := range l.seen {
 		exists[DocumentID(collection, uri)] = true
 	}
+	walked, unread := folderURIs(l.folders), folderURIs(l.unread)
 	under := func(uri string, folders []string) bool {
-		for _, f := range folders {
-			if f = strings.TrimSuffix(parse.PrintableName(f), "/"); uri == f || strings.HasPrefix(uri, f+"/") {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(folders, func(f string) bool { return within(uri, f) })
 	}
 	for id, d := range docs {
 		switch {
 		case exists[id]:
-		case !under(d.URI, l.folders):
+		case !under(d.URI, walked):
 			other++
-		case !under(d.URI, l.unread):
+		case !under(d.URI, unread):
 			gone = append(gone, id)
 		}
 	}

@@ -91,6 +91,8 @@ type Request struct {
 	// Only limits the ingestion to the parts of Paths that may have changed: absolute paths with slashes, of files and folders that need not exist. Documents of
 	// other parts are kept as they are. Nil: all.
 	Only []string
+	// AllowRemoval removes all documents whose files do not exist any more, even if a folder is [Incomplete].
+	AllowRemoval bool
 }
 
 // Source is a document in memory. URI identifies it within the collection. The extension of Name, or else of URI, selects the format.
@@ -112,14 +114,15 @@ type Progress struct {
 
 // Report is the result of an ingestion.
 type Report struct {
-	Added     int       `json:"added"`
-	Updated   int       `json:"updated"`
-	Unchanged int       `json:"unchanged"`
-	Deleted   int       `json:"deleted"`
-	Ignored   int       `json:"ignored"`         // files in folders whose extension is not that of a document, such as pictures
-	Other     int       `json:"other,omitempty"` // documents of the collection that are from other folders, files or sources, and were kept
-	Failed    []Failure `json:"failed,omitempty"`
-	Chunks    int       `json:"chunks"` // of added and updated documents
+	Added      int       `json:"added"`
+	Updated    int       `json:"updated"`
+	Unchanged  int       `json:"unchanged"`
+	Deleted    int       `json:"deleted"`
+	NotRemoved int       `json:"not_removed,omitempty"` // documents that have vanished and were kept, because their folder is [Incomplete]
+	Ignored    int       `json:"ignored"`               // files in folders whose extension is not that of a document, such as pictures
+	Other      int       `json:"other,omitempty"`       // documents of the collection that are from other folders, files or sources, and were kept
+	Failed     []Failure `json:"failed,omitempty"`
+	Chunks     int       `json:"chunks"` // of added and updated documents
 
 	// Unembedded is the number of those chunks without a vector because the embedder failed. EmbedFailure is the reason, fit for
 	// users. Until they are embedded, these chunks are only found by lexical search.
@@ -136,7 +139,7 @@ type Failure struct {
 }
 
 // Ingest synchronizes a collection with files and folders. It indexes new and changed files and deletes documents whose file in one of
-// the folders no longer exists. A file that cannot be read is listed in Report.Failed, and its earlier document is kept. If the embedder
+// the folders no longer exists, unless a folder is [Incomplete]. A file that cannot be read is listed in Report.Failed, and its earlier document is kept. If the embedder
 // fails, chunks are indexed without vectors (Report.Unembedded). It is not called again in this ingestion, unless the texts caused the
 // failure. Progress may be nil; it is called on this goroutine. An error is that of ctx or the index, and the report then covers what was
 // done before.
@@ -159,6 +162,9 @@ func (g *Ingester) Ingest(ctx context.Context, req Request, progress func(Progre
 	if err == nil {
 		var gone []corpus.DocumentID
 		gone, r.report.Other = files.missing(r.known, r.collection)
+		if !req.AllowRemoval {
+			gone, r.report.NotRemoved = files.withhold(gone, r.known, r.collection)
+		}
 		err = r.remove(ctx, gone)
 	}
 	return r.finish(started), err

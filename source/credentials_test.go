@@ -30,7 +30,7 @@ func TestCredentials(t *testing.T) {
 		got = credentials
 		return plain.Open(location)
 	}}
-	s := source.New(source.Options{Store: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", CredentialsFolder: secrets,
+	s := source.New(source.Options{Store: b.store, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", CredentialsFolder: secrets,
 		Kinds: map[string]source.Kind{"place": kind, "folder": plain}})
 	t.Cleanup(s.Close)
 	for ref, want := range map[string]string{"env:SLUICE_SOURCE_WIKI": "from a variable", "file:wiki": "from a file", "": "",
@@ -38,7 +38,7 @@ func TestCredentials(t *testing.T) {
 		got = ""
 		src, err := s.Add(t.Context(), source.Settings{Kind: "place", Location: b.dir, Credentials: ref}, true)
 		must(t, err)
-		_, err = s.Sync(t.Context(), src.ID, false)
+		_, err = s.Sync(t.Context(), src.ID, source.SyncOptions{})
 		must(t, err)
 		src, err = s.Wait(t.Context(), src.ID)
 		must(t, err)

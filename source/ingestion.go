@@ -172,35 +172,51 @@ func (s *Service) share(ctx context.Context, i *Ingestion) (stop func()) {
 	}
 }
 
+// followed returns an ingestion that this process keeps, or nil.
+func (s *Service) followed(id string) *Ingestion {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.ingestions {
+		if i.ID == id {
+			return i
+		}
+	}
+	return nil
+}
+
+// endedIngestion returns an ingestion of an earlier process.
+func endedIngestion(source, collection string, r Result) *Ingestion {
+	i := newIngestion(r.Ingestion, source, collection, max(r.Attempt, 1), r.Started)
+	i.failures, i.failed, i.result = r.Failures, r.Failed, &r
+	return i
+}
+
 // Done is closed when the service stops. Syncs without a result continue in the next process.
 func (s *Service) Done() <-chan struct{} { return s.ctx.Done() }
 
-// Ingestion returns an ingestion by its id: one that is in progress or has ended lately, the last sync of a source, or a sync that another server runs.
+// Ingestion returns an ingestion by its id: one that is in progress or has ended lately, the last sync of a source, or a sync that another server runs. One of paths is found also after a restart.
 func (s *Service) Ingestion(ctx context.Context, id string) (*Ingestion, error) {
-	s.mu.Lock()
-	for _, i := range s.ingestions {
-		if i.ID == id {
-			s.mu.Unlock()
-			return i, nil
-		}
+	if i := s.followed(id); i != nil {
+		return i, nil
 	}
-	s.mu.Unlock()
 	all, err := s.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, src := range all {
 		if last := src.Last; last != nil && last.Ingestion == id && id != "" {
-			i := newIngestion(id, src.ID, src.Collection, max(last.Attempt, 1), last.Started)
-			i.failures, i.failed, i.result = last.Failures, last.Failed, last
-			return i, nil
+			return endedIngestion(src.ID, src.Collection, *last), nil
 		}
 		if id != "" && src.Ingestion == id && src.State == store.SourceSyncing && s.o.Gone != nil { // if its server has died, another one continues it soon
 			return ingestionElsewhere(src), nil
 		}
 	}
-	if s.o.Gone != nil {
-		return nil, fault.New(fault.NotFound, "there is no ingestion %s here; of an ingestion of paths, only the server that started it knows", parse.PrintableName(id))
+	if rec, err := s.pathsRecord(ctx, id); err != nil {
+		return nil, err
+	} else if r := resultOf(rec.Result); r != nil {
+		return endedIngestion("", rec.Collection, *r), nil
+	} else if rec.ID != "" {
+		return nil, fault.New(fault.Unavailable, "the ingestion has not ended, and only the server that reads its paths streams it: ask that one, or this one again if it is starting")
 	}
 	return nil, fault.New(fault.NotFound, "there is no ingestion %s", parse.PrintableName(id))
 }
@@ -212,45 +228,4 @@ func ingestionElsewhere(src Source) *Ingestion {
 	i := newIngestion(src.Source.Ingestion, src.ID, src.Collection, src.Attempt, st.Started)
 	i.Elsewhere, i.progress, i.failures, i.failed = true, st.Progress, st.Failures, st.Failed
 	return i
-}
-
-// IngestPaths starts to ingest files and folders on the disk of the server, in the background. The paths are absolute. An empty collection is that of [Options]. If retry is set, documents that
-// exceeded a limit before are tried again.
-func (s *Service) IngestPaths(collection string, paths []string, retry bool) (*Ingestion, error) {
-	if collection == "" {
-		collection = s.o.Collection
-	}
-	if err := s.checkCollection(collection); err != nil {
-		return nil, err
-	}
-	i := newIngestion(newIngestionID(), "", collection, 1, s.o.Now().UTC())
-	started, err := s.startJob(i.ID, i, func(ctx context.Context, _ *job) {
-		var r Result
-		var report ingest.Report
-		var err error
-		if retry && s.o.Retry != nil {
-			err = s.o.Retry()
-		}
-		if err == nil {
-			report, err = s.o.Ingester.Ingest(ctx, ingest.Request{Collection: collection, Paths: paths}, i.advance)
-		}
-		r.Started, r.Ended, r.Ingestion, r.Attempt = i.Started, s.o.Now().UTC(), i.ID, 1
-		r.count(report)
-		r.Removed, r.Ignored, r.Other = report.Deleted, report.Ignored, report.Other
-		// Those of the listing come first. They are not in the progress.
-		i.update(func() { i.fail(report.Failed[:max(len(report.Failed)-i.failed, 0)]...) })
-		if err != nil {
-			r.Error = fault.Public(err).Message
-			s.o.Logger.Error("ingestion of paths failed", "ingestion", i.ID, "error", err)
-		}
-		i.end(r)
-	})
-	if err == nil && !started {
-		err = fault.New(fault.Internal, "two ingestions have the same id")
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.follow(i)
-	return i, nil
 }

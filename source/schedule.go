@@ -16,8 +16,8 @@ const (
 	maxBackoff = 24 * time.Hour
 	// watchEvery is the time between syncs of a source with Watch that cannot be watched, or whose last sync failed, if it has no schedule.
 	watchEvery = time.Minute
-	// lookEvery is the longest time until the schedule is read again, because the clock may be set, and other servers change sources too.
-	lookEvery = time.Minute
+	// rereadEvery is the longest time until the schedule is read again, because the clock may be set, and other servers change sources too.
+	rereadEvery = time.Minute
 )
 
 // next returns when the next sync of a source is due; zero: it has no schedule. The time between two syncs doubles with each sync that fails. Up to a tenth is added, so that sources
@@ -37,8 +37,8 @@ func (s *Service) next(src store.Source) time.Time {
 	return s.o.Now().UTC().Add(every + rand.N(every/10)).Truncate(time.Microsecond)
 }
 
-// mine reports whether this server may sync a source without a request. A folder is on the disk of the server that synced it last, so no other server may.
-func (s *Service) mine(src store.Source) bool {
+// maySync reports whether this server may sync a source without a request. A folder is on the disk of the server that synced it last, so no other server may.
+func (s *Service) maySync(src store.Source) bool {
 	return src.Server == "" || src.Server == s.o.Server || s.o.Gone == nil || !s.o.Kinds[src.Kind].Local
 }
 
@@ -47,8 +47,8 @@ func (s *Service) elsewhere(src store.Source) bool {
 	return src.State == store.SourceSyncing && src.Server != "" && src.Server != s.o.Server && s.o.Gone != nil && !s.o.Gone(src.Server)
 }
 
-// attend starts due syncs and watches sources until the service is closed. A source whose syncs were due while no server ran is synced once.
-func (s *Service) attend() {
+// runSchedule starts due syncs and watches sources until the service is closed. A source whose syncs were due while no server ran is synced once.
+func (s *Service) runSchedule() {
 	for {
 		all, err := s.o.Store.Sources(s.ctx)
 		if err != nil && s.ctx.Err() == nil {
@@ -57,13 +57,13 @@ func (s *Service) attend() {
 		if err == nil {
 			s.watchAll(all)
 		}
-		now, soon := s.o.Now(), s.o.Now().Add(lookEvery)
+		now, soon := s.o.Now(), s.o.Now().Add(rereadEvery)
 		var first time.Time // of all that are due
 		for _, src := range all {
-			if s.left(src) {
-				s.startAttended(src.ID, how{left: true})
+			if s.unrecorded(src) {
+				s.startScheduled(src.ID, syncRequest{unrecorded: true})
 			}
-			if src.Next.IsZero() || !s.mine(src) || src.State != store.SourceIdle {
+			if src.Next.IsZero() || !s.maySync(src) || src.State != store.SourceIdle {
 				continue
 			}
 			if first.IsZero() || src.Next.Before(first) {
@@ -75,7 +75,7 @@ func (s *Service) attend() {
 				}
 				continue
 			}
-			s.startAttended(src.ID, how{due: true})
+			s.startScheduled(src.ID, syncRequest{due: true})
 		}
 		if err == nil && s.o.OnDue != nil {
 			s.o.OnDue(first)
@@ -93,23 +93,23 @@ func (s *Service) attend() {
 	}
 }
 
-// left reports whether a sync of this server has ended without a record of its end, because the store failed.
-func (s *Service) left(src store.Source) bool {
+// unrecorded reports whether a sync of this server has ended without a record of its end, because the store failed.
+func (s *Service) unrecorded(src store.Source) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return src.State == store.SourceSyncing && src.Server == s.o.Server && s.active[src.ID] == nil
 }
 
-func (s *Service) startAttended(id string, h how) (started bool) {
-	started, err := s.startSync(id, h)
+func (s *Service) startScheduled(id string, req syncRequest) *Ingestion {
+	i, err := s.startSync(id, req)
 	if err != nil && s.ctx.Err() == nil && fault.Public(err).Code != fault.Conflict {
 		s.o.Logger.Error("sync of a source could not be started", "source", id, "error", err)
 	}
-	return started
+	return i
 }
 
-// look makes attend read the schedule again.
-func (s *Service) look() {
+// rereadSchedule makes runSchedule read the schedule again.
+func (s *Service) rereadSchedule() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -178,21 +178,34 @@ func (s *Service) Change(ctx context.Context, id string, c Changes) (Source, err
 			src.Again = src.Again || *c.Contributor == "" && before.Contributor != ""
 			src.Contributor = *c.Contributor
 		}
+		if c.Attributes != nil {
+			src.Attributes = c.Attributes
+		}
 		sync = src.Contributor != before.Contributor || metaOf(src.Meta) != metaOf(before.Meta)
 		if src.Every != before.Every || src.Watch != before.Watch {
 			src.Next = s.next(*src)
 		}
 		if sync { // also if this process ends before the sync begins
-			next, src.Next = src.Next, s.o.Now().UTC().Truncate(time.Microsecond)
+			next, src.Next = src.Next, s.now()
 		}
-		return errors.Join(s.o.Kinds[src.Kind].checkSchedule(src.Every, src.Watch), checkGiven(metaOf(src.Meta), src.Contributor))
+		return errors.Join(s.o.Kinds[src.Kind].checkSchedule(src.Every, src.Watch), checkGiven(metaOf(src.Meta), src.Contributor), checkAttributes(src.Attributes))
 	})
 	if err != nil {
 		return Source{}, err
 	}
-	if sync && s.startAttended(id, how{}) { // otherwise another sync is in progress or this server stops, and it is due afterwards
-		src.Next = next
+	if c.Attributes != nil && s.o.AttributesChanged != nil {
+		docs, err := s.o.Store.SourceDocuments(ctx, id)
+		if err != nil {
+			return Source{}, err
+		}
+		s.o.AttributesChanged(idsOf(docs))
 	}
-	s.look()
-	return s.view(src), nil
+	var i *Ingestion
+	if sync {
+		if i = s.startScheduled(id, syncRequest{}); i != nil { // otherwise another sync is in progress or this server stops, and it is due afterwards
+			src.Next = next
+		}
+	}
+	s.rereadSchedule()
+	return s.view(src).syncing(i), nil
 }

@@ -53,7 +53,7 @@ func (b *scheduled) serve(name string, gone func(string) bool) {
 	b.Helper()
 	b.service.Close()
 	b.ends = make(chan store.Source, 100)
-	b.service = source.New(source.Options{Store: synced{b.store, b.ends}, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Reserved: []string{"files"},
+	b.service = source.New(source.Options{Store: synced{b.store, b.ends}, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Reserved: []string{"files"},
 		Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}, Server: name, Gone: gone, Now: func() time.Time {
 			if at := b.now.Load(); at != nil {
 				return *at
@@ -106,7 +106,7 @@ func TestSchedule(t *testing.T) {
 			t.Errorf("next sync after %v, want %v to %v; %d failed", after, least, most, src.Failing)
 		}
 	}
-	_, err := b.service.Sync(t.Context(), id, false)
+	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
 	must(t, err)
 	from(b.ended(), time.Hour, 66*time.Minute+time.Second)
 
@@ -273,7 +273,7 @@ func TestServers(t *testing.T) {
 	alive := true
 	b.set(id, func(src *store.Source) { src.State, src.Server = store.SourceSyncing, "other" })
 	b.serve("this", func(server string) bool { return server == "this" || !alive })
-	if _, err := b.service.Sync(t.Context(), id, false); fault.Public(err).Code != fault.Conflict {
+	if _, err := b.service.Sync(t.Context(), id, source.SyncOptions{}); fault.Public(err).Code != fault.Conflict {
 		t.Errorf("a sync of another server is in progress: %v", err)
 	}
 	if _, err := b.service.Remove(t.Context(), id); fault.Public(err).Code != fault.Conflict {
@@ -284,7 +284,7 @@ func TestServers(t *testing.T) {
 	}
 	alive = false
 	must(t, b.service.Resume(t.Context())) // does not take over a folder of another machine
-	_, err := b.service.Sync(t.Context(), id, false)
+	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
 	must(t, err)
 	if src := b.ended(); src.Server != "this" || b.indexed() != "a.md" {
 		t.Errorf("synced by %q, indexed %q", src.Server, b.indexed())
@@ -315,7 +315,7 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: %+v", step, docs)
 		}
 	}
-	_, err := b.service.Sync(t.Context(), id, false)
+	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
 	must(t, err)
 	check("added", "Ada", "bob")
 	carol, none := "carol", ""
@@ -333,7 +333,7 @@ func TestChangedBeforeStop(t *testing.T) {
 	b := newScheduled(t)
 	b.put("a.md", "The lighthouse was built in 1900.")
 	id := b.add(source.Settings{})
-	_, err := b.service.Sync(t.Context(), id, false)
+	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
 	must(t, err)
 	b.ended()
 	b.service.Close()
@@ -383,7 +383,7 @@ func TestIngestion(t *testing.T) {
 	}
 
 	must(t, os.WriteFile(filepath.Join(b.dir, "a.md"), []byte("The lighthouse."), 0o600))
-	i, err = b.service.IngestPaths("", []string{b.dir, filepath.Join(b.dir, "none")}, true)
+	i, err = b.service.IngestPaths(t.Context(), source.PathsRequest{Paths: []string{b.dir, filepath.Join(b.dir, "none")}, Retry: true})
 	must(t, err)
 	st, changed := i.After(0)
 	for ; st.Result == nil; st, changed = i.After(0) {
@@ -392,7 +392,7 @@ func TestIngestion(t *testing.T) {
 	if st.Failed != 4 || len(st.Failures) != 4 || st.Result.Added != 1 || st.Result.Failed != 4 {
 		t.Errorf("paths: %+v, %+v", st, st.Result)
 	}
-	if _, err := b.service.IngestPaths("files", []string{b.dir}, false); fault.Public(err).Code != fault.InvalidRequest {
+	if _, err := b.service.IngestPaths(t.Context(), source.PathsRequest{Collection: "files", Paths: []string{b.dir}}); fault.Public(err).Code != fault.InvalidRequest {
 		t.Errorf("paths into the collection of uploads: %v", err)
 	}
 }
@@ -447,7 +447,7 @@ func TestChangeNotBegun(t *testing.T) {
 	id := b.add(source.Settings{Watch: true})
 	b.service.Close()
 	u := unbegun{b.store, new(atomic.Bool), make(chan struct{}, 1)}
-	b.service = source.New(source.Options{Store: u, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
+	b.service = source.New(source.Options{Store: u, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
 	must(t, b.service.Resume(t.Context()))
 	await := func(want string) {
 		t.Helper()

@@ -32,16 +32,22 @@ type Ingester interface {
 	Version() string
 }
 
-// Options configures a [Service]. Store, Ingester, Kinds and Collection are required.
+// Options configures a [Service]. Store, Ingestions, Ingester, Kinds and Collection are required.
 type Options struct {
 	Store      store.Sources
-	Ingester   Ingester
-	Kinds      map[string]Kind
-	Collection string   // of the documents of sources that name none
-	Reserved   []string // collections that no source may have
+	Ingestions store.Ingestions
+	Finder     store.SourceFinder // needed by [Service.Attributes]
+	// AttributesChanged, if set, is called with the documents of a source whose attributes have changed.
+	AttributesChanged func([]corpus.DocumentID)
+	Ingester          Ingester
+	Kinds             map[string]Kind
+	Collection        string   // of the documents of sources that name none
+	Reserved          []string // collections that no source may have
 	// Server is the name of this server among those that share the store, and Gone reports whether another one has died. Default: there are no others.
 	Server string
 	Gone   func(server string) bool
+	// MaxQueuedPaths is how many ingestions of paths may wait or be in progress. Default 100.
+	MaxQueuedPaths int
 	// Retry makes the next ingestion try documents again that exceeded a limit before. Nil: there are none.
 	Retry func() error
 	// OnDue, if set, is called with the time when the next sync is due, or with the zero time if none is. It must not block.
@@ -64,7 +70,7 @@ type Service struct {
 	adding sync.Mutex
 
 	wake       chan struct{} // capacity 1: the schedule has changed
-	attending  sync.Once
+	scheduling sync.Once
 	mu         sync.Mutex
 	closed     bool
 	active     map[string]*job // by the id of the source
@@ -89,29 +95,30 @@ type Source struct {
 
 // Result is the result of a sync.
 type Result struct {
-	Started   time.Time        `json:"started"`
-	Ended     time.Time        `json:"ended"`
-	Added     int              `json:"added"`
-	Updated   int              `json:"updated"`
-	Unchanged int              `json:"unchanged"`
-	Moved     int              `json:"moved" description:"Part of added: documents whose bytes were at another path before."`
-	Removed   int              `json:"removed"`
-	Documents *int             `json:"documents,omitempty" description:"Documents of the source that are searchable at the end of the sync. Missing if they are not known, such as of paths."`
-	Ignored   int              `json:"ignored" description:"Files that are not documents, or that the patterns leave out."`
-	Failed    int              `json:"failed" description:"Documents that could not be read. Their earlier text is kept; the next sync tries again."`
-	Failures  []ingest.Failure `json:"failures,omitempty" description:"The first 100 of them."`
-	Warning   string           `json:"warning,omitempty" description:"Set if documents are only found by their words, because the embedder failed."`
-	Error     string           `json:"error,omitempty" description:"Why the sync did not complete. The next one goes on from what is done."`
-	Chunks    int              `json:"chunks,omitempty" description:"Sections, passages and sentences of added and updated documents."`
-	Other     int              `json:"other,omitempty" description:"Documents of the collection that are from elsewhere. It is only counted if paths were ingested."`
-	Ingestion string           `json:"ingestion,omitempty" description:"Id of the ingestion that had this result."`
-	Attempt   int              `json:"attempt,omitempty" description:"How often it was started: more than once after restarts of the server."`
+	Started    time.Time        `json:"started"`
+	Ended      time.Time        `json:"ended"`
+	Added      int              `json:"added"`
+	Updated    int              `json:"updated"`
+	Unchanged  int              `json:"unchanged"`
+	Moved      int              `json:"moved" description:"Part of added: documents whose bytes were at another path before."`
+	Removed    int              `json:"removed"`
+	NotRemoved int              `json:"not_removed,omitempty" description:"Documents that have vanished and were kept, because the place has none any more, or less than half and 20 less than before: it may not be mounted or complete. A sync or an ingestion with allow_removal removes them."`
+	Documents  *int             `json:"documents,omitempty" description:"Documents of the source that are searchable at the end of the sync. Missing if they are not known, such as of paths."`
+	Ignored    int              `json:"ignored" description:"Files that are not documents, or that the patterns leave out."`
+	Failed     int              `json:"failed" description:"Documents that could not be read. Their earlier text is kept; the next sync tries again."`
+	Failures   []ingest.Failure `json:"failures,omitempty" description:"The first 100 of them."`
+	Warning    string           `json:"warning,omitempty" description:"Set if documents are only found by their words, because the embedder failed."`
+	Error      string           `json:"error,omitempty" description:"Why the sync did not complete. The next one goes on from what is done."`
+	Chunks     int              `json:"chunks,omitempty" description:"Sections, passages and sentences of added and updated documents."`
+	Other      int              `json:"other,omitempty" description:"Documents of the collection that are from elsewhere. It is only counted if paths were ingested."`
+	Ingestion  string           `json:"ingestion,omitempty" description:"Id of the ingestion that had this result."`
+	Attempt    int              `json:"attempt,omitempty" description:"How often it was started: more than once after restarts of the server."`
 }
 
 // count adds the numbers of an ingestion.
 func (r *Result) count(report ingest.Report) {
 	r.Added, r.Updated, r.Unchanged = report.Added, report.Updated, r.Unchanged+report.Unchanged
-	r.Chunks = report.Chunks
+	r.NotRemoved, r.Chunks = r.NotRemoved+report.NotRemoved, report.Chunks
 	r.fail(report.Failed)
 	if report.Unembedded > 0 {
 		r.Warning = fmt.Sprintf("%d passages and sentences are only found by their words until the embedder answers: %s", report.Unembedded, report.EmbedFailure)
@@ -187,7 +194,7 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if len(set.Location) > maxLocation || strings.ContainsRune(set.Location, 0) {
 		return Source{}, fault.Invalid("location", "want at most %d bytes, without NUL", maxLocation)
 	}
-	if err := errors.Join(kind.checkCredentials(set.Credentials, local), kind.checkSchedule(set.Every, set.Watch), checkGiven(set.Meta, set.Contributor)); err != nil {
+	if err := errors.Join(kind.checkCredentials(set.Credentials, local), kind.checkSchedule(set.Every, set.Watch), checkGiven(set.Meta, set.Contributor), checkAttributes(set.Attributes)); err != nil {
 		return Source{}, err
 	}
 	if set.Collection == "" {
@@ -215,13 +222,13 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 		}
 	}
 	src := store.Source{ID: "src-" + strings.ToLower(rand.Text()[:12]), Kind: set.Kind, Location: location, Collection: set.Collection, Include: set.Include,
-		Exclude: set.Exclude, Credentials: set.Credentials, Meta: elements(set.Meta), Contributor: set.Contributor, Server: s.o.Server,
-		Schedule: store.Schedule{Every: set.Every, Watch: set.Watch}, CreatedAt: s.o.Now().UTC().Truncate(time.Microsecond)}
+		Exclude: set.Exclude, Credentials: set.Credentials, Meta: elements(set.Meta), Contributor: set.Contributor, Attributes: set.Attributes, Server: s.o.Server,
+		Schedule: store.Schedule{Every: set.Every, Watch: set.Watch}, CreatedAt: s.now()}
 	src.Next = s.next(src)
 	if err := s.o.Store.AddSource(ctx, src); err != nil {
 		return Source{}, err
 	}
-	s.look()
+	s.rereadSchedule()
 	return s.view(src), nil
 }
 
@@ -233,6 +240,9 @@ func (s *Service) checkCollection(name string) error {
 	}
 	return nil
 }
+
+// now returns the time in the precision of the store.
+func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Microsecond) }
 
 // within reports whether a location is another one, or inside it.
 func within(inner, outer string) bool {
@@ -267,14 +277,18 @@ func notFound(id string) error {
 	return fault.New(fault.NotFound, "there is no source %s", parse.PrintableName(id))
 }
 
+// resultOf returns a stored result, or nil.
+func resultOf(raw json.RawMessage) *Result {
+	r := new(Result)
+	if len(raw) == 0 || json.Unmarshal(raw, r) != nil {
+		return nil
+	}
+	return r
+}
+
 func (s *Service) view(src store.Source) Source {
 	v := Source{Source: src}
-	if len(src.Sync) > 0 {
-		v.Last = new(Result)
-		if err := json.Unmarshal(src.Sync, v.Last); err != nil {
-			v.Last = nil
-		}
-	}
+	v.Last = resultOf(src.Sync)
 	if s.elsewhere(src) {
 		v.Progress = ingestionElsewhere(v).progress
 	}
@@ -293,23 +307,36 @@ func (s *Service) view(src store.Source) Source {
 	return v
 }
 
-// Sync starts a sync of a source in the background, unless one is in progress. If full is set, all documents are read, whatever their versions.
-func (s *Service) Sync(ctx context.Context, id string, full bool) (Source, error) {
+// syncing returns the source with a sync that has just been started, even if this sync has ended and others were started since. An ingestion that is nil changes nothing.
+func (src Source) syncing(i *Ingestion) Source {
+	if i != nil {
+		src.State, src.Ingestion = store.SourceSyncing, i.ID
+	}
+	return src
+}
+
+// Sync starts a sync of a source in the background, unless one is in progress, and returns the source with the id of the ingestion. With AllowRemoval, one in progress is an error, because it does not remove the documents.
+func (s *Service) Sync(ctx context.Context, id string, o SyncOptions) (Source, error) {
 	src, err := s.Get(ctx, id)
 	if err != nil {
 		return Source{}, err
 	}
-	if _, err := s.startSync(id, how{full: full}); err != nil {
+	i, err := s.startSync(id, syncRequest{SyncOptions: o})
+	if err != nil {
 		return Source{}, err
 	}
-	return s.view(src.Source), nil
+	if i == nil && o.AllowRemoval {
+		return Source{}, errInProgress
+	}
+	return s.view(src.Source).syncing(i), nil
 }
 
 var (
-	errRemoving  = fault.New(fault.Conflict, "the source is being removed")
-	errElsewhere = fault.New(fault.Conflict, "another server is syncing the source")
-	errStopping  = fault.New(fault.Unavailable, "the server is stopping")
-	errNotDue    = fault.New(fault.Conflict, "another server has already synced the source")
+	errRemoving   = fault.New(fault.Conflict, "the source is being removed")
+	errElsewhere  = fault.New(fault.Conflict, "another server is syncing the source")
+	errStopping   = fault.New(fault.Unavailable, "the server is stopping")
+	errInProgress = fault.New(fault.Conflict, "a sync is in progress, and does not remove the documents: try again when it has ended")
+	errNotDue     = fault.New(fault.Conflict, "another server has already synced the source")
 )
 
 // Remove starts to remove a source and its documents in the background. A sync is cancelled.
@@ -324,7 +351,7 @@ func (s *Service) Remove(ctx context.Context, id string) (Source, error) {
 	if err != nil {
 		return Source{}, err
 	}
-	s.look()
+	s.rereadSchedule()
 	for { // at most one sync is active, and no other can be started
 		s.mu.Lock()
 		syncing := s.active[id]
@@ -359,13 +386,13 @@ func (s *Service) Wait(ctx context.Context, id string) (Source, error) {
 	return s.Get(ctx, id)
 }
 
-// Resume starts the syncs and removals that an earlier process, or a server that has died, did not end. The first call also starts the schedule and the watches of all sources.
+// Resume starts the syncs, removals and ingestions of paths that an earlier process, or a server that has died, did not end. The first call also starts the schedule and the watches of all sources.
 func (s *Service) Resume(ctx context.Context) error {
 	all, err := s.o.Store.Sources(ctx)
 	for _, src := range all {
 		switch {
-		case src.State == store.SourceSyncing && s.mine(src) && !s.elsewhere(src):
-			_, err = s.startSync(src.ID, how{})
+		case src.State == store.SourceSyncing && s.maySync(src) && !s.elsewhere(src):
+			_, err = s.startSync(src.ID, syncRequest{})
 		case src.State == store.SourceRemoving:
 			_, err = s.Remove(ctx, src.ID)
 		}
@@ -373,14 +400,17 @@ func (s *Service) Resume(ctx context.Context) error {
 			break
 		}
 	}
+	if err == nil {
+		err = s.resumePaths(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("resume sources: %w", err)
 	}
-	s.attending.Do(func() {
+	s.scheduling.Do(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if !s.closed {
-			s.work.Go(s.attend)
+			s.work.Go(s.runSchedule)
 		}
 	})
 	return nil

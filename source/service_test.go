@@ -81,7 +81,7 @@ func (b *bench) open() {
 		c, err := b.opened.Kind.Open(location)
 		return countedConnector{c, b.opened}, err
 	}
-	b.service = source.New(source.Options{Store: b.store, Ingester: ingest.New(b.index, words, ingest.Options{Workers: 1, BatchDocs: 2}), Collection: "default",
+	b.service = source.New(source.Options{Store: b.store, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{Workers: 1, BatchDocs: 2}), Collection: "default",
 		Kinds: map[string]source.Kind{"folder": kind}})
 }
 
@@ -114,7 +114,7 @@ func (b *bench) add(set source.Settings) string {
 func (b *bench) sync(id string, full bool) [7]int {
 	b.Helper()
 	b.opened.reads = nil
-	_, err := b.service.Sync(b.Context(), id, full)
+	_, err := b.service.Sync(b.Context(), id, source.SyncOptions{Full: full})
 	must(b, err)
 	src, err := b.service.Wait(b.Context(), id)
 	must(b, err)
@@ -197,7 +197,7 @@ func TestUnlistedPlace(t *testing.T) {
 	id := b.add(source.Settings{})
 	b.sync(id, false)
 	must(t, os.Rename(b.dir, b.dir+" away"))
-	_, err := b.service.Sync(t.Context(), id, false)
+	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
 	must(t, err)
 	src, err := b.service.Wait(t.Context(), id)
 	must(t, err)
@@ -223,13 +223,13 @@ func TestResume(t *testing.T) {
 		go func() { old.Close(); close(closed) }()
 		b.opened.stop = nil
 	}
-	_, err := old.Sync(t.Context(), id, false)
+	_, err := old.Sync(t.Context(), id, source.SyncOptions{})
 	must(t, err)
 	<-closed
 	if src, err := old.Get(t.Context(), id); err != nil || src.State != store.SourceSyncing {
 		t.Fatalf("state %q, %v", src.State, err)
 	}
-	if _, err := old.Sync(t.Context(), id, false); fault.Public(err).Code != fault.Unavailable {
+	if _, err := old.Sync(t.Context(), id, source.SyncOptions{}); fault.Public(err).Code != fault.Unavailable {
 		t.Errorf("sync after the end: %v", err)
 	}
 	done := len(strings.Fields(b.indexed()))
@@ -260,7 +260,7 @@ func TestRemove(t *testing.T) {
 	must(t, err)
 	_, err = b.store.UpdateSource(t.Context(), id, func(s *store.Source) error { s.State = store.SourceRemoving; return nil })
 	must(t, err)
-	if _, err := b.service.Sync(t.Context(), id, false); fault.Public(err).Code != fault.Conflict {
+	if _, err := b.service.Sync(t.Context(), id, source.SyncOptions{}); fault.Public(err).Code != fault.Conflict {
 		t.Errorf("sync of a source that is being removed: %v", err)
 	}
 	must(t, b.service.Resume(t.Context()))
@@ -312,7 +312,7 @@ func BenchmarkUnchanged(b *testing.B) {
 	for i := range 10_000 {
 		f.put(fmt.Sprintf("%02d/%d.md", i%100, i), fmt.Sprintf("# Note %d\n\nThis is the text of the note with the number %d.\n", i, i))
 	}
-	f.service = source.New(source.Options{Store: f.store, Ingester: ingest.New(f.index, nil, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
+	f.service = source.New(source.Options{Store: f.store, Ingestions: f.store, Ingester: ingest.New(f.index, nil, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
 	id := f.add(source.Settings{})
 	f.sync(id, false)
 	for b.Loop() {
@@ -359,7 +359,7 @@ func TestIngestionEnds(t *testing.T) {
 		id := b.add(source.Settings{})
 		b.service.Close()
 		reading, kind := make(chan struct{}), folder.Kind(nil)
-		o := source.Options{Store: failing{b.store, nil}, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": kind}}
+		o := source.Options{Store: failing{b.store, nil}, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": kind}}
 		if open := kind.Open; removed {
 			kind.Open = func(location string) (source.Connector, error) {
 				c, err := open(location)
@@ -368,7 +368,7 @@ func TestIngestionEnds(t *testing.T) {
 			o.Store, o.Kinds = b.store, map[string]source.Kind{"folder": kind}
 		}
 		b.service = source.New(o)
-		src, err := b.service.Sync(t.Context(), id, false)
+		src, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
 		must(t, err)
 		i, err := b.service.Ingestion(t.Context(), src.Ingestion)
 		must(t, err)
@@ -394,10 +394,10 @@ func TestResultNotStored(t *testing.T) {
 	id := b.add(source.Settings{})
 	b.service.Close()
 	works := new(atomic.Bool)
-	b.service = source.New(source.Options{Store: failing{b.store, works}, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default",
+	b.service = source.New(source.Options{Store: failing{b.store, works}, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default",
 		Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
 	must(t, b.service.Resume(t.Context()))
-	_, err := b.service.Sync(t.Context(), id, false)
+	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
 	must(t, err)
 	src, err := b.service.Wait(t.Context(), id)
 	must(t, err)

@@ -74,6 +74,8 @@ type Settings struct {
 	// Meta and Contributor are set on all documents; see [corpus.Document].
 	Meta        corpus.DublinCore
 	Contributor string
+	// Attributes is further metadata of all documents: texts, numbers and truth values by their names.
+	Attributes map[string]any
 }
 
 // Changes are what users change of a source. Nil fields stay as they are.
@@ -82,6 +84,7 @@ type Changes struct {
 	Watch       *bool
 	Meta        *corpus.DublinCore // replaces all elements
 	Contributor *string
+	Attributes  map[string]any // replaces all; empty but not nil: removes them
 }
 
 // Apply applies the changes to the settings of a new source.
@@ -98,6 +101,13 @@ func (c Changes) Apply(set *Settings) {
 	if c.Contributor != nil {
 		set.Contributor = *c.Contributor
 	}
+	set.Attributes = c.Attributes
+}
+
+// SyncOptions are what users choose for one sync.
+type SyncOptions struct {
+	Full         bool // reads all documents, whatever their versions
+	AllowRemoval bool // removes all documents that have vanished, even if the place is [ingest.Incomplete]
 }
 
 // Kind is a kind of connector.

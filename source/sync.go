@@ -22,48 +22,49 @@ import (
 // batch is how many records are changed in one transaction.
 const batch = 500
 
-// how says what a sync has to do.
-type how struct {
-	full bool     // reads all documents, whatever their versions
-	due  bool     // only if the sync is still due
-	left bool     // only if the store still has it as in progress
-	only []string // URIs of what has changed; nil: all documents are listed
-	lost func()   // called if the sync cannot begin because the store fails; may be nil
+// syncRequest says what a sync has to do.
+type syncRequest struct {
+	SyncOptions
+	due        bool     // only if the sync is still due
+	unrecorded bool     // only if the store still has it as in progress
+	only       []string // URIs of what has changed; nil: all documents are listed
+	onFailure  func()   // called if the sync cannot begin because the store fails; may be nil
 }
 
-// startSync starts a sync in the background. It does nothing if another job of the source is active.
-func (s *Service) startSync(id string, h how) (started bool, err error) {
+// startSync starts a sync in the background, and returns its ingestion. If another job of the source is active, it returns nil.
+func (s *Service) startSync(id string, req syncRequest) (*Ingestion, error) {
 	src, err := s.Get(s.ctx, id)
 	switch {
 	case s.ctx.Err() != nil:
-		return false, errStopping
+		return nil, errStopping
 	case err != nil:
-		return false, err
+		return nil, err
 	case src.Source.State == store.SourceRemoving:
-		return false, errRemoving
+		return nil, errRemoving
 	case s.elsewhere(src.Source):
-		return false, errElsewhere
+		return nil, errElsewhere
 	}
 	i := newIngestion(newIngestionID(), id, src.Collection, 1, s.o.Now().UTC())
 	if src.State == store.SourceSyncing && src.Source.Ingestion != "" { // an earlier process has begun it
 		i.ID, i.Attempt = src.Source.Ingestion, src.Attempt+1
 	}
-	started, err = s.startJob(id, i, func(ctx context.Context, _ *job) { s.runSync(ctx, i, h) })
-	if started {
-		s.follow(i)
+	started, err := s.startJob(id, i, func(ctx context.Context, _ *job) { s.runSync(ctx, i, req) })
+	if err != nil || !started {
+		return nil, err
 	}
-	return started, err
+	s.follow(i)
+	return i, nil
 }
 
 // begin marks a source as being synced by this server.
-func (s *Service) begin(ctx context.Context, i *Ingestion, h how) (store.Source, error) {
+func (s *Service) begin(ctx context.Context, i *Ingestion, req syncRequest) (store.Source, error) {
 	return s.o.Store.UpdateSource(ctx, i.Source, func(src *store.Source) error {
 		switch {
 		case src.State == store.SourceRemoving:
 			return errRemoving
 		case s.elsewhere(*src):
 			return errElsewhere
-		case h.due && (src.Next.IsZero() || src.Next.After(s.o.Now())), h.left && src.State != store.SourceSyncing:
+		case req.due && (src.Next.IsZero() || src.Next.After(s.o.Now())), req.unrecorded && src.State != store.SourceSyncing:
 			return errNotDue
 		}
 		src.State, src.Server, src.Ingestion, src.Attempt = store.SourceSyncing, s.o.Server, i.ID, i.Attempt
@@ -73,27 +74,27 @@ func (s *Service) begin(ctx context.Context, i *Ingestion, h how) (store.Source,
 }
 
 // runSync syncs a source and stores the result. If the process ends first, the next one resumes the sync.
-func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
+func (s *Service) runSync(ctx context.Context, i *Ingestion, req syncRequest) {
 	failure := "the source was removed meanwhile"
 	defer func() {
 		if st, _ := i.After(0); st.Result == nil && s.ctx.Err() == nil { // nobody else ends it for those who follow it
 			i.end(Result{Started: i.Started, Ended: s.o.Now().UTC(), Error: failure, Ingestion: i.ID, Attempt: i.Attempt})
 		}
 	}()
-	src, err := s.begin(ctx, i, h)
+	src, err := s.begin(ctx, i, req)
 	if err != nil {
 		if ctx.Err() == nil {
 			failure = fault.Public(err).Message
 			if _, known := errors.AsType[*fault.Error](err); !known {
 				s.o.Logger.Error("sync of a source could not begin", "source", i.Source, "error", err)
 			}
-			if code := fault.Public(err).Code; h.lost != nil && code != fault.Conflict && code != fault.NotFound {
-				h.lost()
+			if code := fault.Public(err).Code; req.onFailure != nil && code != fault.Conflict && code != fault.NotFound {
+				req.onFailure()
 			}
 		}
 		return
 	}
-	y := &syncRun{Service: s, src: src, ingestion: i, how: h, sums: map[string]string{}}
+	y := &syncRun{Service: s, src: src, ingestion: i, req: req, sums: map[string]string{}}
 	y.result.Started, y.result.Ingestion, y.result.Attempt = i.Started, i.ID, i.Attempt
 	if last := s.view(src).Last; last != nil {
 		y.result.Documents = last.Documents
@@ -120,10 +121,10 @@ func (s *Service) runSync(ctx context.Context, i *Ingestion, h how) {
 		}
 		return
 	}
-	s.look()
+	s.rereadSchedule()
 	r := y.result
 	i.end(r)
-	if h.only != nil && r.Added+r.Updated+r.Removed+r.Failed == 0 {
+	if req.only != nil && r.Added+r.Updated+r.Removed+r.Failed == 0 {
 		return
 	}
 	s.o.Logger.Info("sync of a source ended", "source", src.ID, "added", r.Added, "updated", r.Updated, "unchanged", r.Unchanged, "removed", r.Removed, "moved", r.Moved,
@@ -140,11 +141,13 @@ func (y *syncRun) ended(src *store.Source, result json.RawMessage) {
 	case y.result.Error != "":
 		src.Failing++
 		src.Next = y.next(*src)
-	case y.how.only == nil:
+	case y.req.only == nil:
 		src.Failing = 0
+		src.Next = y.next(*src)
+	}
+	if y.req.only == nil && (y.result.Error == "" || y.result.NotRemoved > 0) {
 		// The next sync applies what a user has changed during this one.
 		src.Again = src.Again && (!y.src.Again || src.Contributor != y.src.Contributor)
-		src.Next = y.next(*src)
 	}
 	if src.Contributor != y.src.Contributor || !maps.Equal(src.Meta, y.src.Meta) {
 		src.Next = y.result.Ended // some documents have got what was set before
@@ -190,7 +193,7 @@ func idsOf(docs []store.SourceDocument) []corpus.DocumentID {
 type syncRun struct {
 	*Service
 	src    store.Source
-	how    how
+	req    syncRequest
 	known  map[string]store.SourceDocument // by id of the document
 	listed map[string]Document             // by id of the document
 	gone   []store.SourceDocument
@@ -234,20 +237,21 @@ func (y *syncRun) run(ctx context.Context) (err error) {
 // list lists the documents, or only what has changed.
 func (y *syncRun) list(ctx context.Context, conn Connector) (Listing, error) {
 	w, ok := conn.(Watcher)
-	if !ok {
-		y.how.only = nil
+	last := y.view(y.src).Last
+	if !ok || last != nil && last.NotRemoved > 0 { // or: the result tells again how many
+		y.req.only = nil
 	}
-	if y.how.only == nil {
+	if y.req.only == nil {
 		return conn.List(ctx)
 	}
-	if last := y.view(y.src).Last; last != nil { // the result is about all documents
+	if last != nil { // the result is about all documents
 		for _, f := range last.Failures {
 			if !y.lists(f.Path) {
 				y.fail(f)
 			}
 		}
 	}
-	return w.ListChanged(ctx, y.how.only)
+	return w.ListChanged(ctx, y.req.only)
 }
 
 // fail adds failures that are not of the ingestion of documents.
@@ -258,7 +262,7 @@ func (y *syncRun) fail(failures ...ingest.Failure) {
 
 // lists reports whether the documents at a URI were listed.
 func (y *syncRun) lists(uri string) bool {
-	return y.how.only == nil || slices.ContainsFunc(y.how.only, func(changed string) bool { return within(uri, parse.PrintableName(changed)) })
+	return y.req.only == nil || slices.ContainsFunc(y.req.only, func(changed string) bool { return within(uri, parse.PrintableName(changed)) })
 }
 
 // compare finds what is listed and what has vanished.
@@ -298,7 +302,7 @@ func (y *syncRun) compare(l Listing, records []store.SourceDocument) {
 			y.gone = append(y.gone, d)
 		}
 	}
-	if last := y.view(y.src).Last; y.how.only != nil && last != nil {
+	if last := y.view(y.src).Last; y.req.only != nil && last != nil {
 		y.result.Ignored = last.Ignored // nobody knows which of them were listed again
 	}
 }
@@ -341,7 +345,7 @@ func (y *syncRun) ingest(ctx context.Context, conn Connector) (err error) {
 			}
 			return data, err
 		}}
-		if k := y.known[id]; !y.how.full && k.Version != "" && k.Version == y.version(d) {
+		if k := y.known[id]; !y.req.Full && k.Version != "" && k.Version == y.version(d) {
 			it.Hash = k.Hash
 		}
 		items = append(items, it)
@@ -397,10 +401,41 @@ func (y *syncRun) write(ctx context.Context) error {
 	return err
 }
 
-// removeGone removes the documents that have vanished.
+// checkComplete returns an error if the place is incomplete, so that the documents that have vanished must be kept.
+func (y *syncRun) checkComplete() error {
+	if y.req.AllowRemoval {
+		return nil
+	}
+	indexed, now := 0, len(y.listed)
+	for id, d := range y.known {
+		if d.Hash == "" {
+			continue
+		}
+		indexed++
+		if _, listed := y.listed[id]; !listed {
+			now++
+		}
+	}
+	vanished := 0
+	for _, d := range y.gone {
+		if d.Hash != "" {
+			vanished++
+		}
+	}
+	if vanished == 0 || !ingest.Incomplete(indexed, now-vanished) {
+		return nil
+	}
+	y.result.NotRemoved = vanished
+	return fault.New(fault.Conflict, "%s", ingest.KeptMessage(vanished, fmt.Sprintf("run \"sluice sources sync %s --allow-removal\"", y.src.ID)))
+}
+
+// removeGone removes the documents that have vanished, unless the place is incomplete.
 func (y *syncRun) removeGone(ctx context.Context) error {
 	if len(y.gone) == 0 {
 		return nil
+	}
+	if err := y.checkComplete(); err != nil {
+		return err
 	}
 	if err := y.o.Ingester.DeleteDocuments(ctx, y.src.Collection, idsOf(y.gone)); err != nil {
 		return err

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// Changes are synced when there was no change for the time quiet, and at the latest after the time patience.
-	quiet    = 100 * time.Millisecond
-	patience = 500 * time.Millisecond
+	// Changes are synced when there was no change for the time settleTime, and at the latest after the time maxSettleTime.
+	settleTime    = 100 * time.Millisecond
+	maxSettleTime = 500 * time.Millisecond
 	// maxPause limits the pause after a sync of changes, which is as long as the sync took. So the syncs of a folder that changes all the time run about half of the time.
 	maxPause = 5 * time.Second
 	// maxChanged is the number of changed URIs above which all documents are listed.
 	maxChanged = 1000
-	// A watch that fails is tried again after againFirst. The time doubles with each failure, up to againLast.
-	againFirst = time.Minute
-	againLast  = time.Hour
+	// A watch that fails is tried again after retryFirst. The time doubles with each failure, up to retryLast.
+	retryFirst = time.Minute
+	retryLast  = time.Hour
 )
 
 // watching is the watch of a source.
@@ -75,7 +75,7 @@ func (c *changes) take() []string {
 func (s *Service) watchAll(all []store.Source) {
 	want := map[string]store.Source{}
 	for _, src := range all {
-		if src.Watch && src.State != store.SourceRemoving && s.mine(src) {
+		if src.Watch && src.State != store.SourceRemoving && s.maySync(src) {
 			want[src.ID] = src
 		}
 	}
@@ -163,18 +163,18 @@ func followChanges(ctx context.Context, watch func(context.Context, *changes) er
 			}
 		}
 	}()
-	again := againFirst
+	again := retryFirst
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := watch(ctx, c)
 		if ctx.Err() != nil {
 			break
 		}
-		if time.Since(began) > againFirst {
-			again = againFirst
+		if time.Since(began) > retryFirst {
+			again = retryFirst
 		}
 		failed(c, err, again)
-		again = min(again*2, againLast)
+		again = min(again*2, retryLast)
 	}
 	<-done
 }
@@ -202,7 +202,7 @@ func (s *Service) watch(ctx context.Context, src store.Source, w *watching) {
 			if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) {
 				s.o.Logger.Error("schedule of a source could not be stored", "source", src.ID, "error", err)
 			}
-			s.look()
+			s.rereadSchedule()
 			_ = wait(ctx, again)
 		})
 }
@@ -233,8 +233,8 @@ func (s *Service) syncChanges(ctx context.Context, id string, c *changes) bool {
 	only, taken, lost := []string(nil), false, false
 	if err == nil {
 		only, taken = c.take(), true
-		var started bool
-		if started, err = s.startSync(id, how{only: only, lost: func() { lost = true }}); err == nil && !started { // another one has begun, which may have listed before the change
+		var i *Ingestion
+		if i, err = s.startSync(id, syncRequest{only: only, onFailure: func() { lost = true }}); err == nil && i == nil { // another one has begun, which may have listed before the change
 			c.add(only...)
 		}
 	}
@@ -262,10 +262,10 @@ func (s *Service) syncChanges(ctx context.Context, id string, c *changes) bool {
 
 // settle waits until there was no change for a moment.
 func settle(ctx context.Context, changed <-chan struct{}) {
-	most := time.NewTimer(patience)
+	most := time.NewTimer(maxSettleTime)
 	defer most.Stop()
 	for {
-		still := time.NewTimer(quiet)
+		still := time.NewTimer(settleTime)
 		select {
 		case <-changed:
 			still.Stop()

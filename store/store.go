@@ -224,6 +224,7 @@ type Source struct {
 	// Meta has elements of the Dublin Core by their names, such as dc_creator, and Contributor is an account. They are set on all documents.
 	Meta         map[string]string `json:",omitempty"`
 	Contributor  string            `json:",omitempty"`
+	Attributes   map[string]any    `json:",omitempty"` // further metadata of all documents: texts, numbers and truth values
 	Again        bool              `json:",omitempty"` // the next sync indexes all documents again
 	State        SourceState
 	Server       string          `json:",omitempty"` // that syncs the source, or has synced it last; empty: it shares no work with others
@@ -277,4 +278,34 @@ type Sources interface {
 	// ChangeSourceDocuments adds or replaces documents of a source, and removes others by their ids. The source must exist, otherwise the error is
 	// [ErrNotFound].
 	ChangeSourceDocuments(ctx context.Context, source string, put []SourceDocument, remove []string) error
+}
+
+// SourceFinder finds the sources of documents.
+type SourceFinder interface {
+	// SourcesOf returns the ids of the sources of documents by the ids of the documents. It omits documents that are of no source.
+	SourcesOf(ctx context.Context, documents []string) (map[string]string, error)
+}
+
+// Ingestion is an ingestion of files and folders on the disk of a server that somebody has requested. After a crash, it is started again.
+type Ingestion struct {
+	ID           string
+	Paths        []string
+	Collection   string
+	Retry        bool            `json:",omitempty"` // documents that exceeded a limit before are tried again
+	AllowRemoval bool            `json:",omitempty"` // documents are removed although most of a folder has vanished
+	Server       string          `json:",omitempty"` // that has the disk; empty: it shares no work with others
+	Attempt      int             // how often it was started
+	Tries        int             // how often it was started without a shutdown of the server in the middle
+	Result       json.RawMessage `json:",omitempty"` // as its service encodes it; nil: it has not ended
+	CreatedAt    time.Time
+}
+
+// Ingestions stores ingestions.
+type Ingestions interface {
+	// PutIngestion adds or replaces an ingestion.
+	PutIngestion(ctx context.Context, i Ingestion) error
+	// Ingestions lists all ingestions, the oldest first.
+	Ingestions(ctx context.Context) ([]Ingestion, error)
+	// RemoveIngestions removes ingestions by their ids. One that does not exist is no error.
+	RemoveIngestions(ctx context.Context, ids []string) error
 }

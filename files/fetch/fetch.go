@@ -30,8 +30,10 @@ type Options struct {
 	MaxBytes  int64          // maximum size of a response, compressed and decompressed; default 64 MiB
 	MaxHeader int64          // maximum size of the header of a response; default 64 KiB
 	Timeout   time.Duration  // of a fetch with its redirects; default 2 minutes
-	Redirects int            // maximum number of redirects; default 5; negative: none
-	Resolver  Resolver       // default [net.DefaultResolver]
+	// Permit tells users how addresses that are not public are allowed, at the end of errors. Empty: nothing does.
+	Permit    string
+	Redirects int      // maximum number of redirects; default 5; negative: none
+	Resolver  Resolver // default [net.DefaultResolver]
 	TLS       *tls.Config
 	Agent     string // User-Agent; default "sluice"
 	// KeepAlive keeps a connection to each host open for the next request, and opens no second one while a request is in progress.
@@ -103,7 +105,7 @@ func (f *Fetcher) check(u *url.URL) error {
 		return invalid("contains a user name or password, which would be stored")
 	}
 	if addr, err := netip.ParseAddr(host); err == nil && !permitted(addr, f.opts.Allow) {
-		return forbidden(host)
+		return f.forbidden(host)
 	}
 	return nil
 }
@@ -111,8 +113,12 @@ func (f *Fetcher) check(u *url.URL) error {
 func invalid(why string) error { return fault.Invalid("url", "%s", why) }
 
 // forbidden returns an error that contains only the host, so that it does not reveal addresses of a private network.
-func forbidden(host string) error {
-	return invalid(fmt.Sprintf("%q is not at a public address", host))
+func (f *Fetcher) forbidden(host string) error {
+	permit := ""
+	if f.opts.Permit != "" {
+		permit = ": " + f.opts.Permit
+	}
+	return invalid(fmt.Sprintf("%q is not at a public address%s", host, permit))
 }
 
 // Fetch writes the content of a URL to w and returns its media type in lower case, without parameters, or "" if the server sends none. Errors are
@@ -201,14 +207,14 @@ func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, 
 	d := net.Dialer{Timeout: 15 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil || !permitted(to.Addr(), f.opts.Allow) {
-			return forbidden(host)
+			return f.forbidden(host)
 		}
 		return nil
 	}}
 	// A host that also has addresses that are not permitted is rejected.
 	for _, addr := range addrs {
 		if !permitted(addr, f.opts.Allow) {
-			return nil, forbidden(host)
+			return nil, f.forbidden(host)
 		}
 	}
 	err = &net.DNSError{Err: "no such host", IsNotFound: true}

@@ -183,7 +183,22 @@ func (s *Searcher) Describe(ctx context.Context, docs []corpus.Document) ([]*Inf
 	for i, d := range docs {
 		out[i] = NewInfo(byID[ids[i]], d)
 	}
-	return out, nil
+	return out, s.AddAttributes(ctx, out)
+}
+
+// AddAttributes sets the metadata of documents that were not uploaded.
+func (s *Searcher) AddAttributes(ctx context.Context, infos []*Info) error {
+	var ids []string
+	for _, a := range infos {
+		ids = append(ids, a.ID())
+	}
+	all, err := s.Files.AttributesOf(ctx, ids)
+	for _, a := range infos {
+		if set := all[a.ID()]; set != nil {
+			a.Metadata = set
+		}
+	}
+	return err
 }
 
 // Info is what is known about a document.

@@ -132,8 +132,9 @@ type App struct {
 	Sessions     *session.Service
 	sessionStore *sessiondb.Store
 
-	indexing  atomic.Pointer[ingest.Progress] // nil: no indexing is in progress
-	ingesting *semaphore.Weighted             // held during an ingestion of files that were not uploaded
+	indexing     atomic.Pointer[ingest.Progress] // nil: no indexing is in progress
+	allIngesting *semaphore.Weighted             // [Shared.ingesting]
+	ingesting    *semaphore.Weighted             // held during an ingestion of files that were not uploaded
 
 	access      *access.Access // nil: no logins
 	keys        *keydb.Store   // nil: no keys
@@ -194,7 +195,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 		return nil, errors.Join(err, ix.Close(), log.Close())
 	}
 	a := &App{Tenant: tenant, access: s.Access, keys: s.keys, records: s.records, blobs: s.blobs, servers: s.servers, Config: cfg, Models: m, Index: ix, Log: log, Registry: prometheus.NewRegistry(), logger: logger, vectors: v, reserve: space, limiter: s.limiter,
-		Now: time.Now, health: health{failed: map[string]bool{}}, ingesting: semaphore.NewWeighted(1),
+		Now: time.Now, health: health{failed: map[string]bool{}}, ingesting: semaphore.NewWeighted(1), allIngesting: s.ingesting,
 		scopes: scope.New(ix, files.Collection, scope.Options{Vectors: v.reembed, Collection: cfg.Store.Collection})}
 	a.metrics = prometheus.WrapRegistererWith(prometheus.Labels{"tenant": tenant}, a.Registry)
 	a.Failures, err = ingest.OpenFailureStore(filepath.Join(cfg.Store.Data, "failures.json"), int64(cfg.Parsing.ParseMemory), cfg.Parsing.ParseTime)

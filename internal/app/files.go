@@ -85,9 +85,9 @@ func (a *App) openStore(ctx context.Context) (kept *sqlstore.Store, o files.Opti
 		return err
 	})
 	return kept, files.Options{Store: kept, Server: a.server(), Gone: a.gone(""), Blobs: stored, Index: invalidatingIndex{a.Index, a}, Ingest: notifyingIngester{a.Ingester, a},
-		Fetch:   fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Parsing.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout}),
+		Fetch:   fetch.New(fetch.Options{Allow: allowed, Permit: permitAddresses, MaxBytes: int64(a.Config.Parsing.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout}),
 		Workers: a.Config.Ingest.Workers, MaxFileBytes: int64(a.Config.Parsing.MaxFileBytes), Logger: a.logger, Reserve: a.reserve,
-		Collections: []string{a.Config.Store.Collection}}, err
+		Collections: []string{a.Config.Store.Collection}, Attributes: a.sourceAttributes}, err
 }
 
 // Reconcile makes the database of files, the uploaded bytes and the index agree, and ingests the files that are missing in the

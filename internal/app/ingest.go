@@ -10,17 +10,18 @@ import (
 	"github.com/sluice-rag/sluice/source/folder"
 )
 
-// Ingest brings the collection of the settings up to date with files and folders. Calls of it and of the other methods that ingest wait for each other.
-func (a *App) Ingest(ctx context.Context, paths []string, progress func(ingest.Progress)) (ingest.Report, error) {
-	return a.ingest(ctx, ingest.Request{Collection: a.Config.Store.Collection, Paths: paths}, progress)
+// Ingest brings the collection of the settings up to date with files and folders; allowRemoval is that of [ingest.Request]. Calls of it and of the other methods that ingest wait for each other.
+func (a *App) Ingest(ctx context.Context, paths []string, allowRemoval bool, progress func(ingest.Progress)) (ingest.Report, error) {
+	return a.ingest(ctx, ingest.Request{Collection: a.Config.Store.Collection, Paths: paths, AllowRemoval: allowRemoval}, progress)
 }
 
 // ingest is [App.Ingest] with any request.
 func (a *App) ingest(ctx context.Context, req ingest.Request, progress func(ingest.Progress)) (ingest.Report, error) {
-	if err := a.ingesting.Acquire(ctx, 1); err != nil {
+	done, err := a.beginIngestion(ctx)
+	if err != nil {
 		return ingest.Report{}, err
 	}
-	defer a.ingesting.Release(1)
+	defer done()
 	r, err := a.Ingester.Ingest(ctx, req, progress)
 	return r, a.afterIngest(ctx, r, err)
 }
@@ -45,12 +46,28 @@ func (a *App) WatchDocs(ctx context.Context, paths []string, ready func(), index
 
 // IngestDocuments is [App.Ingest] for documents in memory. It deletes no documents.
 func (a *App) IngestDocuments(ctx context.Context, sources []ingest.Source) (ingest.Report, error) {
-	if err := a.ingesting.Acquire(ctx, 1); err != nil {
+	done, err := a.beginIngestion(ctx)
+	if err != nil {
 		return ingest.Report{}, err
 	}
-	defer a.ingesting.Release(1)
+	defer done()
 	r, err := a.Ingester.IngestDocuments(ctx, a.Config.Store.Collection, sources, nil)
 	return r, a.afterIngest(ctx, r, err)
+}
+
+// beginIngestion waits until no other ingestion of the tenant and less than the limit of all tenants are in progress. The caller calls done at the end.
+func (a *App) beginIngestion(ctx context.Context) (done func(), err error) {
+	if err := a.ingesting.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	if err := a.allIngesting.Acquire(ctx, 1); err != nil {
+		a.ingesting.Release(1)
+		return nil, err
+	}
+	return func() {
+		a.allIngesting.Release(1)
+		a.ingesting.Release(1)
+	}, nil
 }
 
 // afterIngest notifies the re-embedding worker and removes deleted text from the disk. Its last argument is the error of the ingestion.

@@ -34,7 +34,7 @@ type migratedTable struct {
 
 var (
 	filesTables = []migratedTable{{name: "stores", derived: "in_progress,completed,failed,cancelled,bytes"}, {name: "files"}, {name: "tasks"}, {name: "members"},
-		{name: "changes", number: "seq"}, {name: "sources"}, {name: "source_documents"}}
+		{name: "changes", number: "seq"}, {name: "sources"}, {name: "source_documents"}, {name: "ingestions"}}
 	sessionTables = []migratedTable{{name: "sessions", number: "key"}, {name: "messages"}, {name: "words", columns: "rowid,text"}}
 	ledgerTables  = []migratedTable{{name: "transfers"}, {name: "entries", skip: true}, {name: "charges", skip: true}, {name: "accounts", skip: true}, {name: "holds", skip: true}}
 	callsTables   = []migratedTable{{name: "attempts"}, {name: "forrst_tokens"}, {name: "forrst_keys"}, {name: "forrst_operations"}}

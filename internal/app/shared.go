@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/sluice-rag/sluice/auth"
 	keydb "github.com/sluice-rag/sluice/auth/sqlstore"
 	"github.com/sluice-rag/sluice/blobs"
@@ -33,16 +35,17 @@ type Shared struct {
 	// Access authenticates requests; nil before [Shared.OpenAccess].
 	Access *access.Access
 
-	keys    *keydb.Store
-	records *Records
-	logger  *slog.Logger
-	parsers *Parsers
-	limiter *engine.Limiter
-	reserve *reserve.File
-	logConn *natsconn.Conn      // nil: the run log is in the data folder
-	blobs   blobs.Tenants       // nil: uploaded files are in the data folder
-	servers *natspeers.Servers  // nil: this server shares no work with others
-	tokens  *vectorcache.Tokens // nil: the local model embeds
+	keys      *keydb.Store
+	records   *Records
+	logger    *slog.Logger
+	parsers   *Parsers
+	limiter   *engine.Limiter
+	ingesting *semaphore.Weighted // held during the ingestions of files that were not uploaded, of all tenants
+	reserve   *reserve.File
+	logConn   *natsconn.Conn      // nil: the run log is in the data folder
+	blobs     blobs.Tenants       // nil: uploaded files are in the data folder
+	servers   *natspeers.Servers  // nil: this server shares no work with others
+	tokens    *vectorcache.Tokens // nil: the local model embeds
 
 	named  context.Context // see [Shared.Named]
 	unname context.CancelCauseFunc
@@ -94,7 +97,7 @@ func OpenShared(ctx context.Context, cfg config.Config, logger *slog.Logger) (*S
 		records.Close()
 		return nil, errors.Join(err, closeBlobs(stores), closeLog(conn))
 	}
-	s := &Shared{Config: cfg, logConn: conn, blobs: stores, Models: m, records: records, logger: logger, limiter: engine.NewLimiter(cfg.Runs.MaxRuns, admission(cfg.Runs)),
+	s := &Shared{Config: cfg, logConn: conn, blobs: stores, Models: m, records: records, logger: logger, ingesting: semaphore.NewWeighted(int64(cfg.Ingest.MaxIngestions)), limiter: engine.NewLimiter(cfg.Runs.MaxRuns, admission(cfg.Runs)),
 		reserve: reserve.New(filepath.Join(cfg.Store.Data, reserveFile), reserve.DefaultSize),
 		parsers: parsers}
 	if m.Embedder != nil {

@@ -23,15 +23,22 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
+// permitAddresses tells users how private addresses are allowed.
+const permitAddresses = "start the server, or the command if no server runs, with --fetch-allow RANGE to permit it"
+
 // openSources makes the service of sources, whose documents are in the collection of the settings.
-func (a *App) openSources(kept store.Sources) error {
+func (a *App) openSources(kept interface {
+	store.Sources
+	store.Ingestions
+	store.SourceFinder
+}) error {
 	allowed, err := a.Config.Files.Allowed()
 	if err != nil {
 		return fmt.Errorf("open sources: fetch-allow %w", err)
 	}
-	fetcher := fetch.New(fetch.Options{Allow: allowed, MaxBytes: int64(a.Config.Parsing.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout, KeepAlive: true})
+	fetcher := fetch.New(fetch.Options{Allow: allowed, Permit: permitAddresses, MaxBytes: int64(a.Config.Parsing.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout, KeepAlive: true})
 	pages := page.NewClient(page.Options{Fetch: fetcher, Dir: filepath.Join(a.Config.Store.Data, "websites")})
-	a.sources = source.New(source.Options{Store: kept, Ingester: sourceIngester{a}, Collection: a.Config.Store.Collection, Reserved: []string{files.Collection}, Logger: a.logger,
+	a.sources = source.New(source.Options{Store: kept, Ingestions: kept, Finder: kept, AttributesChanged: invalidatingIndex{nil, a}.invalidate, MaxQueuedPaths: a.Config.Ingest.MaxQueuedIngestions, Ingester: sourceIngester{a}, Collection: a.Config.Store.Collection, Reserved: []string{files.Collection}, Logger: a.logger,
 		Server: a.server(), Gone: a.gone(""), Retry: a.Failures.Clear, OnDue: a.noteDue,
 		CredentialsFolder: filepath.Join(a.Config.Store.Data, "source-credentials"), Kinds: sourceKinds(fetcher, pages, a.Config, a.Ingester.Extensions())})
 	return nil
@@ -58,6 +65,14 @@ func LocateSource(kind, location string) (string, error) {
 	return k.Locate(location)
 }
 
+// sourceAttributes returns the attributes of documents of sources.
+func (a *App) sourceAttributes(ctx context.Context, documents []string) (map[string]map[string]any, error) {
+	if a.sources == nil { // the files are being opened or checked
+		return nil, nil
+	}
+	return a.sources.Attributes(ctx, documents)
+}
+
 // Sources returns the service of sources; nil before [App.OpenFiles].
 func (a *App) Sources() *source.Service { return a.sources }
 
@@ -65,12 +80,13 @@ func (a *App) Sources() *source.Service { return a.sources }
 type sourceIngester struct{ app *App }
 
 // IngestItems implements [source.Ingester].
-func (s sourceIngester) IngestItems(ctx context.Context, collection string, items []ingest.Item, done func(ingest.Indexed), progress func(ingest.Progress)) (ingest.Report, error) {
-	if err := s.app.ingesting.Acquire(ctx, 1); err != nil {
+func (s sourceIngester) IngestItems(ctx context.Context, collection string, items []ingest.Item, indexed func(ingest.Indexed), progress func(ingest.Progress)) (ingest.Report, error) {
+	done, err := s.app.beginIngestion(ctx)
+	if err != nil {
 		return ingest.Report{}, err
 	}
-	defer s.app.ingesting.Release(1)
-	r, err := s.app.Ingester.IngestItems(ctx, collection, items, done, progress)
+	defer done()
+	r, err := s.app.Ingester.IngestItems(ctx, collection, items, indexed, progress)
 	return r, s.app.afterIngest(ctx, r, err)
 }
 
@@ -81,11 +97,12 @@ func (s sourceIngester) Ingest(ctx context.Context, req ingest.Request, progress
 
 // DeleteDocuments implements [source.Ingester].
 func (s sourceIngester) DeleteDocuments(ctx context.Context, collection string, ids []corpus.DocumentID) error {
-	if err := s.app.ingesting.Acquire(ctx, 1); err != nil {
+	done, err := s.app.beginIngestion(ctx)
+	if err != nil {
 		return err
 	}
-	defer s.app.ingesting.Release(1)
-	err := s.app.Ingester.DeleteDocuments(ctx, collection, ids)
+	defer done()
+	err = s.app.Ingester.DeleteDocuments(ctx, collection, ids)
 	return s.app.afterIngest(ctx, ingest.Report{Deleted: len(ids)}, err)
 }
 

@@ -361,7 +361,7 @@ func ingestDefault(t *testing.T, data string, records config.Secret, tenant, tex
 	if err == nil && text == victimText {
 		var src source.Source
 		if src, err = a.Sources().Add(t.Context(), source.Settings{Kind: "folder", Location: t.TempDir()}, true); err == nil {
-			if _, err = a.Sources().Sync(t.Context(), src.ID, false); err == nil {
+			if _, err = a.Sources().Sync(t.Context(), src.ID, source.SyncOptions{}); err == nil {
 				_, err = a.Sources().Wait(t.Context(), src.ID)
 			}
 		}

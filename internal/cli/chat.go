@@ -98,7 +98,7 @@ func (s *ownServer) ingest(ctx context.Context, e *env) error {
 	if len(e.cfg.Ingest.Docs) == 0 {
 		return nil
 	}
-	report, err := ingestPaths(ctx, s.quiet, s.app, e.cfg.Ingest.Docs)
+	report, err := ingestPaths(ctx, s.quiet, s.app, e.cfg.Ingest.Docs, false)
 	for _, f := range report.Failed {
 		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", shorten(f.Path, 200), shorten(f.Reason, 200))
 	}

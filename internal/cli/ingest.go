@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/source"
 )
 
 type ingestCmd struct {
@@ -22,8 +23,9 @@ type ingestCmd struct {
 	config.Ingest
 	config.Parsing
 	config.Models
-	Retry bool     `name:"retry" help:"Retry documents that exceeded the memory or time limit before."`
-	Path  []string `arg:"" help:"Files and folders."`
+	Retry        bool     `name:"retry" help:"Retry documents that exceeded the memory or time limit before."`
+	AllowRemoval bool     `help:"Remove all documents of the folders that have vanished, even if a folder has none any more, or lost most of them. Without it, they are kept, because the folder may not be mounted."`
+	Path         []string `arg:"" help:"Files and folders."`
 }
 
 // Run adds the paths to the collection. It fails if none of the files could be read.
@@ -54,9 +56,12 @@ func (c *ingestCmd) Run(e *env) (err error) {
 			return err
 		}
 	}
-	report, err := ingestPaths(e.ctx, e, a, c.Path)
+	report, err := ingestPaths(e.ctx, e, a, c.Path, c.AllowRemoval)
 	if err == nil && report.Unembedded == 0 {
 		err = a.Reembed(e.ctx)
+	}
+	if err == nil && report.NotRemoved > 0 {
+		err = fmt.Errorf("ingest: %s", ingest.KeptMessage(report.NotRemoved, source.ConfirmPaths))
 	}
 	if err == nil && len(report.Failed) > 0 && report.Added+report.Updated+report.Unchanged == 0 {
 		return errNoneRead
@@ -67,7 +72,7 @@ func (c *ingestCmd) Run(e *env) (err error) {
 var errNoneRead = errors.New("ingest: none of the files could be read")
 
 // ingestPaths updates the collection from the paths. It shows a progress bar on a terminal and log lines otherwise.
-func ingestPaths(ctx context.Context, e *env, a *app.App, paths []string) (report ingest.Report, err error) {
+func ingestPaths(ctx context.Context, e *env, a *app.App, paths []string, allowRemoval bool) (report ingest.Report, err error) {
 	absolute := make([]string, len(paths))
 	for i, p := range paths {
 		abs, err := filepath.Abs(p)
@@ -77,7 +82,7 @@ func ingestPaths(ctx context.Context, e *env, a *app.App, paths []string) (repor
 		absolute[i] = abs
 	}
 	show, done := newProgress(e, "indexing")
-	report, err = a.Ingest(ctx, absolute, func(p ingest.Progress) {
+	report, err = a.Ingest(ctx, absolute, allowRemoval, func(p ingest.Progress) {
 		a.Indexing(p)
 		show(p)
 	})
@@ -102,6 +107,9 @@ func logReport(e *env, report ingest.Report) {
 	logFailures(e, report.Failed)
 	if report.Unembedded > 0 {
 		logger.Warn("chunks without vectors: only lexical search finds them until the embedder answers", "chunks", report.Unembedded, "reason", report.EmbedFailure)
+	}
+	if report.NotRemoved > 0 {
+		logger.Warn(ingest.KeptMessage(report.NotRemoved, source.ConfirmPaths), "documents", report.NotRemoved)
 	}
 	logger.Info("documents indexed", "added", report.Added, "updated", report.Updated, "unchanged", report.Unchanged,
 		"deleted", report.Deleted, "ignored", report.Ignored, "failed", len(report.Failed), "chunks", report.Chunks,

@@ -16,7 +16,7 @@ import (
 
 // through ingests the paths through the server that uses the data folder. The output is the same as without a server.
 func (c *ingestCmd) through(e *env, at remote) error {
-	req := ingestions.Request{Retry: c.Retry}
+	req := ingestions.Request{Retry: c.Retry, AllowRemoval: c.AllowRemoval}
 	if e.given("collection") {
 		req.Collection = c.Collection
 	}
@@ -47,7 +47,7 @@ func (c *ingestCmd) through(e *env, at remote) error {
 		return fmt.Errorf("ingest: %w", err)
 	}
 	e.cfg.Store.Collection = accepted.Collection
-	logReport(e, ingest.Report{Added: r.Added, Updated: r.Updated, Unchanged: r.Unchanged, Deleted: r.Removed, Ignored: r.Ignored, Other: r.Other, Failed: f.failed, Chunks: r.Chunks,
+	logReport(e, ingest.Report{Added: r.Added, Updated: r.Updated, Unchanged: r.Unchanged, Deleted: r.Removed, NotRemoved: r.NotRemoved, Ignored: r.Ignored, Other: r.Other, Failed: f.failed, Chunks: r.Chunks,
 		Duration: r.Ended.Sub(r.Started)})
 	switch {
 	case r.Warning != "":

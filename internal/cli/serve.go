@@ -168,7 +168,7 @@ func watchDocs(ctx context.Context, e *env, a *app.App, background *sync.WaitGro
 				if err != nil {
 					e.logger.Error("could not index changes of the documents", "error", err)
 				}
-				if err != nil || r.Added+r.Updated+r.Deleted+len(r.Failed) > 0 {
+				if err != nil || r.Added+r.Updated+r.Deleted+r.NotRemoved+len(r.Failed) > 0 {
 					logReport(e, r)
 				}
 			})
@@ -184,7 +184,7 @@ func watchDocs(ctx context.Context, e *env, a *app.App, background *sync.WaitGro
 func indexDocs(ctx context.Context, e *env, a *app.App) {
 	defer a.EndIndexing()
 	if docs := e.cfg.Ingest.Docs; len(docs) > 0 {
-		report, err := ingestPaths(ctx, e, a, docs)
+		report, err := ingestPaths(ctx, e, a, docs, false)
 		if err != nil && ctx.Err() == nil {
 			e.logger.Error("could not index the documents", "error", err)
 		}

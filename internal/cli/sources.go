@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/server/sources"
+	"github.com/sluice-rag/sluice/source"
 )
 
 type sourcesCmd struct {
@@ -44,10 +45,10 @@ type sourceService interface {
 	list(ctx context.Context) ([]sources.SourceView, error)
 	add(ctx context.Context, req sources.SourceRequest) (sources.SourceView, error)
 	set(ctx context.Context, id string, to sources.SourceSettings) (sources.SourceView, error)
-	sync(ctx context.Context, id string, full bool) (sources.SourceView, error)
+	sync(ctx context.Context, id string, req sources.SyncRequest) (sources.SourceView, error)
 	remove(ctx context.Context, id string) error
-	// show returns a source, or an error with the code NotFound.
-	show(ctx context.Context, id string) (sources.SourceView, error)
+	// follow waits for the end of an ingestion.
+	follow(ctx context.Context, id string, show func(ingest.Progress)) (source.Result, error)
 }
 
 // with runs do with the sources.
@@ -73,11 +74,12 @@ func (c *sourcesOf) with(e *env, do func(sourceService) error) (err error) {
 			return errors.Join(err, a.Close())
 		}
 	}
-	cl, err := c.over(at).client()
+	at = c.over(at)
+	cl, err := at.client()
 	if err != nil {
 		return err
 	}
-	return do(remoteSources{cl})
+	return do(remoteSources{cl, at})
 }
 
 // openFolder opens the data folder. Only a source that is added creates it.
@@ -192,7 +194,15 @@ func (c *sourcesListCmd) Run(e *env) error {
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", v.ID, v.Kind, state, docs, failed, last, schedule(v), v.Collection, lang.Truncate(v.Location, 200))
 		}
-		return w.Flush()
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		for _, v := range all {
+			if l := v.LastSync; l != nil && l.Error != "" {
+				fmt.Fprintf(e.Err, "%s: %s\n", v.ID, l.Error)
+			}
+		}
+		return nil
 	})
 }
 
@@ -219,12 +229,16 @@ func schedule(v sources.SourceView) string {
 
 type sourcesSyncCmd struct {
 	sourcesOf
-	Full   bool     `help:"Read all documents again, even if their time and size have not changed."`
-	Source []string `arg:"" optional:"" help:"Ids or locations. The default is all sources."`
+	Full         bool     `help:"Read all documents again, even if their time and size have not changed."`
+	AllowRemoval bool     `help:"Remove all documents that have vanished, even if the source has none any more, or lost most of them. Without it, they are kept, because its place may not be mounted."`
+	Source       []string `arg:"" optional:"" help:"Ids or locations. The default is all sources."`
 }
 
 // Run syncs sources, one after the other.
 func (c *sourcesSyncCmd) Run(e *env) error {
+	if c.AllowRemoval && len(c.Source) == 0 {
+		return errors.New("sync: --allow-removal needs the sources that it is for")
+	}
 	return c.with(e, func(s sourceService) error {
 		selected, err := s.list(e.ctx)
 		if len(c.Source) > 0 && err == nil {
@@ -242,7 +256,7 @@ func (c *sourcesSyncCmd) Run(e *env) error {
 		}
 		var failed error
 		for _, v := range selected {
-			v, err := s.sync(e.ctx, v.ID, c.Full)
+			v, err := s.sync(e.ctx, v.ID, sources.SyncRequest{Full: c.Full, AllowRemoval: c.AllowRemoval})
 			if err == nil {
 				err = await(e, s, v)
 			}
@@ -272,43 +286,34 @@ func (c *sourcesRemoveCmd) Run(e *env) error {
 			return err
 		}
 		for {
-			if v, err = s.show(e.ctx, id); err != nil {
-				break
-			}
-			if v.LastSync != nil && v.LastSync.Error != "" {
-				return fmt.Errorf("%s: %s", id, v.LastSync.Error)
-			}
-			if err = wait(e.ctx); err != nil {
+			all, err := s.list(e.ctx)
+			if err != nil {
 				return err
 			}
-		}
-		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.NotFound {
-			return err
+			n := slices.IndexFunc(all, func(v sources.SourceView) bool { return v.ID == id })
+			if n < 0 {
+				break
+			}
+			if last := all[n].LastSync; last != nil && last.Error != "" {
+				return fmt.Errorf("%s: %s", id, last.Error)
+			}
+			if err := wait(e.ctx); err != nil {
+				return err
+			}
 		}
 		fmt.Fprintln(e.Out, "removed", id, "with its documents")
 		return nil
 	})
 }
 
-// await waits for a sync to end, shows its progress, and prints the result. If the sync did not complete, or none of the documents could be read, it
+// await waits for the end of the ingestion that is named by a source, shows its progress, and prints its result. If the sync did not complete, or none of the documents could be read, it
 // returns an error.
-func await(e *env, s sourceService, v sources.SourceView) (err error) {
+func await(e *env, s sourceService, v sources.SourceView) error {
 	show, done := newProgress(e, "syncing")
-	for v.State == sources.Syncing && err == nil {
-		if p := v.Progress; p != nil {
-			show(ingest.Progress{Done: p.Done, Total: p.Total, Current: p.Current})
-		}
-		if err = wait(e.ctx); err == nil {
-			v, err = s.show(e.ctx, v.ID)
-		}
-	}
+	r, err := s.follow(e.ctx, v.Ingestion, show)
 	done()
 	if err != nil {
-		return err
-	}
-	r := v.LastSync
-	if r == nil {
-		return fmt.Errorf("the sync of %s has no result: see the log of the server", v.ID)
+		return fmt.Errorf("the sync of %s: %w", v.ID, err)
 	}
 	for _, f := range r.Failures {
 		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", f.Path, f.Reason)

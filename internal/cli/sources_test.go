@@ -54,3 +54,18 @@ func TestSources(t *testing.T) {
 		t.Errorf("removed an unknown one: status %d, %s", status, errs)
 	}
 }
+
+// TestAddWatchedThroughServer checks that the command reports its own sync, and not that of the watch, which begins at once.
+func TestAddWatchedThroughServer(t *testing.T) {
+	data := t.TempDir()
+	_, stop := serve(t, "--data", data)
+	for i := range 8 {
+		status, out, errs := run(t, "sources", "add", docs(t), "--watch", "--data", data)
+		if status != 0 || !strings.Contains(out, "added 1 ") {
+			t.Errorf("%d: status %d: %s\n%s", i, status, out, errs)
+		}
+	}
+	if status := stop(); status != 0 {
+		t.Errorf("server: status %d", status)
+	}
+}

@@ -5,12 +5,18 @@ import (
 	"net/url"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/server/ingestions"
 	"github.com/sluice-rag/sluice/server/sources"
+	"github.com/sluice-rag/sluice/source"
 )
 
 // remoteSources are the sources of a server.
-type remoteSources struct{ c *client.Client }
+type remoteSources struct {
+	c  *client.Client
+	at remote
+}
 
 func sourcePath(id string) string { return "/api/sources/" + url.PathEscape(id) }
 
@@ -30,8 +36,8 @@ func (s remoteSources) set(ctx context.Context, id string, to sources.SourceSett
 	return v, err
 }
 
-func (s remoteSources) sync(ctx context.Context, id string, full bool) (v sources.SourceView, err error) {
-	err = s.c.Post(ctx, sourcePath(id)+"/sync", map[string]bool{"full": full}, &v)
+func (s remoteSources) sync(ctx context.Context, id string, req sources.SyncRequest) (v sources.SourceView, err error) {
+	err = s.c.Post(ctx, sourcePath(id)+"/sync", req, &v)
 	return v, err
 }
 
@@ -39,9 +45,9 @@ func (s remoteSources) remove(ctx context.Context, id string) error {
 	return s.c.Delete(ctx, sourcePath(id), nil)
 }
 
-func (s remoteSources) show(ctx context.Context, id string) (v sources.SourceView, err error) {
-	err = s.c.Get(ctx, sourcePath(id), &v)
-	return v, err
+func (s remoteSources) follow(ctx context.Context, id string, show func(ingest.Progress)) (source.Result, error) {
+	f := ingestionFollower{at: s.at, path: ingestions.PathOf(id), show: show}
+	return f.follow(ctx)
 }
 
 // localSources are the sources of a data folder that no server uses.
@@ -65,7 +71,7 @@ func (s localSources) add(ctx context.Context, req sources.SourceRequest) (sourc
 	if err != nil {
 		return sources.SourceView{}, err
 	}
-	return s.sync(ctx, src.ID, false)
+	return s.sync(ctx, src.ID, sources.SyncRequest{})
 }
 
 func (s localSources) set(ctx context.Context, id string, to sources.SourceSettings) (sources.SourceView, error) {
@@ -77,8 +83,8 @@ func (s localSources) set(ctx context.Context, id string, to sources.SourceSetti
 	return sources.View(src), err
 }
 
-func (s localSources) sync(ctx context.Context, id string, full bool) (sources.SourceView, error) {
-	src, err := s.a.Sources().Sync(ctx, id, full)
+func (s localSources) sync(ctx context.Context, id string, req sources.SyncRequest) (sources.SourceView, error) {
+	src, err := s.a.Sources().Sync(ctx, id, source.SyncOptions{Full: req.Full, AllowRemoval: req.AllowRemoval})
 	return sources.View(src), err
 }
 
@@ -87,7 +93,23 @@ func (s localSources) remove(ctx context.Context, id string) error {
 	return err
 }
 
-func (s localSources) show(ctx context.Context, id string) (sources.SourceView, error) {
-	src, err := s.a.Sources().Get(ctx, id)
-	return sources.View(src), err
+func (s localSources) follow(ctx context.Context, id string, show func(ingest.Progress)) (source.Result, error) {
+	i, err := s.a.Sources().Ingestion(ctx, id)
+	if err != nil {
+		return source.Result{}, err
+	}
+	for {
+		st, changed := i.After(0)
+		if st.Result != nil {
+			return *st.Result, nil
+		}
+		if st.Progress != nil {
+			show(*st.Progress)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return source.Result{}, ctx.Err()
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +14,7 @@ type sourceFlags struct {
 	Every       *string  `placeholder:"DURATION" help:"Time between two syncs, at least 1m, such as 1h. 0 ends the schedule."`
 	Watch       *bool    `own:"" negatable:"" help:"Watch a folder, and index its changes at once."`
 	Meta        []string `sep:"none" placeholder:"KEY=VALUE" help:"Metadata of all documents: title, creator, subject, description, publisher, date, language, rights, source or identifier. It replaces all metadata that was set before, and takes precedence over what the documents state. Can be repeated."`
+	Attribute   []string `sep:"none" placeholder:"KEY=VALUE" help:"Attribute of all documents, such as team=legal or year=2024, for the filters of questions. Numbers, true and false are not texts. It replaces all attributes that were set before. Can be repeated."`
 	Contributor *string  `placeholder:"ACCOUNT" help:"Account that earns a share of the answers that use the documents. An empty name removes it."`
 }
 
@@ -28,14 +30,34 @@ func (f sourceFlags) settings() (set sources.SourceSettings, err error) {
 		}
 		set.Metadata["dc_"+strings.TrimPrefix(key, "dc_")] = value
 	}
+	for _, pair := range f.Attribute {
+		key, text, ok := strings.Cut(pair, "=")
+		if !ok {
+			return set, fmt.Errorf("--attribute %.200q: want KEY=VALUE", pair)
+		}
+		if set.Attributes == nil {
+			set.Attributes = map[string]any{}
+		}
+		var value any
+		if err := json.Unmarshal([]byte(text), &value); err != nil {
+			value = text
+		}
+		switch value.(type) {
+		case float64, bool:
+			set.Attributes[key] = value
+		default:
+			set.Attributes[key] = text
+		}
+	}
 	return set, nil
 }
 
 type sourcesSetCmd struct {
 	sourcesOf
 	sourceFlags
-	ClearMeta bool   `help:"Remove the metadata that was set."`
-	Source    string `arg:"" help:"Id or location."`
+	ClearMeta       bool   `help:"Remove the metadata that was set."`
+	ClearAttributes bool   `help:"Remove the attributes that were set."`
+	Source          string `arg:"" help:"Id or location."`
 }
 
 // Run changes a source, and waits for the sync if its documents get other metadata.
@@ -50,7 +72,13 @@ func (c *sourcesSetCmd) Run(e *env) error {
 		}
 		to.Metadata = map[string]string{}
 	}
-	if to.Every == nil && to.Watch == nil && to.Metadata == nil && to.Contributor == nil {
+	if c.ClearAttributes {
+		if to.Attributes != nil {
+			return errors.New("change source: --attribute and --clear-attributes exclude each other")
+		}
+		to.Attributes = map[string]any{}
+	}
+	if to.Every == nil && to.Watch == nil && to.Metadata == nil && to.Attributes == nil && to.Contributor == nil {
 		return errors.New("change source: nothing to change: see --help")
 	}
 	return c.with(e, func(s sourceService) error {

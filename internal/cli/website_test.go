@@ -36,7 +36,7 @@ func TestWebsite(t *testing.T) {
 			t.Fatalf("%v: status %d, want %q in %s\n%s", args, status, want, out, errs)
 		}
 	}
-	if status, _, errs := run(t, "sources", "add", site.URL+"/guide/", "--data", t.TempDir()); status != 1 || !strings.Contains(errs, "not at a public address") {
+	if status, _, errs := run(t, "sources", "add", site.URL+"/guide/", "--data", t.TempDir()); status != 1 || !strings.Contains(errs, "not at a public address") || !strings.Contains(errs, "--fetch-allow") {
 		t.Errorf("a private address: status %d, %s", status, errs)
 	}
 	expect("added 2 ", "sources", "add", site.URL+"/guide/")

@@ -52,6 +52,7 @@ type DocumentView struct {
 	Collections []string          `json:"collections" description:"Vector stores that the document is in, or its folder's collection."`
 	DublinCore  *wire.DublinCore  `json:"dublin_core,omitempty" description:"What users set and, where that is empty, what the file states."`
 	Given       *wire.DublinCore  `json:"given,omitempty" description:"The part of it that users set."`
+	Metadata    map[string]any    `json:"metadata,omitempty" description:"Attributes that users set for the source of the document."`
 	Outline     []DocumentSection `json:"outline" description:"The headings in their order; at most 2,000."`
 	Original    bool              `json:"original" description:"The bytes of the file can be downloaded, unless they have changed in its folder."`
 }

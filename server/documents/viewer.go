@@ -39,6 +39,11 @@ func (s *routes) show(w http.ResponseWriter, r *http.Request) error {
 	if d.Document.ID != "" {
 		meta := d.Document.Metadata()
 		out.DublinCore = wire.DublinCoreOf(&meta, corpus.MaxElement)
+		attributes, err := s.o.Files.AttributesOf(r.Context(), []string{string(d.Document.ID)})
+		if err != nil {
+			return err
+		}
+		out.Metadata = attributes[string(d.Document.ID)]
 		out.Given = wire.DublinCoreOf(&d.Document.Given, corpus.MaxElement)
 		if out.Outline, err = s.outline(r.Context(), scope, d.Document.ID); err != nil {
 			return err

@@ -3,6 +3,7 @@ package ingestions
 
 import (
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,9 +20,10 @@ import (
 type (
 	// Request names what is to be ingested.
 	Request struct {
-		Paths      []string `json:"paths" description:"Absolute paths of files and folders on the machine of the server. Documents of a folder that have vanished are removed."`
-		Collection string   `json:"collection,omitempty" description:"Collection of the documents. The default is that of the server."`
-		Retry      bool     `json:"retry,omitempty" description:"Retry documents that exceeded the memory or time limit before."`
+		Paths        []string `json:"paths" description:"Absolute paths of files and folders on the machine of the server. Documents of a folder that have vanished are removed."`
+		Collection   string   `json:"collection,omitempty" description:"Collection of the documents. The default is that of the server."`
+		Retry        bool     `json:"retry,omitempty" description:"Retry documents that exceeded the memory or time limit before."`
+		AllowRemoval bool     `json:"allow_removal,omitempty" description:"Remove all documents of the folders that have vanished. Without it, they are kept if a folder has none any more, or less than half and 20 less than before."`
 	}
 	// Accepted is an ingestion that was started.
 	Accepted struct {
@@ -77,6 +79,9 @@ const Name = "ingestions"
 // Path is the path of a stream.
 const Path = "/api/ingestions/{id}/stream"
 
+// PathOf returns the path of the stream of an ingestion.
+func PathOf(id string) string { return strings.Replace(Path, "{id}", url.PathEscape(id), 1) }
+
 // Description describes the streams.
 func Description() server.Description {
 	return server.Description{Name: Name, ContentType: sse.ContentType, Follow: Path, Types: wire.Types{Events: events}}
@@ -105,7 +110,7 @@ func Routes(o Options) []server.Route {
 	rt := routes{o}
 	return []server.Route{
 		{Method: "POST", Path: "/api/ingestions", Scope: auth.Tenants, Serve: rt.ingest, MaxBody: maxBody, Request: []any{Request{}}, Reply: Accepted{}, Status: http.StatusAccepted,
-			Faults: []int{400, 403, 413, 415, 507}, Summary: "Ingest files and folders on the machine of the server, in the background"},
+			Faults: []int{400, 403, 413, 415, 429, 507}, Summary: "Ingest files and folders on the machine of the server, in the background"},
 		{Method: "GET", Path: Path, Scope: auth.Read, Serve: rt.stream, Timeout: streamTime, Request: []any{streamParams{}}, Events: events, Empty: true, Faults: []int{400, 404},
 			Summary: "Stream the progress of an ingestion, with the files that failed"},
 	}
@@ -132,10 +137,10 @@ func (rt routes) ingest(w http.ResponseWriter, r *http.Request) error {
 			return fault.Invalid("paths", "want absolute paths")
 		}
 	}
-	i, err := rt.o.Sources.IngestPaths(req.Collection, req.Paths, req.Retry)
+	i, err := rt.o.Sources.IngestPaths(r.Context(), source.PathsRequest{Paths: req.Paths, Collection: req.Collection, Retry: req.Retry, AllowRemoval: req.AllowRemoval})
 	if err != nil {
 		return err
 	}
-	server.ReplyJSON(w, http.StatusAccepted, Accepted{i.ID, i.Collection, strings.Replace(Path, "{id}", i.ID, 1)})
+	server.ReplyJSON(w, http.StatusAccepted, Accepted{i.ID, i.Collection, PathOf(i.ID)})
 	return nil
 }

@@ -69,7 +69,7 @@ func TestStreamOnOtherServer(t *testing.T) {
 	var services []*source.Service
 	var urls []string
 	for _, name := range []string{"one", "two"} {
-		s := source.New(source.Options{Store: records, Ingester: ingest.New(ix, local.New(local.Options{}), ingest.Options{Workers: 1, BatchDocs: 1}), Collection: "default", Server: name, Gone: func(string) bool { return false },
+		s := source.New(source.Options{Store: records, Ingestions: records, Ingester: ingest.New(ix, local.New(local.Options{}), ingest.Options{Workers: 1, BatchDocs: 1}), Collection: "default", Server: name, Gone: func(string) bool { return false },
 			Kinds: map[string]source.Kind{"gated": {Suits: func(string) bool { return true }, Locate: func(l string) (string, error) { return l, nil }, Open: func(string) (source.Connector, error) { return place, nil }}}})
 		defer s.Close()
 		services = append(services, s)
@@ -93,7 +93,7 @@ func TestStreamOnOtherServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if src, err = services[0].Sync(t.Context(), src.ID, false); err != nil {
+	if src, err = services[0].Sync(t.Context(), src.ID, source.SyncOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	path := strings.Replace(ingestions.Path, "{id}", src.Ingestion, 1)
@@ -158,11 +158,16 @@ func TestStreamOnOtherServer(t *testing.T) {
 	if got := rest[len(rest)-1]; got.Name != "ingestion_finished" || got.ID != "1.2" || !strings.Contains(names(rest), "ingestion_progress 1.1") || strings.Contains(names(rest), "file_failed") {
 		t.Errorf("resumed on the other server: %s", names(rest))
 	}
-	i, err := services[0].IngestPaths("", []string{t.TempDir()}, false)
+	i, err := services[0].IngestPaths(t.Context(), source.PathsRequest{Paths: []string{t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := services[1].Ingestion(t.Context(), i.ID); fault.Public(err).Code != fault.NotFound || !strings.Contains(err.Error(), "only the server that started it") {
-		t.Errorf("an ingestion of paths on another server: %v", err)
+	for state, changed := i.After(0); state.Result == nil; state, changed = i.After(0) {
+		<-changed
+	}
+	if elsewhere, err := services[1].Ingestion(t.Context(), i.ID); err != nil {
+		t.Errorf("an ingestion of paths that has ended, on another server: %v", err)
+	} else if state, _ := elsewhere.After(0); state.Result == nil {
+		t.Error("it has no result there")
 	}
 }

@@ -212,7 +212,7 @@ func (d *documents) page(ctx context.Context, scope corpus.Scope, after string, 
 			all = append(all, search.NewInfo(f, doc))
 		}
 	}
-	return all, more, nil
+	return all, more, d.searcher("").AddAttributes(ctx, all)
 }
 
 // members returns the ids of the files that were added to a collection, indexed or not.
@@ -250,6 +250,9 @@ func (d *documents) get(ctx context.Context, in getArguments) (out getResult, er
 		return out, err
 	}
 	a := search.NewInfo(found.File, found.Document)
+	if err := d.searcher("").AddAttributes(ctx, []*search.Info{a}); err != nil {
+		return out, err
+	}
 	out = getResult{document: documentOf(a), Collections: orEmpty(found.Stores), Sections: []section{}, Passages: []fragment{}}
 	if out.Progress, err = d.progressOf(ctx, a); err != nil || found.Document.ID == "" {
 		return out, err

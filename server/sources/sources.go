@@ -42,6 +42,7 @@ type (
 		Every       *string           `json:"every,omitempty" description:"Time between two syncs, from 1m to 8784h, such as 1h or 1h30m. 0 ends the schedule."`
 		Watch       *bool             `json:"watch,omitempty" description:"Watch the source, and index changes at once. Only folders can be watched."`
 		Metadata    map[string]string `json:"dublin_core,omitzero" description:"Elements of the Dublin Core to set on all documents, such as dc_creator. They replace all elements that were set before, and take precedence over those in the documents. {} removes them."`
+		Attributes  map[string]any    `json:"metadata,omitzero" description:"Attributes to set on all documents, such as {\"team\":\"legal\",\"year\":2024}: texts, numbers and truth values, which the filters of questions and searches compare. They replace all that were set before. {} removes them."`
 		Contributor *string           `json:"contributor,omitempty" description:"Account to set as the contributor of all documents. An empty text removes it."`
 	}
 	changeRequest struct {
@@ -67,6 +68,7 @@ type (
 		WatchError  string            `json:"watch_error,omitempty" description:"Why the source cannot be watched. Until it can be, it is synced by its schedule, or once a minute."`
 		Next        *time.Time        `json:"next_sync,omitempty" description:"When the next sync is due."`
 		Metadata    map[string]string `json:"dublin_core,omitempty"`
+		Attributes  map[string]any    `json:"metadata,omitempty" description:"Attributes of all documents."`
 		Contributor string            `json:"contributor,omitempty"`
 		Ingestion   string            `json:"ingestion,omitempty" description:"Id of the sync in progress, or of the last one. Its stream is /api/ingestions/{id}/stream."`
 		Progress    *SourceProgress   `json:"progress,omitempty" description:"Of the sync in progress. It is missing while the documents are being listed."`
@@ -83,7 +85,12 @@ type (
 	}
 	syncRequest struct {
 		idParam
-		Full bool `json:"full,omitempty" description:"Read all documents again, also those whose time and size have not changed. Unchanged bytes are still not indexed again."`
+		SyncRequest
+	}
+	// SyncRequest is what a sync has to do.
+	SyncRequest struct {
+		Full         bool `json:"full,omitempty" description:"Read all documents again, also those whose time and size have not changed. Unchanged bytes are still not indexed again."`
+		AllowRemoval bool `json:"allow_removal,omitempty" description:"Remove all documents that have vanished. Without it, they are kept if the place has none any more, or less than half and 20 less than before. If a sync is in progress, the reply is 409."`
 	}
 )
 
@@ -113,7 +120,7 @@ func Routes(s *source.Service) []server.Route {
 // View returns the JSON of a source.
 func View(src source.Source) SourceView {
 	v := SourceView{ID: src.ID, Kind: src.Kind, Location: src.Location, Collection: src.Collection, Include: src.Include, Exclude: src.Exclude, Added: src.CreatedAt, State: Idle, LastSync: src.Last,
-		Watch: src.Watch, WatchError: src.WatchFailure, Metadata: src.Meta, Contributor: src.Contributor, Ingestion: src.Ingestion}
+		Watch: src.Watch, WatchError: src.WatchFailure, Metadata: src.Meta, Contributor: src.Contributor, Attributes: src.Attributes, Ingestion: src.Ingestion}
 	if src.Every > 0 {
 		v.Every = durationText(src.Every)
 	}
@@ -158,7 +165,7 @@ func (rt routes) add(w http.ResponseWriter, r *http.Request) error {
 	}
 	src, err := rt.s.Add(r.Context(), set, by.Key != "" && by.Permits(auth.Tenants))
 	if err == nil {
-		src, err = rt.s.Sync(r.Context(), src.ID, false)
+		src, err = rt.s.Sync(r.Context(), src.ID, source.SyncOptions{})
 	}
 	return reply(w, http.StatusCreated, src, err)
 }
@@ -187,7 +194,7 @@ func (set SourceSettings) Changes() (c source.Changes, err error) {
 		}
 		c.Meta = &meta
 	}
-	c.Watch, c.Contributor = set.Watch, set.Contributor
+	c.Watch, c.Contributor, c.Attributes = set.Watch, set.Contributor, set.Attributes
 	return c, nil
 }
 
@@ -229,7 +236,7 @@ func (rt routes) change(w http.ResponseWriter, r *http.Request) error {
 	}
 	src, err := rt.s.Get(r.Context(), r.PathValue("id"))
 	if err == nil && c.Contributor != nil {
-		err = mayRename(r, src)
+		err = mayChangeContributor(r, src)
 	}
 	if err == nil {
 		src, err = rt.s.Change(r.Context(), src.ID, c)
@@ -237,8 +244,8 @@ func (rt routes) change(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, src, err)
 }
 
-// mayRename reports whether the sender may name another contributor of the documents of a source, as for uploaded files. An account must not claim the documents of another one.
-func mayRename(r *http.Request, src source.Source) error {
+// mayChangeContributor reports whether the sender may name another contributor of the documents of a source, as for uploaded files. An account must not claim the documents of another one.
+func mayChangeContributor(r *http.Request, src source.Source) error {
 	by, known := auth.From(r.Context())
 	if known && !by.Permits(auth.Admin) && cmp.Or(src.Contributor, auth.Owner) != by.Account {
 		return fault.New(fault.Forbidden, "only the present contributor and administrators can change the contributor")
@@ -256,7 +263,7 @@ func (rt routes) sync(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &req); err != nil {
 		return err
 	}
-	src, err := rt.s.Sync(r.Context(), r.PathValue("id"), req.Full)
+	src, err := rt.s.Sync(r.Context(), r.PathValue("id"), source.SyncOptions{Full: req.Full, AllowRemoval: req.AllowRemoval})
 	return reply(w, http.StatusAccepted, src, err)
 }
 

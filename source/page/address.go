@@ -3,6 +3,7 @@ package page
 import (
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -74,8 +75,8 @@ func Resolve(base *url.URL, link string) string {
 }
 
 // assets are extensions of files that are linked by pages and are no documents of a site. Archives repeat its pages.
-var assets = extensions(`.css .js .mjs .map .json .xml .rss .atom .ico .png .jpg .jpeg .gif .svg .webp .avif .bmp .tif .tiff .woff .woff2 .ttf .otf .eot
-	.mp3 .mp4 .m4a .ogg .oga .ogv .wav .flac .webm .avi .mov .zip .tar .gz .tgz .bz2 .tbz2 .xz .zst .7z .rar .jar .war .deb .rpm .apk .exe .msi .dmg .iso .img
+var assets = extensions(`.css .js .mjs .map .rss .atom .ico .png .jpg .jpeg .gif .svg .webp .avif .bmp .tif .tiff .woff .woff2 .ttf .otf .eot
+	.mp3 .mp4 .m4a .ogg .oga .ogv .wav .flac .webm .avi .mov .zip .tar .tgz .tbz2 .txz .7z .rar .jar .war .deb .rpm .apk .exe .msi .dmg .iso .img
 	.bin .so .dll .whl .asc .sig .sha256 .torrent`)
 
 func extensions(list string) map[string]bool {
@@ -91,8 +92,21 @@ func IsPage(u *url.URL) bool {
 	return slices.Contains([]string{".html", ".htm", ".xhtml", ".php", ".asp", ".aspx", ".jsp"}, strings.ToLower(path.Ext(u.Path)))
 }
 
-// IsAsset reports whether the extension of a URL is that of a file that is no document, so that it need not be requested.
-func IsAsset(u *url.URL) bool { return assets[strings.ToLower(path.Ext(u.Path))] }
+// lists are names of files that list the pages of a site or describe it to programs.
+var lists = regexp.MustCompile(`^(?:sitemap.*|(?:.*[-_.])?(?:feed|rss|atom)|manifest|package(?:-lock)?|opensearch|browserconfig)\.(?:xml|json)$`)
+
+// IsAsset reports whether the name of a URL is that of a file that is no document, so that it need not be requested. A compressed file is a document if its name without the extension is that of one.
+func IsAsset(u *url.URL) bool {
+	name := strings.ToLower(path.Base(u.Path))
+	ext := path.Ext(name)
+	if slices.Contains([]string{".gz", ".bz2", ".xz", ".zst"}, ext) {
+		name = strings.TrimSuffix(name, ext)
+		if ext = path.Ext(name); !parse.Supported(name) {
+			return true
+		}
+	}
+	return assets[ext] || lists.MatchString(name)
+}
 
 func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"

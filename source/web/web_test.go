@@ -132,6 +132,23 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+// TestData checks that linked data and compressed texts are documents by their media types, and that lists of pages and archives are not.
+func TestData(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	s.HTML("/", pagetest.Links("/rules.json", "/rules.xml", "/log.txt.xz", "/page.json", "/picture.xml", "/feed.xml", "/site.tar.xz", "/tracks.xml"))
+	for path, media := range map[string]string{"/rules.json": "application/json", "/rules.xml": "application/xml", "/log.txt.xz": "application/x-xz", "/page.json": "text/html", "/picture.xml": "image/svg+xml",
+		"/feed.xml": "application/xml", "/site.tar.xz": "application/x-xz", "/tracks.xml": "video/mp2t"} {
+		s.Set(path, pagetest.Page{Type: media, Body: "<a>The northern pier.</a>"})
+	}
+	l := s.list("/", "/log.txt.xz", "/page.json", "/rules.json", "/rules.xml")
+	for n, file := range map[int]string{1: "/log.txt.xz", 2: "/page.json.html", 3: "/rules.json", 4: "/rules.xml"} {
+		if d := l.Documents[n]; !strings.HasSuffix(d.File, file) {
+			t.Errorf("document %+v, want the name %s", d, file)
+		}
+	}
+}
+
 // TestRules checks robots.txt, the rules in pages and headers, and that only documents are listed.
 func TestRules(t *testing.T) {
 	t.Parallel()

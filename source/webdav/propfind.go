@@ -102,10 +102,12 @@ type response struct {
 	Props  []struct {
 		Status string `xml:"DAV: status"`
 		Prop   struct {
-			Folder   *struct{} `xml:"DAV: resourcetype>collection"`
-			ETag     string    `xml:"DAV: getetag"`
-			Modified string    `xml:"DAV: getlastmodified"`
-			Length   string    `xml:"DAV: getcontentlength"`
+			Type *struct {
+				Folder *struct{} `xml:"DAV: collection"`
+			} `xml:"DAV: resourcetype"`
+			ETag     string `xml:"DAV: getetag"`
+			Modified string `xml:"DAV: getlastmodified"`
+			Length   string `xml:"DAV: getcontentlength"`
 		} `xml:"DAV: prop"`
 	} `xml:"DAV: propstat"`
 }
@@ -116,15 +118,18 @@ func (r *response) entry() entry {
 	if r.Status != "" {
 		e.status = statusOf(r.Status)
 	}
-	known := false
+	known, failed := false, false
 	for _, p := range r.Props {
-		if statusOf(p.Status) == http.StatusOK {
+		switch status := statusOf(p.Status); {
+		case status != http.StatusOK:
+			failed = failed || p.Prop.Type != nil && status != http.StatusNotFound
+		default:
 			known = true
-			e.folder = e.folder || p.Prop.Folder != nil
+			e.folder = e.folder || p.Prop.Type != nil && p.Prop.Type.Folder != nil
 			e.etag, e.modified, e.length = e.etag+p.Prop.ETag, e.modified+p.Prop.Modified, e.length+p.Prop.Length
 		}
 	}
-	if !known && e.status == http.StatusOK { // it may be a folder
+	if (!known || failed && !e.folder) && e.status == http.StatusOK { // it may be a folder
 		e.status = http.StatusForbidden
 	}
 	return e

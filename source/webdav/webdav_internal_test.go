@@ -1,6 +1,7 @@
 package webdav
 
 import (
+	"encoding/xml"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,21 @@ func TestUnknownEntry(t *testing.T) {
 	for _, r := range []response{{Href: "/a/x"}, {Href: "/a/x", Status: "HTTP/1.1 200 OK"}} {
 		if e := r.entry(); e.status != 403 {
 			t.Errorf("%+v has the status %d", r, e.status)
+		}
+	}
+}
+
+// TestFailedType checks that an entry whose server cannot say whether it is a folder is not taken for a file, also if its other properties are known.
+func TestFailedType(t *testing.T) {
+	for status, want := range map[string]int{"HTTP/1.1 403 Forbidden": 403, "HTTP/1.1 500 Internal Server Error": 403, "nonsense": 403, "HTTP/1.1 404 Not Found": 200} {
+		var r response
+		text := `<D:response xmlns:D="DAV:"><D:href>/a/x</D:href><D:propstat><D:prop><D:getetag>"1"</D:getetag></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat>` +
+			`<D:propstat><D:prop><D:resourcetype/></D:prop><D:status>` + status + `</D:status></D:propstat></D:response>`
+		if err := xml.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		if e := r.entry(); e.status != want || e.folder {
+			t.Errorf("%s: %+v, want the status %d", status, e, want)
 		}
 	}
 }

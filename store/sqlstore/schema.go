@@ -107,7 +107,7 @@ CREATE INDEX tasks_pending ON tasks (unfetched, created_at, id) WHERE status = '
 CREATE TRIGGER files_fetched AFTER UPDATE OF sha256 ON files WHEN OLD.sha256 <> NEW.sha256 BEGIN
 	UPDATE tasks SET unfetched = NEW.sha256 = '' WHERE resource = NEW.id;
 END;
-`, taskServers, sourceTables, "ALTER TABLE tasks ADD COLUMN delay INTEGER NOT NULL DEFAULT 0;" + taskQueue}
+`, taskServers, sourceTables, "ALTER TABLE tasks ADD COLUMN delay INTEGER NOT NULL DEFAULT 0;" + taskQueue, ingestionTable}
 
 // taskServers adds the server of a task, in both databases.
 const taskServers = "ALTER TABLE tasks ADD COLUMN server TEXT NOT NULL DEFAULT ''"
@@ -136,4 +136,13 @@ CREATE TABLE source_documents (
 	sha256  TEXT NOT NULL,
 	PRIMARY KEY (source, id)
 );
+`
+
+// ingestionTable adds ingestions of files and folders on the disk, and finds the sources of documents, in both databases.
+const ingestionTable = `
+CREATE TABLE ingestions (
+	id     TEXT PRIMARY KEY,
+	record TEXT NOT NULL
+);
+CREATE INDEX source_documents_id ON source_documents (id);
 `

@@ -9,12 +9,13 @@ import (
 	"github.com/sluice-rag/sluice/store"
 )
 
-func scanSource(scan func(...any) error) (s store.Source, err error) {
+// scanRecord reads a record that is stored as JSON.
+func scanRecord[T any](scan func(...any) error) (r T, err error) {
 	var record string
 	if err = scan(&record); err == nil {
-		err = json.Unmarshal([]byte(record), &s)
+		err = json.Unmarshal([]byte(record), &r)
 	}
-	return s, err
+	return r, err
 }
 
 // AddSource implements [store.Sources].
@@ -32,7 +33,7 @@ func (s *Store) AddSource(ctx context.Context, src store.Source) error {
 
 // Sources implements [store.Sources].
 func (s *Store) Sources(ctx context.Context) ([]store.Source, error) {
-	list, err := sqldb.All(ctx, s.read, scanSource, "SELECT record FROM sources ORDER BY id")
+	list, err := sqldb.All(ctx, s.read, scanRecord[store.Source], "SELECT record FROM sources ORDER BY id")
 	return list, wrap("list sources", err)
 }
 
@@ -58,7 +59,7 @@ func (s *Store) UpdateSource(ctx context.Context, id string, change func(*store.
 
 // getSource returns a source. In a transaction for writes, nobody else changes it.
 func getSource(ctx context.Context, q sqldb.Querier, id string) (store.Source, error) {
-	return one(ctx, q, scanSource, "SELECT record FROM sources WHERE id = ?"+q.Dialect().Pick("", " FOR UPDATE"), id)
+	return one(ctx, q, scanRecord[store.Source], "SELECT record FROM sources WHERE id = ?"+q.Dialect().Pick("", " FOR UPDATE"), id)
 }
 
 // RemoveSource implements [store.Sources].
@@ -79,6 +80,20 @@ func (s *Store) SourceDocuments(ctx context.Context, source string) ([]store.Sou
 		return d, err
 	}, "SELECT id, uri, version, hash, sha256 FROM source_documents WHERE source = ? ORDER BY id", source)
 	return docs, wrap("list documents of source", err)
+}
+
+// SourcesOf implements [store.SourceFinder].
+func (s *Store) SourcesOf(ctx context.Context, documents []string) (map[string]string, error) {
+	in, list := sqldb.In(s.read, "id", documents)
+	pairs, err := sqldb.All(ctx, s.read, func(scan func(...any) error) (p [2]string, err error) {
+		err = scan(&p[0], &p[1])
+		return p, err
+	}, "SELECT id, source FROM source_documents WHERE "+in, list)
+	out := make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		out[p[0]] = p[1]
+	}
+	return out, wrap("find sources", err)
 }
 
 // ChangeSourceDocuments implements [store.Sources].

@@ -36,6 +36,8 @@ var (
 	_ store.Tasks        = (*Store)(nil)
 	_ store.Eraser       = (*Store)(nil)
 	_ store.Sources      = (*Store)(nil)
+	_ store.Ingestions   = (*Store)(nil)
+	_ store.SourceFinder = (*Store)(nil)
 )
 
 // Open opens the file path. It creates the file if it does not exist, and upgrades a file of an earlier version. A file of a later version is an

@@ -72,7 +72,7 @@ func TestMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec(`DROP TABLE sources; DROP TABLE source_documents; DROP TRIGGER files_fetched; DROP INDEX tasks_pending; ALTER TABLE tasks DROP COLUMN unfetched; ALTER TABLE tasks DROP COLUMN server; ALTER TABLE tasks DROP COLUMN delay;
+	if _, err := db.Exec(`DROP TABLE sources; DROP TABLE source_documents; DROP TABLE ingestions; DROP TRIGGER files_fetched; DROP INDEX tasks_pending; ALTER TABLE tasks DROP COLUMN unfetched; ALTER TABLE tasks DROP COLUMN server; ALTER TABLE tasks DROP COLUMN delay;
 		CREATE INDEX tasks_pending ON tasks (created_at, id) WHERE status = 'pending'; PRAGMA user_version = 1`); err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +96,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	defer db.Close()
 	for _, query := range []string{
 		"SELECT record FROM sources WHERE id = 'a'",
+		"SELECT id, source FROM source_documents WHERE id IN (SELECT value FROM json_each('[]'))",
 		"SELECT uri FROM source_documents WHERE source = 'a' ORDER BY id",
 		"DELETE FROM source_documents WHERE source = 'a' AND id IN (SELECT value FROM json_each('[]'))",
 		"SELECT id FROM files WHERE id > 'a' ORDER BY id LIMIT 5",

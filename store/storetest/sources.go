@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,6 +31,7 @@ func (s *suite) sources() {
 
 	a.State, a.Sync = store.SourceIdle, json.RawMessage(`{"added":1}`)
 	a.Meta, a.Contributor, a.Again, a.Server, a.Ingestion, a.Attempt = map[string]string{"dc_creator": "Ada"}, "bob", true, "one", "ing-1", 2
+	a.Attributes = map[string]any{"team": "legal 'x'", "year": 2024.0, "final": true}
 	a.Schedule = store.Schedule{Every: time.Hour, Watch: true, Next: start.Add(time.Hour), Failing: 3}
 	got, err := s.UpdateSource(s.ctx, "a", func(x *store.Source) error { *x = a; x.ID = "no"; return nil })
 	if diff := cmp.Diff(a, got); diff != "" || err != nil {
@@ -61,10 +63,36 @@ func (s *suite) sources() {
 		}
 	}
 	docs("changed", "a", doc("1", "x"), doc("2", "y"))
+	if of, err := s.SourcesOf(s.ctx, []string{"2", "3", "unknown"}); err != nil || !maps.Equal(of, map[string]string{"2": "a"}) {
+		s.Errorf("sources of documents: %v, %v", of, err)
+	}
 
 	s.must(s.RemoveSource(s.ctx, "a"))
 	s.must(s.RemoveSource(s.ctx, "a"))
 	check("removed", b)
 	docs("removed", "a")
 	docs("kept", "b", doc("1", "other"))
+}
+
+// ingestions adds, changes and removes ingestions.
+func (s *suite) ingestions() {
+	b := store.Ingestion{ID: "b", Paths: []string{"/docs", "/a 'b' é"}, Collection: "default", Retry: true, AllowRemoval: true, Server: "one", Attempt: 1, CreatedAt: start}
+	a := store.Ingestion{ID: "a", Paths: []string{"/docs"}, Collection: "other", Attempt: 1, CreatedAt: start.Add(time.Microsecond)}
+	check := func(step string, want ...store.Ingestion) {
+		s.Helper()
+		got, err := s.reopen().Ingestions(s.ctx)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			s.Errorf("%s: %v\n%s", step, err, diff)
+		}
+	}
+	check("empty")
+	s.must(s.PutIngestion(s.ctx, a))
+	s.must(s.PutIngestion(s.ctx, b))
+	check("added", b, a)
+	b.Attempt, b.Result = 2, json.RawMessage(`{"added":1}`)
+	s.must(s.PutIngestion(s.ctx, b))
+	check("changed", b, a)
+	s.must(s.RemoveIngestions(s.ctx, []string{"b", "unknown"}))
+	s.must(s.RemoveIngestions(s.ctx, nil))
+	check("removed", a)
 }

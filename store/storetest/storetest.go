@@ -24,6 +24,8 @@ type Store interface {
 	store.Memberships
 	store.Tasks
 	store.Sources
+	store.SourceFinder
+	store.Ingestions
 }
 
 // start is the creation time of the records.
@@ -35,8 +37,7 @@ func TestStore(t *testing.T, open func(t *testing.T) (s Store, reopen func() Sto
 	for name, test := range map[string]func(*suite){
 		"files": (*suite).files, "hashes": (*suite).hashes, "vector stores": (*suite).stores, "expiry": (*suite).expiry,
 		"memberships": (*suite).memberships, "counts": (*suite).counts, "changes": (*suite).changes, "tasks": (*suite).tasks,
-		"queue": (*suite).queue, "fetching": (*suite).fetching, "removal": (*suite).removal, "listings": (*suite).listings, "concurrent": (*suite).concurrent, "empty": (*suite).empty, "cancelled": (*suite).cancelled,
-		"sources": (*suite).sources,
+		"queue": (*suite).queue, "fetching": (*suite).fetching, "removal": (*suite).removal, "listings": (*suite).listings, "concurrent": (*suite).concurrent, "empty": (*suite).empty, "cancelled": (*suite).cancelled, "sources": (*suite).sources, "ingestions": (*suite).ingestions,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, reopen := open(t)

@@ -2539,6 +2539,15 @@ export interface paths {
                         "application/json": components["schemas"]["ForgeError"];
                     };
                 };
+                /** @description Too Many Requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
+                    };
+                };
                 /** @description Insufficient Storage */
                 507: {
                     headers: {
@@ -9779,6 +9788,10 @@ export interface components {
             /** @description The part of it that users set. */
             given?: components["schemas"]["WireDublinCore"];
             id: string;
+            /** @description Attributes that users set for the source of the document. */
+            metadata?: {
+                [key: string]: unknown;
+            };
             /** @description Name of the file. */
             name: string;
             /** @description The bytes of the file can be downloaded, unless they have changed in its folder. */
@@ -10310,6 +10323,8 @@ export interface components {
             type: "ingestion_progress";
         };
         IngestionsRequest: {
+            /** @description Remove all documents of the folders that have vanished. Without it, they are kept if a folder has none any more, or less than half and 20 less than before. */
+            allow_removal?: boolean;
             /** @description Collection of the documents. The default is that of the server. */
             collection?: string;
             /** @description Absolute paths of files and folders on the machine of the server. Documents of a folder that have vanished are removed. */
@@ -12050,6 +12065,8 @@ export interface components {
             ingestion?: string;
             /** @description Part of added: documents whose bytes were at another path before. */
             moved: number;
+            /** @description Documents that have vanished and were kept, because the place has none any more, or less than half and 20 less than before: it may not be mounted or complete. A sync or an ingestion with allow_removal removes them. */
+            not_removed?: number;
             /** @description Documents of the collection that are from elsewhere. It is only counted if paths were ingested. */
             other?: number;
             removed: number;
@@ -12069,6 +12086,10 @@ export interface components {
             };
             /** @description Time between two syncs, from 1m to 8784h, such as 1h or 1h30m. 0 ends the schedule. */
             every?: string;
+            /** @description Attributes to set on all documents, such as {"team":"legal","year":2024}: texts, numbers and truth values, which the filters of questions and searches compare. They replace all that were set before. {} removes them. */
+            metadata?: {
+                [key: string]: unknown;
+            };
             /** @description Watch the source, and index changes at once. Only folders can be watched. */
             watch?: boolean;
         };
@@ -12105,6 +12126,10 @@ export interface components {
             kind?: "folder" | "git" | "imap" | "s3" | "urls" | "web" | "webdav";
             /** @description Absolute path of the folder on the machine of the server, or URL of the website: its pages have URLs that begin with it. For s3, s3://HOST/BUCKET/PREFIX, or s3+http:// without TLS. For git, git+https://HOST/PATH#BRANCH:FOLDER; the branch and the folder may be missing. For imap, imaps://HOST/FOLDER, or imap://HOST/FOLDER with STARTTLS. For webdav, webdavs://HOST/PATH. For urls, URLs with spaces between them: of documents, or of lists (.txt) with one URL in each line. */
             location: string;
+            /** @description Attributes to set on all documents, such as {"team":"legal","year":2024}: texts, numbers and truth values, which the filters of questions and searches compare. They replace all that were set before. {} removes them. */
+            metadata?: {
+                [key: string]: unknown;
+            };
             /** @description Watch the source, and index changes at once. Only folders can be watched. */
             watch?: boolean;
         };
@@ -12128,6 +12153,10 @@ export interface components {
             /** @description Missing until the first sync has ended. */
             last_sync?: components["schemas"]["SourceResult"];
             location: string;
+            /** @description Attributes of all documents. */
+            metadata?: {
+                [key: string]: unknown;
+            };
             /**
              * Format: date-time
              * @description When the next sync is due.
@@ -12142,6 +12171,8 @@ export interface components {
             watch_error?: string;
         };
         SourcesSyncRequest: {
+            /** @description Remove all documents that have vanished. Without it, they are kept if the place has none any more, or less than half and 20 less than before. If a sync is in progress, the reply is 409. */
+            allow_removal?: boolean;
             /** @description Read all documents again, also those whose time and size have not changed. Unchanged bytes are still not indexed again. */
             full?: boolean;
         };

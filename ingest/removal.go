@@ -1,0 +1,80 @@
+package ingest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/ingest/parse"
+)
+
+// manyFewer is from how many missing documents on a place that has lost most of them may be incomplete.
+const manyFewer = 20
+
+// Incomplete reports whether a place is probably not mounted or not listed completely, so that documents that it does not have any more must not be removed without a confirmation. The arguments are how many
+// documents of the place the index has, and how many the place has now: none, or at least 20 less and less than half.
+func Incomplete(indexed, now int) bool {
+	return indexed > 0 && (now == 0 || indexed-now >= manyFewer && 2*now < indexed)
+}
+
+// KeptMessage tells users that documents of incomplete places were kept, and what removes them.
+func KeptMessage(kept int, confirm string) string {
+	return fmt.Sprintf("%d documents have vanished, which are all or most of them, so they are kept: check that the place is mounted and complete; to remove them, %s", kept, confirm)
+}
+
+// within reports whether the URI of a document is that of a file, or in a folder.
+func within(uri, folder string) bool { return uri == folder || strings.HasPrefix(uri, folder+"/") }
+
+// folderURIs returns URIs of folders in the form of those of documents.
+func folderURIs(folders []string) []string {
+	out := make([]string, len(folders))
+	for i, f := range folders {
+		out[i] = strings.TrimSuffix(parse.PrintableName(f), "/")
+	}
+	return out
+}
+
+// withhold returns which of the missing documents may be removed, and the number of the others, which are in incomplete folders.
+func (l *listing) withhold(gone []corpus.DocumentID, docs map[corpus.DocumentID]corpus.Document, collection string) (remove []corpus.DocumentID, kept int) {
+	if len(gone) == 0 {
+		return nil, 0
+	}
+	var added []string
+	for uri := range l.seen {
+		if _, known := docs[DocumentID(collection, uri)]; !known {
+			added = append(added, parse.PrintableName(uri))
+		}
+	}
+	var incomplete []string
+	for _, folder := range folderURIs(l.places) {
+		indexed := 0
+		for _, d := range docs {
+			if within(d.URI, folder) {
+				indexed++
+			}
+		}
+		now := indexed
+		for _, id := range gone {
+			if within(docs[id].URI, folder) {
+				now--
+			}
+		}
+		for _, uri := range added {
+			if within(uri, folder) {
+				now++
+			}
+		}
+		if Incomplete(indexed, now) {
+			incomplete = append(incomplete, folder)
+		}
+	}
+	for _, id := range gone {
+		if slices.ContainsFunc(incomplete, func(folder string) bool { return within(docs[id].URI, folder) }) {
+			kept++
+		} else {
+			remove = append(remove, id)
+		}
+	}
+	return remove, kept
+}

@@ -1,0 +1,79 @@
+package ingest_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sluice-rag/sluice/ingest"
+)
+
+// TestVanished empties a folder, as the end of a mount does: its documents are kept until the removal is allowed.
+func TestVanished(t *testing.T) {
+	t.Parallel()
+	f := newTree(t)
+	const n = 45
+	names := make([]string, n)
+	for i := range n {
+		names[i] = fmt.Sprintf("%02d.md", i)
+		f.put(names[i], "Text of "+names[i])
+	}
+	other := newTree(t)
+	other.index, other.ingester = f.index, f.ingester
+	other.put("x.md", "Another place.")
+	ingestAll := func(allow bool, only ...string) ingest.Report {
+		t.Helper()
+		r, err := f.ingester.Ingest(t.Context(), ingest.Request{Paths: []string{f.dir, other.dir}, Only: only, AllowRemoval: allow}, nil)
+		if err != nil || len(r.Failed) > 0 {
+			t.Fatalf("%v, %+v", err, r.Failed)
+		}
+		return r
+	}
+	remove := func(from, to int) {
+		t.Helper()
+		for _, name := range names[from:to] {
+			if err := os.Remove(filepath.Join(f.dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	check := func(step string, r ingest.Report, deleted, kept int) {
+		t.Helper()
+		if r.Deleted != deleted || r.NotRemoved != kept {
+			t.Errorf("%s: removed %d and kept %d, want %d and %d", step, r.Deleted, r.NotRemoved, deleted, kept)
+		}
+	}
+	if r := ingestAll(false); r.Added != n+1 {
+		t.Fatalf("added %d", r.Added)
+	}
+	remove(0, 19) // 26 are left
+	check("few", ingestAll(false), 19, 0)
+	remove(19, 39)
+	check("most of them", ingestAll(false), 0, 20)
+	var only []string
+	for _, name := range names[19:39] {
+		only = append(only, f.dir+"/"+name)
+	}
+	check("most of them, noticed by a watch", ingestAll(false, only...), 0, 20)
+	if err := os.Rename(other.dir+"/x.md", other.dir+"/y.md"); err != nil {
+		t.Fatal(err)
+	}
+	check("a renamed one of another place", ingestAll(false), 1, 20)
+	for i := range 20 { // as many new ones: the folder was reorganised
+		f.put(fmt.Sprintf("new/%02d.md", i), "New text.")
+	}
+	check("moved", ingestAll(false), 20, 0)
+	if err := os.RemoveAll(filepath.Join(f.dir, "new")); err != nil {
+		t.Fatal(err)
+	}
+	remove(39, n)
+	check("all", ingestAll(false), 0, 26)
+	check("all, again", ingestAll(false), 0, 26)
+	check("allowed", ingestAll(true), 26, 0)
+	check("nothing is left", ingestAll(false), 0, 0)
+	if err := os.Remove(other.dir + "/y.md"); err != nil {
+		t.Fatal(err)
+	}
+	check("the only document", ingestAll(false), 0, 1)
+}

@@ -1,0 +1,185 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/store"
+)
+
+// PathsRequest are files and folders to ingest.
+type PathsRequest struct {
+	Paths        []string // absolute
+	Collection   string   // empty: that of [Options]
+	Retry        bool     // documents that exceeded a limit before are tried again
+	AllowRemoval bool     // see [ingest.Request]
+}
+
+// ConfirmPaths tells users how to remove the documents of [ingest.Incomplete] folders of an ingestion of paths.
+const ConfirmPaths = `run "sluice ingest --allow-removal" with the same paths`
+
+const (
+	// maxQueuedPaths is how many ingestions of paths may wait or be in progress, unless the options say otherwise.
+	maxQueuedPaths = 100
+	// maxTries is how often an ingestion of paths is started if the process ends before it: what it reads may be the cause.
+	maxTries = 3
+)
+
+// IngestPaths starts to ingest files and folders on the disk of the server, in the background. The ingestion is stored, and continues after a restart. If too many have not ended, the error is
+// [fault.Overloaded].
+func (s *Service) IngestPaths(ctx context.Context, req PathsRequest) (*Ingestion, error) {
+	req.Collection = cmp.Or(req.Collection, s.o.Collection)
+	if err := s.checkCollection(req.Collection); err != nil {
+		return nil, err
+	}
+	s.adding.Lock()
+	defer s.adding.Unlock()
+	open, err := s.openPaths(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if most := cmp.Or(s.o.MaxQueuedPaths, maxQueuedPaths); len(open) >= most {
+		return nil, fault.New(fault.Overloaded, "%d ingestions of paths are waiting or in progress, which is the limit: try again when one has ended", most)
+	}
+	rec := store.Ingestion{ID: newIngestionID(), Paths: req.Paths, Collection: req.Collection, Retry: req.Retry, AllowRemoval: req.AllowRemoval, Server: s.o.Server, CreatedAt: s.now()}
+	i, err := s.startPaths(ctx, rec)
+	if err != nil { // the caller does not know its id
+		_ = s.o.Ingestions.RemoveIngestions(context.WithoutCancel(ctx), []string{rec.ID})
+	}
+	return i, err
+}
+
+// openPaths returns the ingestions of paths of this server that have not ended. It removes the records of the oldest ones that have.
+func (s *Service) openPaths(ctx context.Context) (open []store.Ingestion, err error) {
+	all, err := s.o.Ingestions.Ingestions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ended []string
+	for _, rec := range all {
+		switch {
+		case rec.Result != nil:
+			ended = append(ended, rec.ID)
+		case rec.Server == "" || rec.Server == s.o.Server || s.o.Gone == nil:
+			open = append(open, rec)
+		}
+	}
+	if old := len(ended) - maxEnded; old > 0 {
+		err = s.o.Ingestions.RemoveIngestions(ctx, ended[:old])
+	}
+	return open, err
+}
+
+// pathsRecord returns the record of an ingestion of paths. It is empty if there is none.
+func (s *Service) pathsRecord(ctx context.Context, id string) (store.Ingestion, error) {
+	all, err := s.o.Ingestions.Ingestions(ctx)
+	for _, rec := range all {
+		if rec.ID == id {
+			return rec, nil
+		}
+	}
+	return store.Ingestion{}, err
+}
+
+// resumePaths continues the ingestions of paths that an earlier process has not ended.
+func (s *Service) resumePaths(ctx context.Context) error {
+	s.adding.Lock()
+	defer s.adding.Unlock()
+	open, err := s.openPaths(ctx)
+	for _, rec := range open {
+		if err == nil && s.followed(rec.ID) == nil {
+			_, err = s.startPaths(ctx, rec)
+		}
+	}
+	return err
+}
+
+// startPaths stores that an ingestion of paths begins, and starts it in the background.
+func (s *Service) startPaths(ctx context.Context, rec store.Ingestion) (*Ingestion, error) {
+	rec.Attempt++
+	rec.Tries++
+	if err := s.o.Ingestions.PutIngestion(ctx, rec); err != nil {
+		return nil, err
+	}
+	i := newIngestion(rec.ID, "", rec.Collection, rec.Attempt, s.o.Now().UTC())
+	started, err := s.startJob(i.ID, i, func(ctx context.Context, _ *job) { s.runPaths(ctx, rec, i) })
+	if err == nil && !started {
+		err = fault.New(fault.Internal, "two ingestions have the same id")
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.follow(i)
+	return i, nil
+}
+
+// runPaths ingests paths and stores the result.
+func (s *Service) runPaths(ctx context.Context, rec store.Ingestion, i *Ingestion) {
+	var report ingest.Report
+	var err error
+	if rec.Tries > maxTries {
+		err = fault.New(fault.Internal, "the server stopped each of the %d times that it ingested the paths", maxTries)
+	}
+	if err == nil && rec.Retry && rec.Attempt == 1 && s.o.Retry != nil {
+		err = s.o.Retry()
+	}
+	if err == nil {
+		report, err = s.o.Ingester.Ingest(ctx, ingest.Request{Collection: rec.Collection, Paths: rec.Paths, AllowRemoval: rec.AllowRemoval}, i.advance)
+	}
+	if ctx.Err() != nil { // the next process continues it
+		rec.Tries--
+		s.storePaths(rec)
+		return
+	}
+	r := Result{Started: i.Started, Ended: s.o.Now().UTC(), Ingestion: i.ID, Attempt: i.Attempt}
+	r.count(report)
+	r.Removed, r.Ignored, r.Other = report.Deleted, report.Ignored, report.Other
+	// Those of the listing come first. They are not in the progress.
+	i.update(func() { i.fail(report.Failed[:max(len(report.Failed)-i.failed, 0)]...) })
+	switch {
+	case err != nil:
+		r.Error = fault.Public(err).Message
+		s.o.Logger.Error("ingestion of paths failed", "ingestion", i.ID, "error", err)
+	case r.NotRemoved > 0:
+		r.Error = ingest.KeptMessage(r.NotRemoved, ConfirmPaths)
+		s.o.Logger.Warn("ingestion of paths kept documents that have vanished", "ingestion", i.ID, "documents", r.NotRemoved)
+	default:
+		r.Error = unreadPaths(rec.Paths, report.Failed)
+	}
+	if rec.Result, err = json.Marshal(r); err != nil {
+		s.o.Logger.Error("result of an ingestion could not be encoded", "ingestion", i.ID, "error", err)
+	}
+	s.storePaths(rec)
+	i.end(r)
+}
+
+func (s *Service) storePaths(rec store.Ingestion) {
+	if err := s.o.Ingestions.PutIngestion(context.WithoutCancel(s.ctx), rec); err != nil {
+		s.o.Logger.Error("an ingestion could not be stored; it is repeated after the next start", "ingestion", rec.ID, "error", err)
+	}
+}
+
+// unreadPaths returns why nothing was ingested if none of the paths was read, and otherwise an empty text.
+func unreadPaths(paths []string, failures []ingest.Failure) string {
+	reasons := map[string]string{}
+	for _, f := range failures {
+		reasons[f.Path] = f.Reason
+	}
+	first := ""
+	for _, p := range paths {
+		name := parse.PrintableName(path.Clean(filepath.ToSlash(p)))
+		reason, failed := reasons[name]
+		if !failed {
+			return ""
+		}
+		first = cmp.Or(first, fmt.Sprintf("%s: %s", name, reason))
+	}
+	return "none of the files could be read: " + first
+}
