@@ -232,6 +232,8 @@ func (b *broadcast) due() bool {
 // deadline returns the time at which pending events are due, or, without any, a heartbeat. It is zero if the protocol has no heartbeats.
 func (b *broadcast) deadline() time.Time {
 	switch {
+	case len(b.pending) > 0 && b.throttled == nil:
+		return time.Now()
 	case len(b.pending) > 0:
 		return b.lastFrame.Add(b.throttled.MinInterval())
 	case b.encoder.heartbeater == nil && !comments(b.variant.protocol):
@@ -269,11 +271,11 @@ func (b *broadcast) add(appendTo func([]packet) ([]packet, error)) {
 		most = maxBufferedPlain
 	}
 	if !b.reuse && b.bytes > most {
-		n, left := 0, b.bytes
-		for ; left > most*3/4; n++ { // leave room, so that not every new packet moves the others
-			left -= len(b.packets[n].data) + packetOverhead
+		old, left := 0, b.bytes
+		for ; left > most*3/4 && old < n; old++ { // leave room, so that not every new packet moves the others, and keep the new ones, which no stream has read
+			left -= len(b.packets[old].data) + packetOverhead
 		}
-		b.discard(n)
+		b.discard(old)
 	}
 	b.wake()
 }
@@ -432,5 +434,8 @@ func (b *broadcast) boundary(cursor wire.Cursor) (syncPoint, bool) {
 	if b.start == cursor {
 		return syncPoint{offset: b.base, cursor: cursor}, true
 	}
-	return end, b.err == nil && end.cursor.Frame == 0 && cursor.Compare(end.cursor) < 0
+	if b.err == nil && end.cursor.Frame == 0 && cursor.Compare(end.cursor) < 0 {
+		return end, true
+	}
+	return syncPoint{}, false // the stream is ahead
 }
