@@ -8,11 +8,23 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
 )
 
 // stageBytes limits what one transaction writes of a large document, because bbolt keeps several copies of the changed pages in
 // memory.
 const stageBytes = 4 << 20
+
+// sizeOf returns about how many bytes an entry takes in documents.db.
+func sizeOf(e *index.Entry) int { return len(e.Text) + len(e.Proposition) + 4*len(e.Vector) }
+
+// size returns about how many bytes the entries of a change take in documents.db.
+func (ch *change) size() (bytes int) {
+	for i := range ch.entries {
+		bytes += sizeOf(&ch.entries[i])
+	}
+	return bytes
+}
 
 // entryRow is the row of an entry.
 type entryRow struct {
@@ -58,8 +70,7 @@ func (x *Index) stage(ctx context.Context, c *collection, ch *change, ed *edits)
 		}
 		n, bytes := 0, 0
 		for n < len(rows) && n < groupChunks && bytes < stageBytes {
-			e := &ch.entries[rows[n].entry]
-			bytes += len(e.Text) + len(e.Proposition) + 4*len(e.Vector)
+			bytes += sizeOf(&ch.entries[rows[n].entry])
 			n++
 		}
 		err = x.update(func(tx *txn) error {

@@ -16,8 +16,11 @@ import (
 	"github.com/sluice-rag/sluice/index/prepare"
 )
 
-// groupChunks is the maximum number of chunks in a transaction, so that a long Put needs little memory and can be cancelled.
-const groupChunks = 5000
+// The limits of a transaction, so that a long Put needs little memory, can be cancelled, and lets searches in between. A document that is larger is staged.
+const (
+	groupChunks = 5000
+	groupBytes  = 8 << 20
+)
 
 // change is a document to put, or to delete if put is false; then doc only has an id.
 type change struct {
@@ -115,14 +118,19 @@ func (x *Index) apply(ctx context.Context, op string, changes []change) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, chunks, seen := 0, 0, map[key]bool{}
-		for n < len(changes) && (n == 0 || chunks+len(changes[n].entries) <= groupChunks) && n < groupChunks {
+		n, chunks, bytes, seen := 0, 0, 0, map[key]bool{}
+		for n < len(changes) && n < groupChunks {
+			size := changes[n].size()
+			if n > 0 && (chunks+len(changes[n].entries) > groupChunks || bytes+size > groupBytes) {
+				break
+			}
 			k := key{changes[n].collection, changes[n].doc.ID}
 			if seen[k] {
 				break
 			}
 			seen[k] = true
 			chunks += len(changes[n].entries)
+			bytes += size
 			n++
 		}
 		if err := x.applyGroup(ctx, changes[:n]); err != nil {
@@ -166,7 +174,7 @@ func (x *Index) applyGroup(ctx context.Context, group []change) error {
 		}
 		return errors.Join(err, undo)
 	}
-	if len(group[0].entries) > groupChunks { // it is the only document of the group
+	if len(group[0].entries) > groupChunks || group[0].size() > groupBytes { // it is the only document of the group
 		if err := x.stage(ctx, cols[0], &group[0], edited[cols[0]]); err != nil {
 			return abort(err)
 		}
