@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -211,14 +212,17 @@ func (s *Service) Ingestion(ctx context.Context, id string) (*Ingestion, error) 
 			return ingestionElsewhere(src), nil
 		}
 	}
-	if rec, err := s.pathsRecord(ctx, id); err != nil {
-		return nil, err
-	} else if r := resultOf(rec.Result); r != nil {
-		return endedIngestion("", rec.Collection, *r), nil
-	} else if rec.ID != "" {
-		return nil, fault.New(fault.Unavailable, "the ingestion has not ended, and only the server that reads its paths streams it: ask that one, or this one again if it is starting")
+	rec, err := s.o.Ingestions.Ingestion(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, fault.New(fault.NotFound, "there is no ingestion %s", parse.PrintableName(id))
 	}
-	return nil, fault.New(fault.NotFound, "there is no ingestion %s", parse.PrintableName(id))
+	if err != nil {
+		return nil, err
+	}
+	if r := resultOf(rec.Result); r != nil {
+		return endedIngestion("", rec.Collection, *r), nil
+	}
+	return nil, fault.New(fault.Unavailable, "the ingestion has not ended, and only the server that reads its paths streams it: ask that one, or this one again if it is starting")
 }
 
 // ingestionElsewhere returns the sync that another server runs, as it was stored last.

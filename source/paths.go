@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"time"
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
@@ -67,7 +68,9 @@ func (s *Service) openPaths(ctx context.Context) (open []store.Ingestion, err er
 		switch {
 		case rec.Result != nil:
 			ended = append(ended, rec.ID)
-		case rec.Server == "" || rec.Server == s.o.Server || s.o.Gone == nil:
+		case s.isAbandoned(rec):
+			s.endPaths(rec, Result{Started: rec.CreatedAt, Ended: s.o.Now().UTC(), Ingestion: rec.ID, Attempt: rec.Attempt, Error: "the server that accepted it is gone: send the request again"})
+		case rec.Server == s.o.Server || s.o.Gone == nil:
 			open = append(open, rec)
 		}
 	}
@@ -77,15 +80,16 @@ func (s *Service) openPaths(ctx context.Context) (open []store.Ingestion, err er
 	return open, err
 }
 
-// pathsRecord returns the record of an ingestion of paths. It is empty if there is none.
-func (s *Service) pathsRecord(ctx context.Context, id string) (store.Ingestion, error) {
-	all, err := s.o.Ingestions.Ingestions(ctx)
-	for _, rec := range all {
-		if rec.ID == id {
-			return rec, nil
-		}
+// abandonedAfter is how long an ingestion of paths waits for its server, if that is gone.
+const abandonedAfter = 24 * time.Hour
+
+// isAbandoned reports whether no server will continue an ingestion of paths: its server is gone for long, or it was accepted before the servers shared their work, and nobody knows by
+// which one.
+func (s *Service) isAbandoned(rec store.Ingestion) bool {
+	if s.o.Gone == nil {
+		return false
 	}
-	return store.Ingestion{}, err
+	return rec.Server == "" || rec.Server != s.o.Server && s.o.Gone(rec.Server) && s.o.Now().Sub(rec.CreatedAt) > abandonedAfter
 }
 
 // resumePaths continues the ingestions of paths that an earlier process has not ended.
@@ -104,7 +108,6 @@ func (s *Service) resumePaths(ctx context.Context) error {
 // startPaths stores that an ingestion of paths begins, and starts it in the background.
 func (s *Service) startPaths(ctx context.Context, rec store.Ingestion) (*Ingestion, error) {
 	rec.Attempt++
-	rec.Tries++
 	if err := s.o.Ingestions.PutIngestion(ctx, rec); err != nil {
 		return nil, err
 	}
@@ -122,6 +125,14 @@ func (s *Service) startPaths(ctx context.Context, rec store.Ingestion) (*Ingesti
 
 // runPaths ingests paths and stores the result.
 func (s *Service) runPaths(ctx context.Context, rec store.Ingestion, i *Ingestion) {
+	select {
+	case s.pathsTurn <- struct{}{}: // one at a time, so that those that wait do not count as tried if the process ends
+		defer func() { <-s.pathsTurn }()
+	case <-ctx.Done():
+		return
+	}
+	rec.Tries++
+	s.storePaths(rec)
 	var report ingest.Report
 	var err error
 	if rec.Tries > maxTries {
@@ -131,7 +142,8 @@ func (s *Service) runPaths(ctx context.Context, rec store.Ingestion, i *Ingestio
 		err = s.o.Retry()
 	}
 	if err == nil {
-		report, err = s.o.Ingester.Ingest(ctx, ingest.Request{Collection: rec.Collection, Paths: rec.Paths, AllowRemoval: rec.AllowRemoval}, i.advance)
+		// After a restart, a disk may not be mounted yet that was when the user allowed the removal.
+		report, err = s.o.Ingester.Ingest(ctx, ingest.Request{Collection: rec.Collection, Paths: rec.Paths, AllowRemoval: rec.AllowRemoval && rec.Attempt == 1}, i.advance)
 	}
 	if ctx.Err() != nil { // the next process continues it
 		rec.Tries--
@@ -153,11 +165,18 @@ func (s *Service) runPaths(ctx context.Context, rec store.Ingestion, i *Ingestio
 	default:
 		r.Error = unreadPaths(rec.Paths, report.Failed)
 	}
-	if rec.Result, err = json.Marshal(r); err != nil {
-		s.o.Logger.Error("result of an ingestion could not be encoded", "ingestion", i.ID, "error", err)
-	}
-	s.storePaths(rec)
+	s.endPaths(rec, r)
 	i.end(r)
+}
+
+// endPaths stores the result of an ingestion of paths, without the paths.
+func (s *Service) endPaths(rec store.Ingestion, r Result) {
+	var err error
+	if rec.Result, err = json.Marshal(r); err != nil {
+		s.o.Logger.Error("result of an ingestion could not be encoded", "ingestion", rec.ID, "error", err)
+	}
+	rec.Paths = nil
+	s.storePaths(rec)
 }
 
 func (s *Service) storePaths(rec store.Ingestion) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
@@ -174,6 +175,41 @@ func TestPathsTries(t *testing.T) {
 	}
 }
 
+// TestPathsAfterCrash starts ingestions anew as after crashes. Those that waited do not count as tried, and an allowed removal is not repeated.
+func TestPathsAfterCrash(t *testing.T) {
+	t.Parallel()
+	p := newPaths(t)
+	for _, name := range []string{"a.md", "b.md", "c.md"} {
+		p.put("docs/"+name, "The lighthouse "+name+" was built in 1900.")
+	}
+	p.open()
+	first, err := p.ingest("docs")
+	must(t, err)
+	p.result(first.ID)
+	p.start()
+	allowed, err := p.service.IngestPaths(t.Context(), source.PathsRequest{Paths: []string{filepath.Join(p.dir, "docs")}, AllowRemoval: true})
+	must(t, err)
+	<-p.begun
+	waiting, err := p.ingest("docs")
+	must(t, err)
+	rec, err := p.store.Ingestion(t.Context(), waiting.ID)
+	must(t, err)
+	if rec.Tries != 0 {
+		t.Errorf("one that waits was tried %d times", rec.Tries)
+	}
+	for _, name := range []string{"a.md", "b.md", "c.md"} {
+		must(t, os.Remove(filepath.Join(p.dir, "docs", name)))
+	}
+	p.start()
+	p.open()
+	if r := p.result(allowed.ID); r.Removed != 0 || r.NotRemoved != 3 {
+		t.Errorf("%+v", r)
+	}
+	if r := p.result(waiting.ID); r.NotRemoved != 3 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestPathsOfOtherServers leaves the ingestions of other servers alone, whose disks this server cannot read.
 func TestPathsOfOtherServers(t *testing.T) {
 	t.Parallel()
@@ -182,10 +218,22 @@ func TestPathsOfOtherServers(t *testing.T) {
 	ended, err := json.Marshal(source.Result{Added: 7, Ingestion: "ing-ended"})
 	must(t, err)
 	for id, result := range map[string]json.RawMessage{"ing-other": nil, "ing-ended": ended} {
-		must(t, b.store.PutIngestion(t.Context(), store.Ingestion{ID: id, Paths: []string{b.dir}, Collection: "default", Server: "other", Attempt: 1, Result: result}))
+		must(t, b.store.PutIngestion(t.Context(), store.Ingestion{ID: id, Paths: []string{b.dir}, Collection: "default", Server: "other", Attempt: 1, CreatedAt: time.Now(), Result: result}))
 	}
 	b.serve("one", func(string) bool { return true })
 	if _, err := b.service.Ingestion(t.Context(), "ing-other"); fault.Public(err).Code != fault.Unavailable {
+		t.Error(err)
+	}
+	for id, created := range map[string]time.Time{"ing-old": time.Now().Add(-25 * time.Hour), "ing-new": time.Now()} {
+		must(t, b.store.PutIngestion(t.Context(), store.Ingestion{ID: id, Paths: []string{b.dir}, Collection: "default", Server: "gone", CreatedAt: created}))
+	}
+	b.serve("one", func(string) bool { return true })
+	if i, err := b.service.Ingestion(t.Context(), "ing-old"); err != nil {
+		t.Error(err)
+	} else if st, _ := i.After(0); st.Result == nil || !strings.Contains(st.Result.Error, "is gone") {
+		t.Errorf("of a server that is gone for long: %+v", st.Result)
+	}
+	if _, err := b.service.Ingestion(t.Context(), "ing-new"); fault.Public(err).Code != fault.Unavailable {
 		t.Error(err)
 	}
 	i, err := b.service.Ingestion(t.Context(), "ing-ended")

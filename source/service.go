@@ -68,6 +68,8 @@ type Service struct {
 	stop   context.CancelFunc
 	work   sync.WaitGroup
 	adding sync.Mutex
+	// pathsTurn has capacity 1, and is full while an ingestion of paths is in progress.
+	pathsTurn chan struct{}
 
 	wake       chan struct{} // capacity 1: the schedule has changed
 	scheduling sync.Once
@@ -142,7 +144,7 @@ func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Service{o: o, active: map[string]*job{}, watches: map[string]*watching{}, wake: make(chan struct{}, 1)}
+	s := &Service{o: o, active: map[string]*job{}, watches: map[string]*watching{}, wake: make(chan struct{}, 1), pathsTurn: make(chan struct{}, 1)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }

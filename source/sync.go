@@ -112,7 +112,13 @@ func (s *Service) runSync(ctx context.Context, i *Ingestion, req syncRequest) {
 	}
 	raw, err := json.Marshal(y.result)
 	if err == nil {
-		_, err = s.o.Store.UpdateSource(ctx, src.ID, func(src *store.Source) error { y.ended(src, raw); return nil })
+		_, err = s.o.Store.UpdateSource(ctx, src.ID, func(src *store.Source) error {
+			if src.Ingestion != i.ID || src.Attempt != i.Attempt {
+				return errElsewhere // this server was taken for dead, and another one has continued the sync
+			}
+			y.ended(src, raw)
+			return nil
+		})
 	}
 	if err != nil {
 		if ctx.Err() == nil {
@@ -138,6 +144,9 @@ func (y *syncRun) ended(src *store.Source, result json.RawMessage) {
 		src.State = store.SourceIdle
 	}
 	switch {
+	case y.result.NotRemoved > 0: // all else is in step, and the place may be back soon
+		src.Failing = 1
+		src.Next = y.next(*src)
 	case y.result.Error != "":
 		src.Failing++
 		src.Next = y.next(*src)

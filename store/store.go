@@ -304,6 +304,8 @@ type Ingestion struct {
 type Ingestions interface {
 	// PutIngestion adds or replaces an ingestion.
 	PutIngestion(ctx context.Context, i Ingestion) error
+	// Ingestion returns an ingestion, or [ErrNotFound].
+	Ingestion(ctx context.Context, id string) (Ingestion, error)
 	// Ingestions lists all ingestions, the oldest first.
 	Ingestions(ctx context.Context) ([]Ingestion, error)
 	// RemoveIngestions removes ingestions by their ids. One that does not exist is no error.

@@ -81,11 +81,10 @@ type sourceIngester struct{ app *App }
 
 // IngestItems implements [source.Ingester].
 func (s sourceIngester) IngestItems(ctx context.Context, collection string, items []ingest.Item, indexed func(ingest.Indexed), progress func(ingest.Progress)) (ingest.Report, error) {
-	done, err := s.app.beginIngestion(ctx)
-	if err != nil {
+	if err := s.app.ingesting.Acquire(ctx, 1); err != nil { // not of all tenants: most of a sync can be waiting for a slow server
 		return ingest.Report{}, err
 	}
-	defer done()
+	defer s.app.ingesting.Release(1)
 	r, err := s.app.Ingester.IngestItems(ctx, collection, items, indexed, progress)
 	return r, s.app.afterIngest(ctx, r, err)
 }
@@ -97,12 +96,11 @@ func (s sourceIngester) Ingest(ctx context.Context, req ingest.Request, progress
 
 // DeleteDocuments implements [source.Ingester].
 func (s sourceIngester) DeleteDocuments(ctx context.Context, collection string, ids []corpus.DocumentID) error {
-	done, err := s.app.beginIngestion(ctx)
-	if err != nil {
+	if err := s.app.ingesting.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer done()
-	err = s.app.Ingester.DeleteDocuments(ctx, collection, ids)
+	defer s.app.ingesting.Release(1)
+	err := s.app.Ingester.DeleteDocuments(ctx, collection, ids)
 	return s.app.afterIngest(ctx, ingest.Report{Deleted: len(ids)}, err)
 }
 

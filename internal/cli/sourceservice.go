@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"net/url"
+	"time"
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/ingest"
@@ -94,11 +95,11 @@ func (s localSources) remove(ctx context.Context, id string) error {
 }
 
 func (s localSources) follow(ctx context.Context, id string, show func(ingest.Progress)) (source.Result, error) {
-	i, err := s.a.Sources().Ingestion(ctx, id)
-	if err != nil {
-		return source.Result{}, err
-	}
 	for {
+		i, err := s.a.Sources().Ingestion(ctx, id)
+		if err != nil {
+			return source.Result{}, err
+		}
 		st, changed := i.After(0)
 		if st.Result != nil {
 			return *st.Result, nil
@@ -106,8 +107,13 @@ func (s localSources) follow(ctx context.Context, id string, show func(ingest.Pr
 		if st.Progress != nil {
 			show(*st.Progress)
 		}
+		var again <-chan time.Time
+		if i.Elsewhere {
+			again = time.After(source.ShareEvery) // it does not change
+		}
 		select {
 		case <-changed:
+		case <-again:
 		case <-ctx.Done():
 			return source.Result{}, ctx.Err()
 		}

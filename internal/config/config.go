@@ -85,7 +85,7 @@ type Parsing struct {
 type Ingest struct {
 	Docs                []string `name:"docs" sep:"none" placeholder:"PATH" help:"Folder or file to index at start. Can be repeated."`
 	Workers             int      `name:"workers" min:"1" max:"1024" defaultnote:"the number of cores" help:"Number of documents indexed concurrently."`
-	MaxIngestions       int      `name:"max-ingestions" default:"4" min:"1" max:"1024" help:"Maximum number of concurrent ingestions of sources, folders and files that were not uploaded, of all tenants. Each tenant has at most one at a time."`
+	MaxIngestions       int      `name:"max-ingestions" default:"4" min:"1" max:"1024" help:"Maximum number of concurrent ingestions of folders and files that were not uploaded, of all tenants. Syncs of sources do not count. Each tenant has at most one at a time."`
 	MaxQueuedIngestions int      `name:"max-queued-ingestions" default:"100" min:"1" max:"100000" help:"Maximum number of ingestions of paths that a tenant has waiting or in progress. Further ones are refused with 429."`
 	Propose             string   `name:"propose" default:"rules" oneof:"rules,model,off" help:"How sentences are rewritten to be self-contained before they are indexed: rules, model (one request per passage) or off. Documents are indexed again after a change."`
 	Entities            string   `name:"entities" default:"rules" oneof:"rules,model,off" help:"How named entities are extracted for the entity graph: rules, model (rules and one request per passage) or off, which disables the graph. Documents are indexed again after a change."`

@@ -19,6 +19,12 @@ func (s *Store) PutIngestion(ctx context.Context, i store.Ingestion) error {
 	return wrap("put ingestion", err)
 }
 
+// Ingestion implements [store.Ingestions].
+func (s *Store) Ingestion(ctx context.Context, id string) (store.Ingestion, error) {
+	i, err := one(ctx, s.read, scanRecord[store.Ingestion], "SELECT record FROM ingestions WHERE id = ?", id)
+	return i, wrap("find ingestion", err)
+}
+
 // Ingestions implements [store.Ingestions].
 func (s *Store) Ingestions(ctx context.Context) ([]store.Ingestion, error) {
 	list, err := sqldb.All(ctx, s.read, scanRecord[store.Ingestion], "SELECT record FROM ingestions")

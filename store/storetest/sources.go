@@ -92,7 +92,13 @@ func (s *suite) ingestions() {
 	b.Attempt, b.Result = 2, json.RawMessage(`{"added":1}`)
 	s.must(s.PutIngestion(s.ctx, b))
 	check("changed", b, a)
+	if got, err := s.Ingestion(s.ctx, "b"); err != nil || !cmp.Equal(got, b) {
+		s.Errorf("%+v, %v", got, err)
+	}
 	s.must(s.RemoveIngestions(s.ctx, []string{"b", "unknown"}))
+	if _, err := s.Ingestion(s.ctx, "b"); !errors.Is(err, store.ErrNotFound) {
+		s.Error("removed:", err)
+	}
 	s.must(s.RemoveIngestions(s.ctx, nil))
 	check("removed", a)
 }
