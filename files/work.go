@@ -250,7 +250,7 @@ func (s *Service) attempt(a *attempt) (later error) {
 	return nil
 }
 
-// delay makes a task pending again that cannot be completed now.
+// delay makes a task pending again, with a delay, because it cannot be completed now.
 func (s *Service) delay(a *attempt, reason string) {
 	s.record(a, func(t *store.Task, f *store.File) {
 		t.Status, t.Tries, t.Delay = store.Pending, t.Tries-1, min(max(2*t.Delay, minDelay), maxDelay)

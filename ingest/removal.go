@@ -9,11 +9,11 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
-// manyFewer is from how many missing documents on a place that has lost most of them may be incomplete.
+// manyFewer is the smallest number of missing documents at which a place that has lost most of its documents, but not all, counts as incomplete.
 const manyFewer = 20
 
 // Incomplete reports whether a place is probably not mounted or not listed completely, so that documents that it does not have any more must not be removed without a confirmation. The arguments are how many
-// documents of the place the index has, and how many the place has now: none, or at least 20 less and less than half.
+// documents of the place the index has, and how many the place has now. It is incomplete if it has none, or at least 20 fewer and less than half.
 func Incomplete(indexed, now int) bool {
 	return indexed > 0 && (now == 0 || indexed-now >= manyFewer && 2*now < indexed)
 }

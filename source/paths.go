@@ -29,7 +29,7 @@ const ConfirmPaths = `run "sluice ingest --allow-removal" with the same paths`
 const (
 	// maxQueuedPaths is how many ingestions of paths may wait or be in progress, unless the options say otherwise.
 	maxQueuedPaths = 100
-	// maxTries is how often an ingestion of paths is started if the process ends before it: what it reads may be the cause.
+	// maxTries is how often an ingestion of paths is started if the process crashes before the ingestion ends: what it reads may be the cause.
 	maxTries = 3
 )
 

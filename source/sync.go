@@ -247,7 +247,7 @@ func (y *syncRun) run(ctx context.Context) (err error) {
 func (y *syncRun) list(ctx context.Context, conn Connector) (Listing, error) {
 	w, ok := conn.(Watcher)
 	last := y.view(y.src).Last
-	if !ok || last != nil && last.NotRemoved > 0 { // or: the result tells again how many
+	if !ok || last != nil && last.NotRemoved > 0 { // if the last sync kept documents, all are listed, so that this result counts them too
 		y.req.only = nil
 	}
 	if y.req.only == nil {

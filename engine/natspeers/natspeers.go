@@ -29,15 +29,15 @@ type Options struct {
 	Server string        // name of this server: letters and digits
 	Prefix string        // beginning of all subjects; default "sluice"
 	Lease  time.Duration // time without a heartbeat after which a server is dead; default 2 s
-	// NameTaken is called once if another process turns out to have the same name, because one of them did not reply when the other one joined. It must not block. The
-	// younger one must stop, by the clocks of both.
+	// NameTaken is called once if another process has the same name, because one of them did not reply when the other one joined. It must not block. If younger is
+	// true, this process was started later, by the clocks of both, and must stop.
 	NameTaken func(younger bool)
 }
 
 // ErrNameTaken means that another process with the same name runs, for example because its data folder was copied.
 var ErrNameTaken = errors.New("another running server has the same name")
 
-// processHeader is the header of messages with the name of the process that sends them. Earlier versions send none.
+// processHeader is the header of messages with the id of the process that sends them. Earlier versions send none.
 const processHeader = "Sluice-Process"
 
 const (
@@ -51,7 +51,7 @@ const (
 type Servers struct {
 	nc      *nats.Conn
 	o       Options
-	process string // name of this process; a younger one has a later name
+	process string // id of this process; ids are in the order of start times
 	others  int    // heartbeats of other processes with this name; only hear uses it
 	sub     *nats.Subscription
 	name    *nats.Subscription // see HoldName

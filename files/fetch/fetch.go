@@ -30,7 +30,7 @@ type Options struct {
 	MaxBytes  int64          // maximum size of a response, compressed and decompressed; default 64 MiB
 	MaxHeader int64          // maximum size of the header of a response; default 64 KiB
 	Timeout   time.Duration  // of a fetch with its redirects; default 2 minutes
-	// Permit tells users how addresses that are not public are allowed, at the end of errors. Empty: nothing does.
+	// Permit is appended to errors about addresses that are not public. It tells users how to permit such addresses. It may be empty.
 	Permit    string
 	Redirects int      // maximum number of redirects; default 5; negative: none
 	Resolver  Resolver // default [net.DefaultResolver]

@@ -275,7 +275,7 @@ func (p *pages) content() (computed, stored sums, err error) {
 		} else if last != nil && !bytes.Equal(last, binary.BigEndian.AppendUint64(nil, p.txid)) {
 			err = fmt.Errorf("%w: it is not the state of the last transaction", errDamaged)
 		}
-	case format == nil && !computed.empty(): // every format has this key; a page of another bucket may be in place of the one with it
+	case format == nil && !computed.empty(): // the key always exists, unless its page was overwritten by a page of another bucket
 		err = fmt.Errorf("%w: bucket %s has no format", errDamaged, bucketMeta)
 	}
 	return computed, stored, err

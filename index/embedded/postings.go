@@ -94,7 +94,7 @@ func (ps *postings) count(term string) (n uint64, err error) {
 	return n, nil
 }
 
-// all calls do for each of the df documents that contain a term, with its number and posting, which is valid during the call.
+// all calls do for each of the df documents that contain a term, with its number and its posting. The posting is only valid during the call.
 func (ps *postings) all(ctx context.Context, term string, do func(df, n uint64, p segment.Posting)) error {
 	df, err := ps.count(term)
 	if err != nil || df == 0 {
@@ -167,7 +167,7 @@ func (ps *postings) places(term string, numbers []uint32) ([][]int, error) {
 	return out, err
 }
 
-// visit calls do for each of ascending numbers whose document contains a term, with its index. Postings have locations on request.
+// visit calls do for each document that contains a term, with the index of the document in numbers, which ascend. Postings only have locations if locations is set.
 func (ps *postings) visit(term string, numbers []uint32, locations bool, do func(i int, p segment.Posting)) error {
 	for i := range ps.parts {
 		p := &ps.parts[i]

@@ -29,7 +29,7 @@ type collectionCmd struct {
 	Passages  int      `default:"100000" help:"Number of passages. Files are added in the order of the hashes of their paths until they have that many."`
 	Questions int      `default:"300" help:"Number of questions. Each has words of a sentence of one passage; the passages are at equal distances."`
 	Mode      []string `default:"direct,agentic" enum:"direct,agentic" help:"Modes of the answers: direct, agentic or both."`
-	Data      string   `required:"" type:"path" placeholder:"DIR" help:"Folder for the documents and the index. What it has is not made again: remove it to begin anew."`
+	Data      string   `required:"" type:"path" placeholder:"DIR" help:"Folder for the documents and the index. What it already contains is used again. To start over, delete it."`
 	Profile   string   `placeholder:"PREFIX" help:"Write the CPU profiles of ingestion and server to files whose names begin with PREFIX."`
 	JSON      bool     `name:"json" help:"Print JSON."`
 	Path      []string `arg:"" optional:"" help:"Folders of documents. Needed if the folder has no documents yet."`
@@ -90,7 +90,7 @@ func (c *collectionCmd) collect(e *env, r *collectionReport) error {
 		return json.Unmarshal(data, &r.collectionInfo)
 	}
 	if len(c.Path) == 0 {
-		return errors.New("the folder has no documents yet: name some")
+		return errors.New("the folder of --data has no documents yet: name folders of documents as arguments")
 	}
 	bar := newBar(e, c.Passages, "passages")
 	r.collectionInfo, err = collect(e.ctx, c.Data, c.Path, c.Passages, c.Questions, func(n int) { _ = bar.Set(min(n, c.Passages)) })

@@ -51,7 +51,7 @@ type knownQuestion struct {
 	Passage corpus.ChunkID `json:"passage"`
 }
 
-// questionWords is the most words of a passage in a question.
+// questionWords is the maximum number of words of a passage in a question.
 const questionWords = 6
 
 // questionAbout returns a question with words of the passage's sentence that has the most terms: at most questionWords, at equal distances.
@@ -140,7 +140,7 @@ func (c *collector) collect(ctx context.Context, files []source) error {
 		}
 		chunks, err := c.read(ctx, f)
 		if err != nil || len(chunks) == 0 {
-			continue // a file that cannot be read is none of the collection's
+			continue // the collection has no files that cannot be read
 		}
 		if err := linkFile(f.path, filepath.Join(c.dir, folder, f.name)); err != nil {
 			return err

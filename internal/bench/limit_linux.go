@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// limitPeriod is the period in which a limited process gets its share. It is short, so that a process never stands still for long.
+// limitPeriod is the period in which a limited process gets its share. It is short, so that a process is never stopped for long.
 const limitPeriod = 10 * time.Millisecond
 
 // limitCPU limits the processor time of a process to a share of one processor, which it gets before other programs, with a control group of its own: version 2, or version 1. It needs

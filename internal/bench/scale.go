@@ -22,7 +22,7 @@ type scaleCmd struct {
 	Turns    int           `default:"3" help:"Number of turns of each group."`
 	Servers  int           `default:"3" help:"Number of servers of the last group."`
 	Log      string        `required:"" placeholder:"URL" help:"Address of NATS."`
-	Store    string        `required:"" placeholder:"URL" help:"Address of a database of PostgreSQL, in which tables are made."`
+	Store    string        `required:"" placeholder:"URL" help:"Address of a database of PostgreSQL, in which tables are created."`
 	JSON     bool          `name:"json" help:"Print JSON."`
 }
 
@@ -147,7 +147,7 @@ func (m *modelBench) group(ctx context.Context, p *child, o *scaleCmd, args []st
 // attempts is how often a number of readers is measured until it counts as too high.
 const attempts = 3
 
-// mostTokens is the share of the tokens that must arrive.
+// mostTokens is the share of the tokens that must arrive in time.
 const mostTokens = 0.95
 
 // markedTokens returns the share of the provider's tokens that have the time of sending.

@@ -26,7 +26,7 @@ func limitMemory() (stop func()) {
 // very large one, whose collection takes longer, it is a quarter of the heap.
 const garbage = 256 << 20
 
-// collectorPercent is the value of GOGC with which a live heap of a size in bytes leaves as much garbage.
+// collectorPercent returns the value of GOGC with which a server leaves that much garbage. The argument is the size of its live heap in bytes.
 func collectorPercent(live int64) int {
 	return int(min(serverPercent, max(25, 100*garbage/max(live, 1))))
 }

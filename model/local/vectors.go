@@ -24,7 +24,7 @@ const tableMagic = "SLVT1\n"
 type table struct {
 	dim, n                               int
 	offsets, words, ranks, scales, cells string
-	first                                []uint32 // by the first two bytes of words: the first row that is not before them
+	first                                []uint32 // indexed by the first two bytes of words: the first row whose word does not sort before them
 }
 
 // parseTable checks sizes and offsets, so that lookups cannot fail.

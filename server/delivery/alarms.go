@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// alarms queues streams at given times. It needs one timer, where a timer for each stream would start a goroutine for each, and heartbeats of many streams
-// are due at the same time.
+// alarms queues streams at given times. It has one timer for all of them. With a timer for each stream, many goroutines would start at once, because the
+// heartbeats of many streams are due at the same time.
 type alarms struct {
 	mu    sync.Mutex
 	set   alarmHeap
@@ -16,7 +16,7 @@ type alarms struct {
 	next  time.Time // of the timer; zero: it does not run
 }
 
-// alarm is the alarm of a stream. It is guarded by the mutex of alarms. Only the owner of the stream sets it, so the owner reads at without the mutex.
+// alarm is the alarm of a stream. It is guarded by the mutex of alarms. Only the owner of the stream changes the field at, so it may read it without the mutex.
 type alarm struct {
 	at    time.Time
 	place int         // in the heap, counted from 1; 0: it is not there
@@ -68,7 +68,7 @@ func (s *alarms) setBy(a *alarm, at time.Time) {
 	s.start()
 }
 
-// stop ends an alarm.
+// stop removes an alarm. Its stream is no longer queued by it.
 func (s *alarms) stop(a *alarm) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *alarms) start() {
 	}
 }
 
-// ring queues the streams whose time has come.
+// ring is called by the timer. It queues the streams whose alarms are due.
 func (s *alarms) ring() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

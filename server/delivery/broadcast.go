@@ -23,8 +23,9 @@ const (
 // packetOverhead is the memory of a packet besides its data, in bytes.
 const packetOverhead = 80
 
-// What is encoded together is bounded, and so is the memory of a stream whose client is slow. A batch ends after maxBatch events, or, in throttled
-// protocols, frames of events that are not coalesced. It also ends when it has maxBatchBytes, so it is larger only by the frames of one event.
+// A batch is what is encoded together. Its size is bounded, which bounds the memory of a stream whose client is slow. A batch ends after maxBatch events or,
+// in throttled protocols, after maxBatch frames of events that are not coalesced. It also ends as soon as it has maxBatchBytes, so only the frames of its last
+// event can exceed this.
 const (
 	maxBatch      = 100
 	maxBatchBytes = 8 << 10
@@ -92,8 +93,8 @@ func (b *broadcast) end() int { return b.base + len(b.packets) }
 // ended reports whether no packets follow.
 func (b *broadcast) ended() bool { return b.err != nil }
 
-// exclusive reports whether the calling stream is the only one that reads the broadcast, without compression. Packets that it has read are then not kept, and the next
-// ones reuse their memory: most runs have one client.
+// exclusive reports whether the broadcast is private, or whether its only reader is the calling stream, without compression. Packets that were read are then not
+// kept, and the next ones reuse their memory. This is the usual case, because most runs have one client.
 func (b *broadcast) exclusive() bool {
 	return !b.shared || b.variant.compression == nil && b.subscribers.Load() == 1
 }
@@ -320,7 +321,7 @@ func (b *broadcast) trim() {
 	}
 }
 
-// encode appends the packets of pending events, of which there is at least one, until they are a batch.
+// encode appends the packets of pending events, of which there is at least one, until the batch is full.
 func (b *broadcast) encode(packets []packet) ([]packet, error) {
 	b.encoder.begin(b.reuse)
 	for parts, size := 0, 0; len(b.pending) > 0 && parts < maxBatch && size < maxBatchBytes; parts++ {
@@ -347,8 +348,8 @@ func (b *broadcast) encode(packets []packet) ([]packet, error) {
 	return packets, nil
 }
 
-// part returns the number of pending events that are encoded next: texts of the answer up to a number of events and of bytes, but at least one event. In
-// throttled protocols it is all that are coalesced, and the event after them.
+// part returns the number of pending events that are encoded next: events with text, up to the given numbers of events and bytes, but at least one event. In
+// throttled protocols, it returns all events up to the first one that is not coalesced.
 func (b *broadcast) part(events, bytes int) int {
 	if b.throttled != nil {
 		n := slices.IndexFunc(b.pending, func(e event.Event) bool { return !b.throttled.Coalesces(e.Body) })
@@ -420,7 +421,8 @@ func (b *broadcast) syncPoint(cursor wire.Cursor) (syncPoint, bool) {
 	return p, b.err == nil
 }
 
-// boundary is syncPoint without compression, where each packet ends at a sync point. If the packet with the cursor is not kept, it returns the end.
+// boundary does what syncPoint does, for broadcasts without compression, in which each packet ends at a sync point. If the packet with the cursor is no longer
+// kept, it returns the end.
 func (b *broadcast) boundary(cursor wire.Cursor) (syncPoint, bool) {
 	end := syncPoint{offset: b.end(), cursor: b.encoder.cursor}
 	if end.cursor == cursor {

@@ -21,7 +21,7 @@ const (
 	maxKeptBytes  = 16 << 10
 )
 
-// frameOverhead is about what a protocol adds to the data of a frame, in bytes.
+// frameOverhead is an estimate of the bytes that a protocol adds to the data of a frame.
 const frameOverhead = 48
 
 // packet holds the encoded bytes of a frame, a heartbeat or a sync point. The packets of a shared broadcast are immutable.
@@ -80,7 +80,7 @@ func (e *encoder) close() {
 	}
 }
 
-// begin begins a batch. With reuse, the packets of the last one are not valid any more, without compression.
+// begin begins a batch. With reuse and without compression, the packets of the last batch are no longer valid.
 func (e *encoder) begin(reuse bool) {
 	if e.compression == nil {
 		if e.text = e.text[:0]; !reuse || cap(e.text) > maxKeptBytes { // a compressor holds much more
@@ -93,7 +93,7 @@ func (e *encoder) begin(reuse bool) {
 func (e *encoder) encode(dst []packet, events []event.Event) ([]packet, error) {
 	e.frames = e.projection.Project(e.frames[:0], events)
 	last := wire.Cursor{Seq: events[len(events)-1].Seq}
-	if e.compression == nil { // packets of one array, instead of each array that append would replace
+	if e.compression == nil { // one array for all packets, because earlier packets would keep the arrays that append replaces
 		size := 0
 		for _, f := range e.frames {
 			size += len(f.Data) + len(f.Event) + frameOverhead

@@ -27,7 +27,7 @@ type queue struct {
 	head    int      // of batch
 	workers int      // that step streams
 	parked  int      // workers that wait
-	woken   int      // workers of which add has ended the wait, and which do not run yet
+	woken   int      // workers that add has woken and that do not run yet
 	wake    sync.Cond
 	closed  bool // workers do not wait any more
 }

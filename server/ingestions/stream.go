@@ -39,7 +39,7 @@ const (
 type state struct {
 	source.State
 	stage string
-	lags  bool // a client may have seen more of it
+	lags  bool // it may be older than what a client has already received
 }
 
 // stream is the stream of an ingestion to one client.
@@ -173,7 +173,7 @@ type ingestion struct {
 	*source.Ingestion
 	sources *source.Service
 	changed <-chan struct{}
-	again   <-chan time.Time // when it is read again; nil: this server runs it
+	again   <-chan time.Time // when the stored state is read again; nil: this server runs the ingestion
 }
 
 func (i *ingestion) about() Started {

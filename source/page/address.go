@@ -92,7 +92,7 @@ func IsPage(u *url.URL) bool {
 	return slices.Contains([]string{".html", ".htm", ".xhtml", ".php", ".asp", ".aspx", ".jsp"}, strings.ToLower(path.Ext(u.Path)))
 }
 
-// lists are names of files that list the pages of a site or describe it to programs.
+// lists matches names of files that list the pages of a site, or describe the site or a package to programs.
 var lists = regexp.MustCompile(`^(?:sitemap.*|(?:.*[-_.])?(?:feed|rss|atom)|manifest|package(?:-lock)?|opensearch|browserconfig)\.(?:xml|json)$`)
 
 // IsAsset reports whether the name of a URL is that of a file that is no document, so that it need not be requested. A compressed file is a document if its name without the extension is that of one.

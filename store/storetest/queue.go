@@ -40,7 +40,7 @@ func (s *suite) queue() {
 	_, err = s.StartNext(s.ctx, at, false, "one")
 	s.is(err, store.ErrNotFound)
 
-	// A task that is delayed is behind those that are due before, and is started when it is due, or if the clock was set back.
+	// A delayed task comes after those that are due earlier. It is started when it is due, or if the clock was set back.
 	for id, delay := range map[string]time.Duration{"a": 15 * time.Second, "b": 5 * time.Second} {
 		_, err = s.UpdateTask(s.ctx, "upload-"+id, func(t *store.Task, _ *store.File) error {
 			t.Status, t.UpdatedAt, t.Delay = store.Pending, at, delay
