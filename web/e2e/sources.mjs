@@ -136,8 +136,8 @@ export default {
     await edit(() => dialog.getByLabel("Watch the folder, and index changes at once").check());
     await card(page, dir).getByText("watched").waitFor(queued);
     rmSync(`${dir}/0000 damaged.pdf`);
-    for (const file of Object.keys(files).slice(3)) rmSync(`${dir}/${file}`);
-    await card(page, dir).getByText("3 documents").waitFor(queued);
+    for (const file of Object.keys(files).slice(100)) rmSync(`${dir}/${file}`);
+    await card(page, dir).getByText("100 documents").waitFor(queued);
     await edit(async () => {
       await axe(page, "edit a source");
       await dialog.getByLabel("Watch the folder, and index changes at once").uncheck();
@@ -147,7 +147,7 @@ export default {
     await equals(async () => /every 2 days/.test(await card(page, dir).innerText()) && !/watched/.test(await card(page, dir).innerText()), true);
     await page.reload();
     await card(page, dir).getByRole("button", { name: /^Remove: / }).click();
-    await dialog.getByText("3 documents are removed with the source").waitFor();
+    await dialog.getByText("100 documents are removed with the source").waitFor();
     await axe(page, "remove a source");
     await dialog.getByRole("button", { name: "Remove", exact: true }).click();
     await card(page, dir).waitFor({ state: "detached", ...queued });
@@ -164,11 +164,14 @@ export default {
     await card(page, dir).getByText("does not exist").waitFor(queued);
     assert.match(await card(page, dir).innerText(), /Folder · 1 document\n/, "the document is kept");
     await axe(page, "a sync that failed");
-    mkdirSync(dir);
+    mkdirSync(dir); // as a disk that is not mounted
+    await page.getByRole("button", { name: `Sync now: ${dir}` }).click();
+    await card(page, dir).getByText("--allow-removal").waitFor(queued);
+    writeFileSync(`${dir}/quay.md`, "# Quay\n\nThe quay is long.\n");
     await page.getByRole("button", { name: `Sync now: ${dir}` }).click();
     await badge(page, dir, "up to date");
     await card(page, dir).getByRole("button", { name: /^Remove: / }).click();
-    await page.getByRole("dialog").getByText("0 documents").waitFor();
+    await page.getByRole("dialog").getByText(/\b1 document\b/).waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Remove", exact: true }).click();
     await card(page, dir).waitFor({ state: "detached", ...queued });
   },
