@@ -143,8 +143,8 @@ func TestNameTaken(t *testing.T) {
 	}
 }
 
-// TestTwins lets another process with the name of a server send heartbeats, as one that was paused when this one started. The younger of both is told to stop, the
-// leases of others last as long as before, and the server with the name is only lost when both have stopped.
+// TestTwins lets another process send heartbeats with the name of a server, as after a pause in which this server was started. Of the two, the one that was started later must stop.
+// The leases of other servers must last as before, and the name must count as lost only when both processes have stopped.
 func TestTwins(t *testing.T) {
 	for _, c := range []struct {
 		twin  string
