@@ -28,13 +28,17 @@ const (
 	changeAttempts = 9                     // of a write while its class is being changed
 	retryWait      = 50 * time.Millisecond // before the second attempt; it doubles
 	connectTimeout = 3 * time.Second
-	requestTimeout = 2 * time.Minute // of a write
+	requestTimeout = 15 * time.Second // of an attempt, and more for a large body: a server that waits for one that died does not answer for minutes, and another one does at once
+	bodyPerSecond  = 100_000          // bytes
 )
 
 // client sends requests to one Weaviate server or cluster. All requests of this package have the same effect when they are repeated.
 type client struct {
 	bases   []string      // each ends without a slash
 	current atomic.Uint32 // counts changes of the server that gets the requests: base
+	asked   atomic.Int64  // when the last request began, in nanoseconds since 1970
+	pauses  atomic.Int64  // counts pauses between requests that are longer than pauseTime
+	whole   atomic.Int64  // since when all servers of the cluster are there, in nanoseconds since 1970; 0: not so when they were checked last
 	lacking atomic.Int64  // a server was missing: until this time, in nanoseconds since 1970, writes go to most of the replicas without a check whether all are there; 0: all are
 	key     string
 	http    *http.Client
@@ -88,7 +92,7 @@ func newClient(text, key string) (*client, error) {
 		IdleConnTimeout:     time.Minute,
 		TLSHandshakeTimeout: connectTimeout,
 	}
-	return &client{bases: bases, key: key, http: &http.Client{Transport: transport, Timeout: requestTimeout}}, nil
+	return &client{bases: bases, key: key, http: &http.Client{Transport: transport}}, nil
 }
 
 // statusError is a reply of Weaviate that reports a failure.
@@ -147,6 +151,9 @@ func retry(ctx context.Context, request func() error) error {
 
 // once sends a request to the current server. If that does not answer, the next request goes to the next server.
 func (c *client) once(ctx context.Context, method, path string, body []byte, out any) error {
+	if now := time.Now().UnixNano(); now-c.asked.Swap(now) > int64(pauseTime) {
+		c.pauses.Add(1)
+	}
 	at := c.current.Load()
 	err := c.send(ctx, c.bases[int(at)%len(c.bases)], method, path, body, out)
 	if temporary(err) && !hasStatus(err, http.StatusTooManyRequests) && !errors.Is(ctx.Err(), context.Canceled) {
@@ -155,7 +162,12 @@ func (c *client) once(ctx context.Context, method, path string, body []byte, out
 	return err
 }
 
+// epoch changes when another server gets the requests, and when the server may have been away and is back without having failed a request.
+func (c *client) epoch() int64 { return int64(c.current.Load())<<32 + c.pauses.Load() + 1 }
+
 func (c *client) send(ctx context.Context, base, method, path string, body []byte, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout+time.Duration(len(body)/bodyPerSecond)*time.Second)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, base+"/v1"+path, bytes.NewReader(body))
 	if err != nil {
 		return err

@@ -30,14 +30,17 @@ func whereAny(property string, values []string) where {
 
 func whereAll(all ...where) where { return where{"operator": "And", "operands": all} }
 
-// erase deletes all objects for which a condition is true.
-func (x *Index) erase(ctx context.Context, c *collection, w where) error {
+// maxErased is the number of revisions that are known to be erased from most replicas only. If a replica is away for longer than so many changes take, it may show the first of them when it is back.
+const maxErased = 4000
+
+// erase deletes all objects for which a condition is true, from as many replicas as the level demands.
+func (x *Index) erase(ctx context.Context, c *collection, w where, level string) error {
 	for {
 		var out struct {
 			Results struct{ Matches, Failed int }
 		}
 		in := map[string]any{"match": map[string]any{"class": c.class, "where": w}, "output": "minimal"}
-		if err := x.client.do(ctx, "DELETE", "/batch/objects?tenant="+url.QueryEscape(x.tenant), in, &out); err != nil {
+		if err := x.client.do(ctx, "DELETE", "/batch/objects?consistency_level="+level+"&tenant="+url.QueryEscape(x.tenant), in, &out); err != nil {
 			return err
 		}
 		if out.Results.Failed > 0 {
@@ -79,13 +82,13 @@ func (x *Index) Compact(ctx context.Context) error {
 	var errs []error
 	for _, c := range all {
 		if x.heads[c.class] != nil || x.dead[c.class] != nil {
-			errs = append(errs, x.sweep(ctx, c), x.recheck(ctx, c))
+			errs = append(errs, x.rewriteHead(ctx, c), x.sweep(ctx, c), x.recheck(ctx, c))
 		}
 	}
 	return failed("compact", errors.Join(errs...))
 }
 
-// sweep erases the revisions of a collection that no reader uses any more.
+// sweep erases the revisions of a collection that no reader uses any more: at once from most replicas, and from all of them when all are there.
 func (x *Index) sweep(ctx context.Context, c *collection) error {
 	h, err := x.ownHead(ctx, c)
 	if err != nil {
@@ -97,24 +100,59 @@ func (x *Index) sweep(ctx context.Context, c *collection) error {
 			ripe = append(ripe, r)
 		}
 	}
-	if len(ripe) == 0 {
-		return nil
+	several, err := x.replicated(ctx, c)
+	if err != nil || len(ripe) == 0 && len(h.Erased) == 0 {
+		return err
 	}
-	for some := range slices.Chunk(ripe, askedKeys) {
-		if err := x.erase(ctx, c, whereAny(propRevision, some)); err != nil {
-			return err
-		}
+	if err := x.eraseRevisions(ctx, c, ripe, levelQuorum); err != nil {
+		return err
 	}
 	gone := map[string]bool{}
 	for _, r := range ripe {
 		gone[r] = true
 	}
 	h.Dead = slices.DeleteFunc(slices.Clone(h.Dead), func(r string) bool { return gone[r] })
+	if several {
+		before := len(h.Erased)
+		if h.Erased, err = x.eraseEverywhere(ctx, c, slices.Concat(h.Erased, ripe)); err != nil || len(ripe) == 0 && len(h.Erased) == before {
+			return err
+		}
+	}
 	if err := x.putHead(ctx, c, h); err != nil {
 		return err
 	}
 	for r := range gone {
 		delete(x.dead[c.class], r)
+	}
+	return nil
+}
+
+// eraseEverywhere erases revisions from all replicas, and returns those that a replica may still have: all of them while one is away or a write may still be carried out. The returned ones stay invisible. Otherwise a replica that comes
+// back would show them until Weaviate has compared it with the others.
+func (x *Index) eraseEverywhere(ctx context.Context, c *collection, revisions []string) ([]string, error) {
+	if x.client.settled(ctx) && !x.late() {
+		bounded, cancel := context.WithTimeout(ctx, allTime)
+		defer cancel()
+		err := x.eraseRevisions(bounded, c, revisions, levelAll)
+		if err == nil && x.client.settled(ctx) { // Weaviate ignores a replica that it cannot ask what it has
+			return nil, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	if more := len(revisions) - maxErased; more > 0 {
+		x.logger.Warn("a server of Weaviate has been away for too many changes: when it is back, it may show replaced and deleted documents until Weaviate has compared its servers", "revisions", more)
+		revisions = revisions[more:]
+	}
+	return revisions, nil
+}
+
+func (x *Index) eraseRevisions(ctx context.Context, c *collection, revisions []string, level string) error {
+	for some := range slices.Chunk(revisions, askedKeys) {
+		if err := x.erase(ctx, c, whereAny(propRevision, some), level); err != nil {
+			return err
+		}
 	}
 	return nil
 }

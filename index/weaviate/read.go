@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
@@ -65,6 +66,7 @@ func (v *view) chunksByID(ctx context.Context, ids []corpus.ChunkID) (map[corpus
 type counts struct {
 	mu    sync.Mutex
 	state string
+	since time.Time
 	known map[string]int
 }
 
@@ -76,6 +78,9 @@ func (c *counts) clear() {
 
 // maxCounts is the number of counts in the cache of a collection.
 const maxCounts = 20_000
+
+// countsAge is the time after which the cache is emptied: a server of Weaviate that was away gets what it missed, and the state of the collection stays the same.
+const countsAge = 30 * time.Second
 
 // documentFrequencies returns the number of passages of the whole collection that contain each term.
 func (s *snapshot) documentFrequencies(ctx context.Context, terms []string) (map[string]int, error) {
@@ -94,8 +99,8 @@ func (s *snapshot) counted(ctx context.Context, kind string, values []string, wh
 	var conditions []condition
 	c := &s.cache
 	c.mu.Lock()
-	if c.state != s.state || c.known == nil || len(c.known) > maxCounts {
-		c.state, c.known = s.state, map[string]int{}
+	if c.state != s.state || c.known == nil || len(c.known) > maxCounts || time.Since(c.since) > countsAge {
+		c.state, c.since, c.known = s.state, time.Now(), map[string]int{}
 	}
 	for _, v := range values {
 		if _, ok := out[v]; ok {

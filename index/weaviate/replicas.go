@@ -3,7 +3,6 @@ package weaviate
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,15 +22,19 @@ const (
 const (
 	allTime     = 10 * time.Second // a write of new objects waits for all replicas; Weaviate itself tries a missing one for more than two minutes
 	lackingTime = 30 * time.Second // after a server was missing, the time until the next check whether all servers of the cluster answer
+	pauseTime   = 5 * time.Second  // less than a server of Weaviate needs to start again
+	settleTime  = 30 * time.Second // a server accepts requests some seconds before it has read its collections
 )
+
+// lateTime is the time in which Weaviate may carry out a write that failed without an answer. When the leader of its cluster dies, it keeps requests that ask the leader for the schema, and carries
+// them out minutes later, although the client has left and has written the same object again.
+const lateTime = 10 * time.Minute
 
 // recheckTime is the time after a commit at which it is checked again; see recheck. Weaviate compares the replicas every 30 seconds.
 const recheckTime = 2 * time.Minute
 
 // clockSkew is more than the clocks of two servers may differ. A revision that is older than a commit by less may have been written after it.
 const clockSkew = 2 * time.Second
-
-var errMissing = errors.New("a server of the cluster is missing")
 
 // lacksReplicas reports whether a write failed because too few replicas answered it.
 func lacksReplicas(err error) bool {
@@ -61,21 +64,37 @@ func (c *client) complete(ctx context.Context) bool {
 	if until == 0 || now.UnixNano() < until {
 		return until == 0
 	}
+	if !c.healthy(ctx) {
+		c.lacking.Store(now.Add(lackingTime).UnixNano())
+		return false
+	}
+	c.lacking.Store(0)
+	return true
+}
+
+// healthy reports whether all servers of the cluster answer, or the user of the key may not list them.
+func (c *client) healthy(ctx context.Context) bool {
 	short, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	var cluster struct{ Nodes []node }
 	err := c.once(short, http.MethodGet, "/nodes", nil, &cluster)
 	for _, n := range cluster.Nodes {
 		if n.Status != healthy {
-			err = errMissing
+			return false
 		}
 	}
-	if err != nil && !hasStatus(err, http.StatusForbidden) {
-		c.lacking.Store(now.Add(lackingTime).UnixNano())
+	return err == nil || hasStatus(err, http.StatusForbidden)
+}
+
+// settled reports whether all servers of the cluster have answered for some time, so that each of them has read its collections since its start.
+func (c *client) settled(ctx context.Context) bool {
+	if !c.healthy(ctx) {
+		c.whole.Store(0)
 		return false
 	}
-	c.lacking.Store(0)
-	return true
+	now := time.Now().UnixNano()
+	c.whole.CompareAndSwap(0, now)
+	return now-c.whole.Load() >= int64(settleTime)
 }
 
 // factor returns the number of servers that store a new collection: want, or, if that is 0, as many as the cluster has, at most maxReplicas. It is 1 if the
@@ -130,48 +149,16 @@ func (x *Index) replicated(ctx context.Context, c *collection) (bool, error) {
 	return class.ReplicationConfig.Factor > 1, nil
 }
 
-// Times of awaitHead.
-const (
-	headTime = time.Second
-	headWait = 5 * time.Millisecond
-)
+// late reports whether Weaviate may still carry out a write that failed.
+func (x *Index) late() bool { return time.Now().UnixNano()-x.uncertain.Load() < int64(x.lateTime) }
 
-// awaitHead waits until the server of Weaviate that gets the requests shows a commit, which most of the replicas have already. So searches find at once what was written.
-func (x *Index) awaitHead(ctx context.Context, c *collection, seq int64) error {
+// rewriteHead writes the head of this server again while an older one may replace it.
+func (x *Index) rewriteHead(ctx context.Context, c *collection) error {
 	several, err := x.replicated(ctx, c)
-	for begun := time.Now(); err == nil && several && time.Since(begun) < headTime; {
-		var s *snapshot
-		if s, err = x.snapshot(ctx, c); err != nil || s.own() >= seq {
-			return err
-		}
-		timer := time.NewTimer(headWait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-timer.C:
-		}
+	if err != nil || !several || !x.late() || x.heads[c.class] == nil {
+		return err
 	}
-	return err
-}
-
-// own returns the number of the last commit of this server.
-func (s *snapshot) own() int64 {
-	for _, h := range s.heads {
-		if h.Writer == s.x.writer {
-			return h.Seq
-		}
-	}
-	return 0
-}
-
-// see replaces the head of this server in a snapshot by its newest one, because the snapshot comes from a replica that may have an older one.
-func (s *snapshot) see(own head) {
-	if own.Seq <= s.own() {
-		return
-	}
-	s.heads = slices.DeleteFunc(s.heads, func(h head) bool { return h.Writer == own.Writer })
-	s.heads = append(s.heads, own)
+	return x.putHead(ctx, c, *x.heads[c.class])
 }
 
 // recheck drops the revisions of documents that were replaced or deleted by this server some time ago and are visible nevertheless. The replica that it used

@@ -66,6 +66,55 @@ func TestReplicas(t *testing.T) {
 	t.Logf("the server that was away had all changes after %v", time.Since(begun))
 }
 
+// TestErasedWhileAway erases documents while a server of the cluster is away. It never shows them when it is back, and has what it missed some time later.
+func TestErasedWhileAway(t *testing.T) {
+	servers := weaviatetest.NewCluster(t)
+	x := open(t, weaviatetest.URLs(servers[1:]), "t", "one")
+	x.LateFor(100 * time.Second)
+	away := open(t, servers[0].URL(), "t", "reader")
+	put(t, x, "a", "apple old")
+	put(t, x, "b", "apple of b")
+	for found(t, away, "apple") == "" {
+	}
+	servers[0].Stop()
+	put(t, x, "a", "apple new")
+	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"b"}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer stop()
+	await := func(what string, done func() bool) {
+		t.Helper()
+		for begun := time.Now(); !done(); {
+			select {
+			case <-ctx.Done():
+				t.Fatal(what, "does not happen")
+			case <-time.After(200 * time.Millisecond):
+			}
+			if done() {
+				t.Logf("%s after %v", what, time.Since(begun))
+			}
+		}
+	}
+	await("the erasure", func() bool { return x.Erased("c") > 0 })
+	if err := servers[0].Run(); err != nil {
+		t.Fatal(err)
+	}
+	await("the return of the missed document", func() bool {
+		got := found(t, away, "apple")
+		if got != "" && got != "apple new" {
+			t.Fatalf("the server that was away finds %q", got)
+		}
+		return got == "apple new"
+	})
+	await("the erasure from the server that was away", func() bool { return x.Erased("c") == 0 })
+	for _, s := range servers {
+		if got := found(t, open(t, s.URL(), "t", "new"), "apple"); got != "apple new" {
+			t.Errorf("a server finds %q", got)
+		}
+	}
+}
+
 // TestLaggingReplica writes by a server of a cluster that was away and does not know the last revisions of documents. They disappear when it knows them.
 func TestLaggingReplica(t *testing.T) {
 	servers := weaviatetest.NewCluster(t)

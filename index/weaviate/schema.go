@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/sluice-rag/sluice/index/prepare"
 )
@@ -20,6 +22,10 @@ const classPrefix = "Sluice_"
 type collection struct {
 	name, class string
 	cache       counts
+	checked     atomic.Int64 // [client.epoch] in which the heads were read from most replicas
+
+	mu     sync.Mutex
+	newest map[string]head // by writer; see remember
 }
 
 // className returns the name of a collection's class. The readable part is for people; the key makes it unique.
@@ -109,7 +115,7 @@ func (x *Index) find(ctx context.Context, name string) (*collection, error) {
 	if c != nil {
 		return c, nil
 	}
-	c = &collection{name: name, class: className(name)}
+	c = &collection{name: name, class: className(name), newest: map[string]head{}}
 	err := x.client.do(ctx, http.MethodGet, "/schema/"+c.class+"/tenants/"+url.PathEscape(x.tenant), nil, nil)
 	if hasStatus(err, http.StatusNotFound, http.StatusUnprocessableEntity) {
 		return nil, x.client.ready(ctx) // another server may create it any time, so this is not kept
@@ -136,7 +142,7 @@ func (x *Index) create(ctx context.Context, name string) (*collection, error) {
 	if c != nil || err != nil {
 		return c, err
 	}
-	c = &collection{name: name, class: className(name)}
+	c = &collection{name: name, class: className(name), newest: map[string]head{}}
 	err = x.client.do(ctx, http.MethodGet, "/schema/"+c.class, nil, nil)
 	if hasStatus(err, http.StatusNotFound) {
 		replicas, ferr := x.client.factor(ctx, x.replicas)

@@ -27,7 +27,7 @@ func (x *Index) AddToSet(ctx context.Context, name, set string, ids []corpus.Doc
 func (x *Index) RemoveFromSet(ctx context.Context, name, set string, ids []corpus.DocumentID) error {
 	return x.changeSet(ctx, "remove from set", name, set, ids, false, func(c *collection) error {
 		for some := range slices.Chunk(keysOf(ids), askedKeys) {
-			if err := x.erase(ctx, c, whereAll(whereKind(kindMember), whereText(propSet, set), whereAny(propDocument, some))); err != nil {
+			if err := x.erase(ctx, c, whereAll(whereKind(kindMember), whereText(propSet, set), whereAny(propDocument, some)), levelQuorum); err != nil {
 				return err
 			}
 		}
@@ -38,7 +38,7 @@ func (x *Index) RemoveFromSet(ctx context.Context, name, set string, ids []corpu
 // DeleteSet implements [index.Sets].
 func (x *Index) DeleteSet(ctx context.Context, name, set string) error {
 	return x.changeSet(ctx, "delete set", name, set, nil, false, func(c *collection) error {
-		return x.erase(ctx, c, whereAll(whereKind(kindMember), whereText(propSet, set)))
+		return x.erase(ctx, c, whereAll(whereKind(kindMember), whereText(propSet, set)), levelQuorum)
 	})
 }
 

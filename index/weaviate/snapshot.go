@@ -18,10 +18,13 @@ import (
 // head is the record of a server that writes to a collection.
 type head struct {
 	Writer  string              `json:"writer"`
+	Version int64               `json:"version"` // grows with each write of the record; microseconds since 1970
 	Created uint64              `json:"created"` // microseconds since 1970; new indexes have other versions than older ones
 	Seq     int64               `json:"seq"`     // the last commit
 	Pending bool                `json:"pending"` // objects of commit Seq+1 may exist
+	Writing int                 `json:"writing"` // documents of commit Seq+1, if Pending
 	Dead    []string            `json:"dead"`    // revisions that were replaced or deleted, and may exist
+	Erased  []string            `json:"erased"`  // revisions that were erased from most replicas; one that was away may have them
 	Chunks  [prepare.Levels]int `json:"chunks"`  // for the average length; the sum over all heads counts
 	Tokens  [prepare.Levels]int `json:"tokens"`
 }
@@ -40,6 +43,26 @@ type snapshot struct {
 
 const maxHeads = 1000
 
+// remember returns the newest head of each server of Sluice that this one has ever read. A server of Weaviate that was away has older ones, and each may get an older one for some seconds when a
+// write that failed long ago is carried out; see rewriteHead.
+func (c *collection) remember(heads []head) []head {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range heads {
+		if have, ok := c.newest[h.Writer]; !ok || have.Version <= h.Version {
+			c.newest[h.Writer] = h
+		}
+	}
+	return slices.Collect(maps.Values(c.newest))
+}
+
+// own returns the newest head of a server of Sluice.
+func (c *collection) own(writer string) head {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.newest[writer]
+}
+
 // snapshot reads the heads of a collection.
 func (x *Index) snapshot(ctx context.Context, c *collection) (*snapshot, error) {
 	r, err := x.client.graphql(ctx, "{Get{"+c.class+arguments(x.tenant, isKind(kindHead), limit(maxHeads))+"{data}}}")
@@ -47,13 +70,21 @@ func (x *Index) snapshot(ctx context.Context, c *collection) (*snapshot, error) 
 		return nil, err
 	}
 	s := &snapshot{collection: c, x: x}
+	epoch := x.client.epoch()
 	for _, o := range r.Data.Get[c.class] {
 		var h head
 		if err := o.decode(&h); err != nil {
 			return nil, fmt.Errorf("head: %w", err)
 		}
+		if c.checked.Load() != epoch {
+			if _, err := x.stored(ctx, c, idOf("head", h.Writer), &h); err != nil {
+				return nil, err
+			}
+		}
 		s.heads = append(s.heads, h)
 	}
+	c.checked.Store(epoch)
+	s.heads = c.remember(s.heads)
 	slices.SortFunc(s.heads, func(a, b head) int { return strings.Compare(a.Writer, b.Writer) })
 	var state strings.Builder
 	for _, h := range s.heads {
@@ -74,7 +105,7 @@ func (s *snapshot) visible() condition {
 	dead := map[string]bool{}
 	var commits []condition
 	for _, h := range s.heads {
-		for _, r := range h.Dead {
+		for _, r := range slices.Concat(h.Dead, h.Erased) {
 			dead[r] = true
 		}
 		if s.exact {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-rag/sluice/fault"
@@ -44,8 +45,11 @@ type Index struct {
 	writer      string // key of the name of the server
 	replicas    int
 	recheckTime time.Duration // see recheck
+	lateTime    time.Duration // see late
 	weights     index.Weights
 	logger      *slog.Logger
+
+	uncertain atomic.Int64 // when a write failed last without an answer, in nanoseconds since 1970: Weaviate may still carry it out
 
 	mu          sync.Mutex // guards collections
 	collections map[string]*collection
@@ -98,7 +102,7 @@ func connect(o Options) (*Index, error) {
 	}
 	x := &Index{client: c, tenant: tenantName(o.Tenant), writer: key(o.Writer), replicas: o.Replicas, weights: o.Weights, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		collections: map[string]*collection{}, heads: map[string]*head{}, dead: map[string]map[string]time.Time{},
-		changed: map[string]map[string]int64{}, factors: map[string]int{}, recheckTime: recheckTime, done: make(chan struct{})}
+		changed: map[string]map[string]int64{}, factors: map[string]int{}, recheckTime: recheckTime, lateTime: lateTime, done: make(chan struct{})}
 	if x.weights == (index.Weights{}) {
 		x.weights = index.DefaultWeights
 	}

@@ -69,7 +69,7 @@ func (x *Index) Put(ctx context.Context, docs []corpus.Document, entries [][]ind
 func (x *Index) Delete(ctx context.Context, name string, ids []corpus.DocumentID) error {
 	return x.change(ctx, "delete documents", name, false, func(c *collection) error {
 		for some := range slices.Chunk(keysOf(ids), askedKeys) {
-			if err := x.erase(ctx, c, whereAll(whereKind(kindMember), whereAny(propDocument, some))); err != nil {
+			if err := x.erase(ctx, c, whereAll(whereKind(kindMember), whereAny(propDocument, some)), levelQuorum); err != nil {
 				return err
 			}
 			w, err := x.begin(ctx, c)
@@ -123,13 +123,14 @@ func keysOf(ids []corpus.DocumentID) (keys []string) {
 
 // commitWriter writes one commit to a collection.
 type commitWriter struct {
-	x        *Index
-	snapshot *snapshot // before the commit
-	head     head      // after it
-	removed  int       // chunks of replaced and deleted documents
-	time     int64     // of documents, in microseconds since 1970
-	changed  []string  // keys of documents that are replaced or deleted
-	objects  []stored
+	x         *Index
+	snapshot  *snapshot // before the commit
+	head      head      // after it
+	removed   int       // chunks of replaced and deleted documents
+	documents int       // that are added
+	time      int64     // of documents, in microseconds since 1970
+	changed   []string  // keys of documents that are replaced or deleted
+	objects   []stored
 }
 
 // begin begins a commit. Objects of an earlier commit that failed are erased first.
@@ -148,7 +149,6 @@ func (x *Index) begin(ctx context.Context, c *collection) (*commitWriter, error)
 	if err != nil {
 		return nil, err
 	}
-	s.see(h)
 	s.exact = true
 	h.Dead = slices.Clone(h.Dead)
 	return &commitWriter{x: x, snapshot: s, head: h, time: time.Now().UnixMicro()}, nil
@@ -190,7 +190,7 @@ func (w *commitWriter) commit(ctx context.Context) error {
 	class := w.snapshot.class
 	if len(w.objects) > 0 {
 		pending := *w.x.heads[class]
-		pending.Pending = true
+		pending.Pending, pending.Writing = true, w.documents
 		if err := w.x.putHead(ctx, w.snapshot.collection, pending); err != nil {
 			return err
 		}
@@ -199,12 +199,9 @@ func (w *commitWriter) commit(ctx context.Context) error {
 		}
 	}
 	w.head.Seq++
-	w.head.Pending = false
+	w.head.Pending, w.head.Writing = false, 0
 	if err := w.x.putHead(ctx, w.snapshot.collection, w.head); err != nil {
 		return err
-	}
-	if err := w.x.awaitHead(ctx, w.snapshot.collection, w.head.Seq); err != nil {
-		w.x.logger.Debug("Weaviate does not confirm that a write can be searched", "error", err)
 	}
 	if w.x.changed[class] == nil {
 		w.x.changed[class] = map[string]int64{}
@@ -331,7 +328,8 @@ func (w *commitWriter) checkChunks(ctx context.Context, group []prepare.Document
 
 // add adds the objects of a document.
 func (w *commitWriter) add(ctx context.Context, d prepare.Document, document string, number int, spaces *spacesEdit) error {
-	revision := w.x.writer[:12] + "-" + strconv.FormatInt(w.head.Seq+1, 10) + "-" + strconv.Itoa(number)
+	w.documents++
+	revision := w.x.revision(w.head.Seq+1, number)
 	record := documentRecord{Document: d.Document, Time: w.time}
 	for i, e := range d.Entries {
 		o := object{Kind: kind(e.Level), Document: document, Chunk: key(string(e.ID)), Revision: revision, Ordinal: e.Ordinal}
@@ -371,6 +369,11 @@ func (w *commitWriter) add(ctx context.Context, d prepare.Document, document str
 		}
 	}
 	return w.object(object{Kind: kindDocument, Document: document, Revision: revision, Order: orderOf(d.Document.ID)}, record, nil)
+}
+
+// revision returns the name of the revision of a document that is added in a commit.
+func (x *Index) revision(seq int64, number int) string {
+	return x.writer[:12] + "-" + strconv.FormatInt(seq, 10) + "-" + strconv.Itoa(number)
 }
 
 // orderOf returns a string that sorts as the id does.
@@ -419,6 +422,7 @@ func (x *Index) putRequest(ctx context.Context, group []stored, level string) er
 	return x.client.coded(ctx, retry(ctx, func() error {
 		var results []result
 		if err := x.client.once(ctx, http.MethodPost, "/batch/objects?consistency_level="+level, body, &results); err != nil {
+			x.uncertain.Store(time.Now().UnixNano())
 			return err
 		}
 		return check(results, len(group))
@@ -462,6 +466,8 @@ func (x *Index) ownHead(ctx context.Context, c *collection) (head, error) {
 		if _, err := x.stored(ctx, c, idOf("head", x.writer), h); err != nil {
 			return head{}, err
 		}
+		c.remember([]head{*h})
+		*h = c.own(x.writer)
 		x.dead[c.class] = map[string]time.Time{}
 		for _, r := range h.Dead {
 			x.dead[c.class][r] = time.Now()
@@ -469,11 +475,22 @@ func (x *Index) ownHead(ctx context.Context, c *collection) (head, error) {
 		x.heads[c.class] = h
 	}
 	if h.Pending {
-		if err := x.erase(ctx, c, whereAll(whereText(propWriter, x.writer), whereInt(propSeq, "GreaterThan", h.Seq))); err != nil {
+		if err := x.erase(ctx, c, whereAll(whereText(propWriter, x.writer), whereInt(propSeq, "GreaterThan", h.Seq)), levelQuorum); err != nil {
+			return head{}, err
+		}
+		several, err := x.replicated(ctx, c)
+		if err != nil {
 			return head{}, err
 		}
 		clean := *h
-		clean.Pending = false
+		clean.Pending, clean.Writing = false, 0
+		if several { // one that is away may have objects of the failed commit: its number is not used again
+			clean.Seq++
+			clean.Erased = slices.Clone(h.Erased)
+			for i := range h.Writing {
+				clean.Erased = append(clean.Erased, x.revision(clean.Seq, i))
+			}
+		}
 		if err := x.putHead(ctx, c, clean); err != nil {
 			return head{}, err
 		}
@@ -484,6 +501,7 @@ func (x *Index) ownHead(ctx context.Context, c *collection) (head, error) {
 
 // putHead writes the head of this server. If it is not known whether that succeeded, the head is read again before the next write.
 func (x *Index) putHead(ctx context.Context, c *collection, h head) error {
+	h.Version = max(h.Version+1, time.Now().UnixMicro())
 	data, err := json.Marshal(h)
 	if err != nil {
 		return err
@@ -494,5 +512,6 @@ func (x *Index) putHead(ctx context.Context, c *collection, h head) error {
 		return errors.Join(err, ctx.Err())
 	}
 	x.heads[c.class] = &h
+	c.remember([]head{h})
 	return nil
 }
