@@ -201,9 +201,11 @@ func TestConflicts(t *testing.T) {
 		if err := conflicting(2); err != nil || tries != 3 {
 			t.Errorf("%s: %v after %d tries", code, err, tries)
 		}
-		if e, ok := errors.AsType[*pgconn.PgError](conflicting(1 << 30)); !ok || e.Code != code || tries != 5 {
+		err := conflicting(1 << 30)
+		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != code || tries != 5 {
 			t.Errorf("%s: %v after %d tries", code, e, tries)
 		}
+		wantCode(t, err, fault.Unavailable)
 	}
 	if n := count(t, read); n != 2 {
 		t.Errorf("%d rows", n)
@@ -442,6 +444,10 @@ func TestErrors(t *testing.T) {
 	_, err = write.Do(t.Context(), "DO $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$")
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Error(err)
+	}
+	for _, code := range []string{"57014", "25P03"} { // of limits that an operator has set
+		_, err = write.Do(t.Context(), "DO $$ BEGIN RAISE EXCEPTION 'time' USING ERRCODE = '"+code+"'; END $$")
+		wantCode(t, err, fault.Unavailable)
 	}
 	postgrestest.Exec(t, folder, "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
 	if _, err := postgres.Open(t.Context(), strings.Replace(folder, folder[strings.LastIndex(folder, "/test"):strings.Index(folder, "?")], "/ascii", 1)); err == nil || !strings.Contains(err.Error(), "has the encoding SQL_ASCII") {

@@ -232,9 +232,9 @@ func explain(ctx context.Context, c *pgx.Conn, err error) error {
 		return ctx.Err()
 	case code == "53100": // disk_full
 		return fmt.Errorf("%w: %w", err, syscall.ENOSPC)
-	case code == "55P03": // lock_not_available
+	case conflict(err), code == "55P03", code == "57014": // after all tries; lock_not_available; query_canceled, by the time limit of the server
 		return fault.Wrap(fault.Unavailable, err, "the database is busy; try again later")
-	case c.IsClosed(), strings.HasPrefix(code, "08"), strings.HasPrefix(code, "57P"), strings.HasPrefix(code, "53"):
+	case c.IsClosed(), strings.HasPrefix(code, "08"), strings.HasPrefix(code, "57P"), strings.HasPrefix(code, "25P0"), strings.HasPrefix(code, "53"):
 		return unavailable(ctx, err)
 	}
 	return err

@@ -70,6 +70,12 @@ func (g *group) check(t *testing.T, l *load) *report {
 			break
 		}
 	}
+	for reason, n := range l.refused {
+		if strings.HasPrefix(reason, "500") { // a server or an engine that is away is UNAVAILABLE
+			t.Errorf("%d questions were refused with %q", n, reason)
+			g.printErrors(t)
+		}
+	}
 	r.runs = len(all)
 	answered := map[string]bool{} // runs that finished
 	for id := range all {
@@ -106,6 +112,18 @@ func (g *group) check(t *testing.T, l *load) *report {
 	g.checkSessions(t, l, all, answered)
 	g.checkLedger(t, all, answered)
 	return r
+}
+
+// printErrors logs what the servers said of requests that failed.
+func (g *group) printErrors(t *testing.T) {
+	t.Helper()
+	for _, p := range g.servers {
+		for line := range strings.Lines(p.said()) {
+			if strings.Contains(line, "request failed") {
+				t.Log(p.name, line)
+			}
+		}
+	}
 }
 
 // checkReader compares what a reader has read with what the log has now.
