@@ -18,8 +18,9 @@ var (
 	ErrConflict = errors.New("not the next event of the run")
 	ErrEnd      = errors.New("the run has ended and nothing is after the cursor")
 	ErrBeyond   = errors.New("the cursor is beyond the end of the log")
-	ErrClosed   = errors.New("the store is closed")
 	ErrRunning  = errors.New("the run has not ended")
+
+	ErrClosed error = fault.New(fault.Unavailable, "the run log is closed: the server is stopping; try again")
 )
 
 // Store stores logs. It is safe for concurrent use.

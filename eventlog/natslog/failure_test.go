@@ -310,7 +310,7 @@ func TestCloseWithoutReplies(t *testing.T) {
 	if took := time.Since(begun); took > 20*time.Second {
 		t.Errorf("Close took %v", took)
 	}
-	if want := `run=live from=2 to=2 error="the store is closed"`; !strings.Contains(logged.String(), want) {
+	if want := `run=live from=2 to=2 error="the run log is closed: the server is stopping; try again"`; !strings.Contains(logged.String(), want) {
 		t.Errorf("logged, without %s: %s", want, logged.String())
 	}
 }
