@@ -166,7 +166,21 @@ export default {
     await axe(page, "a sync that failed");
     mkdirSync(dir); // as a disk that is not mounted
     await page.getByRole("button", { name: `Sync now: ${dir}` }).click();
-    await card(page, dir).getByText("--allow-removal").waitFor(queued);
+    await card(page, dir).getByText("1 document was not found at this place any more").waitFor(queued);
+    assert.doesNotMatch(await card(page, dir).innerText(), /--allow-removal/, "a command line for a person who uses the page");
+    await axe(page, "documents that a sync has kept");
+    const confirm = page.getByRole("dialog", { name: `Sync “${dir}” and remove documents?` });
+    await page.getByRole("button", { name: `Sync and remove: ${dir}` }).click();
+    await confirm.getByText("1 document is removed if the sync does not find it").waitFor();
+    await axe(page, "confirm a removal");
+    await page.keyboard.press("Escape");
+    await confirm.waitFor({ state: "detached" });
+    assert.match(await card(page, dir).innerText(), /Folder · 1 document\n/, "a removal that was not confirmed");
+    await page.getByRole("button", { name: `Sync and remove: ${dir}` }).click();
+    await confirm.getByRole("button", { name: "Sync and remove" }).click();
+    await badge(page, dir, "up to date");
+    assert.match(await card(page, dir).innerText(), /Folder · 0 documents\n[^]*1 removed/);
+    assert.equal(await page.getByRole("button", { name: `Sync and remove: ${dir}` }).count(), 0);
     writeFileSync(`${dir}/quay.md`, "# Quay\n\nThe quay is long.\n");
     await page.getByRole("button", { name: `Sync now: ${dir}` }).click();
     await badge(page, dir, "up to date");

@@ -87,8 +87,9 @@ export class Sources {
     await this.refresh();
   }
 
-  async sync(id: string): Promise<void> {
-    await request("POST", `${path(id)}/sync`, {});
+  /** Starts a sync. allowRemoval lets it remove the documents that the last one has kept. */
+  async sync(id: string, allowRemoval = false): Promise<void> {
+    await request("POST", `${path(id)}/sync`, allowRemoval ? { allow_removal: true } : {});
     await this.refresh();
   }
 
