@@ -75,6 +75,7 @@ type Service struct {
 	scheduling sync.Once
 	mu         sync.Mutex
 	closed     bool
+	resumed    bool            // sources are watched
 	active     map[string]*job // by the id of the source
 	ingestions []*Ingestion    // in the order of their starts
 	watches    map[string]*watching
@@ -230,6 +231,7 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if err := s.o.Store.AddSource(ctx, src); err != nil {
 		return Source{}, err
 	}
+	s.watchNow(src)
 	s.rereadSchedule()
 	return s.view(src), nil
 }
@@ -391,7 +393,11 @@ func (s *Service) Wait(ctx context.Context, id string) (Source, error) {
 // Resume starts the syncs, removals and ingestions of paths that an earlier process, or a server that has died, did not end. The first call also starts the schedule and the watches of all sources.
 func (s *Service) Resume(ctx context.Context) error {
 	all, err := s.o.Store.Sources(ctx)
+	s.mu.Lock()
+	s.resumed = true
+	s.mu.Unlock()
 	for _, src := range all {
+		s.watchNow(src)
 		switch {
 		case src.State == store.SourceSyncing && s.maySync(src) && !s.elsewhere(src):
 			_, err = s.startSync(src.ID, syncRequest{})

@@ -251,6 +251,7 @@ func (y *syncRun) list(ctx context.Context, conn Connector) (Listing, error) {
 		y.req.only = nil
 	}
 	if y.req.only == nil {
+		y.coverChanges(ctx, y.src.ID)
 		return conn.List(ctx)
 	}
 	if last != nil { // the result is about all documents
