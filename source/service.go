@@ -105,7 +105,7 @@ type Result struct {
 	Unchanged  int              `json:"unchanged"`
 	Moved      int              `json:"moved" description:"Part of added: documents whose bytes were at another path before."`
 	Removed    int              `json:"removed"`
-	NotRemoved int              `json:"not_removed,omitempty" description:"Documents that have vanished and were kept, because the place has none any more, or less than half as many as before, and at least 20 fewer: it may not be mounted or complete. A sync or an ingestion with allow_removal removes them."`
+	NotRemoved int              `json:"not_removed,omitempty" description:"Documents that have vanished and were kept, because the place is empty and had at least 3, or has less than half as many as before and at least 20 fewer: it may not be mounted or complete. A sync or an ingestion with allow_removal removes them."`
 	Documents  *int             `json:"documents,omitempty" description:"Documents of the source that are searchable at the end of the sync. Missing if they are not known, such as of paths."`
 	Ignored    int              `json:"ignored" description:"Files that are not documents, or that the patterns leave out."`
 	Failed     int              `json:"failed" description:"Documents that could not be read. Their earlier text is kept; the next sync tries again."`

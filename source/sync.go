@@ -432,7 +432,11 @@ func (y *syncRun) checkComplete() error {
 			vanished++
 		}
 	}
-	if vanished == 0 || !ingest.Incomplete(indexed, now-vanished) {
+	others := 0
+	if y.o.Kinds[y.src.Kind].Local { // elsewhere, what is ignored may not exist, such as pages that links name
+		others = y.result.Ignored
+	}
+	if vanished == 0 || !ingest.Incomplete(indexed, now-vanished, others) {
 		return nil
 	}
 	y.result.NotRemoved = vanished

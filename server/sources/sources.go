@@ -90,7 +90,7 @@ type (
 	// SyncRequest is what a sync has to do.
 	SyncRequest struct {
 		Full         bool `json:"full,omitempty" description:"Read all documents again, also those whose time and size have not changed. Unchanged bytes are still not indexed again."`
-		AllowRemoval bool `json:"allow_removal,omitempty" description:"Remove all documents that have vanished. Without it, they are kept if the place has none any more, or less than half as many as before, and at least 20 fewer. If a sync is in progress, the reply is 409."`
+		AllowRemoval bool `json:"allow_removal,omitempty" description:"Remove all documents that have vanished. Without it, they are kept if the place is empty and had at least 3, or has less than half as many as before and at least 20 fewer. If a sync is in progress, the reply is 409."`
 	}
 )
 

@@ -154,7 +154,7 @@ export default {
   },
 
   "a sync that fails says why": async (t) => {
-    const dir = folder("away", { "quay.md": "# Quay\n\nThe quay is long.\n" });
+    const dir = folder("away", { "quay.md": "# Quay\n\nThe quay is long.\n", "crane.md": "# Crane\n\nThe crane is tall.\n", "tug.md": "# Tug\n\nThe tug is red.\n" });
     const page = await open(t, env.keeper);
     await add(page, dir);
     await badge(page, dir, "up to date");
@@ -162,24 +162,24 @@ export default {
     await page.getByRole("button", { name: `Sync now: ${dir}` }).click();
     await badge(page, dir, "sync failed");
     await card(page, dir).getByText("does not exist").waitFor(queued);
-    assert.match(await card(page, dir).innerText(), /Folder · 1 document\n/, "the document is kept");
+    assert.match(await card(page, dir).innerText(), /Folder · 3 documents\n/, "the documents are kept");
     await axe(page, "a sync that failed");
     mkdirSync(dir); // as a disk that is not mounted
     await page.getByRole("button", { name: `Sync now: ${dir}` }).click();
-    await card(page, dir).getByText("1 document was not found at this place any more").waitFor(queued);
+    await card(page, dir).getByText("3 documents were not found at this place any more").waitFor(queued);
     assert.doesNotMatch(await card(page, dir).innerText(), /--allow-removal/, "a command line for a person who uses the page");
     await axe(page, "documents that a sync has kept");
     const confirm = page.getByRole("dialog", { name: `Sync “${dir}” and remove documents?` });
     await page.getByRole("button", { name: `Sync and remove: ${dir}` }).click();
-    await confirm.getByText("1 document is removed if the sync does not find it").waitFor();
+    await confirm.getByText("3 documents are removed if the sync does not find them").waitFor();
     await axe(page, "confirm a removal");
     await page.keyboard.press("Escape");
     await confirm.waitFor({ state: "detached" });
-    assert.match(await card(page, dir).innerText(), /Folder · 1 document\n/, "a removal that was not confirmed");
+    assert.match(await card(page, dir).innerText(), /Folder · 3 documents\n/, "a removal that was not confirmed");
     await page.getByRole("button", { name: `Sync and remove: ${dir}` }).click();
     await confirm.getByRole("button", { name: "Sync and remove" }).click();
     await badge(page, dir, "up to date");
-    assert.match(await card(page, dir).innerText(), /Folder · 0 documents\n[^]*1 removed/);
+    assert.match(await card(page, dir).innerText(), /Folder · 0 documents\n[^]*3 removed/);
     assert.equal(await page.getByRole("button", { name: `Sync and remove: ${dir}` }).count(), 0);
     writeFileSync(`${dir}/quay.md`, "# Quay\n\nThe quay is long.\n");
     await page.getByRole("button", { name: `Sync now: ${dir}` }).click();
