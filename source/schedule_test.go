@@ -65,7 +65,7 @@ func (b *scheduled) serve(name string, gone func(string) bool) {
 }
 
 func newScheduled(t testing.TB) *scheduled {
-	b := &scheduled{bench: newBench(t), kind: folder.Kind(nil)}
+	b := &scheduled{bench: newBench(t), kind: folder.Kind(nil, nil)}
 	b.serve("", nil)
 	return b
 }
@@ -448,7 +448,7 @@ func TestChangeNotBegun(t *testing.T) {
 	id := b.add(source.Settings{Watch: true})
 	b.service.Close()
 	u := unbegun{b.store, new(atomic.Bool), make(chan struct{}, 1)}
-	b.service = source.New(source.Options{Store: u, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
+	b.service = source.New(source.Options{Store: u, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil, nil)}})
 	must(t, b.service.Resume(t.Context()))
 	await := func(want string) {
 		t.Helper()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -169,6 +170,15 @@ func (s *Service) Idle() bool {
 // Kinds returns the names of the kinds, sorted.
 func (s *Service) Kinds() []string { return slices.Sorted(maps.Keys(s.o.Kinds)) }
 
+// Shared returns the folders of this server that users of the network may add, with what is inside them.
+func (s *Service) Shared() []string {
+	var out []string
+	for _, name := range s.Kinds() {
+		out = append(out, s.o.Kinds[name].Shared...)
+	}
+	return out
+}
+
 // kindOf returns the kind of a location, or an empty text.
 func (s *Service) kindOf(location string) string {
 	for _, name := range s.Kinds() {
@@ -179,7 +189,7 @@ func (s *Service) kindOf(location string) string {
 	return ""
 }
 
-// Add adds a source. Without a kind, the location selects it. Without local, kinds that read the disk of the server are refused. Errors are of the type [fault.Error], or those of the store.
+// Add adds a source. Without a kind, the location selects it. Without local, kinds that read the disk of the server are refused, except for locations in [Kind.Shared]. Errors are of the type [fault.Error], or those of the store.
 func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, error) {
 	if set.Kind == "" {
 		set.Kind = s.kindOf(set.Location)
@@ -188,8 +198,9 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if !ok {
 		return Source{}, fault.Invalid("kind", "want one of: %s", strings.Join(s.Kinds(), " "))
 	}
-	if kind.Local && !local {
-		return Source{}, fault.New(fault.Forbidden, "sources of the kind %s read the disk of the server: add them with \"sluice sources add\" on its machine, or with a key of the scope tenants", set.Kind)
+	location, locateErr := kind.Locate(set.Location) // reported late: it tells whether a folder exists
+	if kind.Local && !local && kind.SharedPlace(location) == "" && (locateErr == nil || kind.SharedPlace(path.Clean(set.Location)) == "") {
+		return Source{}, fault.New(fault.Forbidden, "sources of the kind %s read the disk of the server: add them with \"sluice sources add\" on its machine, with a key of the scope tenants, or below a folder that the server was started with as --source-folder", set.Kind)
 	}
 	if err := errors.Join(checkPatterns("include", set.Include), checkPatterns("exclude", set.Exclude)); err != nil {
 		return Source{}, err
@@ -206,9 +217,8 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if err := s.checkCollection(set.Collection); err != nil {
 		return Source{}, err
 	}
-	location, err := kind.Locate(set.Location)
-	if err != nil {
-		return Source{}, err
+	if locateErr != nil {
+		return Source{}, locateErr
 	}
 	s.adding.Lock()
 	defer s.adding.Unlock()

@@ -49,7 +49,7 @@ func TestOneSyncOfAWatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := &scheduled{bench: newBench(t), kind: folder.Kind(nil)}
+			b := &scheduled{bench: newBench(t), kind: folder.Kind(nil, nil)}
 			listings, open := new(atomic.Int32), b.kind.Open
 			b.kind.Open = func(location string) (source.Connector, error) {
 				c, err := open(location)

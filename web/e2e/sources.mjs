@@ -14,7 +14,7 @@ async function open(t, key, options = {}) {
 // A folder of its own for a scenario.
 function folder(name, files) {
   const dir = `${env.places}/${name}`;
-  mkdirSync(dir);
+  mkdirSync(dir, { recursive: true });
   for (const [file, text] of Object.entries(files)) writeFileSync(`${dir}/${file}`, text);
   return dir;
 }
@@ -291,8 +291,20 @@ export default {
     page = await open(t, await keyWith(["ask", "read", "write"]));
     await page.getByRole("button", { name: "Add a source" }).click();
     const dialog = page.getByRole("dialog");
-    assert.deepEqual(await dialog.getByLabel("Kind").locator("option").evaluateAll((all) => all.map((o) => o.value)), ["web", "urls", "git", "s3", "webdav"]);
-    await dialog.getByText("need a key with the permission tenants").waitFor();
+    assert.deepEqual(await dialog.getByLabel("Kind").locator("option").evaluateAll((all) => all.map((o) => o.value)), ["folder", "web", "urls", "git", "s3", "webdav"]);
+    await dialog.getByText(`Folders can be added below ${env.places}/shared. Other folders, mailboxes and credentials of the server need a key with the permission tenants`).waitFor();
+    await dialog.getByLabel("Path").fill(dir);
+    await dialog.getByRole("button", { name: "Add a source" }).click();
+    await dialog.getByRole("alert").getByText("read the disk of the server").waitFor();
+    await axe(page, "a folder that is not shared");
+    const shared = folder("shared/boats", { "boat.md": "# Boat\n\nThe boat is blue.\n" });
+    await dialog.getByLabel("Path").fill(shared);
+    await dialog.getByRole("button", { name: "Add a source" }).click();
+    await badge(page, shared, "up to date");
+    await card(page, shared).getByRole("button", { name: /^Remove: / }).click();
+    await dialog.getByRole("button", { name: "Remove", exact: true }).click();
+    await card(page, shared).waitFor({ state: "detached", ...queued });
+    await page.getByRole("button", { name: "Add a source" }).click();
     await dialog.getByLabel("Kind").selectOption("git");
     assert.equal(await dialog.getByLabel(/Credentials/).count(), 0, "credentials of the server are offered");
     await page.keyboard.press("Escape");

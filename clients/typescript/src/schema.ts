@@ -3173,7 +3173,7 @@ export interface paths {
         };
         put?: never;
         /**
-         * Add a source of documents and sync it; a folder needs a key of the scope tenants
+         * Add a source of documents and sync it; a folder needs a key of the scope tenants or is in one that the server shares
          * @description Needs the scope write.
          */
         post: {
@@ -12094,6 +12094,8 @@ export interface components {
             watch?: boolean;
         };
         SourcesSourceList: {
+            /** @description Folders of the server below which folders can be added without a key of the scope tenants. */
+            folders?: string[];
             sources: components["schemas"]["SourcesSourceView"][];
         };
         SourcesSourceProgress: {

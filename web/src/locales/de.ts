@@ -277,6 +277,7 @@ export const de: Record<Key, string> = {
   no_sources: "Es gibt noch keine Quellen.",
   sources_read_only: "Sie können die Quellen sehen. Zum Hinzufügen, Abgleichen und Entfernen brauchen Sie einen Schlüssel mit dem Recht write.",
   sources_need_key: "Ordner, Postfächer und Zugangsdaten des Servers brauchen einen Schlüssel mit dem Recht tenants oder den Befehl „sluice sources add“ auf dem Rechner des Servers.",
+  sources_shared: "Ordner unterhalb von {folders} können hinzugefügt werden. Andere Ordner, Postfächer und Zugangsdaten des Servers brauchen einen Schlüssel mit dem Recht tenants oder den Befehl „sluice sources add“ auf dem Rechner des Servers.",
   add_source: "Quelle hinzufügen",
   source_kind: "Art",
   kind_folder: "Ordner",

@@ -275,6 +275,7 @@ export const en = {
   no_sources: "There are no sources yet.",
   sources_read_only: "You can see the sources. To add, sync or remove them, you need a key with the permission write.",
   sources_need_key: "Folders, mailboxes and credentials of the server need a key with the permission tenants, or the command “sluice sources add” on the machine of the server.",
+  sources_shared: "Folders can be added below {folders}. Other folders, mailboxes and credentials of the server need a key with the permission tenants, or the command “sluice sources add” on the machine of the server.",
   add_source: "Add a source",
   source_kind: "Kind",
   kind_folder: "Folder",

@@ -277,6 +277,7 @@ export const es: Record<Key, string> = {
   no_sources: "Todavía no hay fuentes.",
   sources_read_only: "Puede ver las fuentes. Para añadirlas, sincronizarlas o quitarlas necesita una clave con el permiso write.",
   sources_need_key: "Las carpetas, los buzones y las credenciales del servidor requieren una clave con el permiso tenants o la orden «sluice sources add» en la máquina del servidor.",
+  sources_shared: "Se pueden añadir las carpetas que están dentro de {folders}. Las demás carpetas, los buzones y las credenciales del servidor requieren una clave con el permiso tenants o la orden «sluice sources add» en la máquina del servidor.",
   add_source: "Añadir una fuente",
   source_kind: "Clase",
   kind_folder: "Carpeta",

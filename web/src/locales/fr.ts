@@ -277,6 +277,7 @@ export const fr: Record<Key, string> = {
   no_sources: "Il n’y a pas encore de source.",
   sources_read_only: "Vous pouvez voir les sources. Pour en ajouter, synchroniser ou retirer, il faut une clé avec le droit write.",
   sources_need_key: "Les dossiers, les boîtes aux lettres et les identifiants du serveur demandent une clé avec le droit tenants, ou la commande « sluice sources add » sur la machine du serveur.",
+  sources_shared: "Les dossiers à l’intérieur de {folders} peuvent être ajoutés. Les autres dossiers, les boîtes aux lettres et les identifiants du serveur demandent une clé avec le droit tenants, ou la commande « sluice sources add » sur la machine du serveur.",
   add_source: "Ajouter une source",
   source_kind: "Genre",
   kind_folder: "Dossier",
