@@ -10035,6 +10035,9 @@ export interface components {
         };
         ForgeSource: {
             also_in?: string[];
+            attributes?: {
+                [key: string]: unknown;
+            };
             chunk_id: string;
             cited: boolean;
             document_id: string;
@@ -10345,6 +10348,10 @@ export interface components {
             type: "ingestion_started";
         };
         KnowledgeAnnotation: {
+            /** @description Attributes of the document that its source sets: texts, numbers and truth values. */
+            attributes?: {
+                [key: string]: unknown;
+            };
             /** @description Set while nothing else is known about the passage. */
             chunk_id?: string;
             /** @description Metadata of the document, each element shortened. */
@@ -11842,6 +11849,9 @@ export interface components {
             score: number;
         };
         RageventsSource: {
+            attributes?: {
+                [key: string]: unknown;
+            };
             chunks_used: number;
             cited: boolean;
             document_id: string;
