@@ -44,8 +44,10 @@ type Pipeline struct {
 	Filters       selfquery.Extractor // finds the conditions of questions with the method [event.SelfQuery]; nil: by rules
 	// Attributes returns the attributes of documents, which the filter of a question compares; nil: [filter.OfDocument]. Calls may be concurrent.
 	Attributes func(ctx context.Context, docs []corpus.Document) ([]filter.Attributes, error)
-	Drafter    hyde.Writer // nil: by relevance feedback
-	Generator  model.Generator
+	// SourceAttributes returns, by id, the attributes of documents that the places that they are from set; nil: none. They are not changed. Calls may be concurrent.
+	SourceAttributes func(ctx context.Context, documents []string) (map[string]map[string]any, error)
+	Drafter          hyde.Writer // nil: by relevance feedback
+	Generator        model.Generator
 	// MinConfidence is the confidence, 0..1, below which an answer of a generator without a language model becomes an abstention, and one of a model, whose text
 	// is streamed, is flagged. 0: none.
 	MinConfidence float64

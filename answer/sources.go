@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"net/url"
 	"path"
@@ -47,9 +48,35 @@ func (j *job) describe(ctx context.Context, chunks []corpus.Chunk) {
 	if err != nil {
 		return
 	}
-	for _, d := range docs {
-		j.files[d.ID] = fileOf(d)
+	var attributes map[string]map[string]any
+	if j.SourceAttributes != nil {
+		names := make([]string, len(docs))
+		for i, d := range docs {
+			names[i] = string(d.ID)
+		}
+		attributes, _ = j.SourceAttributes(ctx, names)
 	}
+	for _, d := range docs {
+		f := fileOf(d)
+		f.attributes = shown(attributes[string(d.ID)])
+		j.files[d.ID] = f
+	}
+}
+
+// shown returns the attributes that a source shows: those, in the order of their names, that have room.
+func shown(all map[string]any) map[string]any {
+	var out map[string]any
+	room := maxAttributes
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if room -= len(name) + len(fmt.Sprint(all[name])); room < 0 {
+			break
+		}
+		if out == nil {
+			out = map[string]any{}
+		}
+		out[name] = all[name]
+	}
+	return out
 }
 
 // fileNames returns the names of the files of the hits' documents. Concurrent searches may call it.
@@ -96,12 +123,14 @@ type file struct {
 	uri         string // URL, or else the path or name
 	contributor string
 	meta        *corpus.DublinCore
+	attributes  map[string]any
 }
 
 // Limits of the text of a document's metadata in a source, in bytes.
 const (
 	maxURI         = 2048
 	maxSourceField = 500 // of an element of Dublin Core
+	maxAttributes  = 1000
 )
 
 // maxAlso limits the documents of a source that have about the same passage.
@@ -140,7 +169,7 @@ func (j *job) sourceOf(n int, c candidate) event.Source {
 	s := event.Source{N: n, Chunk: c.Chunk.ID, Document: c.Chunk.Document, Title: c.Chunk.Title, Name: f.name, File: f.path,
 		Ordinal: c.Chunk.Ordinal, Heading: c.Chunk.Heading(), Level: c.Chunk.Level, Pages: c.Chunk.Pages, Start: c.Chunk.Start, End: c.Chunk.End,
 		Text: c.Chunk.Text, Score: c.grade, Path: c.path,
-		URI: f.uri, Meta: f.meta, Contributor: f.contributor}
+		URI: f.uri, Meta: f.meta, Attributes: f.attributes, Contributor: f.contributor}
 	for _, d := range c.also[:min(len(c.also), maxAlso)] {
 		if uri := j.files[d].uri; uri != "" && uri != s.URI {
 			s.AlsoIn = append(s.AlsoIn, uri)

@@ -334,9 +334,10 @@ type Source struct {
 	Weight   float64  `json:"weight"` // share of the answer that it supports; the weights sum to 1, or all are 0
 	Cited    bool     `json:"cited"`
 	Path     []string `json:"path,omitempty"` // through the graph to it: names of entities and titles of documents in turn
-	// URI, Meta and Contributor are those of the document. Meta is nil if the document has no metadata.
+	// URI, Meta, Attributes and Contributor are those of the document. Meta is nil if the document has no metadata. Attributes are texts, numbers and truth values.
 	URI         string             `json:"uri,omitempty"` // URL, or else the path below the indexed folder or the name
 	Meta        *corpus.DublinCore `json:"meta,omitempty"`
+	Attributes  map[string]any     `json:"attributes,omitempty"`  // that the place that it is from sets on its documents
 	Contributor string             `json:"contributor,omitempty"` // the account that contributed the document
 	AlsoIn      []string           `json:"also_in,omitempty"`     // URIs of documents with about the same passage, of the same or an older version
 }

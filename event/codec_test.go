@@ -39,7 +39,7 @@ func bodies() []event.Body {
 		event.GenerationFinished{Reason: "stop"},
 		event.Verified{Claims: []event.Claim{{Text: "It flows.", Verdict: event.Supported, Chunks: []corpus.ChunkID{"c"}}}, Confidence: 1, By: "rules"},
 		event.Attributed{By: "terms", Confidence: 0.7, Sources: []event.Source{{N: 1, Chunk: "c", Document: "d", Title: "T", Heading: "H", Level: corpus.Passage,
-			Pages: []int{1, 2}, Start: 3, End: 9, Text: "flows", Score: 0.9, Weight: 1, Cited: true}}},
+			Pages: []int{1, 2}, Start: 3, End: 9, Text: "flows", Score: 0.9, Weight: 1, Cited: true, Attributes: map[string]any{"team": "docs", "year": 2024.0, "final": true}}}},
 		event.Warned{Code: fault.Model, Message: "slow", Step: "grade"},
 		event.RunFinished{},
 		event.RunFailed{Code: fault.Cancelled, Message: "stopped"},

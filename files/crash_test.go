@@ -227,7 +227,7 @@ func TestCrashLoopEnds(t *testing.T) {
 			p.close()
 			continue
 		}
-		if task := p.await(id, store.Failed); !strings.Contains(task.Failure, "3 times") {
+		if task := p.await(id, store.Failed); !strings.Contains(task.Failure, "crashed or was killed each of the 3 times") || !strings.Contains(task.Failure, "upload it") {
 			t.Errorf("failed with %q", task.Failure)
 		}
 		p.close()

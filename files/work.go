@@ -220,7 +220,7 @@ func (s *Service) attempt(a *attempt) (later error) {
 	}()
 	var taken ingest.FileResult
 	reading := false
-	err := error(fault.New(fault.Internal, "the server stopped each of the %d times that it read the file", maxTries))
+	err := error(fault.New(fault.Internal, "the server crashed or was killed each of the %d times that it processed the file, which may be damaged or need too much memory: the log of the server may say more; save the file again, or in another format, and upload it", maxTries))
 	hasSlot := !a.fetches
 	if a.task.Tries <= maxTries {
 		if err = nil; a.fetches {

@@ -67,6 +67,7 @@ type listing struct {
 	seen    map[string]bool // by uri
 	roots   []*os.Root
 	places  []string // uris of the folders that the paths name
+	others  []int    // how many files that are no documents were found in each of the places
 	folders []string // uris of the folders, and of parts of them, that were walked completely
 	unread  []string // uris of subfolders that could not be listed
 	failed  []Failure
@@ -127,16 +128,17 @@ func list(ctx context.Context, paths, read, only []string) (*listing, error) {
 				continue
 			}
 			l.roots, l.places = append(l.roots, root), append(l.places, uri)
-			if !all {
-				if err := l.parts(ctx, root, uri, parts); err != nil {
-					return l, err
-				}
-				continue
+			before := l.ignored
+			if all {
+				err = l.walk(ctx, root, ".", uri)
+				l.folders = append(l.folders, uri)
+			} else {
+				err = l.parts(ctx, root, uri, parts)
 			}
-			if err := l.walk(ctx, root, ".", uri); err != nil {
+			l.others = append(l.others, l.ignored-before)
+			if err != nil {
 				return l, err
 			}
-			l.folders = append(l.folders, uri)
 		case !info.Mode().IsRegular():
 			l.fail(uri, errSpecial)
 		default:

@@ -144,6 +144,9 @@ func OpenFolder(ctx context.Context, dir string, extensions, only []string) (*Fo
 	return f, nil
 }
 
+// Stat describes the folder itself.
+func (f *Folder) Stat() (fs.FileInfo, error) { return f.list.roots[0].Stat(".") }
+
 // Close releases the folder.
 func (f *Folder) Close() { f.list.close() }
 

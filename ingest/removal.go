@@ -9,13 +9,21 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
-// manyFewer is the smallest number of missing documents at which a place that has lost most of its documents, but not all, counts as incomplete.
-const manyFewer = 20
+const (
+	// fewVanished is how many documents are removed even if they were all of an empty place: people delete them, and they are soon indexed again if the place was only away.
+	fewVanished = 2
+	// manyFewer is the smallest number of missing documents at which a place that has lost most of its documents, but not all of its files, counts as incomplete.
+	manyFewer = 20
+)
 
 // Incomplete reports whether a place is probably not mounted or not listed completely, so that documents that it does not have any more must not be removed without a confirmation. The arguments are how many
-// documents of the place the index has, and how many the place has now. It is incomplete if it has none, or at least 20 fewer and less than half.
-func Incomplete(indexed, now int) bool {
-	return indexed > 0 && (now == 0 || indexed-now >= manyFewer && 2*now < indexed)
+// documents of the place the index has, how many the place has now, and how many files it has that are no documents. It is incomplete if it is empty and had at least three documents, or if it has
+// less than half and at least 20 fewer.
+func Incomplete(indexed, now, others int) bool {
+	if now+others == 0 {
+		return indexed > fewVanished
+	}
+	return indexed-now >= manyFewer && 2*now < indexed
 }
 
 // KeptMessage tells users that documents of incomplete places were kept, and what removes them.
@@ -47,7 +55,7 @@ func (l *listing) withhold(gone []corpus.DocumentID, docs map[corpus.DocumentID]
 		}
 	}
 	var incomplete []string
-	for _, folder := range folderURIs(l.places) {
+	for i, folder := range folderURIs(l.places) {
 		indexed := 0
 		for _, d := range docs {
 			if within(d.URI, folder) {
@@ -65,7 +73,7 @@ func (l *listing) withhold(gone []corpus.DocumentID, docs map[corpus.DocumentID]
 				now++
 			}
 		}
-		if Incomplete(indexed, now) {
+		if Incomplete(indexed, now, l.others[i]) {
 			incomplete = append(incomplete, folder)
 		}
 	}

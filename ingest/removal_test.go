@@ -75,5 +75,29 @@ func TestVanished(t *testing.T) {
 	if err := os.Remove(other.dir + "/y.md"); err != nil {
 		t.Fatal(err)
 	}
-	check("the only document", ingestAll(false), 0, 1)
+	check("the only document", ingestAll(false), 1, 0)
+}
+
+func TestIncomplete(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		indexed, now, others int
+		want                 bool
+	}{
+		{0, 0, 0, false},
+		{1, 0, 0, false}, // a person has deleted the document
+		{2, 0, 0, false},
+		{3, 0, 0, true},  // an empty mount point
+		{3, 1, 0, false}, // not mounted folders have no documents
+		{3, 0, 1, false}, // such as a picture
+		{19, 0, 1, false},
+		{20, 0, 1, true},
+		{39, 20, 0, false},
+		{41, 21, 9, false},
+		{41, 20, 9, true},
+	} {
+		if got := ingest.Incomplete(c.indexed, c.now, c.others); got != c.want {
+			t.Errorf("%d indexed, %d now, %d others: %v", c.indexed, c.now, c.others, got)
+		}
+	}
 }

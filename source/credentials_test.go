@@ -25,7 +25,7 @@ func TestCredentials(t *testing.T) {
 	t.Setenv("SLUICE_SOURCE_WIKI", " from a variable ")
 	t.Setenv("SLUICE_OTHER", "hunter2")
 	var got string
-	plain := folder.Kind(nil)
+	plain := folder.Kind(nil, nil)
 	kind := source.Kind{Locate: plain.Locate, Open: plain.Open, OpenWith: func(location, credentials string) (source.Connector, error) {
 		got = credentials
 		return plain.Open(location)

@@ -136,7 +136,7 @@ func (s *Service) runPaths(ctx context.Context, rec store.Ingestion, i *Ingestio
 	var report ingest.Report
 	var err error
 	if rec.Tries > maxTries {
-		err = fault.New(fault.Internal, "the server stopped each of the %d times that it ingested the paths", maxTries)
+		err = fault.New(fault.Internal, "the server crashed or was killed each of the %d times that it ingested the paths: a file in them may be damaged or need too much memory; the log of the server may say more; ingest parts of the paths to find the file", maxTries)
 	}
 	if err == nil && rec.Retry && rec.Attempt == 1 && s.o.Retry != nil {
 		err = s.o.Retry()

@@ -170,7 +170,7 @@ func TestPathsTries(t *testing.T) {
 	all[0].Tries = 3 // as after crashes
 	must(t, p.store.PutIngestion(t.Context(), all[0]))
 	p.start()
-	if r := p.result(i.ID); !strings.Contains(r.Error, "stopped each of the 3 times") || r.Attempt != 7 {
+	if r := p.result(i.ID); !strings.Contains(r.Error, "crashed or was killed each of the 3 times") || !strings.Contains(r.Error, "ingest parts of the paths") || r.Attempt != 7 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -68,6 +68,29 @@ func TestVanishedPlace(t *testing.T) {
 	}
 }
 
+// TestDeletedDocuments deletes all documents of folders that were not unmounted: they are removed without a confirmation.
+func TestDeletedDocuments(t *testing.T) {
+	t.Parallel()
+	for name, others := range map[string][]string{"the last two": {"a.md", "b.md"}, "beside a picture": {"a.md", "b.md", "sub/c.md", "d.md"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			for _, name := range others {
+				b.put(name, "The text of "+name+".")
+			}
+			if len(others) > 2 {
+				b.put("picture.png", "A picture.")
+			}
+			id := b.add(source.Settings{})
+			b.sync(id, false)
+			for _, name := range others {
+				must(t, os.Remove(filepath.Join(b.dir, name)))
+			}
+			b.want("deleted", b.sync(id, false), [7]int{0, 0, 0, 0, len(others), 0, 0}, "")
+		})
+	}
+}
+
 // TestAllowRemovalMeanwhile checks that a removal that is allowed during a sync is refused, since the sync in progress does not know it.
 func TestAllowRemovalMeanwhile(t *testing.T) {
 	t.Parallel()

@@ -200,6 +200,7 @@ func (s *Service) Change(ctx context.Context, id string, c Changes) (Source, err
 		}
 		s.o.AttributesChanged(idsOf(docs))
 	}
+	s.watchNow(src)
 	var i *Ingestion
 	if sync {
 		if i = s.startScheduled(id, syncRequest{}); i != nil { // otherwise another sync is in progress or this server stops, and it is due afterwards

@@ -44,6 +44,7 @@ func (s synced) UpdateSource(ctx context.Context, id string, change func(*store.
 // scheduled is a bench whose service keeps the schedule, as a server does.
 type scheduled struct {
 	*bench
+	kind source.Kind // of folders
 	ends chan store.Source
 	now  atomic.Pointer[time.Time] // of the service; nil: the time
 }
@@ -54,7 +55,7 @@ func (b *scheduled) serve(name string, gone func(string) bool) {
 	b.service.Close()
 	b.ends = make(chan store.Source, 100)
 	b.service = source.New(source.Options{Store: synced{b.store, b.ends}, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Reserved: []string{"files"},
-		Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}, Server: name, Gone: gone, Now: func() time.Time {
+		Kinds: map[string]source.Kind{"folder": b.kind}, Server: name, Gone: gone, Now: func() time.Time {
 			if at := b.now.Load(); at != nil {
 				return *at
 			}
@@ -64,7 +65,7 @@ func (b *scheduled) serve(name string, gone func(string) bool) {
 }
 
 func newScheduled(t testing.TB) *scheduled {
-	b := &scheduled{bench: newBench(t)}
+	b := &scheduled{bench: newBench(t), kind: folder.Kind(nil, nil)}
 	b.serve("", nil)
 	return b
 }
@@ -447,7 +448,7 @@ func TestChangeNotBegun(t *testing.T) {
 	id := b.add(source.Settings{Watch: true})
 	b.service.Close()
 	u := unbegun{b.store, new(atomic.Bool), make(chan struct{}, 1)}
-	b.service = source.New(source.Options{Store: u, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
+	b.service = source.New(source.Options{Store: u, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil, nil)}})
 	must(t, b.service.Resume(t.Context()))
 	await := func(want string) {
 		t.Helper()

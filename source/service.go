@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -75,6 +76,7 @@ type Service struct {
 	scheduling sync.Once
 	mu         sync.Mutex
 	closed     bool
+	resumed    bool            // sources are watched
 	active     map[string]*job // by the id of the source
 	ingestions []*Ingestion    // in the order of their starts
 	watches    map[string]*watching
@@ -104,7 +106,7 @@ type Result struct {
 	Unchanged  int              `json:"unchanged"`
 	Moved      int              `json:"moved" description:"Part of added: documents whose bytes were at another path before."`
 	Removed    int              `json:"removed"`
-	NotRemoved int              `json:"not_removed,omitempty" description:"Documents that have vanished and were kept, because the place has none any more, or less than half as many as before, and at least 20 fewer: it may not be mounted or complete. A sync or an ingestion with allow_removal removes them."`
+	NotRemoved int              `json:"not_removed,omitempty" description:"Documents that have vanished and were kept, because the place is empty and had at least 3, or has less than half as many as before and at least 20 fewer: it may not be mounted or complete. A sync or an ingestion with allow_removal removes them."`
 	Documents  *int             `json:"documents,omitempty" description:"Documents of the source that are searchable at the end of the sync. Missing if they are not known, such as of paths."`
 	Ignored    int              `json:"ignored" description:"Files that are not documents, or that the patterns leave out."`
 	Failed     int              `json:"failed" description:"Documents that could not be read. Their earlier text is kept; the next sync tries again."`
@@ -168,6 +170,15 @@ func (s *Service) Idle() bool {
 // Kinds returns the names of the kinds, sorted.
 func (s *Service) Kinds() []string { return slices.Sorted(maps.Keys(s.o.Kinds)) }
 
+// Shared returns the folders of this server that users of the network may add, with what is inside them.
+func (s *Service) Shared() []string {
+	var out []string
+	for _, name := range s.Kinds() {
+		out = append(out, s.o.Kinds[name].Shared...)
+	}
+	return out
+}
+
 // kindOf returns the kind of a location, or an empty text.
 func (s *Service) kindOf(location string) string {
 	for _, name := range s.Kinds() {
@@ -178,7 +189,7 @@ func (s *Service) kindOf(location string) string {
 	return ""
 }
 
-// Add adds a source. Without a kind, the location selects it. Without local, kinds that read the disk of the server are refused. Errors are of the type [fault.Error], or those of the store.
+// Add adds a source. Without a kind, the location selects it. Without local, kinds that read the disk of the server are refused, except for locations in [Kind.Shared]. Errors are of the type [fault.Error], or those of the store.
 func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, error) {
 	if set.Kind == "" {
 		set.Kind = s.kindOf(set.Location)
@@ -187,8 +198,9 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if !ok {
 		return Source{}, fault.Invalid("kind", "want one of: %s", strings.Join(s.Kinds(), " "))
 	}
-	if kind.Local && !local {
-		return Source{}, fault.New(fault.Forbidden, "sources of the kind %s read the disk of the server: add them with \"sluice sources add\" on its machine, or with a key of the scope tenants", set.Kind)
+	location, locateErr := kind.Locate(set.Location) // reported late: it tells whether a folder exists
+	if kind.Local && !local && kind.SharedPlace(location) == "" && (locateErr == nil || kind.SharedPlace(path.Clean(set.Location)) == "") {
+		return Source{}, fault.New(fault.Forbidden, "sources of the kind %s read the disk of the server: add them with \"sluice sources add\" on its machine, with a key of the scope tenants, or below a folder that the server was started with as --source-folder", set.Kind)
 	}
 	if err := errors.Join(checkPatterns("include", set.Include), checkPatterns("exclude", set.Exclude)); err != nil {
 		return Source{}, err
@@ -205,9 +217,8 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if err := s.checkCollection(set.Collection); err != nil {
 		return Source{}, err
 	}
-	location, err := kind.Locate(set.Location)
-	if err != nil {
-		return Source{}, err
+	if locateErr != nil {
+		return Source{}, locateErr
 	}
 	s.adding.Lock()
 	defer s.adding.Unlock()
@@ -230,6 +241,7 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if err := s.o.Store.AddSource(ctx, src); err != nil {
 		return Source{}, err
 	}
+	s.watchNow(src)
 	s.rereadSchedule()
 	return s.view(src), nil
 }
@@ -391,7 +403,11 @@ func (s *Service) Wait(ctx context.Context, id string) (Source, error) {
 // Resume starts the syncs, removals and ingestions of paths that an earlier process, or a server that has died, did not end. The first call also starts the schedule and the watches of all sources.
 func (s *Service) Resume(ctx context.Context) error {
 	all, err := s.o.Store.Sources(ctx)
+	s.mu.Lock()
+	s.resumed = true
+	s.mu.Unlock()
 	for _, src := range all {
+		s.watchNow(src)
 		switch {
 		case src.State == store.SourceSyncing && s.maySync(src) && !s.elsewhere(src):
 			_, err = s.startSync(src.ID, syncRequest{})

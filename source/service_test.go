@@ -75,7 +75,7 @@ func newBench(t testing.TB) *bench {
 
 // open starts the service, as a new process would.
 func (b *bench) open() {
-	b.opened = &counted{Kind: folder.Kind(nil)}
+	b.opened = &counted{Kind: folder.Kind(nil, nil)}
 	kind := b.opened.Kind
 	kind.Open = func(location string) (source.Connector, error) {
 		c, err := b.opened.Kind.Open(location)
@@ -312,7 +312,7 @@ func BenchmarkUnchanged(b *testing.B) {
 	for i := range 10_000 {
 		f.put(fmt.Sprintf("%02d/%d.md", i%100, i), fmt.Sprintf("# Note %d\n\nThis is the text of the note with the number %d.\n", i, i))
 	}
-	f.service = source.New(source.Options{Store: f.store, Ingestions: f.store, Ingester: ingest.New(f.index, nil, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
+	f.service = source.New(source.Options{Store: f.store, Ingestions: f.store, Ingester: ingest.New(f.index, nil, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil, nil)}})
 	id := f.add(source.Settings{})
 	f.sync(id, false)
 	for b.Loop() {
@@ -358,7 +358,7 @@ func TestIngestionEnds(t *testing.T) {
 		b.put("a.md", "The lighthouse was built in 1900.")
 		id := b.add(source.Settings{})
 		b.service.Close()
-		reading, kind := make(chan struct{}), folder.Kind(nil)
+		reading, kind := make(chan struct{}), folder.Kind(nil, nil)
 		o := source.Options{Store: failing{b.store, nil}, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": kind}}
 		if open := kind.Open; removed {
 			kind.Open = func(location string) (source.Connector, error) {
@@ -395,7 +395,7 @@ func TestResultNotStored(t *testing.T) {
 	b.service.Close()
 	works := new(atomic.Bool)
 	b.service = source.New(source.Options{Store: failing{b.store, works}, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default",
-		Kinds: map[string]source.Kind{"folder": folder.Kind(nil)}})
+		Kinds: map[string]source.Kind{"folder": folder.Kind(nil, nil)}})
 	must(t, b.service.Resume(t.Context()))
 	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
 	must(t, err)

@@ -114,6 +114,8 @@ type SyncOptions struct {
 type Kind struct {
 	// Local is set if the connector reads the disk of the server. Users of the network may not add such sources.
 	Local bool
+	// Shared are locations of a Local kind that users of the network may add nevertheless, and what is inside them.
+	Shared []string
 	// Watches is set if the connectors are of the type [Watcher].
 	Watches bool
 	// Suits reports whether a location is of this kind, if users do not name one. The first kind is used in the order of their names.
@@ -126,6 +128,16 @@ type Kind struct {
 	OpenWith func(location, credentials string) (Connector, error)
 	// Forget removes what connectors keep of a location on the disk, after its documents were removed. nil: they keep nothing.
 	Forget func(location string) error
+}
+
+// SharedPlace returns which of the locations in Shared a location is, or is inside; empty: none.
+func (k Kind) SharedPlace(location string) string {
+	for _, place := range k.Shared {
+		if within(location, place) {
+			return place
+		}
+	}
+	return ""
 }
 
 // Limits of what users set.

@@ -251,6 +251,7 @@ func (y *syncRun) list(ctx context.Context, conn Connector) (Listing, error) {
 		y.req.only = nil
 	}
 	if y.req.only == nil {
+		y.coverChanges(ctx, y.src.ID)
 		return conn.List(ctx)
 	}
 	if last != nil { // the result is about all documents
@@ -431,7 +432,11 @@ func (y *syncRun) checkComplete() error {
 			vanished++
 		}
 	}
-	if vanished == 0 || !ingest.Incomplete(indexed, now-vanished) {
+	others := 0
+	if y.o.Kinds[y.src.Kind].Local { // elsewhere, what is ignored may not exist, such as pages that links name
+		others = y.result.Ignored
+	}
+	if vanished == 0 || !ingest.Incomplete(indexed, now-vanished, others) {
 		return nil
 	}
 	y.result.NotRemoved = vanished

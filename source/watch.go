@@ -29,7 +29,9 @@ const (
 // watching is the watch of a source.
 type watching struct {
 	cancel  context.CancelFunc
-	failure string // why the source is not watched; guarded by Service.mu
+	changes *changes
+	begun   context.Context // done as soon as changes are noticed, or the watch has failed or ended
+	failure string          // why the source is not watched; guarded by Service.mu
 }
 
 // changes collects what has changed until it is taken.
@@ -39,6 +41,8 @@ type changes struct {
 	all  bool
 	wake chan struct{} // capacity 1
 }
+
+func newChanges() *changes { return &changes{uris: map[string]bool{}, wake: make(chan struct{}, 1)} }
 
 func (c *changes) add(uris ...string) {
 	c.mu.Lock()
@@ -55,11 +59,11 @@ func (c *changes) add(uris ...string) {
 	}
 }
 
-// take returns what has changed; nil: everything may have.
-func (c *changes) take() []string {
+// take returns what has changed, if anything; nil URIs: everything may have.
+func (c *changes) take() (uris []string, some bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	uris := slices.Sorted(maps.Keys(c.uris))
+	uris, some = slices.Sorted(maps.Keys(c.uris)), c.all || len(c.uris) > 0
 	if c.all {
 		uris = nil
 	}
@@ -68,7 +72,7 @@ func (c *changes) take() []string {
 	case <-c.wake: // it is for what is taken
 	default:
 	}
-	return uris
+	return uris, some
 }
 
 // watchAll starts and ends watches, so that exactly the sources with Watch are watched that this server may sync.
@@ -87,17 +91,47 @@ func (s *Service) watchAll(all []store.Source) {
 			delete(s.watches, id)
 		}
 	}
-	for id, src := range want {
-		if s.watches[id] != nil || s.closed {
-			continue
-		}
-		ctx, cancel := context.WithCancel(s.ctx)
-		w := &watching{cancel: cancel}
-		s.watches[id] = w
-		s.work.Go(func() {
-			defer cancel()
-			s.watch(ctx, src, w)
-		})
+	for _, src := range want {
+		s.beginWatch(src)
+	}
+}
+
+// beginWatch watches a source, unless it is watched or this service watches none. The caller holds mu.
+func (s *Service) beginWatch(src store.Source) {
+	if s.watches[src.ID] != nil || s.closed || !s.resumed {
+		return
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	begun, begin := context.WithCancel(ctx)
+	w := &watching{cancel: cancel, changes: newChanges(), begun: begun}
+	s.watches[src.ID] = w
+	s.work.Go(func() {
+		defer cancel()
+		s.watch(ctx, src, w, begin)
+	})
+}
+
+// watchNow watches a source that this server may sync before its schedule is read again, so that a sync that is started now is the first one of the watch.
+func (s *Service) watchNow(src store.Source) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if src.Watch && s.maySync(src) {
+		s.beginWatch(src)
+	}
+}
+
+// coverChanges waits until the watch of a source has begun, if there is one, and forgets what it has noticed: the caller lists all documents afterwards.
+func (s *Service) coverChanges(ctx context.Context, id string) {
+	s.mu.Lock()
+	w := s.watches[id]
+	s.mu.Unlock()
+	if w == nil {
+		return
+	}
+	select {
+	case <-w.begun.Done():
+		w.changes.take()
+	case <-ctx.Done():
 	}
 }
 
@@ -122,7 +156,7 @@ func (s *Service) watchFailure(id string) string {
 // changed. While watch fails, everything is synced once a minute. It returns when ctx has ended.
 func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx context.Context, changed func(uris ...string)) error, sync func(ctx context.Context, uris []string)) {
 	first := true
-	followChanges(ctx, func(ctx context.Context, c *changes) error {
+	followChanges(ctx, newChanges(), func(ctx context.Context, c *changes) error {
 		return watch(ctx, func(uris ...string) {
 			if len(uris) > 0 || !first {
 				c.add(uris...)
@@ -130,7 +164,8 @@ func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx cont
 			first = false
 		})
 	}, func(ctx context.Context, c *changes) bool {
-		sync(ctx, c.take())
+		uris, _ := c.take()
+		sync(ctx, uris)
 		return true
 	}, func(c *changes, err error, again time.Duration) {
 		first = false // what changes before the next watch begins is not in what the caller has read
@@ -142,8 +177,7 @@ func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx cont
 }
 
 // followChanges calls watch until ctx ends. If watch fails, it calls failed, and then watch again. If sync returns false, it is not called again.
-func followChanges(ctx context.Context, watch func(context.Context, *changes) error, sync func(context.Context, *changes) bool, failed func(c *changes, err error, again time.Duration)) {
-	c := &changes{uris: map[string]bool{}, wake: make(chan struct{}, 1)}
+func followChanges(ctx context.Context, c *changes, watch func(context.Context, *changes) error, sync func(context.Context, *changes) bool, failed func(c *changes, err error, again time.Duration)) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -179,19 +213,21 @@ func followChanges(ctx context.Context, watch func(context.Context, *changes) er
 	<-done
 }
 
-// watch watches a source until ctx ends. While it cannot be watched, it is synced by schedule.
-func (s *Service) watch(ctx context.Context, src store.Source, w *watching) {
-	followChanges(ctx, func(ctx context.Context, c *changes) error {
+// watch watches a source until ctx ends. While it cannot be watched, it is synced by schedule. It calls begin when changes are noticed, or the watch has failed.
+func (s *Service) watch(ctx context.Context, src store.Source, w *watching, begin func()) {
+	followChanges(ctx, w.changes, func(ctx context.Context, c *changes) error {
 		return s.watchOnce(ctx, src, func(uris ...string) {
 			if len(uris) == 0 {
 				s.setWatchFailure(w, "")
 			}
 			c.add(uris...)
+			begin()
 		})
 	}, func(ctx context.Context, c *changes) bool { return s.syncChanges(ctx, src.ID, c) },
 		func(_ *changes, err error, again time.Duration) {
 			reason := fault.Public(err).Message
 			s.setWatchFailure(w, reason)
+			begin()
 			s.o.Logger.Warn("a source cannot be watched; until it can be, it is synced by its schedule, or once a minute", "source", src.ID, "reason", reason, "try_again", again.String())
 			_, err = s.o.Store.UpdateSource(ctx, src.ID, func(src *store.Source) error {
 				if src.Next.IsZero() {
@@ -232,7 +268,9 @@ func (s *Service) syncChanges(ctx context.Context, id string, c *changes) bool {
 	_, err := s.Wait(ctx, id) // one sync at a time
 	only, taken, lost := []string(nil), false, false
 	if err == nil {
-		only, taken = c.take(), true
+		if only, taken = c.take(); !taken {
+			return true // a sync of all documents has listed them after the change
+		}
 		var i *Ingestion
 		if i, err = s.startSync(id, syncRequest{only: only, onFailure: func() { lost = true }}); err == nil && i == nil { // another one has begun, which may have listed before the change
 			c.add(only...)

@@ -88,7 +88,7 @@ func newStage(t *testing.T) *stage {
 	s.keyed = &program{binary: binary, args: append([]string{"--data=" + keys, "--docs=" + docs}, withModel...)}
 	s.fragile = &program{binary: binary, args: append([]string{"--data=" + t.TempDir(), "--docs=" + docs}, withModel...)}
 	s.places = t.TempDir()
-	s.sourced = &program{binary: binary, args: []string{"--data=" + sourced}}
+	s.sourced = &program{binary: binary, args: []string{"--data=" + sourced, "--source-folder=" + filepath.Join(s.places, "shared")}}
 	provider, address := newProvider(t)
 	s.provider = address
 	s.federated = &program{binary: binary, args: []string{"--data=" + t.TempDir(), "--docs=" + docs, "--oidc-issuer=" + address, "--oidc-client-id=page", "--oidc-name=Example", "--oidc-default-role=ask,read"}}

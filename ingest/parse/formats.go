@@ -32,8 +32,8 @@ var formats = []struct {
 	format     format
 }{
 	{".txt .text .log .org", formatText},
-	{".rst .rest", lines("text/x-rst", "reStructuredText", markup.ParseRST)},
-	{".adoc .asciidoc", lines("text/asciidoc", "AsciiDoc", markup.ParseAsciiDoc)},
+	{".rst .rest", formatRST},
+	{".adoc .asciidoc", formatAsciiDoc},
 	{".md .markdown .mdx .mkd", formatMarkdown},
 	{".html .htm .xhtml", formatHTML},
 	{".pdf", formatPDF},
@@ -55,6 +55,9 @@ var formats = []struct {
 }
 
 var (
+	formatRST      = lines("text/x-rst", "reStructuredText", markup.ParseRST)
+	formatAsciiDoc = lines("text/asciidoc", "AsciiDoc", markup.ParseAsciiDoc)
+
 	formatMessage = shared("message/rfc822", "message", mail.Parse)
 	formatMbox    = shared("application/mbox", "mbox", mail.ParseMbox)
 

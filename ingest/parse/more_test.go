@@ -1,6 +1,7 @@
 package parse_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -97,4 +98,35 @@ func FuzzSubtitle(f *testing.F) { fuzz(f, "a.vtt", cues) }
 func FuzzEPUB(f *testing.F) {
 	f.Add("<html><body><h1>Two</h1>")
 	f.Fuzz(func(t *testing.T, chapter string) { check(t, "a.epub", epub(chapter)) })
+}
+
+// TestMarkupWithoutName checks that reStructuredText and AsciiDoc are recognised in files whose names say no more than that they are texts, and that texts that only resemble them are not.
+func TestMarkupWithoutName(t *testing.T) {
+	t.Parallel()
+	read := func(name string) string {
+		data, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for _, c := range []struct{ name, text, media string }{
+		{"guide.txt", read("guide.rst"), "text/x-rst"},
+		{"quickstart.rst.txt", read("guide.rst"), "text/x-rst"},
+		{"README", read("guide.rst"), "text/x-rst"},
+		{"guide.txt", read("guide.adoc"), "text/asciidoc"},
+		{"NEWS", "Tides\n=====\n\nSee :ref:`piers` and :doc:`boats`.\n", "text/x-rst"},
+		{"git-tide.txt", "git-tide(1)\n===========\n\nNAME\n----\ngit-tide - turn\n\n[verse]\n'git tide' [--pier]\n\nSee linkgit:git-log[1] and <<piers>>.\n", "text/asciidoc"},
+		{"guide.log", read("guide.rst"), "text/plain"},
+		{"notes.txt", read("notes.txt"), "text/plain"},
+		{"notes.txt", "Tides\n=====\n\nNOTE: the pier is closed.\n\nBoats\n-----\n\n.. and so on, ::\n", "text/plain"},
+		{"run.txt", "[source]\nurl = https://example.org\n\n[NOTE]\n:a: b\n", "text/plain"},
+		{"sums.txt", "= total of 4\n\na:: b\nlink: x\n", "text/plain"},
+		{"code.txt", "template <T> std::vector<T>\n==========\nstd::string a[4];\n", "text/plain"},
+	} {
+		p, err := parse.Parse(t.Context(), c.name, []byte(c.text), parse.Limits{})
+		if err != nil || p.MediaType != c.media {
+			t.Errorf("%s: %s, %v, want %s: %.80q", c.name, p.MediaType, err, c.media, c.text)
+		}
+	}
 }

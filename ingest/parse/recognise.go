@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse/document"
 	"github.com/sluice-rag/sluice/ingest/parse/mail"
 	"github.com/sluice-rag/sluice/ingest/parse/manpage"
+	"github.com/sluice-rag/sluice/ingest/parse/markup"
 )
 
 // source is the input of a parser.
@@ -111,6 +112,9 @@ func recognise(name string, data []byte) (format, error) {
 	if (!known && languageOf(name) == nil || manualName(name)) && manpage.Looks(data) {
 		return formatManual, nil
 	}
+	if known && f.media == formatText.media && strings.HasPrefix(extOf(name), ".t") { // not logs
+		return recogniseText(data), nil
+	}
 	if known {
 		return f, nil
 	}
@@ -134,7 +138,18 @@ func recognise(name string, data []byte) (format, error) {
 	if l := shebang(head); l != nil {
 		return format{media: l.media, label: l.name, parse: parseCode, lang: l}, nil
 	}
-	return formatText, nil
+	return recogniseText(data), nil
+}
+
+// recogniseText recognises markup in a file whose name says no more than that it is a text.
+func recogniseText(data []byte) format {
+	switch rst, asciiDoc := markup.Looks(data[:min(len(data), 32<<10)]); {
+	case rst:
+		return formatRST
+	case asciiDoc:
+		return formatAsciiDoc
+	}
+	return formatText
 }
 
 // recogniseArchive recognises archives and compressed files. A ZIP file that has the name of a document and is none is damaged.

@@ -14,7 +14,7 @@ func TestHeadingPaths(t *testing.T) {
 	for file, want := range map[string]map[string]string{
 		"guide.rst":      {"North | 4 | all day": "Harbour guide › Depths", "- slowly": "Harbour guide › Depths › Boats", "Not even at noon.": "Harbour guide › Depths › Boats", "tide --pier 4": "Harbour guide › Depths › Boats"},
 		"guide.adoc":     {"South | 5 m": "Harbour guide › Depths", "- Ferry: A large boat.": "Harbour guide › Depths › Boats", "- and at night": "Harbour guide › Depths › Boats", "Press Ctrl+C": "Harbour guide › Old title"},
-		"tide.1":         {"- -v, --verbose": "DESCRIPTION › Options", "- south": "DESCRIPTION › Options", "North | 4 metres": "EXAMPLES", "ebb(1)": "SEE ALSO"},
+		"tide.1":         {"- -v, --verbose": "DESCRIPTION › Options", "- south": "DESCRIPTION › Options", "tide reads /etc/tide.conf, and ~/.tide.": "FILES", "Both of north south: .": "FILES", "North | 4 metres": "EXAMPLES", "ebb(1)": "SEE ALSO"},
 		"turn.3":         {"- -p pier": "DESCRIPTION", "North | 4": "DESCRIPTION", "turn(4,": "DESCRIPTION", "FreeBSD": "STANDARDS"},
 		"config.json":    {"- staging.database.port: 5433": "", "Ferry | 12": "boats", "- all.wind: 1": "rules › Tides › if › if 2 › all", "- if.level.above.north: 7": "rules › rules 2"},
 		"servers.xml":    {"- staging.database.port": "", "a | 1": "servers › server"},

@@ -121,7 +121,7 @@ func (p *Pool) explain(name string, err error, limit time.Duration) error {
 	case errors.Is(err, errReplaced):
 		return fault.Wrap(fault.Unavailable, err, "%s: the program was replaced: restart the server", shown)
 	case errors.Is(err, errCrashed):
-		return fault.Wrap(fault.InvalidRequest, err, "%s: the process that read it failed", shown)
+		return fault.Wrap(fault.InvalidRequest, err, "%s: the parser crashed or was killed both times that it read the file, which may be damaged or need too much memory: save the file again, or in another format", shown)
 	}
 	return err
 }

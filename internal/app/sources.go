@@ -38,16 +38,39 @@ func (a *App) openSources(kept interface {
 	}
 	fetcher := fetch.New(fetch.Options{Allow: allowed, Permit: permitAddresses, MaxBytes: int64(a.Config.Parsing.MaxFileBytes), Timeout: a.Config.Files.FetchTimeout, KeepAlive: true})
 	pages := page.NewClient(page.Options{Fetch: fetcher, Dir: filepath.Join(a.Config.Store.Data, "websites")})
+	kinds := sourceKinds(fetcher, pages, a.Config, a.Ingester.Extensions())
+	if err := checkShared(kinds["folder"].Shared, a.Config.Store.Data); err != nil {
+		return err
+	}
 	a.sources = source.New(source.Options{Store: kept, Ingestions: kept, Finder: kept, AttributesChanged: invalidatingIndex{nil, a}.invalidate, MaxQueuedPaths: a.Config.Ingest.MaxQueuedIngestions, Ingester: sourceIngester{a}, Collection: a.Config.Store.Collection, Reserved: []string{files.Collection}, Logger: a.logger,
 		Server: a.server(), Gone: a.gone(""), Retry: a.Failures.Clear, OnDue: a.noteDue,
-		CredentialsFolder: filepath.Join(a.Config.Store.Data, "source-credentials"), Kinds: sourceKinds(fetcher, pages, a.Config, a.Ingester.Extensions())})
+		CredentialsFolder: filepath.Join(a.Config.Store.Data, "source-credentials"), Kinds: kinds})
+	return nil
+}
+
+// checkShared returns an error if users of the network could add the data folder, which has the token of the server, as a source.
+func checkShared(folders []string, data string) error {
+	real, err := filepath.EvalSymlinks(data)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return fmt.Errorf("open sources: %w", err)
+	}
+	for _, dir := range folders {
+		for _, p := range [][2]string{{dir, real}, {real, dir}} {
+			if inside, err := filepath.Rel(filepath.FromSlash(p[0]), filepath.FromSlash(p[1])); err == nil && filepath.IsLocal(inside) {
+				return fmt.Errorf("open sources: source-folder %s overlaps with the data folder %s, which has secrets: name another folder, or move the data", dir, data)
+			}
+		}
+	}
 	return nil
 }
 
 // sourceKinds returns the kinds of sources by name. The extensions are those of files that are read although they are commonly no documents.
 func sourceKinds(fetcher *fetch.Fetcher, pages *page.Client, c config.Config, extensions []string) map[string]source.Kind {
 	return map[string]source.Kind{
-		"folder": folder.Kind(extensions), "urls": urls.Kind(pages), "web": web.Kind(pages),
+		"folder": folder.Kind(extensions, c.Ingest.SourceFolders), "urls": urls.Kind(pages), "web": web.Kind(pages),
 		"git": git.Kind(git.Options{Dial: fetcher.Dial, Dir: filepath.Join(c.Store.Data, "repositories"), Extensions: extensions,
 			MaxFile: int64(c.Parsing.MaxFileBytes)}),
 		"imap":   imap.Kind(imap.Options{Dial: fetcher.Dial}),

@@ -53,6 +53,23 @@ func TestSourceAttributes(t *testing.T) {
 	team := `{"type":"eq","key":"team","value":"legal"}`
 	check(team, true)
 	check(`{"type":"gte","key":"year","value":2020}`, true)
+	const question = "When was the north lock opened?"
+	const shown = `"attributes":{"final":true,"team":"legal","year":2024}`
+	for path, body := range map[string]string{"/api/query": `{"query":"` + question + `"}`, "/v1/responses": `{"messages":[{"role":"user","content":"` + question + `"}]}`,
+		"/functions/v1/rag": `{"question":"` + question + `"}`} {
+		res, err := http.Post(url+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil || !strings.Contains(strings.ReplaceAll(string(text), `\"`, `"`), shown) {
+			t.Errorf("%s: %s, %v: %s", path, res.Status, err, text)
+		}
+		if body := get(t, url+"/api/runs/"+res.Header.Get("Sluice-Run-Id")); !strings.Contains(body, shown) {
+			t.Errorf("events of %s: %s", path, body)
+		}
+	}
 	check(`{"type":"gte","key":"year","value":2025}`, false)
 	check(`{"type":"eq","key":"final","value":true}`, true)
 	check(`{"type":"eq","key":"team","value":"sales"}`, false)

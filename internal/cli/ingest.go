@@ -24,7 +24,7 @@ type ingestCmd struct {
 	config.Parsing
 	config.Models
 	Retry        bool     `name:"retry" help:"Retry documents that exceeded the memory or time limit before."`
-	AllowRemoval bool     `help:"Remove all documents of the folders that have vanished, even if a folder has none any more, or lost most of them. Without it, they are kept, because the folder may not be mounted."`
+	AllowRemoval bool     `help:"Remove all documents of the folders that have vanished, even if a folder is empty, or lost most of them. Without it, they are kept, because the folder may not be mounted."`
 	Path         []string `arg:"" help:"Files and folders."`
 }
 

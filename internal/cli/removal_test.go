@@ -1,18 +1,27 @@
 package cli_test
 
 import (
+	"crypto/tls"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
+	goimap "github.com/emersion/go-imap/v2"
+	"github.com/emersion/go-imap/v2/imapserver"
+	"github.com/emersion/go-imap/v2/imapserver/imapmemserver"
 	"golang.org/x/net/webdav"
 
+	"github.com/sluice-rag/sluice/blobs/s3blobs/s3test"
 	"github.com/sluice-rag/sluice/source/git/gittest"
 )
 
@@ -22,7 +31,7 @@ func TestEmptiedPlaces(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/guide/":
-			_, _ = w.Write([]byte("<html><meta name=robots content=noindex><a href=quays.html>The quays</a></html>"))
+			_, _ = w.Write([]byte("<html><meta name=robots content=noindex><a href=quays.html>The quays</a><a href=tugs.html>Tugs</a><a href=cranes.html>Cranes</a></html>"))
 		case gone.Load() || !strings.HasSuffix(r.URL.Path, ".html"):
 			http.NotFound(w, r)
 		default:
@@ -31,34 +40,48 @@ func TestEmptiedPlaces(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	repo := gittest.New(t, nil).Started()
-	repo.Put("quays.md", "# The quays\n\nThe eighth quay is for tugs.\n")
-	repo.Put("picture.png", "It keeps the branch.")
 	folder, shared := t.TempDir(), t.TempDir()
-	for _, dir := range []string{folder, shared} {
-		write(t, filepath.Join(dir, "crane.md"), "# The crane\n\nThe crane lifts forty tonnes.\n")
+	objects := s3test.New(t)
+	inBucket := filepath.Join(objects.Folder, objects.Bucket, "team")
+	if err := os.Mkdir(inBucket, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mail := newMailbox(t)
+	t.Setenv("SLUICE_SOURCE_BUCKET", s3test.AccessKey+":"+s3test.SecretKey)
+	t.Setenv("SLUICE_SOURCE_MAIL", "ada:lamp:1871")
+	for _, name := range []string{"crane.md", "tugs.md", "quays.md"} {
+		text := "# " + name + "\n\nThis is the text of " + name + ".\n"
+		repo.Put(name, text)
+		mail.put(t, text)
+		for _, dir := range []string{folder, shared, inBucket} {
+			write(t, filepath.Join(dir, name), text)
+		}
 	}
 	cloud := httptest.NewServer(&webdav.Handler{FileSystem: webdav.Dir(shared), LockSystem: webdav.NewMemLS()})
 	t.Cleanup(cloud.Close)
 	empty := func(dir string) {
-		if err := os.Remove(filepath.Join(dir, "crane.md")); err != nil {
+		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
 			t.Fatal(err)
 		}
 	}
+	urls := strings.Join([]string{site.URL + "/quays.html", site.URL + "/tugs.html", site.URL + "/cranes.html"}, " ")
 	places := []struct {
-		location  string
-		documents int
-		empty     func()
-		status    int // of the sync that may remove the documents
+		location string
+		empty    func()
+		status   int // of the sync that may remove the documents
+		settings []string
 	}{
-		{site.URL + "/guide/", 1, func() { gone.Store(true) }, 0},
-		{site.URL + "/quays.html " + site.URL + "/tugs.html", 2, func() { gone.Store(true) }, 1}, // it reports both URLs
-		{repo.URL + gittest.Name, 1, func() { repo.Remove("quays.md") }, 0},
-		{folder, 1, func() { empty(folder) }, 0},
-		{strings.Replace(cloud.URL, "http:", "webdav:", 1), 1, func() { empty(shared) }, 0},
+		{site.URL + "/guide/", func() { gone.Store(true) }, 0, nil},
+		{urls, func() { gone.Store(true) }, 1, []string{"--kind", "urls"}}, // it reports the URLs
+		{repo.URL + gittest.Name, func() { repo.Remove("quays.md"); repo.Remove("crane.md"); repo.Remove("tugs.md") }, 0, nil},
+		{folder, func() { empty(folder) }, 0, nil},
+		{strings.Replace(cloud.URL, "http:", "webdav:", 1), func() { empty(shared) }, 0, nil},
+		{"s3+http://" + objects.Address() + "/" + objects.Bucket + "/team", func() { empty(inBucket) }, 0, []string{"--credentials", "env:SLUICE_SOURCE_BUCKET"}},
+		{"imaps://" + mail.address + "/Harbour", func() { mail.empty(t) }, 0, []string{"--credentials", "env:SLUICE_SOURCE_MAIL"}},
 	}
 
 	data := t.TempDir()
-	url, stop := serve(t, "--data", data, "--fetch-allow", "127.0.0.0/8")
+	url, _ := child(t, "--data", data, "--fetch-allow", "127.0.0.0/8") // a process of its own reads the certificates of the test
 	sources := func(status int, want string, args ...string) {
 		t.Helper()
 		got, out, errs := run(t, append(append([]string{"sources"}, args...), "--data", data)...)
@@ -68,24 +91,68 @@ func TestEmptiedPlaces(t *testing.T) {
 	}
 	for _, p := range places {
 		gone.Store(false)
-		args := []string{"add", p.location}
-		if p.location == places[1].location {
-			args = append(args, "--kind", "urls")
-		}
-		sources(0, fmt.Sprintf("added %d ", p.documents), args...)
+		sources(0, "added 3 ", append([]string{"add", p.location}, p.settings...)...)
 		p.empty()
-		kept := fmt.Sprintf("%d documents have vanished", p.documents)
+		const kept = "3 documents have vanished"
 		sources(1, kept, "sync", p.location)
 		sources(0, kept, "list")
-		if body := get(t, url+"/api/sources"); !strings.Contains(body, fmt.Sprintf(`"not_removed":%d`, p.documents)) || !strings.Contains(body, kept) {
+		if body := get(t, url+"/api/sources"); !strings.Contains(body, `"not_removed":3`) || !strings.Contains(body, kept) {
 			t.Errorf("%s: %s", p.location, body)
 		}
-		sources(p.status, fmt.Sprintf("removed %d,", p.documents), "sync", p.location, "--allow-removal")
+		sources(p.status, "removed 3,", "sync", p.location, "--allow-removal")
 		sources(0, "removed src-", "remove", p.location)
 	}
 	sources(1, "needs the sources", "sync", "--allow-removal")
-	if status := stop(); status != 0 {
-		t.Errorf("server: status %d", status)
+}
+
+// mailbox is a folder of a real IMAP server, whose certificate SSL_CERT_FILE names.
+type mailbox struct {
+	address string
+	user    *imapmemserver.User
+}
+
+func newMailbox(t *testing.T) *mailbox {
+	t.Helper()
+	web := httptest.NewTLSServer(nil)
+	t.Cleanup(web.Close)
+	authority := filepath.Join(t.TempDir(), "ca.pem")
+	write(t, authority, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw})))
+	t.Setenv("SSL_CERT_FILE", authority)
+	users, user := imapmemserver.New(), imapmemserver.NewUser("ada", "lamp:1871")
+	users.AddUser(user)
+	s := imapserver.New(&imapserver.Options{Logger: log.New(io.Discard, "", 0), Caps: goimap.CapSet{goimap.CapIMAP4rev1: {}},
+		NewSession: func(*imapserver.Conn) (imapserver.Session, *imapserver.GreetingData, error) {
+			return users.NewSession(), nil, nil
+		}})
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: web.TLS.Certificates, NextProtos: []string{"imap"}})
+	if err == nil {
+		err = user.Create("Harbour", nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.Serve(l) })
+	t.Cleanup(func() { _ = s.Close(); serving.Wait() })
+	return &mailbox{l.Addr().String(), user}
+}
+
+type literal struct{ *strings.Reader }
+
+func (l literal) Size() int64 { return l.Reader.Size() }
+
+func (m *mailbox) put(t *testing.T, text string) {
+	t.Helper()
+	message := "From: Ada <ada@example.org>\r\nSubject: The quays\r\n\r\n" + strings.ReplaceAll(text, "\n", "\r\n")
+	if _, err := m.user.Append("Harbour", literal{strings.NewReader(message)}, new(goimap.AppendOptions)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (m *mailbox) empty(t *testing.T) {
+	t.Helper()
+	if err := errors.Join(m.user.Delete("Harbour"), m.user.Create("Harbour", nil)); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -106,11 +173,15 @@ func get(t *testing.T, url string) string {
 // TestEmptiedDocs starts a server whose folder of documents was emptied. A watch removes no documents either.
 func TestEmptiedDocs(t *testing.T) {
 	folder, data := docs(t), t.TempDir()
+	write(t, filepath.Join(folder, "tugs.md"), "The tugs are red.")
+	write(t, filepath.Join(folder, "quays.md"), "The quays are long.")
 	if status, _, errs := run(t, "ingest", folder, "--data", data); status != 0 {
 		t.Fatal(errs)
 	}
-	if err := os.Remove(filepath.Join(folder, "handbook.md")); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"handbook.md", "tugs.md", "quays.md"} {
+		if err := os.Remove(filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ingest := func(status int, want string, args ...string) {
 		t.Helper()
@@ -119,13 +190,13 @@ func TestEmptiedDocs(t *testing.T) {
 			t.Errorf("%v: status %d, want %d and %q in %s", args, got, status, want, errs)
 		}
 	}
-	ingest(1, "1 documents have vanished")
+	ingest(1, "3 documents have vanished")
 	url, stop := serve(t, "--data", data, "--docs", folder, "--watch")
-	ingest(1, "1 documents have vanished")
+	ingest(1, "3 documents have vanished")
 	if body := get(t, url+"/api/documents"); !strings.Contains(body, "handbook.md") {
 		t.Error(body)
 	}
-	ingest(0, `"deleted":1`, "--allow-removal")
+	ingest(0, `"deleted":3`, "--allow-removal")
 	if body := get(t, url+"/api/documents"); strings.Contains(body, "handbook.md") {
 		t.Error(body)
 	}

@@ -230,7 +230,7 @@ func schedule(v sources.SourceView) string {
 type sourcesSyncCmd struct {
 	sourcesOf
 	Full         bool     `help:"Read all documents again, even if their time and size have not changed."`
-	AllowRemoval bool     `help:"Remove all documents that have vanished, even if the source has none any more, or lost most of them. Without it, they are kept, because its place may not be mounted."`
+	AllowRemoval bool     `help:"Remove all documents that have vanished, even if the source is empty, or lost most of them. Without it, they are kept, because its place may not be mounted."`
 	Source       []string `arg:"" optional:"" help:"Ids or locations. The default is all sources."`
 }
 

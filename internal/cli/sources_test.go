@@ -69,3 +69,48 @@ func TestAddWatchedThroughServer(t *testing.T) {
 		t.Errorf("server: status %d", status)
 	}
 }
+
+// TestSharedFolders adds folders over HTTP to a server without keys: only those below a folder that its owner has named, and without telling which others exist.
+func TestSharedFolders(t *testing.T) {
+	shared, private, data := docs(t), docs(t), t.TempDir()
+	write(t, filepath.Join(shared, "team", "a.md"), "The tugs are red.")
+	if err := os.Symlink(private, filepath.Join(shared, "out")); err != nil {
+		t.Fatal(err)
+	}
+	url, stop := serve(t, "--data", data, "--source-folder", shared)
+	if body := get(t, url+"/api/sources"); !strings.Contains(body, `"folders":["`) {
+		t.Errorf("the shared folder is not listed: %s", body)
+	}
+	for _, c := range []struct {
+		location string
+		status   int
+	}{
+		{private, 403},
+		{private + "/none", 403},
+		{filepath.Dir(shared), 403},
+		{shared + "/../" + filepath.Base(shared) + "2", 403},
+		{shared + "/out", 403},
+		{shared + "/none", 400},
+		{shared + "/team/../team", 201},
+	} {
+		res, err := http.Post(url+"/api/sources", "application/json", strings.NewReader(`{"kind":"folder","location":"`+filepath.ToSlash(c.location)+`"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != c.status {
+			t.Errorf("%s: status %d, want %d", c.location, res.StatusCode, c.status)
+		}
+	}
+	if status, out, errs := run(t, "sources", "sync", "--data", data); status != 0 || !strings.Contains(out, "added 1 ") && !strings.Contains(out, "unchanged 1,") {
+		t.Errorf("status %d: %s\n%s", status, out, errs)
+	}
+	if status := stop(); status != 0 {
+		t.Errorf("server: status %d", status)
+	}
+	for _, dir := range []string{filepath.Dir(data), data, filepath.Join(data, "runs")} {
+		if status, _, errs := run(t, "serve", "--addr", "127.0.0.1:0", "--data", data, "--source-folder", dir); status == 0 || !strings.Contains(errs, "has secrets") {
+			t.Errorf("%s: status %d: %s", dir, status, errs)
+		}
+	}
+}

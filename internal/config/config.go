@@ -84,6 +84,7 @@ type Parsing struct {
 // Ingest holds the settings of indexing.
 type Ingest struct {
 	Docs                []string `name:"docs" sep:"none" placeholder:"PATH" help:"Folder or file to index at start. Can be repeated."`
+	SourceFolders       []string `name:"source-folder" sep:"none" placeholder:"FOLDER" help:"Folder below which everybody who may add sources can add folders, without a key of the scope tenants. It applies to all tenants. Can be repeated."`
 	Workers             int      `name:"workers" min:"1" max:"1024" defaultnote:"the number of cores" help:"Number of documents indexed concurrently."`
 	MaxIngestions       int      `name:"max-ingestions" default:"4" min:"1" max:"1024" help:"Maximum number of concurrent ingestions of folders and files that were not uploaded, of all tenants. Syncs of sources do not count. Each tenant has at most one at a time."`
 	MaxQueuedIngestions int      `name:"max-queued-ingestions" default:"100" min:"1" max:"100000" help:"Maximum number of ingestions of paths that a tenant has waiting or in progress. Further ones are refused with 429."`

@@ -23,7 +23,7 @@ type (
 		Paths        []string `json:"paths" description:"Absolute paths of files and folders on the machine of the server. Documents of a folder that have vanished are removed."`
 		Collection   string   `json:"collection,omitempty" description:"Collection of the documents. The default is that of the server."`
 		Retry        bool     `json:"retry,omitempty" description:"Retry documents that exceeded the memory or time limit before."`
-		AllowRemoval bool     `json:"allow_removal,omitempty" description:"Remove all documents of the folders that have vanished. Without it, they are kept if a folder has none any more, or less than half as many as before, and at least 20 fewer."`
+		AllowRemoval bool     `json:"allow_removal,omitempty" description:"Remove all documents of the folders that have vanished. Without it, they are kept if a folder is empty and had at least 3, or has less than half as many as before and at least 20 fewer."`
 	}
 	// Accepted is an ingestion that was started.
 	Accepted struct {

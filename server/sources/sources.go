@@ -49,9 +49,10 @@ type (
 		idParam
 		SourceSettings
 	}
-	// SourceList is all sources, sorted by id.
+	// SourceList is all sources, sorted by id, and what can be added.
 	SourceList struct {
 		Sources []SourceView `json:"sources"`
+		Folders []string     `json:"folders,omitempty" description:"Folders of the server below which folders can be added without a key of the scope tenants."`
 	}
 	// SourceView is a source.
 	SourceView struct {
@@ -90,7 +91,7 @@ type (
 	// SyncRequest is what a sync has to do.
 	SyncRequest struct {
 		Full         bool `json:"full,omitempty" description:"Read all documents again, also those whose time and size have not changed. Unchanged bytes are still not indexed again."`
-		AllowRemoval bool `json:"allow_removal,omitempty" description:"Remove all documents that have vanished. Without it, they are kept if the place has none any more, or less than half as many as before, and at least 20 fewer. If a sync is in progress, the reply is 409."`
+		AllowRemoval bool `json:"allow_removal,omitempty" description:"Remove all documents that have vanished. Without it, they are kept if the place is empty and had at least 3, or has less than half as many as before and at least 20 fewer. If a sync is in progress, the reply is 409."`
 	}
 )
 
@@ -106,7 +107,7 @@ func Routes(s *source.Service) []server.Route {
 	return []server.Route{
 		{Method: "GET", Path: "/api/sources", Scope: auth.Read, Serve: rt.list, Reply: SourceList{}, Summary: "List the sources of documents"},
 		{Method: "POST", Path: "/api/sources", Scope: auth.Write, Serve: rt.add, MaxBody: maxBody, Request: []any{SourceRequest{}}, Reply: SourceView{}, Status: http.StatusCreated,
-			Faults: []int{400, 403, 409, 413, 415, 507}, Summary: "Add a source of documents and sync it; a folder needs a key of the scope tenants"},
+			Faults: []int{400, 403, 409, 413, 415, 507}, Summary: "Add a source of documents and sync it; a folder needs a key of the scope tenants or is in one that the server shares"},
 		{Method: "GET", Path: "/api/sources/{id}", Scope: auth.Read, Serve: rt.show, Request: id, Reply: SourceView{}, Faults: []int{404}, Summary: "Show a source with its progress and its last sync"},
 		{Method: "POST", Path: "/api/sources/{id}/sync", Scope: auth.Write, Serve: rt.sync, MaxBody: maxBody, Request: []any{syncRequest{}}, Reply: SourceView{}, Status: http.StatusAccepted,
 			Faults: []int{400, 404, 409, 413, 415, 507}, Summary: "Sync a source in the background"},
@@ -144,7 +145,7 @@ func (rt routes) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := SourceList{Sources: []SourceView{}}
+	out := SourceList{Sources: []SourceView{}, Folders: rt.s.Shared()}
 	for _, src := range all {
 		out.Sources = append(out.Sources, View(src))
 	}
@@ -157,7 +158,7 @@ func (rt routes) add(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(r, &req); err != nil {
 		return err
 	}
-	// Requests without a key are refused even if the server has no keys, because they would read its disk. The commands on the machine of the server send its own token.
+	// Requests without a key may not read the disk of a server even if it has no keys, except below the folders that its owner has named. The commands on the machine of the server send its own token.
 	by, _ := auth.From(r.Context())
 	set, err := req.Settings()
 	if err != nil {

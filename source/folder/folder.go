@@ -16,11 +16,22 @@ import (
 )
 
 // Kind returns the kind of source. Its locations are absolute paths. Subfolders belong to a folder, links do not. The extensions are those of files that are read although they are
-// commonly no documents: see [ingest.Options].
-func Kind(extensions []string) source.Kind {
-	return source.Kind{Local: true, Watches: true, Suits: filepath.IsAbs, Locate: locate, Open: func(location string) (source.Connector, error) {
-		return &connector{dir: filepath.FromSlash(location), extensions: extensions}, nil
-	}}
+// commonly no documents: see [ingest.Options]. Shared are the folders of [source.Kind.Shared].
+func Kind(extensions, shared []string) source.Kind {
+	k := source.Kind{Local: true, Watches: true, Suits: filepath.IsAbs, Locate: locate}
+	for _, dir := range shared {
+		if abs, err := filepath.Abs(dir); err == nil {
+			dir = abs
+		}
+		if real, err := locate(dir); err == nil {
+			dir = real
+		}
+		k.Shared = append(k.Shared, filepath.ToSlash(dir))
+	}
+	k.Open = func(location string) (source.Connector, error) {
+		return &connector{dir: filepath.FromSlash(location), shared: k.SharedPlace(location), extensions: extensions}, nil
+	}
+	return k
 }
 
 // locate returns the path of a folder without symbolic links, with slashes.
@@ -47,6 +58,7 @@ const settle = 2 * time.Second
 
 type connector struct {
 	dir        string
+	shared     string // the shared folder that it is in, with slashes; empty: none
 	extensions []string
 	folder     *ingest.Folder // set by List
 	files      map[string]ingest.FolderFile
@@ -64,6 +76,10 @@ func (c *connector) ListChanged(ctx context.Context, only []string) (source.List
 	if err != nil {
 		return source.Listing{}, err
 	}
+	if err := c.checkInside(f); err != nil {
+		f.Close()
+		return source.Listing{}, err
+	}
 	c.folder, c.files = f, make(map[string]ingest.FolderFile, len(f.Files))
 	out := source.Listing{Documents: make([]source.Document, 0, len(f.Files)), Failed: f.Failed, Unread: f.Unread, Ignored: f.Ignored}
 	now := time.Now()
@@ -77,6 +93,31 @@ func (c *connector) ListChanged(ctx context.Context, only []string) (source.List
 		out.Documents = append(out.Documents, d)
 	}
 	return out, nil
+}
+
+// checkInside returns an error if an opened folder is not in the shared one any more: a link may have replaced it, and lead to what the user who added the source must not read.
+func (c *connector) checkInside(f *ingest.Folder) error {
+	if c.shared == "" {
+		return nil
+	}
+	outside := fault.New(fault.Forbidden, "the folder was replaced by a link that leads out of the folder of --source-folder")
+	root, err := os.OpenRoot(filepath.FromSlash(c.shared))
+	if err != nil {
+		return outside
+	}
+	defer root.Close()
+	opened, err := f.Stat()
+	if err != nil {
+		return outside
+	}
+	inside, err := filepath.Rel(root.Name(), c.dir)
+	if err != nil {
+		return outside
+	}
+	if named, err := root.Stat(inside); err != nil || !os.SameFile(opened, named) {
+		return outside
+	}
+	return nil
 }
 
 // Read implements [source.Connector].

@@ -47,7 +47,7 @@ func (f *tree) check(err error) {
 
 func TestConnector(t *testing.T) {
 	t.Parallel()
-	sourcetest.TestConnector(t, folder.Kind(nil), func(t *testing.T) sourcetest.Place { return newTree(t) })
+	sourcetest.TestConnector(t, folder.Kind(nil, nil), func(t *testing.T) sourcetest.Place { return newTree(t) })
 }
 
 // TestSkipped checks that links, hidden files and folders of dependencies are no documents, and that a file that was just changed has no version.
@@ -63,7 +63,7 @@ func TestSkipped(t *testing.T) {
 	f.check(os.Symlink(filepath.Dir(outside), filepath.Join(location, "out")))
 	now := time.Now()
 	f.check(os.Chtimes(filepath.Join(location, "new.md"), now, now))
-	c, err := folder.Kind(nil).Open(location)
+	c, err := folder.Kind(nil, nil).Open(location)
 	f.check(err)
 	l, err := c.List(t.Context())
 	f.check(err)
@@ -77,4 +77,34 @@ func TestSkipped(t *testing.T) {
 		t.Errorf("read %q outside", data)
 	}
 	f.check(c.Close())
+}
+
+// TestShared checks that a folder in a shared one is not read after a link has replaced it, or a folder above it, that leads out of the shared one.
+func TestShared(t *testing.T) {
+	t.Parallel()
+	shared, outside := newTree(t), newTree(t)
+	shared.Put("team/docs/kept.md", "text")
+	outside.Put("docs/secret.md", "secret")
+	location, err := filepath.EvalSymlinks(shared.dir)
+	shared.check(err)
+	k := folder.Kind(nil, []string{shared.dir})
+	c, err := k.Open(filepath.ToSlash(location) + "/team/docs")
+	shared.check(err)
+	list := func(step string, want bool) {
+		t.Helper()
+		if l, err := c.List(t.Context()); (err == nil && len(l.Documents) == 1) != want {
+			t.Errorf("%s: %+v, %v", step, l, err)
+		}
+	}
+	list("in its place", true)
+	shared.check(os.Rename(shared.dir+"/team/docs", shared.dir+"/team/old"))
+	shared.check(os.Symlink("old", shared.dir+"/team/docs"))
+	list("a link that stays inside", true)
+	shared.check(os.Remove(shared.dir + "/team/docs"))
+	shared.check(os.Symlink(outside.dir+"/docs", shared.dir+"/team/docs"))
+	list("a link to another folder", false)
+	shared.check(os.Rename(shared.dir+"/team", shared.dir+"/away"))
+	shared.check(os.Symlink(outside.dir, shared.dir+"/team"))
+	list("a link above it", false)
+	shared.check(c.Close())
 }

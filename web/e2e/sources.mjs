@@ -14,7 +14,7 @@ async function open(t, key, options = {}) {
 // A folder of its own for a scenario.
 function folder(name, files) {
   const dir = `${env.places}/${name}`;
-  mkdirSync(dir);
+  mkdirSync(dir, { recursive: true });
   for (const [file, text] of Object.entries(files)) writeFileSync(`${dir}/${file}`, text);
   return dir;
 }
@@ -154,7 +154,7 @@ export default {
   },
 
   "a sync that fails says why": async (t) => {
-    const dir = folder("away", { "quay.md": "# Quay\n\nThe quay is long.\n" });
+    const dir = folder("away", { "quay.md": "# Quay\n\nThe quay is long.\n", "crane.md": "# Crane\n\nThe crane is tall.\n", "tug.md": "# Tug\n\nThe tug is red.\n" });
     const page = await open(t, env.keeper);
     await add(page, dir);
     await badge(page, dir, "up to date");
@@ -162,11 +162,25 @@ export default {
     await page.getByRole("button", { name: `Sync now: ${dir}` }).click();
     await badge(page, dir, "sync failed");
     await card(page, dir).getByText("does not exist").waitFor(queued);
-    assert.match(await card(page, dir).innerText(), /Folder · 1 document\n/, "the document is kept");
+    assert.match(await card(page, dir).innerText(), /Folder · 3 documents\n/, "the documents are kept");
     await axe(page, "a sync that failed");
     mkdirSync(dir); // as a disk that is not mounted
     await page.getByRole("button", { name: `Sync now: ${dir}` }).click();
-    await card(page, dir).getByText("--allow-removal").waitFor(queued);
+    await card(page, dir).getByText("3 documents were not found at this place any more").waitFor(queued);
+    assert.doesNotMatch(await card(page, dir).innerText(), /--allow-removal/, "a command line for a person who uses the page");
+    await axe(page, "documents that a sync has kept");
+    const confirm = page.getByRole("dialog", { name: `Sync “${dir}” and remove documents?` });
+    await page.getByRole("button", { name: `Sync and remove: ${dir}` }).click();
+    await confirm.getByText("3 documents are removed if the sync does not find them").waitFor();
+    await axe(page, "confirm a removal");
+    await page.keyboard.press("Escape");
+    await confirm.waitFor({ state: "detached" });
+    assert.match(await card(page, dir).innerText(), /Folder · 3 documents\n/, "a removal that was not confirmed");
+    await page.getByRole("button", { name: `Sync and remove: ${dir}` }).click();
+    await confirm.getByRole("button", { name: "Sync and remove" }).click();
+    await badge(page, dir, "up to date");
+    assert.match(await card(page, dir).innerText(), /Folder · 0 documents\n[^]*3 removed/);
+    assert.equal(await page.getByRole("button", { name: `Sync and remove: ${dir}` }).count(), 0);
     writeFileSync(`${dir}/quay.md`, "# Quay\n\nThe quay is long.\n");
     await page.getByRole("button", { name: `Sync now: ${dir}` }).click();
     await badge(page, dir, "up to date");
@@ -277,8 +291,20 @@ export default {
     page = await open(t, await keyWith(["ask", "read", "write"]));
     await page.getByRole("button", { name: "Add a source" }).click();
     const dialog = page.getByRole("dialog");
-    assert.deepEqual(await dialog.getByLabel("Kind").locator("option").evaluateAll((all) => all.map((o) => o.value)), ["web", "urls", "git", "s3", "webdav"]);
-    await dialog.getByText("need a key with the permission tenants").waitFor();
+    assert.deepEqual(await dialog.getByLabel("Kind").locator("option").evaluateAll((all) => all.map((o) => o.value)), ["folder", "web", "urls", "git", "s3", "webdav"]);
+    await dialog.getByText(`Folders can be added below ${env.places}/shared. Other folders, mailboxes and credentials of the server need a key with the permission tenants`).waitFor();
+    await dialog.getByLabel("Path").fill(dir);
+    await dialog.getByRole("button", { name: "Add a source" }).click();
+    await dialog.getByRole("alert").getByText("read the disk of the server").waitFor();
+    await axe(page, "a folder that is not shared");
+    const shared = folder("shared/boats", { "boat.md": "# Boat\n\nThe boat is blue.\n" });
+    await dialog.getByLabel("Path").fill(shared);
+    await dialog.getByRole("button", { name: "Add a source" }).click();
+    await badge(page, shared, "up to date");
+    await card(page, shared).getByRole("button", { name: /^Remove: / }).click();
+    await dialog.getByRole("button", { name: "Remove", exact: true }).click();
+    await card(page, shared).waitFor({ state: "detached", ...queued });
+    await page.getByRole("button", { name: "Add a source" }).click();
     await dialog.getByLabel("Kind").selectOption("git");
     assert.equal(await dialog.getByLabel(/Credentials/).count(), 0, "credentials of the server are offered");
     await page.keyboard.press("Escape");

@@ -182,7 +182,8 @@ func answered() []event.Event {
 		event.Verified{Confidence: 0.75, By: "rules", Claims: []event.Claim{
 			{Text: "Tokens may arrive individually.", Verdict: event.Supported}, {Text: "They append.", Verdict: event.PartiallySupported}}},
 		event.Attributed{By: "rules", Confidence: 0.72, Sources: []event.Source{
-			{N: 1, Chunk: "c_1", Document: "d_1", Title: "T", Heading: "4.2 Tokens", Level: corpus.Passage, Pages: []int{15, 16}, Text: "Tokens may…", Score: 0.87, Weight: 0.6, Cited: true},
+			{N: 1, Chunk: "c_1", Document: "d_1", Title: "T", Heading: "4.2 Tokens", Level: corpus.Passage, Pages: []int{15, 16}, Text: "Tokens may…", Score: 0.87, Weight: 0.6, Cited: true,
+				Attributes: map[string]any{"team": "docs", "year": 2024.0, "final": true}},
 			{N: 2, Chunk: "c_9", Document: "d_1", Title: "T", Heading: "7 Display", Level: corpus.Section, Text: strings.Repeat("é", 2000), Score: 0.78, Weight: 0.4, Cited: true}}},
 		event.RunFinished{})...)
 }

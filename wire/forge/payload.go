@@ -165,6 +165,7 @@ type (
 		Path        []string         `json:"path,omitempty"`        // path in the graph that led to the passage: entities and titles alternate
 		AlsoIn      []string         `json:"also_in,omitempty"`     // documents with about the same passage, of the same or an older version
 		DublinCore  *wire.DublinCore `json:"dublin_core,omitempty"` // metadata of the document, each element shortened
+		Attributes  map[string]any   `json:"attributes,omitempty"`  // that the source of the document sets
 	}
 	// Done ends the stream of a run that has an answer. The fields incomplete, usage and abstained are an extension of the
 	// protocol.

@@ -173,10 +173,14 @@ func sources(in []event.Source, limit int) []Source {
 		for _, a := range s.AlsoIn {
 			also = append(also, wire.Clip(a, min(limit, maxReason)))
 		}
+		attributes := s.Attributes
+		if metaLimit == 0 {
+			attributes = nil
+		}
 		out = append(out, Source{ChunkID: string(s.Chunk), DocumentID: string(s.Document), Text: wire.Clip(s.Text, limit), Truncated: len(s.Text) > limit, Level: level.String(),
 			Score: wire.Round(s.Score), PageNumbers: pages, Heading: wire.Clip(s.Heading, limit), Title: wire.Clip(s.Title, limit),
 			File: wire.Clip(cmp.Or(s.File, s.Name), min(limit, maxReason)), URL: urlOf(s, min(limit, maxReason)), Quote: wire.Clip(s.CitedText(), limit), Weight: wire.Round(s.Weight), Cited: s.Cited,
-			Path: path, AlsoIn: also, DublinCore: wire.DublinCoreOf(s.Meta, metaLimit)})
+			Path: path, AlsoIn: also, DublinCore: wire.DublinCoreOf(s.Meta, metaLimit), Attributes: attributes})
 	}
 	return out
 }

@@ -286,7 +286,7 @@ func (d *builder) shortened(a Annotation) Annotation {
 	whole := a.Snippet
 	a.Snippet, a.Quote = clip(a.Snippet, max(limit, 1)), clip(a.Quote, max(limit, 1))
 	if d.snippetLevel > 0 {
-		a.DublinCore = nil // the snippets matter more
+		a.DublinCore, a.Attributes = nil, nil // the snippets matter more
 	}
 	if limit == 0 {
 		a.Snippet, a.Quote, a.Path, a.URL, a.Heading, a.Filename = "", "", "", "", "", wire.Clip(a.Filename, maxBrief)

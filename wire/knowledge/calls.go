@@ -249,7 +249,7 @@ func annotation(s event.Source) Annotation {
 	a := Annotation{Type: "file_citation", FileID: string(s.Document), Index: max(s.Ordinal, 0), Filename: wire.Clip(cmp.Or(s.Name, s.Title, string(s.Document)), maxFile),
 		Snippet: snippet(s), Heading: wire.Clip(s.Heading, maxHeading), Score: wire.Round(s.Score)}
 	a.Truncated = a.Snippet != s.Text
-	a.DublinCore = wire.DublinCoreOf(s.Meta, snippetLimits[0])
+	a.DublinCore, a.Attributes = wire.DublinCoreOf(s.Meta, snippetLimits[0]), s.Attributes
 	a.Quote, a.Path = clip(s.CitedText(), snippetLimits[0]), wire.Clip(s.File, maxFile)
 	if u := wire.WebURL(&s); len(u) <= maxFile {
 		a.URL = u

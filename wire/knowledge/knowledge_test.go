@@ -371,7 +371,8 @@ const direct = `{"model":"qwen-max-latest","effort":"low","store":true,"temperat
 
 func source(n int) *event.Source {
 	return &event.Source{N: n, Chunk: corpus.ChunkID(fmt.Sprintf("c_%d", n)), Document: corpus.DocumentID(fmt.Sprintf("file_%d", n)), Title: "Streams", Name: "streams.md",
-		Ordinal: 3 * n, Heading: "4.2 Tokens", Level: corpus.Passage, Pages: []int{15, 16}, Text: "Tokens may arrive one by one.", Score: 0.87, Cited: true}
+		Ordinal: 3 * n, Heading: "4.2 Tokens", Level: corpus.Passage, Pages: []int{15, 16}, Text: "Tokens may arrive one by one.", Score: 0.87, Cited: true,
+		Attributes: map[string]any{"team": "docs", "year": 2024.0, "final": true}}
 }
 
 // search returns the events of a search with results.

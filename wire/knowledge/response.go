@@ -193,6 +193,7 @@ type Annotation struct {
 	Heading    string           `json:"heading,omitempty"`
 	Score      float64          `json:"score,omitempty"`
 	DublinCore *wire.DublinCore `json:"dublin_core,omitempty" description:"Metadata of the document, each element shortened."`
+	Attributes map[string]any   `json:"attributes,omitempty" description:"Attributes of the document that its source sets: texts, numbers and truth values."`
 	ChunkID    string           `json:"chunk_id,omitempty" description:"Set while nothing else is known about the passage."`
 }
 

@@ -25,6 +25,7 @@ type document struct {
 	title       string
 	contributor string
 	meta        *corpus.DublinCore
+	attributes  map[string]any
 	passages    []event.Source
 	weight      float64
 	portion     Decimal
@@ -40,7 +41,7 @@ func documentsOf(st *event.State) []*document {
 		d := byID[s.Document]
 		if d == nil {
 			d = &document{id: s.Document, url: wire.Clip(cmp.Or(s.URI, s.File, s.Name, string(s.Document)), maxURL), title: s.Title,
-				contributor: s.Contributor, meta: s.Meta}
+				contributor: s.Contributor, meta: s.Meta, attributes: s.Attributes}
 			if urls[d.url] {
 				d.url += "#" + string(s.Document)
 			}
@@ -97,6 +98,9 @@ func sourcesData(docs []*document, limit int) SourcesData {
 	for _, d := range docs[:min(len(docs), maxSources)] {
 		s := Source{SourceURL: d.url, SourceTitle: optional(d.title, limit), DocumentID: string(d.id), Portion: d.portion, ChunksUsed: len(d.passages),
 			Cited: d.cited, DublinCore: dublinCore(d.meta, limit), Passages: []CitedPassage{}}
+		if limit > minText {
+			s.Attributes = d.attributes
+		}
 		for _, p := range d.passages {
 			s.Passages = append(s.Passages, CitedPassage{p.N, string(p.Chunk), p.Pages, wire.Round(p.Score), p.Cited, wire.Clip(p.CitedText(), limit)})
 		}

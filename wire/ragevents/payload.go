@@ -138,6 +138,7 @@ type (
 		ChunksUsed  int            `json:"chunks_used"`
 		Cited       bool           `json:"cited"`
 		DublinCore  *DublinCore    `json:"dublin_core"`
+		Attributes  map[string]any `json:"attributes,omitempty"` // that the source of the document sets
 		Passages    []CitedPassage `json:"passages"`
 	}
 	// CitedPassage is a passage of a source. The number is that of its citations in the answer.

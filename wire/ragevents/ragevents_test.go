@@ -245,7 +245,7 @@ func sources(cited bool) event.Attributed {
 	}
 	return event.Attributed{By: "rules", Confidence: 0.85, Sources: []event.Source{
 		{N: 1, Chunk: "c_1", Document: "d_1", Title: "Tokens", Name: "tokens.md", Pages: []int{15, 16}, Text: "Tokens may arrive individually. They append.", QuoteEnd: 31,
-			Score: 0.87, Weight: weights[0], Cited: cited, URI: "https://example.com/tokens", Contributor: "jane",
+			Score: 0.87, Weight: weights[0], Cited: cited, URI: "https://example.com/tokens", Contributor: "jane", Attributes: map[string]any{"team": "docs", "year": 2024.0, "final": true},
 			Meta: &corpus.DublinCore{Title: "Tokens", Creator: "Jane Doe", Publisher: "Acme Corp", Date: "2025-01-15", Rights: "Confidential"}},
 		{N: 2, Chunk: "c_9", Document: "d_2", Title: "Display", Name: "display.md", Text: "Append each token to the display.", Score: 0.7, Weight: weights[1], Cited: cited, Contributor: "alice"}}}
 }

@@ -3173,7 +3173,7 @@ export interface paths {
         };
         put?: never;
         /**
-         * Add a source of documents and sync it; a folder needs a key of the scope tenants
+         * Add a source of documents and sync it; a folder needs a key of the scope tenants or is in one that the server shares
          * @description Needs the scope write.
          */
         post: {
@@ -10035,6 +10035,9 @@ export interface components {
         };
         ForgeSource: {
             also_in?: string[];
+            attributes?: {
+                [key: string]: unknown;
+            };
             chunk_id: string;
             cited: boolean;
             document_id: string;
@@ -10323,7 +10326,7 @@ export interface components {
             type: "ingestion_progress";
         };
         IngestionsRequest: {
-            /** @description Remove all documents of the folders that have vanished. Without it, they are kept if a folder has none any more, or less than half as many as before, and at least 20 fewer. */
+            /** @description Remove all documents of the folders that have vanished. Without it, they are kept if a folder is empty and had at least 3, or has less than half as many as before and at least 20 fewer. */
             allow_removal?: boolean;
             /** @description Collection of the documents. The default is that of the server. */
             collection?: string;
@@ -10345,6 +10348,10 @@ export interface components {
             type: "ingestion_started";
         };
         KnowledgeAnnotation: {
+            /** @description Attributes of the document that its source sets: texts, numbers and truth values. */
+            attributes?: {
+                [key: string]: unknown;
+            };
             /** @description Set while nothing else is known about the passage. */
             chunk_id?: string;
             /** @description Metadata of the document, each element shortened. */
@@ -11842,6 +11849,9 @@ export interface components {
             score: number;
         };
         RageventsSource: {
+            attributes?: {
+                [key: string]: unknown;
+            };
             chunks_used: number;
             cited: boolean;
             document_id: string;
@@ -12065,7 +12075,7 @@ export interface components {
             ingestion?: string;
             /** @description Part of added: documents whose bytes were at another path before. */
             moved: number;
-            /** @description Documents that have vanished and were kept, because the place has none any more, or less than half as many as before, and at least 20 fewer: it may not be mounted or complete. A sync or an ingestion with allow_removal removes them. */
+            /** @description Documents that have vanished and were kept, because the place is empty and had at least 3, or has less than half as many as before and at least 20 fewer: it may not be mounted or complete. A sync or an ingestion with allow_removal removes them. */
             not_removed?: number;
             /** @description Documents of the collection that are from elsewhere. It is only counted if paths were ingested. */
             other?: number;
@@ -12094,6 +12104,8 @@ export interface components {
             watch?: boolean;
         };
         SourcesSourceList: {
+            /** @description Folders of the server below which folders can be added without a key of the scope tenants. */
+            folders?: string[];
             sources: components["schemas"]["SourcesSourceView"][];
         };
         SourcesSourceProgress: {
@@ -12171,7 +12183,7 @@ export interface components {
             watch_error?: string;
         };
         SourcesSyncRequest: {
-            /** @description Remove all documents that have vanished. Without it, they are kept if the place has none any more, or less than half as many as before, and at least 20 fewer. If a sync is in progress, the reply is 409. */
+            /** @description Remove all documents that have vanished. Without it, they are kept if the place is empty and had at least 3, or has less than half as many as before and at least 20 fewer. If a sync is in progress, the reply is 409. */
             allow_removal?: boolean;
             /** @description Read all documents again, also those whose time and size have not changed. Unchanged bytes are still not indexed again. */
             full?: boolean;

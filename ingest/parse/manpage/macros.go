@@ -2,6 +2,7 @@ package manpage
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/sluice-rag/sluice/ingest/parse/document"
@@ -18,7 +19,12 @@ func (p *page) request(name, rest string) {
 	switch name {
 	case "if", "ie", "el", "while":
 		p.condition(name, rest)
-	case "de", "de1", "am", "am1", "ig", "dei", "ami", "EQ":
+	case "de", "de1":
+		body := p.skip(name, rest)
+		if f := strings.Fields(rest); len(f) > 0 && len(p.macros) < maxStrings {
+			p.macros[f[0]] = body
+		}
+	case "am", "am1", "ig", "dei", "ami", "EQ":
 		p.skip(name, rest)
 	case "ds", "ds1", "as":
 		p.define(name, rest)
@@ -160,7 +166,39 @@ func (p *page) manLink(name string, a []string) {
 		}
 	case "Sp":
 		p.breakText()
+	default:
+		p.call(name, a)
 	}
+}
+
+// call reads the lines of a macro that the page defines (groff(7)), with its arguments.
+func (p *page) call(name string, a []string) {
+	body := p.macros[name]
+	if len(body) == 0 || p.calls >= maxCalls {
+		return
+	}
+	all := strings.ReplaceAll(strings.Join(a, " "), `\`, `\e`)
+	pairs := []string{`\$*`, all, `\$@`, all}
+	for i := range 9 {
+		text := ""
+		if i < len(a) {
+			text = strings.ReplaceAll(a[i], `\`, `\e`)
+		}
+		pairs = append(pairs, `\$`+strconv.Itoa(i+1), text)
+	}
+	arguments := strings.NewReplacer(pairs...)
+	lines, size := make([]string, len(body)), 0
+	for i, l := range body {
+		lines[i] = arguments.Replace(strings.ReplaceAll(l, `\\`, `\`)) // a definition has two backslashes for one
+		if size += len(l) + len(lines[i]) + 1; size > p.expansions {
+			return
+		}
+	}
+	p.expansions -= size
+	outer, at := p.lines, p.at
+	p.lines, p.at, p.calls = lines, 0, p.calls+1
+	p.all()
+	p.lines, p.at, p.calls = outer, at, p.calls-1
 }
 
 // condition handles if, ie and el. Output is that of a terminal, and registers have no value.
@@ -195,7 +233,10 @@ func (p *page) condition(name, rest string) {
 	}
 	body, block := strings.CutPrefix(rest, `\{`)
 	if ok {
-		if body = strings.TrimPrefix(strings.TrimLeft(body, " \t"), `\`); body != "" {
+		if body = strings.TrimLeft(body, " \t"); block {
+			body = strings.TrimPrefix(body, `\`)
+		}
+		if body != "" {
 			p.line(strings.TrimSuffix(body, `\}`))
 		}
 		return
@@ -209,8 +250,8 @@ func (p *page) condition(name, rest string) {
 	}
 }
 
-// skip skips the definition of a macro, text that is ignored, or an equation.
-func (p *page) skip(name, rest string) {
+// skip skips the definition of a macro, text that is ignored, or an equation, and returns its lines.
+func (p *page) skip(name, rest string) []string {
 	end := "."
 	rest, _, _ = strings.Cut(rest, `\"`)
 	if name == "EQ" {
@@ -220,13 +261,15 @@ func (p *page) skip(name, rest string) {
 	} else if len(f) > 1 {
 		end = f[1]
 	}
+	from := p.at
 	for p.at < len(p.lines) {
 		l := strings.TrimRight(p.lines[p.at], " \t")
 		p.at++
 		if len(l) > 1 && (l[0] == '.' || l[0] == '\'') && strings.TrimLeft(l[1:], " \t") == end {
-			return
+			return p.lines[from : p.at-1]
 		}
 	}
+	return p.lines[from:]
 }
 
 // define defines a string.

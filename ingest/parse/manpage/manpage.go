@@ -14,7 +14,8 @@ import (
 
 const (
 	maxDepth   = 24      // of lists in lists
-	maxStrings = 1000    // that a page defines
+	maxStrings = 1000    // that a page defines, and as many macros
+	maxCalls   = 20      // of macros in macros
 	maxString  = 1000    // bytes of one
 	maxCells   = 500_000 // of a table
 	maxCell    = 8 << 10 // bytes; the rest of a cell is dropped
@@ -36,9 +37,11 @@ type page struct {
 	lines   []string
 	at      int               // of the next line
 	strings map[string]string // that the page defines
+	macros  map[string][]string
+	calls   int // of macros that have not ended
 	meta    corpus.DublinCore
 
-	expansions int // bytes of strings that may still be inserted
+	expansions int // bytes of strings and macros that may still be inserted
 	title      string
 	mdoc       bool
 	topic      string // the name that the page describes, of mdoc
@@ -72,19 +75,27 @@ type list struct {
 
 // Parse parses a page. If its title is the name of its file in capitals, the name of the file is used as the title.
 func Parse(ctx context.Context, name, s string, limits document.Limits) (document.Parsed, error) {
-	p := &page{Builder: document.NewBuilder(limits), ctx: ctx, expansions: 1 << 20, name: path.Base(strings.ReplaceAll(name, "\\", "/")),
+	p := &page{Builder: document.NewBuilder(limits), ctx: ctx, expansions: 1 << 20, macros: map[string][]string{}, name: path.Base(strings.ReplaceAll(name, "\\", "/")),
 		lines: strings.Split(s, "\n"), strings: map[string]string{"R": "®", "Tm": "™", "lq": "“", "rq": "”", "Aq": "'", "lp": "(",
 			"rp": ")", "Am": "&", "Ba": "|", "Ge": "≥", "Gt": ">", "If": "∞", "Le": "≤", "Lt": "<", "Na": "NaN", "Ne": "≠", "Pi": "π", "Pm": "±", "Px": "POSIX", "q": "\""}}
-	for p.at < len(p.lines) && !p.Full() {
-		if p.at%1024 == 0 && ctx.Err() != nil {
-			return document.Parsed{}, ctx.Err()
-		}
-		p.line(p.read())
+	p.all()
+	if ctx.Err() != nil {
+		return document.Parsed{}, ctx.Err()
 	}
 	p.breakText()
 	p.endCode()
 	p.endLists(0)
 	return document.Parsed{Title: p.title, Meta: p.meta, Blocks: p.Blocks}, ctx.Err()
+}
+
+// all reads the lines.
+func (p *page) all() {
+	for p.at < len(p.lines) && !p.Full() {
+		if p.at%1024 == 0 && p.ctx.Err() != nil {
+			return
+		}
+		p.line(p.read())
+	}
 }
 
 // read returns the next line. A line that ends with a backslash is joined with the one after it.

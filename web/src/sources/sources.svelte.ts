@@ -35,6 +35,8 @@ export function nameOf(s: Source): string {
 /** The sources of documents, kept up to date until close is called. */
 export class Sources {
   all = $state.raw<Source[]>();
+  /** Folders of the server below which folders can be added without a key that may read its disk. */
+  folders = $state.raw<string[]>([]);
   error = $state<string>();
   /** What has just ended, for screen readers. */
   message = $state("");
@@ -51,11 +53,12 @@ export class Sources {
     const mine = ++this.#newest;
     clearTimeout(this.#timer);
     try {
-      const { sources } = await request<Schemas["SourcesSourceList"]>("GET", "/api/sources");
+      const { sources, folders = [] } = await request<Schemas["SourcesSourceList"]>("GET", "/api/sources");
       if (mine !== this.#newest || this.#closed) return;
       sources.sort((a, b) => Date.parse(b.added) - Date.parse(a.added)); // the newest first
       this.#announce(sources);
       this.all = sources;
+      this.folders = folders;
       this.error = undefined;
       this.#follow(sources);
     } catch (err) {
@@ -87,8 +90,9 @@ export class Sources {
     await this.refresh();
   }
 
-  async sync(id: string): Promise<void> {
-    await request("POST", `${path(id)}/sync`, {});
+  /** Starts a sync. allowRemoval lets it remove the documents that the last one has kept. */
+  async sync(id: string, allowRemoval = false): Promise<void> {
+    await request("POST", `${path(id)}/sync`, allowRemoval ? { allow_removal: true } : {});
     await this.refresh();
   }
 
