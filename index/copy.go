@@ -161,6 +161,9 @@ func sum(h hash.Hash, d corpus.Document, entries []Entry) error {
 	}
 	for _, e := range entries {
 		v := e.Vector
+		if e.Level != corpus.Passage {
+			v, e.Space = nil, "" // not every index keeps it; see [PassageVectors]
+		}
 		e.Vector = nil
 		if err := to.Encode(e); err != nil {
 			return err

@@ -9,7 +9,7 @@ type SearchVector struct {
 	Weights Weights // weights that suit the space; zero: the defaults of the index
 }
 
-// Space describes one vector space of a collection. The counts include passages, sentences and sections.
+// Space describes one vector space of a collection. The counts include passages, and other chunks that need vectors; see [PassageVectors].
 type Space struct {
 	Name     string
 	Dim      int  // dimension; 0: the space has no vector yet
@@ -19,7 +19,7 @@ type Space struct {
 
 // VectorStats counts the vectors of a collection.
 type VectorStats struct {
-	Chunks int     // of the whole collection
+	Chunks int     // of the whole collection that need vectors; see [PassageVectors]
 	Spaces []Space // by name
 }
 
@@ -27,6 +27,12 @@ type VectorStats struct {
 type UnembeddedChunk struct {
 	Ref  string // opaque
 	Text string // the text to embed: [corpus.Chunk.SearchText]
+}
+
+// PassageVectors tells which chunks of an index need vectors.
+type PassageVectors interface {
+	// OnlyPassages reports whether the index finds sections and sentences through their passages, so that they need no vectors.
+	OnlyPassages() bool
 }
 
 // Spaces is the part of an index that manages vector spaces. A collection can hold vectors of several spaces at once, for
@@ -38,7 +44,7 @@ type Spaces interface {
 	Collections(ctx context.Context) ([]string, error)
 	// VectorStats counts a collection's chunks and vectors. Its cost does not depend on the size of the collection.
 	VectorStats(ctx context.Context, collection string) (VectorStats, error)
-	// MissingVectors lists chunks without a vector of the space, at most limit (0: 100), in a stable order. after is empty
+	// MissingVectors lists chunks that need a vector and have none of the space, at most limit (0: 100), in a stable order. after is empty
 	// for the first page and the next of the previous page otherwise. An empty next marks the last page. A page can be empty
 	// before that, because one call scans only a part of a large collection.
 	MissingVectors(ctx context.Context, collection, space, after string, limit int) (chunks []UnembeddedChunk, next string, err error)

@@ -8,23 +8,29 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/model"
 )
 
-// embedEntries sets the vectors of the entries. It embeds equal texts once, because a short section equals its passage. If the embedder
+// embedEntries sets the vectors of the entries that need one; see [index.PassageVectors]. It embeds equal texts once, because a short section equals its passage. If the embedder
 // fails, entries keep no vector. The error is that of ctx.
 func (r *run) embedEntries(ctx context.Context, entries [][]index.Entry, chunks int) error {
 	if r.embed == nil {
 		return nil
 	}
-	index := make(map[string]int, chunks)
+	x, ok := r.index.(index.PassageVectors)
+	onlyPassages := ok && x.OnlyPassages()
+	place := make(map[string]int, chunks)
 	var texts []string
 	for _, es := range entries {
 		for _, e := range es {
-			if _, ok := index[e.SearchText()]; !ok {
-				index[e.SearchText()] = len(texts)
+			if onlyPassages && e.Level != corpus.Passage {
+				continue
+			}
+			if _, ok := place[e.SearchText()]; !ok {
+				place[e.SearchText()] = len(texts)
 				texts = append(texts, e.SearchText())
 			}
 		}
@@ -39,7 +45,10 @@ func (r *run) embedEntries(ctx context.Context, entries [][]index.Entry, chunks 
 	}
 	for _, es := range entries {
 		for i := range es {
-			at := index[es[i].SearchText()]
+			if onlyPassages && es[i].Level != corpus.Passage {
+				continue
+			}
+			at := place[es[i].SearchText()]
 			if !made[at/r.opts.EmbedBatch] {
 				r.report.Unembedded++
 				continue

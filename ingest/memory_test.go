@@ -47,7 +47,7 @@ func peak(do func()) int {
 	return int(most) - int(before)
 }
 
-// TestSizeOfMemory indexes a text in which each word is different, the most expensive case. That takes about 70 times the size of
+// TestSizeOfMemory indexes a text in which each word is different, the most expensive case. That takes about 100 times the size of
 // the text, nearly all of it for one batch; a single batch for the whole text would take 280 times its size.
 func TestSizeOfMemory(t *testing.T) {
 	race.Measure(t)

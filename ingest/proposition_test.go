@@ -3,6 +3,7 @@ package ingest_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -55,7 +56,7 @@ func TestPropositions(t *testing.T) {
 		want     string
 	}{{nil, means}, {proposition.None{}, said}, {proposition.Rules{}, means}} {
 		e := &recordingEmbedder{}
-		g := ingest.New(ix, e, ingest.Options{Propositions: c.proposer})
+		g := ingest.New(struct{ index.Index }{ix}, e, ingest.Options{Propositions: c.proposer}) // an index that may need vectors of sentences
 		r, err := g.IngestDocuments(t.Context(), "", sources, nil)
 		if err != nil || r.Added+r.Updated != 2 {
 			t.Fatalf("%+v, %v", r, err)
@@ -67,10 +68,6 @@ func TestPropositions(t *testing.T) {
 		if err != nil || len(hits) == 0 || hits[0].Chunk.Text != said || hits[0].Chunk.SearchText() != c.want {
 			t.Fatalf("%+v, %v", hits, err)
 		}
-		bare, _, err := ix.MissingVectors(t.Context(), corpus.DefaultCollection, "another", "", 0)
-		if err != nil || !slices.ContainsFunc(bare, func(b index.UnembeddedChunk) bool { return b.Text == c.want }) {
-			t.Errorf("missing %+v, %v", bare, err)
-		}
 		for _, h := range hits {
 			if h.Chunk.Proposition != "" && h.Chunk.Text != said {
 				t.Errorf("%q became %q", h.Chunk.Text, h.Chunk.Proposition)
@@ -79,5 +76,37 @@ func TestPropositions(t *testing.T) {
 		if r, err := g.IngestDocuments(t.Context(), "", sources, nil); err != nil || r.Unchanged != 2 {
 			t.Errorf("again: %+v, %v", r, err)
 		}
+	}
+}
+
+// TestOnlyPassagesAreEmbedded checks that an index that needs no vectors of sections and sentences causes no calls of the embedder for them.
+func TestOnlyPassagesAreEmbedded(t *testing.T) {
+	ix, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := ix.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	long := strings.Repeat("It washes gravel for miners who are patient. ", 40)
+	e := &recordingEmbedder{}
+	r, err := ingest.New(ix, e, ingest.Options{}).IngestDocuments(t.Context(), "", []ingest.Source{{URI: "a.md", Data: []byte("# Riffle Box\n\n" + long)}}, nil)
+	if err != nil || r.Unembedded != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	passages, err := ix.DocumentChunks(t.Context(), corpus.DefaultCollection, ingest.DocumentID(corpus.DefaultCollection, "a.md"), corpus.Passage, 0, 0)
+	if err != nil || len(passages) < 2 || len(e.texts) > len(passages) {
+		t.Errorf("%d texts of %d passages were embedded, %v", len(e.texts), len(passages), err)
+	}
+	for _, text := range e.texts {
+		if !slices.ContainsFunc(passages, func(c corpus.Chunk) bool { return c.Text == text }) {
+			t.Errorf("embedded %q", text)
+		}
+	}
+	hits, err := ix.Search(t.Context(), index.Query{Collection: corpus.DefaultCollection, Text: "patient miners", Levels: []corpus.Level{corpus.Sentence}})
+	if err != nil || len(hits) == 0 || hits[0].Chunk.Level != corpus.Sentence {
+		t.Errorf("sentences %+v, %v", hits, err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // batchBytes limits the text of one batch of a lexical index, because scorch needs up to some hundred bytes for each term of a batch
 // until it is a segment. Most groups of documents are smaller.
-const batchBytes = 512 << 10
+const batchBytes = 1 << 20
 
 // newChunk is a chunk to add to a lexical index.
 type newChunk struct {
@@ -119,6 +119,9 @@ func lengthsOf(group []change) [][]lengths {
 	for i, ch := range group {
 		out[i] = make([]lengths, len(ch.entries))
 		for k := range ch.entries {
+			if ch.nesting != nil && ch.entries[k].Level != corpus.Passage {
+				continue
+			}
 			places = append(places, place{i, k})
 			a := newChunk{chunk: &ch.entries[k].Chunk, named: ch.named[k]}
 			bytes += a.bytes()

@@ -370,12 +370,13 @@ func (x *Index) loadLexical(c *collection, level int) (*lexical, error) {
 func (x *Index) replay(l *lexical, record *levelRecord) error {
 	f := batchWriter{lexical: l}
 	return x.view(func(tx *txn) error {
+		reader := chunkReader{tx: tx}
 		for _, r := range record.Added {
 			for row := r[0]; row < r[1]; row++ {
 				if slices.ContainsFunc(record.Removed, func(g [2]uint64) bool { return g[0] <= row && row < g[1] }) {
 					continue
 				}
-				if err := f.addRow(tx, row); err != nil {
+				if err := f.addRow(&reader, row); err != nil {
 					return err
 				}
 			}
@@ -396,15 +397,15 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 	}
 	f := batchWriter{lexical: l}
 	err = x.view(func(tx *txn) error {
-		prefix := idKey(c.id, "")
+		prefix, reader := idKey(c.id, ""), chunkReader{tx: tx}
 		cur := tx.Bucket(bucketDocuments).Cursor()
 		for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
 			var d docRecord
 			if err := unsealJSON(v, &d); err != nil {
 				return fmt.Errorf("%w: a document: %w", errDamaged, err)
 			}
-			for row, to := d.rows(level); row < to; row++ {
-				if err := errors.Join(x.lifetime.Err(), f.addRow(tx, row)); err != nil {
+			for row, to := d.rows(level); row < to && d.indexed(level); row++ {
+				if err := errors.Join(x.lifetime.Err(), f.addRow(&reader, row)); err != nil {
 					return err
 				}
 			}
@@ -419,26 +420,14 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 }
 
 // addRow adds a chunk from documents.db.
-func (f *batchWriter) addRow(tx *txn, row uint64) error {
-	chunk, err := readChunk(tx, row)
+func (f *batchWriter) addRow(r *chunkReader, row uint64) error {
+	chunk, err := r.read(row)
 	if err != nil {
 		return err
 	}
-	n, err := readMentions(tx, row)
+	n, err := readMentions(r.tx, row)
 	if err != nil {
 		return err
 	}
 	return f.add(newChunk{row: row, chunk: chunk, named: n})
-}
-
-func readChunk(tx *txn, row uint64) (*corpus.Chunk, error) {
-	raw := tx.Bucket(bucketChunks).Get(rowKey(row))
-	if raw == nil {
-		return nil, fmt.Errorf("%w: chunk %d is missing", errDamaged, row)
-	}
-	c := new(corpus.Chunk)
-	if err := unsealJSON(raw, c); err != nil {
-		return nil, fmt.Errorf("%w: chunk %d: %w", errDamaged, row, err)
-	}
-	return c, nil
 }

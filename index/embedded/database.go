@@ -44,6 +44,9 @@ func (x *Index) openDocuments(ctx context.Context) error {
 	return x.prepare(computed)
 }
 
+// growBytes is by how much documents.db grows at once. bbolt's default, 16 MiB, is more than the text of many collections.
+const growBytes = 2 << 20
+
 func openDB(path string) (*bolt.DB, error) {
 	return openBolt(path, bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
 }
@@ -56,6 +59,7 @@ func openBolt(path string, opts bolt.Options) (db *bolt.DB, err error) {
 	if err != nil {
 		return nil, err
 	}
+	db.AllocSize = growBytes
 	err = guard(path, func() error {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -142,9 +146,12 @@ func (x *Index) migrate(tx *txn) (changed bool, err error) {
 		err = meta.Put(keyCreated, created)
 	case formatFirst:
 		err = dropAllVectors(tx)
-	case formatSpaces, formatMentions, formatSets: // passages without mentions get them when they are put again
+	case formatSpaces, formatMentions, formatSets, formatSums: // passages without mentions get them when they are put again
 	default:
 		err = fmt.Errorf("format %q is not %q, which this version reads", was, format)
+	}
+	if was := meta.Get(keyFormat); len(was) > 0 {
+		err = errors.Join(err, meta.Put(keyConvert, nil))
 	}
 	return true, errors.Join(err, meta.Put(keyFormat, []byte(format)))
 }

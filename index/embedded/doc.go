@@ -5,6 +5,9 @@
 // mix. They are derived from documents.db and store the generation of the data that they cover. After a crash or damage, they are
 // updated or rebuilt when the collection is first used. Vectors are kept in memory; vector search is exact.
 //
+// In the documents that the ingestion makes, sentences are pieces of passages, and passages are pieces of sections. The text of a section is
+// stored once. Only passages have vectors and terms; the other levels are searched through them. See docs/decisions/0083-only-passages-have-vectors.md.
+//
 // bbolt's pages have no checksums. So documents.db stores checksums of its buckets, and is verified completely when it is opened;
 // see [Index.Verify] and docs/decisions/0022-index-verifies-its-database.md.
 //

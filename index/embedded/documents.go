@@ -97,9 +97,10 @@ func (x *Index) DocumentChunks(ctx context.Context, collection string, id corpus
 
 func chunksFrom(ctx context.Context, tx *txn, d *docRecord, level corpus.Level, from, limit int) (out []corpus.Chunk, err error) {
 	first, end := d.rows(int(level) - 1)
+	reader := chunkReader{tx: tx}
 	if d.Ordered {
 		first += uint64(sort.Search(int(end-first), func(i int) bool {
-			c, failed := readChunk(tx, first+uint64(i))
+			c, failed := reader.read(first + uint64(i))
 			if failed != nil {
 				err = failed
 				return true
@@ -112,7 +113,7 @@ func chunksFrom(ctx context.Context, tx *txn, d *docRecord, level corpus.Level, 
 			break
 		}
 		var c *corpus.Chunk
-		if c, err = readChunk(tx, row); err == nil && c.Ordinal >= from {
+		if c, err = reader.read(row); err == nil && c.Ordinal >= from {
 			out = append(out, *c)
 			err = ctx.Err()
 		}

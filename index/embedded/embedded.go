@@ -77,6 +77,8 @@ var (
 	_ index.Index  = (*Index)(nil)
 	_ index.Spaces = (*Index)(nil)
 	_ index.Graph  = (*Index)(nil)
+
+	_ index.PassageVectors = (*Index)(nil)
 )
 
 var errClosed = errors.New("the index is closed")
@@ -139,6 +141,9 @@ func (x *Index) open(ctx context.Context) (err error) {
 	x.work.Go(func() { x.maintain(x.lifetime) })
 	return nil
 }
+
+// OnlyPassages implements [index.PassageVectors].
+func (*Index) OnlyPassages() bool { return true }
 
 func (x *Index) path(name string) string { return filepath.Join(x.dir, name) }
 

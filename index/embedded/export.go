@@ -57,12 +57,13 @@ func (x *Index) Export(ctx context.Context, collection, space string, after corp
 // exported returns the entries of a document with their vectors in a space, which may be nil.
 func exported(ctx context.Context, tx *txn, collection uint32, d *docRecord, space string, in *spaceRecord) ([]index.Entry, error) {
 	var out []index.Entry
+	reader := chunkReader{tx: tx}
 	for i := range levels {
 		for row, end := d.rows(i); row < end; row++ {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			chunk, err := readChunk(tx, row)
+			chunk, err := reader.read(row)
 			if err != nil {
 				return nil, err
 			}

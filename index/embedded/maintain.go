@@ -26,14 +26,22 @@ const (
 // deletions are the times of the first and the last deletion that is not erased yet. A zero time means none.
 type deletions struct{ first, last time.Time }
 
-// maintain does the background work until ctx ends. It repairs collections after a full disk, rebuilds lexical indexes in which a read
+// maintain does the background work until ctx ends. It converts documents of earlier formats, repairs collections after a full disk, rebuilds lexical indexes in which a read
 // found damage, erases deleted text, and verifies the files. It does one task at a time. Compactions pause longer than they take.
 func (x *Index) maintain(ctx context.Context) {
 	tick := time.NewTicker(maintainEvery)
 	defer tick.Stop()
 	verified, nextCompaction, confirmed := time.Now(), time.Time{}, false
 	repair, wait := time.Time{}, maintainEvery/2
+	converted, nextConversion := false, time.Time{}
 	for {
+		if now := time.Now(); !converted && now.After(nextConversion) {
+			err := x.convert(ctx)
+			if converted = err == nil; err != nil && ctx.Err() == nil {
+				x.opts.Logger.Warn("converting the index failed; it is tried again", "error", err)
+			}
+			nextConversion = now.Add(compactRetry)
+		}
 		select {
 		case <-ctx.Done():
 			return

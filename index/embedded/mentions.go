@@ -70,7 +70,7 @@ func (d *decoder) number(most int) int {
 }
 
 func (d *decoder) string() string {
-	n := d.number(max(prepare.MaxNameBytes, prepare.MaxPredicateBytes))
+	n := d.number(len(d.rest))
 	if n > len(d.rest) {
 		d.bad = true
 		return ""

@@ -268,7 +268,7 @@ func (p *pages) content() (computed, stored sums, err error) {
 	})
 	switch {
 	case err != nil:
-	case string(format) == formatSums:
+	case hasSums(string(format)):
 		stored = sums{}
 		if err = unsealJSON(raw, &stored); err != nil {
 			err = fmt.Errorf("%w: sums: %w", errDamaged, err)

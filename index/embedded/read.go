@@ -3,7 +3,7 @@ package embedded
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"encoding/binary"
 	"iter"
 	"slices"
 
@@ -22,7 +22,7 @@ func (x *Index) Chunks(ctx context.Context, collection string, ids []corpus.Chun
 	var out []corpus.Chunk
 	err := x.inCollection(collection, func(tx *txn, c uint32, s index.Scope) error {
 		out = out[:0]
-		bucket := tx.Bucket(bucketIDs)
+		bucket, reader := tx.Bucket(bucketIDs), chunkReader{tx: tx}
 		for _, id := range ids {
 			if id == "" || len(id) > maxKey {
 				continue
@@ -31,9 +31,9 @@ func (x *Index) Chunks(ctx context.Context, collection string, ids []corpus.Chun
 			if len(row) != 8 {
 				continue
 			}
-			chunk := new(corpus.Chunk)
-			if err := unsealJSON(tx.Bucket(bucketChunks).Get(row), chunk); err != nil {
-				return fmt.Errorf("%w: chunk %.100q: %w", errDamaged, id, err)
+			chunk, err := reader.read(binary.BigEndian.Uint64(row))
+			if err != nil {
+				return err
 			}
 			if within(tx, c, s, chunk.Document) {
 				out = append(out, *chunk)

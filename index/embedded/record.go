@@ -19,7 +19,7 @@ var (
 	bucketMeta        = []byte("meta")
 	bucketCollections = []byte("collections") // name → collection number, 4 bytes
 	bucketDocuments   = []byte("documents")   // collection, document id → docRecord
-	bucketChunks      = []byte("chunks")      // row → chunkRecord; a row is never used twice
+	bucketChunks      = []byte("chunks")      // row → chunk as JSON, or nestedRecord; a row is never used twice
 	bucketIDs         = []byte("ids")         // collection, chunk id → row
 	bucketSpaces      = []byte("spaces")      // collection, name → spaceRecord
 	bucketDropped     = []byte("dropped")     // collection, number of a dropped space whose vectors have to be deleted → nothing
@@ -37,28 +37,35 @@ var (
 var (
 	keyFormat     = []byte("format")
 	keyNextRow    = []byte("next row")
-	keyCreated    = []byte("made")   // creation time of the folder in microseconds since 1970; missing in folders of earlier versions
-	keySums       = []byte("sums")   // checksums of the buckets, without this key and the next
-	keyTxID       = []byte("txid")   // id of the last transaction; missing in folders of earlier versions
-	keyScrub      = []byte("scrub")  // present if pages of the file may contain deleted text
-	keyScrubLevel = []byte("scrub:") // with collection and level: present if its lexical index may contain deleted text
+	keyCreated    = []byte("made")    // creation time of the folder in microseconds since 1970; missing in folders of earlier versions
+	keySums       = []byte("sums")    // checksums of the buckets, without this key and the next
+	keyTxID       = []byte("txid")    // id of the last transaction; missing in folders of earlier versions
+	keyConvert    = []byte("convert") // present if documents of earlier formats may have to be converted
+	keyScrub      = []byte("scrub")   // present if pages of the file may contain deleted text
+	keyScrubLevel = []byte("scrub:")  // with collection and level: present if its lexical index may contain deleted text
 )
 
-// The formats of the folder. Format 2 added spaces of vectors, format 3 mentions, format 4 sets, format 5 checksums of buckets.
+// The formats of the folder. Format 2 added spaces of vectors, format 3 mentions, format 4 sets, format 5 checksums of buckets, format 6 nested documents.
 const (
-	format         = "5"
-	formatSums     = format // first format with checksums of buckets
+	format         = "6"
+	formatSums     = "5" // first format with checksums of buckets
 	formatSets     = "4"
 	formatMentions = "3"
 	formatSpaces   = "2"
 	formatFirst    = "1"
 )
 
+// hasSums reports whether folders of a format have checksums of buckets.
+func hasSums(f string) bool { return f == formatSums || f == format }
+
 // maxKey is the maximum length in bytes of ids and of names of collections and spaces. Keys in bbolt have at most 32 KiB.
 const maxKey = prepare.MaxKey
 
 // levels is the number of levels of a document. Levels are numbered from 1.
 const levels = prepare.Levels
+
+// passages is the index of the level of passages.
+const passages = int(corpus.Passage) - 1
 
 var errChecksum = errors.New("checksum does not match")
 
@@ -67,10 +74,12 @@ type docRecord struct {
 	corpus.Document
 	First uint64 `json:"first"`
 	// Ordered reports that the rows of each level are sorted by ordinal. Earlier versions did not sort them.
-	Ordered bool           `json:"ordered,omitempty"`
-	Counts  [levels]uint64 `json:"counts"`
-	Tokens  [levels]uint64 `json:"tokens"` // total lengths in terms of the lexical index
-	Titles  [levels]uint64 `json:"titles"` // total lengths of the titles
+	Ordered bool `json:"ordered,omitempty"`
+	// Nested reports that the chunks are pieces of each other; see nesting.
+	Nested bool           `json:"nested,omitempty"`
+	Counts [levels]uint64 `json:"counts"`
+	Tokens [levels]uint64 `json:"tokens"` // total lengths in terms of the lexical index
+	Titles [levels]uint64 `json:"titles"` // total lengths of the titles
 }
 
 // rows returns the half-open range of the document's rows at level i+1.

@@ -86,19 +86,19 @@ func (x *Index) searchSnapshot(ctx context.Context, c *collection, s *snapshot, 
 		}
 	}
 	var all []found
+	parts := wanted[corpus.Section-1] || wanted[corpus.Sentence-1]
 	for i := range levels {
-		if !wanted[i] || s.levels[i].chunks == 0 || only != nil && len(only.rows) == 0 {
+		if !wanted[i] && (i != passages || !parts) || s.levels[i].chunks == 0 || only != nil && len(only.rows) == 0 {
 			continue
 		}
-		var some []found
-		err := x.guardLexical(c, func() (err error) {
-			some, err = x.searchView(ctx, s.levels[i].scoped(only), terms, language, q)
+		err := x.guardLexical(c, func() error {
+			some, err := x.searchLevel(ctx, s.levels[i].scoped(only), i, terms, language, q, wanted)
+			all = append(all, some...)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, some...)
 	}
 	slices.SortFunc(all, func(a, b found) int {
 		if c := cmp.Compare(b.hit.Score, a.hit.Score); c != 0 {
@@ -124,12 +124,41 @@ func (x *Index) searchSnapshot(ctx context.Context, c *collection, s *snapshot, 
 	return hits[:min(q.Limit, len(hits))], nil
 }
 
+// searchLevel searches level i+1. At the level of passages, it also returns their sections and sentences, if they are wanted.
+func (x *Index) searchLevel(ctx context.Context, v *view, i int, terms []lang.Term, language *lang.Language, q index.Query, wanted [levels]bool) ([]found, error) {
+	if i != passages || !wanted[corpus.Section-1] && !wanted[corpus.Sentence-1] {
+		return x.searchView(ctx, v, terms, language, q)
+	}
+	deep := q
+	deep.Limit = max(q.Limit, searchedPassages)
+	some, err := x.searchView(ctx, v, terms, language, deep)
+	if err != nil {
+		return nil, err
+	}
+	var all []found
+	if wanted[i] {
+		all = slices.Clone(some)
+	}
+	for _, l := range []corpus.Level{corpus.Section, corpus.Sentence} {
+		if !wanted[l-1] {
+			continue
+		}
+		parts, err := x.searchParts(ctx, v, l, some, terms, language, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, parts...)
+	}
+	return all, nil
+}
+
 // hydrate reads the chunks of hits.
 func (x *Index) hydrate(all []found) ([]index.Hit, error) {
 	hits := make([]index.Hit, len(all))
 	err := x.view(func(tx *txn) error {
+		reader := chunkReader{tx: tx}
 		for i, f := range all {
-			c, err := readChunk(tx, f.row)
+			c, err := reader.read(f.row)
 			if err != nil {
 				return err
 			}

@@ -180,7 +180,7 @@ func missing(ctx context.Context, tx *txn, c uint32, space, after string, limit 
 		passed = binary.BigEndian.Uint64([]byte(after))
 		start = idKey(c, after[8:])
 	}
-	vectors := tx.Bucket(bucketVectors)
+	vectors, reader := tx.Bucket(bucketVectors), chunkReader{tx: tx}
 	scanned := uint64(0)
 	cur := tx.Bucket(bucketDocuments).Cursor()
 	for k, v := cur.Seek(start); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
@@ -194,11 +194,11 @@ func missing(ctx context.Context, tx *txn, c uint32, space, after string, limit 
 		begun := after != "" && bytes.Equal(k, start)
 		_, end := d.rows(levels - 1)
 		for i := range levels {
-			for row, to := d.rows(i); row < to; row++ {
+			for row, to := d.rows(i); row < to && d.indexed(i); row++ {
 				if begun && row <= passed || known && vectors.Get(vectorKey(c, s.Number, i+1, row)) != nil {
 					continue
 				}
-				chunk, err := readChunk(tx, row)
+				chunk, err := reader.read(row)
 				if err != nil {
 					return nil, "", err
 				}

@@ -26,6 +26,19 @@ func (ch *change) size() (bytes int) {
 	return bytes
 }
 
+// indexed returns the number of entries that get vectors and terms.
+func (ch *change) indexed() (n int) {
+	for i := range ch.entries {
+		if ch.nesting == nil || ch.entries[i].Level == corpus.Passage {
+			n++
+		}
+	}
+	return n
+}
+
+// large reports whether a document does not fit into a transaction.
+func (ch *change) large() bool { return ch.indexed() > groupChunks || ch.size() > groupBytes }
+
 // entryRow is the row of an entry.
 type entryRow struct {
 	row   uint64
@@ -58,8 +71,10 @@ func (x *Index) stage(ctx context.Context, c *collection, ch *change, ed *edits)
 	err = x.view(func(tx *txn) error {
 		d, err := readDocument(tx, c.id, ch.doc.ID)
 		if d != nil {
-			for _, n := range d.Counts {
-				ed.leaving += n
+			for i, n := range d.Counts {
+				if d.indexed(i) {
+					ed.leaving += n
+				}
 			}
 		}
 		return err
@@ -108,7 +123,7 @@ func (ed *edits) writeRow(tx *txn, collection uint32, ch *change, p entryRow) (v
 	chunks, mentions := tx.Bucket(bucketChunks), tx.Bucket(bucketMentions)
 	chunks.FillPercent, mentions.FillPercent = 0.95, 0.95 // keys ascend
 	entry, key := &ch.entries[p.entry], rowKey(p.row)
-	raw, err := sealJSON(entry.Chunk)
+	raw, err := ch.record(p.entry)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +143,7 @@ func (ed *edits) writeRow(tx *txn, collection uint32, ch *change, p entryRow) (v
 
 // putDocument writes a document whose id is not in use, and returns its rows.
 func putDocument(tx *txn, collection uint32, ch *change, terms []lengths, next *uint64, ed *edits) (rows [2]uint64, err error) {
-	d := docRecord{Document: ch.doc, First: *next, Ordered: true}
+	d := docRecord{Document: ch.doc, First: *next, Ordered: true, Nested: ch.nesting != nil}
 	if ch.staged {
 		d.First = ch.first
 	}
@@ -151,15 +166,17 @@ func putDocument(tx *txn, collection uint32, ch *change, terms []lengths, next *
 			return rows, err
 		}
 		t, i := terms[p.entry], entry.Level-1
+		if d.Counts[i]++; !d.indexed(int(i)) {
+			continue
+		}
 		ed.levels[i].added = append(ed.levels[i].added, newChunk{p.row, &entry.Chunk, ch.named[p.entry], t.terms})
-		d.Counts[i]++
 		d.Tokens[i] += t.text
 		d.Titles[i] += t.title
 	}
 	*next = max(*next, d.all()[1])
 	for i := range levels {
 		from, to := d.rows(i)
-		if from == to {
+		if from == to || !d.indexed(i) {
 			continue
 		}
 		e := &ed.levels[i]

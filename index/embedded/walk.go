@@ -112,11 +112,12 @@ func (g *graph) Find(ctx context.Context, ids []corpus.ChunkID) ([]uint32, error
 
 // Chunks implements [walk.Source].
 func (g *graph) Chunks(ctx context.Context, passages []uint32) ([]*corpus.Chunk, error) {
+	reader := chunkReader{tx: g.tx}
 	return each(ctx, passages, func(n uint32) (*corpus.Chunk, error) {
 		row, err := g.v.row(n)
 		if err != nil {
 			return nil, err
 		}
-		return readChunk(g.tx, row)
+		return reader.read(row)
 	})
 }

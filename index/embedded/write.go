@@ -29,8 +29,9 @@ type change struct {
 	entries    []index.Entry
 	named      []*prepare.Mentions // by entry
 	put        bool
-	staged     bool   // its rows are written already, and marked as garbage until the document is put
-	first      uint64 // first staged row
+	nesting    *nesting // nil: the document is not nested
+	staged     bool     // its rows are written already, and marked as garbage until the document is put
+	first      uint64   // first staged row
 }
 
 // edit collects the changes of a group at one level of a collection.
@@ -39,6 +40,7 @@ type edit struct {
 	vectors []vectorRow
 	ranges  [][2]uint64 // of added rows
 	removed [][2]uint64
+	deleted [][2]uint64 // rows of chunks that are in no lexical index
 	record  levelRecord
 	touched bool
 }
@@ -99,7 +101,14 @@ func (x *Index) Delete(ctx context.Context, collection string, ids []corpus.Docu
 // checked validates a document and returns it as a change with normalized vectors.
 func checked(d corpus.Document, entries []index.Entry) (change, error) {
 	p, err := prepare.Check(d, entries)
-	return change{collection: p.Document.Collection, doc: p.Document, entries: p.Entries, named: p.Mentions, put: true}, err
+	if err != nil {
+		return change{}, err
+	}
+	c := change{collection: p.Document.Collection, doc: p.Document, entries: p.Entries, named: p.Mentions, put: true}
+	if c.nesting = nestingOf(&c); c.nesting != nil {
+		c.nesting.dropVectors(c.entries)
+	}
+	return c, nil
 }
 
 // apply applies changes in groups. No group contains a document twice.
@@ -121,7 +130,7 @@ func (x *Index) apply(ctx context.Context, op string, changes []change) error {
 		n, chunks, bytes, seen := 0, 0, 0, map[key]bool{}
 		for n < len(changes) && n < groupChunks {
 			size := changes[n].size()
-			if n > 0 && (chunks+len(changes[n].entries) > groupChunks || bytes+size > groupBytes) {
+			if n > 0 && (chunks+changes[n].indexed() > groupChunks || bytes+size > groupBytes) {
 				break
 			}
 			k := key{changes[n].collection, changes[n].doc.ID}
@@ -129,7 +138,7 @@ func (x *Index) apply(ctx context.Context, op string, changes []change) error {
 				break
 			}
 			seen[k] = true
-			chunks += len(changes[n].entries)
+			chunks += changes[n].indexed()
 			bytes += size
 			n++
 		}
@@ -174,7 +183,7 @@ func (x *Index) applyGroup(ctx context.Context, group []change) error {
 		}
 		return errors.Join(err, undo)
 	}
-	if len(group[0].entries) > groupChunks || group[0].size() > groupBytes { // it is the only document of the group
+	if group[0].large() { // it is the only document of the group
 		if err := x.stage(ctx, cols[0], &group[0], edited[cols[0]]); err != nil {
 			return abort(err)
 		}
@@ -279,24 +288,29 @@ func removeDocument(tx *txn, collection uint32, id corpus.DocumentID, ed *edits)
 	if err != nil || d == nil {
 		return rows, err
 	}
+	reader := chunkReader{tx: tx}
 	for i := range levels {
 		from, to := d.rows(i)
 		if from == to {
 			continue
 		}
 		for row := from; row < to; row++ {
-			chunk, err := readChunk(tx, row)
+			chunk, err := reader.id(row)
 			if err != nil {
 				return rows, err
 			}
 			if err := errors.Join(
-				tx.Bucket(bucketIDs).Delete(idKey(collection, string(chunk.ID))),
+				tx.Bucket(bucketIDs).Delete(idKey(collection, string(chunk))),
 				ed.deleteVectors(tx, collection, i+1, row),
 				tx.Bucket(bucketGarbage).Put(rowKey(row), nil)); err != nil {
 				return rows, err
 			}
 		}
 		e := &ed.levels[i]
+		if !d.indexed(i) {
+			e.deleted = append(e.deleted, [2]uint64{from, to})
+			continue
+		}
 		e.touched = true
 		e.removed = append(e.removed, [2]uint64{from, to})
 		e.record.Chunks -= d.Counts[i]
@@ -349,6 +363,7 @@ func (x *Index) commit(c *collection, ed *edits) error {
 	for i := range levels {
 		e := &ed.levels[i]
 		vectors[i] = c.cur.levels[i].spaces
+		rows = append(rows, e.deleted...)
 		if !e.touched {
 			continue
 		}

@@ -124,6 +124,9 @@ func (x *Index) Collections(ctx context.Context) ([]string, error) {
 	return names, failed("list collections", err)
 }
 
+// OnlyPassages implements [index.PassageVectors]: each level is searched by its own vectors.
+func (*Index) OnlyPassages() bool { return false }
+
 // VectorStats implements [index.Spaces]. The statistics of a scope are those of its collection.
 func (x *Index) VectorStats(ctx context.Context, collection string) (index.VectorStats, error) {
 	scope, err := prepare.Scope(collection)

@@ -171,7 +171,7 @@ func TestOldVectorsServe(t *testing.T) {
 		add(t, x, old, "two", rivers(5))
 		gate := make(chan struct{})
 		fresh := &hashing{space: "hash", dim: 64, fail: func([]string) error { <-gate; return nil }}
-		k := reembed.New(x, fresh, []model.Embedder{&hashing{space: "never used"}, old}, reembed.Options{Batch: 8,
+		k := reembed.New(x, fresh, []model.Embedder{&hashing{space: "never used"}, old}, reembed.Options{Batch: 2,
 			Weights: func(space string) index.Weights { return index.Weights{Lexical: 1, Vector: float64(len(space)) / 100} }})
 		stop := start(t, k)
 		defer stop()
@@ -204,7 +204,7 @@ func TestOldVectorsServe(t *testing.T) {
 				t.Fatalf("step %d, by the vectors of %s: %d near, first %q", steps, space, near, hits[0].Chunk.Text)
 			}
 			p := k.Progress()
-			if one := p.Collections[0]; one.Name != "one" || one.Total < 100 || !switched && one.Done >= one.Total || p.Failure != "" || p.Space != "hash" {
+			if one := p.Collections[0]; one.Name != "one" || one.Total < 29 || !switched && one.Done >= one.Total || p.Failure != "" || p.Space != "hash" {
 				t.Errorf("progress %+v", p)
 			}
 			if !switched {
@@ -578,7 +578,7 @@ func TestReplacedModel(t *testing.T) {
 				}
 			}
 			synctest.Wait()
-			wantStats(t, x, "c", index.VectorStats{Chunks: 20, Spaces: []index.Space{{Name: space, Dim: 64, Vectors: 20, Complete: true}}})
+			wantStats(t, x, "c", index.VectorStats{Chunks: 5, Spaces: []index.Space{{Name: space, Dim: 64, Vectors: 5, Complete: true}}})
 			if got, hits := ask(t, x, k, "c", "danube"); got != space || len(hits) == 0 || hits[0].Cosine == 0 {
 				t.Errorf("space %s, hits %v", got, hits)
 			}

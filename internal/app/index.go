@@ -35,6 +35,7 @@ type byDocument interface {
 
 // maintained is an index that runs.
 type maintained interface {
+	index.PassageVectors
 	io.Closer
 	Health() error                 // why a part of it does not work; nil: all works
 	Compact(context.Context) error // erases what was deleted

@@ -1,0 +1,116 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+)
+
+// convert writes the documents of earlier formats again that can be nested, group by group, so that they need less space and memory. Other calls can read
+// and write in the meantime. If it is interrupted, it continues at the next start.
+func (x *Index) convert(ctx context.Context) error {
+	due := false
+	err := x.view(func(tx *txn) error { due = tx.Bucket(bucketMeta).Get(keyConvert) != nil; return nil })
+	if err != nil || !due {
+		return err
+	}
+	x.opts.Logger.Info("converting the index: sections and sentences no longer have vectors and terms of their own", "folder", x.dir)
+	converted := 0
+	for _, name := range x.names() {
+		for after := corpus.DocumentID(""); ; {
+			var n int
+			if n, after, err = x.convertGroup(ctx, name, after); err != nil {
+				return fmt.Errorf("convert collection %.100q: %w", name, err)
+			}
+			if converted += n; after == "" {
+				break
+			}
+		}
+	}
+	x.write.Lock()
+	defer x.write.Unlock()
+	if err := x.update(func(tx *txn) error { return tx.Bucket(bucketMeta).Delete(keyConvert) }); err != nil {
+		return err
+	}
+	x.opts.Logger.Info("index converted", "folder", x.dir, "documents", converted)
+	return nil
+}
+
+// convertGroup converts documents of a collection after an id, up to about the size of a transaction. It returns how many it converted, and the last id that
+// it considered, which is empty at the end of the collection.
+func (x *Index) convertGroup(ctx context.Context, name string, after corpus.DocumentID) (converted int, last corpus.DocumentID, err error) {
+	x.write.Lock() // until the documents are written, so that nobody changes them in the meantime
+	defer x.write.Unlock()
+	var group []change
+	err = x.inCollection(name, func(tx *txn, c uint32, _ index.Scope) error {
+		group, last = nil, ""
+		spaces, err := readSpaces(tx, c)
+		if err != nil {
+			return err
+		}
+		space, in := usedSpace(spaces)
+		chunks, size := 0, 0
+		prefix, start := idKey(c, ""), idKey(c, string(after))
+		cur := tx.Bucket(bucketDocuments).Cursor()
+		for k, v := cur.Seek(start); bytes.HasPrefix(k, prefix) && chunks < groupChunks/2 && size < groupBytes/2; k, v = cur.Next() {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if after != "" && bytes.Equal(k, start) {
+				continue
+			}
+			last = corpus.DocumentID(k[len(prefix):])
+			var d docRecord
+			if err := unsealJSON(v, &d); err != nil {
+				return fmt.Errorf("%w: a document: %w", errDamaged, err)
+			}
+			if chunks++; d.Nested {
+				continue
+			}
+			es, err := exported(ctx, tx, c, &d, space, in)
+			if err != nil {
+				return err
+			}
+			d.Collection = name // the record is JSON, which cannot hold arbitrary bytes
+			ch, err := checked(d.Document, es)
+			if err != nil {
+				continue // it stays as it is
+			}
+			chunks += len(es)
+			if size += ch.size(); ch.nesting != nil {
+				group = append(group, ch)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(group) == 0 {
+		return 0, last, err
+	}
+	if err := x.opts.Reserve.Check(); err != nil {
+		return 0, "", err
+	}
+	for rest := group; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && !rest[n].large() { // a large document is written alone
+			n++
+		}
+		if err := x.applyGroup(ctx, rest[:n]); err != nil {
+			return 0, "", failed("convert documents", err)
+		}
+		rest = rest[n:]
+	}
+	return len(group), last, nil
+}
+
+// usedSpace returns the complete space with the most vectors, which searches use.
+func usedSpace(all map[string]spaceRecord) (name string, in *spaceRecord) {
+	for n, r := range all {
+		if r.Complete && (in == nil || r.Vectors > in.Vectors || r.Vectors == in.Vectors && n < name) {
+			name, in = n, &r
+		}
+	}
+	return name, in
+}

@@ -1,0 +1,375 @@
+package embedded
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index"
+)
+
+// A document is nested if each of its passages is a piece of a section, and each of its sentences a piece of a passage. The text of a nested document is stored
+// once, compressed, in the records of its sections. Only its passages have vectors and are in a lexical index; its sections and
+// sentences are found through them. The ingestion only makes nested documents. Other documents are stored chunk by chunk, each with its own vector
+// and its own terms.
+
+// nesting describes the entries of a nested document, by their places in the change.
+type nesting struct {
+	parent      []int    // the entry that contains it; -1: a section
+	at          []uint64 // its row minus the first row of the document
+	parts       [][2]int // of a section or passage: the range of its parts in the order of rows
+	order       []entryRow
+	proposition []int // of a sentence: where its proposition begins among those of its section
+}
+
+// nestingOf returns the nesting of a change's entries, or nil if the document is not nested.
+func nestingOf(ch *change) *nesting {
+	size := len(ch.entries)
+	n := &nesting{parent: make([]int, size), at: make([]uint64, size), parts: make([][2]int, size), order: assignRows(ch, 0), proposition: make([]int, size)}
+	byID := make(map[corpus.ChunkID]int, size)
+	last := 0                    // row of the parent of the chunk before
+	written := make([]int, size) // by section: bytes of propositions
+	for i, p := range n.order {
+		e := &ch.entries[p.entry]
+		n.at[p.entry] = uint64(i)
+		byID[e.ID] = p.entry
+		if slices.ContainsFunc(slices.Concat(e.Pages, e.PageStarts), func(n int) bool { return n < 0 }) || e.Ordinal < 0 || e.Start < 0 {
+			return nil
+		}
+		if e.Level == corpus.Section {
+			if n.parent[p.entry] = -1; e.Parent != "" || e.Proposition != "" {
+				return nil
+			}
+			continue
+		}
+		parent, ok := byID[e.Parent]
+		if !ok || !contains(&ch.entries[parent].Chunk, &e.Chunk) || e.Level == corpus.Passage && e.Proposition != "" {
+			return nil
+		}
+		at := int(n.at[parent])
+		if at < last { // parts of one chunk are not neighbours
+			return nil
+		}
+		last, n.parent[p.entry] = at, parent
+		if n.parts[parent][1] == 0 {
+			n.parts[parent][0] = i
+		}
+		n.parts[parent][1] = i + 1
+		if e.Level == corpus.Sentence {
+			n.proposition[p.entry] = written[n.parent[parent]]
+			written[n.parent[parent]] += len(e.Proposition)
+		}
+	}
+	for i := range ch.entries {
+		if ch.entries[i].Level == corpus.Section && n.parts[i][1] == 0 {
+			return nil
+		}
+	}
+	if size == 0 {
+		return nil
+	}
+	return n
+}
+
+// contains reports whether c is a piece of p, which is one level up.
+func contains(p, c *corpus.Chunk) bool {
+	from := c.Start - p.Start
+	return p.Level == c.Level-1 && from >= 0 && len(c.Text) <= len(p.Text)-from && c.End == c.Start+len(c.Text) &&
+		p.Text[from:from+len(c.Text)] == c.Text && p.Title == c.Title && slices.Equal(p.Headings, c.Headings)
+}
+
+// nestedRecord is the record of a chunk of a nested document. The record begins with its level, so that it differs from the JSON of other chunks.
+type nestedRecord struct {
+	level   corpus.Level
+	id      corpus.ChunkID
+	ordinal uint64
+	start   uint64 // of a section: in the document; else: in the text of the section
+	size    uint64 // of the text
+	up      uint64 // passage, sentence: its row minus that of its parent
+	parts   [2]uint64
+	// proposition is the place of a sentence's proposition among those of the section, and its size.
+	proposition   [2]uint64
+	pages, starts []int
+	rest          []byte // of a section: the compressed sectionText
+}
+
+func (r *nestedRecord) encode() []byte {
+	b := append(make([]byte, 0, 64+len(r.rest)), byte(r.level))
+	if raw, err := hex.DecodeString(strings.TrimPrefix(string(r.id), "c_")); err == nil && len(raw) == 8 && corpus.ChunkID("c_"+hex.EncodeToString(raw)) == r.id {
+		b = append(append(b, 0), raw...)
+	} else {
+		b = appendString(b, string(r.id))
+	}
+	numbers := []uint64{r.ordinal, r.start, r.size}
+	if r.level > corpus.Section {
+		numbers = append(numbers, r.up)
+	}
+	if r.level < corpus.Sentence {
+		numbers = append(numbers, r.parts[0], r.parts[1])
+	} else {
+		numbers = append(numbers, r.proposition[0], r.proposition[1])
+	}
+	for _, list := range [][]int{r.pages, r.starts} {
+		numbers = append(numbers, uint64(len(list)))
+		for _, n := range list {
+			numbers = append(numbers, uint64(n))
+		}
+	}
+	for _, n := range numbers {
+		b = binary.AppendUvarint(b, n)
+	}
+	return seal(append(b, r.rest...))
+}
+
+// maxNumber bounds the numbers of a record: a document has at most some gigabytes of text.
+const maxNumber = 1 << 40
+
+func decodeNested(raw []byte) (*nestedRecord, error) {
+	d := decoder{rest: raw[1:]}
+	r := &nestedRecord{level: corpus.Level(raw[0])}
+	if len(d.rest) >= 9 && d.rest[0] == 0 {
+		r.id = corpus.ChunkID("c_" + hex.EncodeToString(d.rest[1:9]))
+		d.rest = d.rest[9:]
+	} else {
+		r.id = corpus.ChunkID(d.string())
+	}
+	next := func() uint64 { return uint64(d.number(maxNumber)) }
+	r.ordinal, r.start, r.size = next(), next(), next()
+	if r.level > corpus.Section {
+		r.up = next()
+	}
+	if r.level < corpus.Sentence {
+		r.parts = [2]uint64{next(), next()}
+	} else {
+		r.proposition = [2]uint64{next(), next()}
+	}
+	for _, list := range []*[]int{&r.pages, &r.starts} {
+		for range d.number(len(d.rest)) {
+			*list = append(*list, int(next()))
+		}
+	}
+	if d.bad || r.level != corpus.Section && len(d.rest) > 0 {
+		return nil, errTruncated
+	}
+	r.rest = d.rest
+	return r, nil
+}
+
+// record returns the record of an entry.
+func (n *nesting) record(ch *change, entry int) *nestedRecord {
+	e := &ch.entries[entry]
+	r := &nestedRecord{level: e.Level, id: e.ID, ordinal: uint64(e.Ordinal), start: uint64(e.Start), size: uint64(len(e.Text)), pages: e.Pages, starts: e.PageStarts}
+	if parts := n.parts[entry]; parts[1] > 0 {
+		r.parts = [2]uint64{uint64(parts[0]) - n.at[entry], uint64(parts[1]) - n.at[entry]}
+	}
+	section := entry
+	for n.parent[section] >= 0 {
+		section = n.parent[section]
+	}
+	if section == entry {
+		r.rest = n.sectionText(ch, entry)
+		return r
+	}
+	r.start, r.up = uint64(e.Start-ch.entries[section].Start), n.at[entry]-n.at[n.parent[entry]]
+	if e.Proposition != "" {
+		r.proposition = [2]uint64{uint64(n.proposition[entry]), uint64(len(e.Proposition))}
+	}
+	return r
+}
+
+// record returns the record of an entry.
+func (ch *change) record(entry int) ([]byte, error) {
+	if ch.nesting == nil {
+		return sealJSON(ch.entries[entry].Chunk)
+	}
+	return ch.nesting.record(ch, entry).encode(), nil
+}
+
+// sectionText compresses what the chunks of a section have in common: the id of the document, the title, the headings, the text, and the propositions.
+func (n *nesting) sectionText(ch *change, section int) []byte {
+	e := &ch.entries[section]
+	b := appendString(make([]byte, 0, 2*len(e.Text)+256), string(e.Document))
+	b = appendString(b, e.Title)
+	b = binary.AppendUvarint(b, uint64(len(e.Headings)))
+	for _, h := range e.Headings {
+		b = appendString(b, h)
+	}
+	b = append(b, e.Text...)
+	for _, passage := range n.order[n.parts[section][0]:n.parts[section][1]] {
+		parts := n.parts[passage.entry]
+		for _, sentence := range n.order[parts[0]:parts[1]] {
+			b = append(b, ch.entries[sentence.entry].Proposition...)
+		}
+	}
+	return zstdEncoder.EncodeAll(b, nil)
+}
+
+// maxSectionText bounds the memory for a damaged section.
+const maxSectionText = 1 << 30
+
+// The encoder and the decoder of sections. They are not made on demand, because a test may run in a bubble of testing/synctest, to which their channels
+// would belong.
+var zstdEncoder, zstdDecoder = newZstd()
+
+func newZstd() (*zstd.Encoder, *zstd.Decoder) {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(64<<10), zstd.WithLowerEncoderMem(true),
+		zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		panic(err) // an option is wrong
+	}
+	e.EncodeAll([]byte{0}, nil)
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxSectionText))
+	if err != nil {
+		panic(err)
+	}
+	return e, d
+}
+
+// chunkReader reads chunks in one transaction. It keeps the section that it read last.
+type chunkReader struct {
+	tx       *txn
+	document corpus.DocumentID
+	row      uint64 // of the section
+	section  *nestedRecord
+	title    string
+	headings []string
+	text     string // and the propositions
+}
+
+// read returns the chunk of a row.
+func (r *chunkReader) read(row uint64) (*corpus.Chunk, error) {
+	c, err := r.chunk(row)
+	if err != nil {
+		return nil, fmt.Errorf("%w: chunk %d: %w", errDamaged, row, err)
+	}
+	return c, nil
+}
+
+func (r *chunkReader) chunk(row uint64) (*corpus.Chunk, error) {
+	raw, err := r.raw(row)
+	if err != nil {
+		return nil, err
+	}
+	if raw[0] == '{' {
+		c := new(corpus.Chunk)
+		return c, json.Unmarshal(raw, c)
+	}
+	rec, err := decodeNested(raw)
+	if err != nil {
+		return nil, err
+	}
+	c := &corpus.Chunk{ID: rec.id, Level: rec.level, Ordinal: int(rec.ordinal), Pages: rec.pages, PageStarts: rec.starts}
+	at, up := row, rec
+	for up.level > corpus.Section {
+		if at -= up.up; at > row {
+			return nil, errTruncated
+		}
+		if up, err = r.record(at); err != nil {
+			return nil, err
+		}
+		c.Parent = cmp.Or(c.Parent, up.id)
+	}
+	if err := r.open(at, up); err != nil {
+		return nil, err
+	}
+	start := rec.start
+	if rec == up {
+		start = 0
+	}
+	if start+rec.size > up.size || up.size+rec.proposition[0]+rec.proposition[1] > uint64(len(r.text)) {
+		return nil, errTruncated
+	}
+	c.Document, c.Title, c.Headings = r.document, r.title, slices.Clone(r.headings)
+	c.Text, c.Start = r.text[start:start+rec.size], int(up.start+start)
+	c.End = c.Start + len(c.Text)
+	if from := up.size + rec.proposition[0]; rec.proposition[1] > 0 {
+		c.Proposition = r.text[from : from+rec.proposition[1]]
+	}
+	return c, nil
+}
+
+// raw returns the record of a row without its checksum.
+func (r *chunkReader) raw(row uint64) ([]byte, error) {
+	sealed := r.tx.Bucket(bucketChunks).Get(rowKey(row))
+	if sealed == nil {
+		return nil, errors.New("is missing")
+	}
+	raw, err := unseal(sealed)
+	if err == nil && len(raw) == 0 {
+		err = errTruncated
+	}
+	return raw, err
+}
+
+func (r *chunkReader) record(row uint64) (*nestedRecord, error) {
+	if r.section != nil && r.row == row {
+		return r.section, nil
+	}
+	raw, err := r.raw(row)
+	if err != nil {
+		return nil, err
+	}
+	return decodeNested(raw)
+}
+
+// open reads the text of a section, unless it is the last one that was read.
+func (r *chunkReader) open(row uint64, s *nestedRecord) error {
+	if r.section != nil && r.row == row {
+		return nil
+	}
+	b, err := zstdDecoder.DecodeAll(s.rest, nil)
+	if err != nil {
+		return err
+	}
+	d := decoder{rest: b}
+	r.document = corpus.DocumentID(d.string())
+	r.title, r.headings = d.string(), nil
+	for range d.number(len(d.rest)) {
+		r.headings = append(r.headings, d.string())
+	}
+	if d.bad {
+		return errTruncated
+	}
+	r.row, r.section, r.text = row, s, string(d.rest)
+	return nil
+}
+
+// id returns the id of the chunk of a row.
+func (r *chunkReader) id(row uint64) (corpus.ChunkID, error) {
+	raw, err := r.raw(row)
+	if err == nil && raw[0] != '{' {
+		var rec *nestedRecord
+		if rec, err = decodeNested(raw); err == nil {
+			return rec.id, nil
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: chunk %d: %w", errDamaged, row, err)
+	}
+	c, err := r.read(row)
+	if err != nil {
+		return "", err
+	}
+	return c.ID, nil
+}
+
+// indexed reports whether the chunks of the document at level i+1 can have vectors and are in a lexical index.
+func (d *docRecord) indexed(i int) bool { return !d.Nested || i == passages }
+
+// dropVectors removes the vectors of sections and sentences, which are not used.
+func (n *nesting) dropVectors(entries []index.Entry) {
+	for i := range entries {
+		if entries[i].Level != corpus.Passage {
+			entries[i].Space, entries[i].Vector = "", nil
+		}
+	}
+}
