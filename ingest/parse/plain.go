@@ -235,6 +235,9 @@ var aligned = regexp.MustCompile(`[^\s.!?](?: {3,}|\t)\S`)
 // staysApart reports whether the break between two lines means something, as in an address, in a poem, between lines with labels, or in a table that is
 // aligned with spaces.
 func staysApart(line, next string, widest int) bool {
+	if strings.HasPrefix(line, "#") || strings.HasPrefix(next, "#") { // a comment of a configuration file
+		return true
+	}
 	line, next = strings.TrimSpace(line), strings.TrimSpace(next)
 	if aligned.MatchString(next) || labelled.MatchString(next) && !strings.HasSuffix(line, ",") || parted.MatchString(line) && parted.MatchString(next) {
 		return true

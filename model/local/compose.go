@@ -102,6 +102,8 @@ func (q *question) continuation(c *sentence, cs []*sentence) *sentence {
 	instruct := q.way || q.code || q.kind == instructionKind
 	for _, next := range cs[min(len(cs), c.at+1):min(len(cs), c.at+3)] {
 		switch {
+		case next.setting && !c.setting:
+			return next
 		case next.heading != c.heading || next.row || next.listed:
 			return nil
 		case next.code:
@@ -370,6 +372,9 @@ const minPrefix = 0.12
 func (q *question) prefix(c *sentence) string {
 	if q.broad || q.open || c.dangles {
 		return ""
+	}
+	if c.setting {
+		return c.intro()
 	}
 	lead := strings.TrimSpace(strings.TrimSuffix(c.lead, "."))
 	if lead != "" && strings.HasSuffix(lead, ":") {

@@ -454,8 +454,13 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 		q.mark(labels, labelOf(c.text))
 		e[isLabel], e[labelled] = 1, q.share(labels)
 	}
+	if c.setting {
+		names := make([]float64, len(q.terms))
+		q.mark(names, c.key)
+		e[isLabel], e[labelled] = 1, q.share(names)
+	}
 	n := len(c.words)
-	e[short], e[long] = value(n < 5 && !c.row && !c.label), max(0, min(1, float64(n-40)/40))
+	e[short], e[long] = value(n < 5 && !c.row && !c.label && !c.setting), max(0, min(1, float64(n-40)/40))
 	e[asks] = value(strings.HasSuffix(strings.TrimRight(removeMarks(c.text), " "), "?"))
 	e[hangs] = value(c.dangles || c.follows)
 	e[repeats] = value(e[fitNear] == 0 && !q.saysMore(c, cs) && q.repeatsQuestion(c) || q.repeatsValue(c))

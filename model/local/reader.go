@@ -25,6 +25,7 @@ type reader struct {
 	inList  bool     // the last block was an item
 	parents []parent // the items over a nested one
 	code    bool     // what was read last is code
+	config  bool     // lines that begin with a number sign are comments
 	out     []*sentence
 }
 
@@ -38,6 +39,7 @@ func (r *reader) readAll(s string) {
 	r.lines = strings.Split(s, "\n")
 	dropContents(r.lines)
 	readAligned(r.lines)
+	r.config = hasComments(r.lines)
 	for i := 0; i < len(r.lines); r.blocks++ {
 		i = r.block(i)
 	}
@@ -53,6 +55,8 @@ func (r *reader) block(i int) int {
 		return i + 1
 	case strings.HasPrefix(bare, "```"):
 		return r.fence(i, wasCode)
+	case r.config && (isComment(bare) || r.inConfig(bare)):
+		return r.comment(i)
 	case strings.HasPrefix(bare, "#"):
 		r.setHeading(strings.Trim(bare, "# \t"))
 		return i + 1

@@ -29,6 +29,8 @@ type sentence struct {
 	row     bool     // a row of a table
 	code    bool     // fenced code
 	label   bool     // a line with a label: Place: clubroom
+	setting bool     // a line of a configuration file that sets something
+	key     string   // of a setting: its name
 	dangles bool     // it begins with a pronoun that refers to an earlier sentence
 	follows bool     // it begins with a connective: so, however
 	block   int      // the number of its paragraph, item or table in the passage
