@@ -44,7 +44,11 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			}
 			continue
 		}
-		out = append(out, q.withLead(c))
+		if n := len(out); c.setting && n > 0 && strings.TrimRight(out[n-1].text, ".")+": " == c.intro() {
+			out = append(out, c) // the comment is said already
+		} else {
+			out = append(out, q.withLead(c))
+		}
 		if c != best {
 			continue
 		}

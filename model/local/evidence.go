@@ -446,8 +446,11 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 		e[isItem], e[isListed] = 1, value(q.kind == listKind || q.kind == instructionKind || q.listed)
 	}
 	if c.code {
-		e[isRequested] = value(q.code || q.way || q.kind == instructionKind)
-		e[isCode] = 1 - e[isRequested]
+		if q.code || q.way || q.kind == instructionKind {
+			e[isRequested] = q.actionFit(c, cs)
+		} else {
+			e[isCode] = 1
+		}
 	}
 	if c.label {
 		labels := make([]float64, len(q.terms))

@@ -49,6 +49,7 @@ type question struct {
 	way     bool // asks how to do something, which code may answer
 	open    bool // has no subject: summarize this
 	code    bool // asks for a command or code
+	action  int  // the term of what is to be done, for a question how to do something; -1: none
 
 	plainTotal float64             // of plain
 	follows    map[[2]string][]int // indexes in words of the second word of each pair
@@ -159,6 +160,7 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
+	q.action = q.actionOf()
 	q.follows = followersOf(q.words)
 	return q
 }

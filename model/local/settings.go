@@ -86,7 +86,7 @@ func (r *reader) comment(i int) int {
 			continue
 		}
 		if key := keyOf(inner); key != "" {
-			r.add(&sentence{text: bare, own: inner, key: key, lead: said, setting: true, whole: true})
+			r.add(&sentence{text: "`" + strings.ReplaceAll(bare, "`", "'") + "`.", own: inner, key: key, lead: said, setting: true, whole: true})
 		}
 	}
 	flush()
