@@ -467,7 +467,7 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	e[asks] = value(strings.HasSuffix(strings.TrimRight(removeMarks(c.text), " "), "?"))
 	e[hangs] = value(c.dangles || c.follows)
 	e[repeats] = value(e[fitNear] == 0 && !q.saysMore(c, cs) && q.repeatsQuestion(c) || q.repeatsValue(c))
-	e[keyed] = value(q.isKey(c.own) || q.isKey(c.heading))
+	e[keyed] = value(q.isKey(c.own) || q.isKey(c.heading) || q.namesCode(c))
 	if q.lang == lang.English {
 		said := map[string]struct{}{}
 		for _, w := range c.words {

@@ -49,6 +49,7 @@ type question struct {
 	way     bool // asks how to do something, which code may answer
 	open    bool // has no subject: summarize this
 	code    bool // asks for a command or code
+	codes   []string // options and identifiers that it names: --retry, maxAge
 	action  int  // the term of what is to be done, for a question how to do something; -1: none
 
 	plainTotal float64             // of plain
@@ -161,6 +162,9 @@ func (m *Model) ask(t model.Task) *question {
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
 	q.action = q.actionOf()
+	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
+		q.code = false // it asks what an option does, and not for an example of it
+	}
 	q.follows = followersOf(q.words)
 	return q
 }
