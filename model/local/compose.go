@@ -380,21 +380,21 @@ func (q *question) prefix(c *sentence) string {
 	if c.setting {
 		return c.intro()
 	}
-	lead := strings.TrimSpace(strings.TrimSuffix(c.lead, "."))
-	if lead != "" && strings.HasSuffix(lead, ":") {
-		return lead + " "
-	}
 	headings := append([]string{c.heading}, c.outer...)
-	if q.hasType() && c.evid[fit] == 0 {
+	lead := strings.TrimSpace(strings.TrimSuffix(c.lead, "."))
+	if q.kind == timeKind && !q.hasDay(c.text) && !q.hasDay(lead) {
 		for _, h := range headings {
-			if q.typeFit(c, h) > 0 {
+			if q.hasDay(h) {
 				return headingPrefix(h, c)
 			}
 		}
 	}
-	if q.kind == timeKind && !q.hasDay(c.text) {
+	if lead != "" && strings.HasSuffix(lead, ":") {
+		return lead + " "
+	}
+	if q.hasType() && c.evid[fit] == 0 {
 		for _, h := range headings {
-			if q.hasDay(h) {
+			if q.typeFit(c, h) > 0 {
 				return headingPrefix(h, c)
 			}
 		}

@@ -170,7 +170,7 @@ var (
 	linkRE   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	editRE   = regexp.MustCompile(`\[(?:citation needed|edit)\]`)
 	noteRE   = regexp.MustCompile(`\[(?:[0-9]{1,3}(?:[,–-] ?[0-9]{1,3})*|[a-z])\]`)
-	tagRE    = regexp.MustCompile(`</?[a-zA-Z][^<>]{0,200}>`)
+	tagRE    = regexp.MustCompile(`</?[a-zA-Z][^<>@]{0,200}>`)
 	ruleRE   = regexp.MustCompile(`^[-|:=_* \t]+$`)
 	codeRE   = regexp.MustCompile(`(?:^|\s)//\s|:=|[{;]\s*$|^[})]|\)\s*[{;]|\}\.?$|</|=>|\bfunc\b.*\(`)
 	markup   = strings.NewReplacer("**", "", "__", "", "`", "", "~~", "")
