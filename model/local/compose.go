@@ -420,6 +420,7 @@ var dayRE = regexp.MustCompile(`\b(?:1[0-9]{3}|20[0-9]{2})\b|\b[0-9]{1,2}(?:\.[0
 
 // hasDay reports whether a text has a date or the name of a day of the week.
 func (q *question) hasDay(s string) bool {
+	s = numberingRE.ReplaceAllString(s, "")
 	if dayRE.MatchString(s) {
 		return true
 	}

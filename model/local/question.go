@@ -255,7 +255,7 @@ func (m *Model) vector(word string) []float32 {
 var (
 	dateRE     = regexp.MustCompile(`(?i)\b(1[0-9]{3}|20[0-9]{2}|[0-9]{1,4} ?(?:BCE?|AD|CE)|january|february|march|april|may [0-9]|[0-9]{1,2}(?:st|nd|rd|th)? (?:of )?may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|century|centuries|[0-9]{2,4}s|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.? [0-9]{1,2}|[0-9]{1,2} (?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|[0-9]{1,2}/[0-9]{1,2}|[0-9]{1,2}[:.][0-9]{2}|[0-9]{1,2} ?[ap]\.?m|o[’']clock|noon|midnight|weekdays?|weekends?|mornings?|afternoons?|evenings?|daily|hourly|nightly|weekly|monthly|annually|every (?:day|hour|night|week|month|year))\b`)
 	numberRE   = regexp.MustCompile(`(?i)\b([0-9][0-9,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundreds?|thousands?|millions?|billions?|half|dozens?|third|quarter|percent|twice|nothing|none|free|zero)\b`)
-	placeRE    = regexp.MustCompile(`\b(?:in|at|from|near|to|of|on|around|across|throughout) (?:the )?(?:[a-z]+ )?[A-Z]|(?i:\b(?:located|north|south|east|west|city|country|region|coast|valley|district|between)\b)`)
+	placeRE    = regexp.MustCompile(`(?:^|[\s("'=])(?:[/~]|\$[A-Z_{]+}?/)[\w.-]*/[\w./*{}$-]+|\b(?:in|at|from|near|to|of|on|around|across|throughout) (?:the )?(?:[a-z]+ )?[A-Z]|(?i:\b(?:located|north|south|east|west|city|country|region|coast|valley|district|between)\b)`)
 	nearRE     = regexp.MustCompile(`(?i)\b(?:near|beside|behind|opposite|outside|inside|upstairs|downstairs|next to|in front of|(?:in|at|on|from|to) (?:the|a|an|our|your)|street|road|lane|avenue|square|hall|room|floor|building)\b`)
 	reasonRE   = regexp.MustCompile(`(?i), so |\b(because|due to|since|as a result|caused?|causes|reasons?|in order to|so that|therefore|thus|led to|leads to|to (?:avoid|prevent|make|allow|reduce|protect|ensure))\b`)
 	doRE       = regexp.MustCompile(`^(?:To \pL+|(?:Use|Send|Run|Set|Give|Put|Call|Add|Start|Stop|Open|Install|Copy|Write|Make|Delete|Choose|Compare|Serve|Point|Name|Build|Download|Create|Pass|With|By)\b)|\b(?:by|with|via|using) (?:\pL+ing|--)`)
@@ -328,8 +328,8 @@ func (q *question) typeFit(c *sentence, text string) float64 {
 	return 0
 }
 
-// numberingRE matches the number of a section.
-var numberingRE = regexp.MustCompile(`^(?:\(?[0-9]{1,2}\)|[0-9]{1,2}(?:\.[0-9]{1,2})+\.?|[0-9]{1,2}\.) `)
+// numberingRE matches the number of a section, and that of an issue.
+var numberingRE = regexp.MustCompile(`#[0-9]+\b|^(?:\(?[0-9]{1,2}\)|[0-9]{1,2}(?:\.[0-9]{1,2})+\.?|[0-9]{1,2}\.) `)
 
 // clockRE matches dates and times of day in figures.
 var clockRE = regexp.MustCompile(`\b[0-9]{1,2}[ ]?(?:[:.hH][ ]?[0-9]{2}\b|[hH]\b|Uhr|uur|heures?)|\b(?:1[0-9]{3}|20[0-9]{2})\b|\b[0-9]{1,2}[./][0-9]{1,2}\b|[0-9]+[ ]?[年月日号點点時时]`)
