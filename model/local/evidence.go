@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -202,6 +203,13 @@ func (m *Model) termCoverage(q *question, c *sentence) (exact, covers, nearest [
 		}
 		if i, x := q.match(s); x > 0 && x > covers[i] {
 			covers[i], nearest[i] = x, x
+		}
+	}
+	for _, w := range c.words {
+		for _, part := range partsOf(c.own[w.Start:w.End]) {
+			if i, x := q.match(q.stem(part)); x > covers[i] && x > 0 {
+				covers[i], nearest[i] = x, x
+			}
 		}
 	}
 	exact = slices.Clone(covers)
@@ -454,7 +462,7 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	}
 	if c.label {
 		labels := make([]float64, len(q.terms))
-		q.mark(labels, labelOf(c.text))
+		q.mark(labels, cmp.Or(labelOf(c.text), c.lead))
 		e[isLabel], e[labelled] = 1, q.share(labels)
 	}
 	if c.setting {

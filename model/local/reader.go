@@ -288,10 +288,19 @@ func (r *reader) paragraph(i int) int {
 	}
 	r.inList, r.parents = false, nil
 	var part []string
+	over := "" // the line with only a label over these
 	for k, line := range lines {
 		part = append(part, line)
 		if k+1 == len(lines) || separate(line, lines[k+1], widest) {
-			r.prose(strings.Join(part, " "), len(part) == 1, from == 0 && k+1 == len(part))
+			if over != "" && len(part) == 1 && labelOf(line) == "" && len(strings.Fields(line)) <= maxHeading {
+				r.value(over, line)
+			} else {
+				r.prose(strings.Join(part, " "), len(part) == 1, from == 0 && k+1 == len(part))
+				over = ""
+			}
+			if len(part) == 1 && strings.HasSuffix(line, ":") && len(strings.Fields(line)) <= 6 {
+				over = line
+			}
 			part = nil
 			r.blocks++
 		}
@@ -406,3 +415,11 @@ func (r *reader) isHeading(i int) bool {
 
 // verbs are frequent verbs. An English line with one of them is not a heading.
 var verbs = wordSet("is are was were be has have had can could will would must may should does do did")
+
+// value adds a line under a line that is only a label, such as a name under Authors.
+func (r *reader) value(label, line string) {
+	c := &sentence{text: plain(line), lead: plain(label), label: true}
+	c.checkComplete(r.lang, true, false)
+	c.whole = c.text != "" && !looksLikeCode(c.text)
+	r.add(c)
+}
