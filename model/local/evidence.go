@@ -426,6 +426,9 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	}
 	if q.hasType() && e[fit] == 0 {
 		e[fitNear] = q.typeFit(c, c.leadingText())
+		if c.setting {
+			e[fitNear] = 0 // its value answers, and not its comment
+		}
 		e[unfit] = value(e[fitNear] == 0)
 	}
 	if c.row {
@@ -441,6 +444,11 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	}
 	e[measured] = value(q.isMeasured(c))
 	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !q.measure.in(q.lang, c.leadingText()))
+	if q.author {
+		e[measured] = value(c.namesAuthor())
+		e[unmeasured] = 1 - e[measured]
+		e[keyed] = e[measured]
+	}
 	if next := q.continuation(c, cs); next != nil && !next.code {
 		e[fitNear], e[unfit], e[unmeasured] = 1, 0, 0 // it is said too
 	}
@@ -475,7 +483,7 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	e[asks] = value(strings.HasSuffix(strings.TrimRight(removeMarks(c.text), " "), "?"))
 	e[hangs] = value(c.dangles || c.follows)
 	e[repeats] = value(e[fitNear] == 0 && !q.saysMore(c, cs) && q.repeatsQuestion(c) || q.repeatsValue(c))
-	e[keyed] = value(q.isKey(c.own) || q.isKey(c.heading) || q.namesCode(c))
+	e[keyed] = max(e[keyed], value(q.isKey(c.own) || q.isKey(c.heading) || q.namesCode(c)))
 	if q.lang == lang.English {
 		said := map[string]struct{}{}
 		for _, w := range c.words {

@@ -53,9 +53,12 @@ func codesIn(s string) (out []string) {
 	return out
 }
 
+// minEntry is the least number of words of an entry that says something of its key.
+const minEntry = 4
+
 // namesCode reports whether a part begins with an option or identifier of the question, as an entry of a list of options does, or a setting sets it.
 func (q *question) namesCode(c *sentence) bool {
-	if len(q.codes) == 0 {
+	if len(q.codes) == 0 || len(c.words) < minEntry && !c.setting {
 		return false
 	}
 	head, _, _ := strings.Cut(lang.Truncate(c.own, 100), ": ")

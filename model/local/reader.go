@@ -313,7 +313,7 @@ const maxHeading = 8
 
 // opens reports whether the first line of a paragraph is a heading of the next one: it is in capitals, or short and without a full stop.
 func (r *reader) opens(line, next string, widest int) bool {
-	if labelOf(line) != "" || strings.ContainsAny(line[len(line)-1:], ".!?:;,-)\"") || len(strings.Fields(line)) > maxHeading {
+	if labelOf(line) != "" || copyrightRE.MatchString(line) || authorHeadRE.MatchString(r.heading) || strings.ContainsAny(line[len(line)-1:], ".!?:;,-)\"") || len(strings.Fields(line)) > maxHeading {
 		return false
 	}
 	if strings.ToUpper(line) == line && strings.ToLower(line) != line && len(line) > 3 {
@@ -358,7 +358,8 @@ func (r *reader) prose(text string, oneLine, first bool) {
 			c.lead = label
 		}
 		r.lead = c.text
-		c.checkComplete(r.lang, oneLine && len(said) == 1, mayContinue && k == 0)
+		c.checkComplete(r.lang, oneLine && len(said) == 1, mayContinue && k == 0 && !c.label)
+		c.whole = c.whole || oneLine && len(said) == 1 && authorHeadRE.MatchString(r.heading)
 		r.add(c)
 	}
 }
@@ -395,7 +396,7 @@ func (r *reader) isHeading(i int) bool {
 	}
 	blank := func(k int) bool { return strings.TrimSpace(r.lines[k]) == "" }
 	alone := (i == 0 && r.passage.Chunk.Start == 0 || i > 0 && blank(i-1)) && i+2 < len(r.lines) && blank(i+1)
-	if !alone || len(line) > 90 || strings.ContainsAny(line[len(line)-1:], ".!?:;,\"')") || labelOf(line) != "" {
+	if !alone || len(line) > 90 || copyrightRE.MatchString(line) || authorHeadRE.MatchString(r.heading) || strings.ContainsAny(line[len(line)-1:], ".!?:;,\"')") || labelOf(line) != "" {
 		return false
 	}
 	if markerRE.MatchString(line) && markerRE.MatchString(strings.TrimSpace(r.lines[i+2])) {

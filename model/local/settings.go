@@ -103,4 +103,6 @@ func (c *sentence) intro() string {
 }
 
 // inConfig reports whether a line is a setting without a comment.
-func (r *reader) inConfig(line string) bool { return keyOf(line) != "" && !strings.Contains(line, ": ") }
+func (r *reader) inConfig(line string) bool {
+	return keyOf(line) != "" && !strings.Contains(line, ": ")
+}
