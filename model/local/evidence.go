@@ -444,10 +444,9 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	}
 	e[measured] = value(q.isMeasured(c))
 	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !q.measure.in(q.lang, c.leadingText()))
-	if q.author {
-		e[measured] = value(c.namesAuthor())
-		e[unmeasured] = 1 - e[measured]
-		e[keyed] = e[measured]
+	if q.fact != noFact {
+		e[measured] = value(q.states(c))
+		e[unmeasured], e[keyed] = 1-e[measured], e[measured]
 	}
 	if next := q.continuation(c, cs); next != nil && !next.code {
 		e[fitNear], e[unfit], e[unmeasured] = 1, 0, 0 // it is said too

@@ -49,7 +49,7 @@ type question struct {
 	way     bool     // asks how to do something, which code may answer
 	open    bool     // has no subject: summarize this
 	code    bool     // asks for a command or code
-	author  bool     // asks who made something
+	fact    fact     // what it asks for, if that is said in few ways
 	codes   []string // options and identifiers that it names: --retry, maxAge
 	action  int      // the term of what is to be done, for a question how to do something; -1: none
 
@@ -162,7 +162,7 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
-	q.action, q.author = q.actionOf(), q.asksAuthor()
+	q.action, q.fact = q.actionOf(), q.factOf()
 	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
 		q.code = false // it asks what an option does, and not for an example of it
 	}
