@@ -575,36 +575,6 @@ func (q *question) saysMore(c *sentence, cs []*sentence) bool {
 	return next.whole && !next.row && !next.code && next.heading == c.heading
 }
 
-// repeatsQuestion reports whether a sentence says hardly more than the question.
-func (q *question) repeatsQuestion(c *sentence) bool {
-	if q.open || c.code || c.row || q.subject != nil {
-		return false
-	}
-	news, old := 0, 0
-	for _, s := range c.stems {
-		if s == "" {
-			continue
-		}
-		if _, asked := q.index[s]; asked {
-			old++
-		} else {
-			news++
-		}
-	}
-	return old >= 2 && news == 0
-}
-
-// identifiers returns the number of words that are paths or identifiers of code.
-func identifiers(s string) int {
-	n := 0
-	for w := range strings.FieldsSeq(s) {
-		if i := strings.IndexAny(w, "/_"); i > 0 && i < len(w)-1 && !strings.Contains(w, "://") {
-			n++
-		}
-	}
-	return n
-}
-
 func dot(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0

@@ -75,3 +75,22 @@ func (q *question) namesCode(c *sentence) bool {
 	}
 	return false
 }
+
+// repeatsQuestion reports whether a sentence says hardly more than the question.
+func (q *question) repeatsQuestion(c *sentence) bool {
+	if q.open || c.code || c.row || q.subject != nil {
+		return false
+	}
+	news, old := 0, 0
+	for _, s := range c.stems {
+		if s == "" {
+			continue
+		}
+		if _, asked := q.index[s]; asked {
+			old++
+		} else {
+			news++
+		}
+	}
+	return old >= 2 && news == 0
+}

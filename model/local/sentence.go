@@ -116,6 +116,17 @@ func looksLikeCode(s string) bool {
 	return (strings.ContainsAny(s, "/={;}<") || strings.Contains(s, "func")) && codeRE.MatchString(s)
 }
 
+// identifiers returns the number of words that are paths or identifiers of code.
+func identifiers(s string) int {
+	n := 0
+	for w := range strings.FieldsSeq(s) {
+		if i := strings.IndexAny(w, "/_"); i > 0 && i < len(w)-1 && !strings.Contains(w, "://") {
+			n++
+		}
+	}
+	return n
+}
+
 func wordSet(s string) map[string]struct{} {
 	m := map[string]struct{}{}
 	for w := range strings.FieldsSeq(s) {
