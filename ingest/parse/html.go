@@ -31,7 +31,7 @@ func parseHTML(ctx context.Context, src source) (Parsed, error) {
 	htmlHead(root, &p)
 	w := &htmlWalk{limit: src.limits.Text}
 	w.walk(mainPart(root))
-	w.flush()
+	w.undescribed()
 	p.Blocks = w.out
 	if p.Title == "" && p.Meta.Title == "" {
 		for _, b := range p.Blocks {
@@ -64,7 +64,7 @@ func htmlFragment(s string) []Block {
 	}
 	w := &htmlWalk{limit: 2*len(s) + 1024}
 	w.walk(root)
-	w.flush()
+	w.undescribed()
 	return w.out
 }
 
@@ -272,6 +272,7 @@ type htmlWalk struct {
 	tight bool
 	a     anchor // the link that is open, in buf
 	links []Link // of buf
+	term  int    // bytes at the beginning of buf that are a term, which its description follows; 0: none
 }
 
 type htmlList struct {
@@ -299,6 +300,11 @@ func (w *htmlWalk) link(n *html.Node) {
 }
 
 func (w *htmlWalk) flush() {
+	if w.waits() {
+		return
+	}
+	described := w.term > 0
+	w.term = 0
 	w.cut()
 	text, links := blockText(w.buf.String()), w.links
 	w.buf.Reset()
@@ -314,8 +320,53 @@ func (w *htmlWalk) flush() {
 			b.Kind, b.Level, b.Text, w.mark = ListItem, len(w.lists), w.mark+text, ""
 		}
 	}
+	if described && w.kind != Heading {
+		b.Kind, b.Level = ListItem, max(1, len(w.lists))
+		b.Text = "- " + text
+	}
 	w.limit -= len(b.Text)
 	w.out = append(w.out, b)
+}
+
+// waits reports whether buf holds a term without its description.
+func (w *htmlWalk) waits() bool {
+	return w.term > 0 && strings.TrimSpace(w.buf.String()[w.term:]) == ""
+}
+
+// describe walks a term of a list of descriptions. The first text after it becomes an item with it: --quiet: Print nothing.
+func (w *htmlWalk) describe(n *html.Node) {
+	before := ""
+	if w.waits() && w.term <= maxTerms { // a further term with the same description
+		before = strings.TrimRight(w.buf.String()[:w.term], ": ") + ", "
+		w.cut()
+		w.buf.Reset()
+		w.term = 0
+		w.a.start = 0
+	}
+	w.undescribed()
+	w.buf.WriteString(before)
+	w.children(n)
+	text := strings.TrimSpace(w.buf.String())
+	if text == "" {
+		return
+	}
+	if !strings.ContainsAny(text[len(text)-1:], ".:?!") {
+		w.buf.WriteByte(':')
+	}
+	w.buf.WriteByte(' ')
+	w.cut()
+	w.term = w.buf.Len()
+}
+
+// maxTerms is the maximum length of terms that share a description, in bytes.
+const maxTerms = 300
+
+// undescribed flushes a term that no description follows.
+func (w *htmlWalk) undescribed() {
+	if w.waits() {
+		w.term = 0
+	}
+	w.flush()
 }
 
 // blockText collapses white space as a browser does, except for the line breaks that walk marks with \v.
@@ -352,13 +403,13 @@ func (w *htmlWalk) walk(n *html.Node) {
 	}
 	switch n.DataAtom {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		w.flush()
+		w.undescribed()
 		w.kind, w.level = Heading, int(n.Data[1]-'0')
 		w.children(n)
 		w.flush()
 		w.kind, w.level = Paragraph, 0
 	case atom.Pre, atom.Listing, atom.Xmp:
-		w.flush()
+		w.undescribed()
 		code := strings.Trim(rawText(n), "\n")
 		w.limit -= len(code)
 		w.out = append(w.out, Block{Kind: Code, Text: code, Fenced: true})
@@ -366,6 +417,12 @@ func (w *htmlWalk) walk(n *html.Node) {
 		w.list(n)
 	case atom.Table:
 		w.table(n)
+	case atom.Dt:
+		w.describe(n)
+	case atom.Dl:
+		w.flush()
+		w.children(n)
+		w.undescribed()
 	case atom.Br:
 		w.buf.WriteByte('\v')
 	case atom.Img:
@@ -390,7 +447,7 @@ func (w *htmlWalk) walk(n *html.Node) {
 }
 
 func (w *htmlWalk) list(n *html.Node) {
-	w.flush()
+	w.undescribed()
 	outer, kind := w.mark, w.kind
 	w.kind = Paragraph
 	if len(w.lists) == 0 {
@@ -418,7 +475,7 @@ func (w *htmlWalk) list(n *html.Node) {
 
 // table appends a block per row. A table that is used for layout is walked instead.
 func (w *htmlWalk) table(n *html.Node) {
-	w.flush()
+	w.undescribed()
 	if isLayoutTable(n) {
 		w.children(n)
 		w.flush()
@@ -481,7 +538,7 @@ func rawText(n *html.Node) string {
 func visibleText(n *html.Node) (string, []Link) {
 	w := &htmlWalk{limit: 1 << 20}
 	w.children(n)
-	w.flush()
+	w.undescribed()
 	parts := make([]string, len(w.out))
 	var links []Link
 	for i, b := range w.out {

@@ -158,6 +158,10 @@ func (w *markdownWalk) children(n ast.Node, depth int) {
 				continue
 			}
 			text, links := w.inline(c)
+			if onlyCode(c) {
+				w.add(Block{Kind: Code, Text: text, Fenced: true})
+				continue
+			}
 			w.add(Block{Kind: Paragraph, Text: text, Links: links})
 		case *ast.ThematicBreak, *ast.LinkReferenceDefinition:
 		default:
@@ -366,4 +370,9 @@ func (t *linkedText) leave(n ast.Node) {
 
 func isBreak(tag []byte) bool {
 	return strings.HasPrefix(strings.ToLower(string(tag)), "<br")
+}
+
+// onlyCode reports whether a paragraph is nothing but a span of code, as a command in the instructions of a README.
+func onlyCode(n ast.Node) bool {
+	return n.ChildCount() == 1 && n.FirstChild().Kind() == ast.KindCodeSpan
 }

@@ -58,6 +58,10 @@ func textBlocks(s string, limit int) []Block {
 		for i := 0; i < len(lines); i++ {
 			lines[i] = strings.TrimRight(lines[i], " \t\f\v")
 		}
+		if isSession(lines) {
+			out = append(out, Block{Kind: Code, Text: strings.Join(lines, "\n"), Fenced: true})
+			continue
+		}
 		from := 0
 		for from < len(lines) && isHeadingLine(lines[from:]) {
 			out = append(out, Block{Kind: Heading, Level: headingLevel, Text: strings.TrimSpace(lines[from])})
@@ -235,6 +239,9 @@ var aligned = regexp.MustCompile(`[^\s.!?](?: {3,}|\t)\S`)
 // staysApart reports whether the break between two lines means something, as in an address, in a poem, between lines with labels, or in a table that is
 // aligned with spaces.
 func staysApart(line, next string, widest int) bool {
+	if strings.HasPrefix(line, "#") || strings.HasPrefix(next, "#") { // a comment of a configuration file
+		return true
+	}
 	line, next = strings.TrimSpace(line), strings.TrimSpace(next)
 	if aligned.MatchString(next) || labelled.MatchString(next) && !strings.HasSuffix(line, ",") || parted.MatchString(line) && parted.MatchString(next) {
 		return true
@@ -279,3 +286,16 @@ func parseTable(ctx context.Context, src source) (Parsed, error) {
 }
 
 var tableRow = document.Row
+
+// isSession reports whether the lines are commands after the prompt of a shell.
+func isSession(lines []string) bool {
+	for _, l := range lines {
+		if !strings.HasPrefix(strings.TrimSpace(l), "$ ") {
+			return false
+		}
+	}
+	return len(lines) > 0 && len(lines) <= maxSession
+}
+
+// maxSession is the maximum number of lines of a session, which is not split.
+const maxSession = 12

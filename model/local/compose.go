@@ -44,7 +44,11 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			}
 			continue
 		}
-		out = append(out, q.withLead(c))
+		if n := len(out); c.setting && n > 0 && strings.TrimRight(out[n-1].text, ".")+": " == c.intro() {
+			out = append(out, c) // the comment is said already
+		} else {
+			out = append(out, q.withLead(c))
+		}
 		if c != best {
 			continue
 		}
@@ -102,6 +106,8 @@ func (q *question) continuation(c *sentence, cs []*sentence) *sentence {
 	instruct := q.way || q.code || q.kind == instructionKind
 	for _, next := range cs[min(len(cs), c.at+1):min(len(cs), c.at+3)] {
 		switch {
+		case next.setting && !c.setting:
+			return next
 		case next.heading != c.heading || next.row || next.listed:
 			return nil
 		case next.code:
@@ -371,21 +377,24 @@ func (q *question) prefix(c *sentence) string {
 	if q.broad || q.open || c.dangles {
 		return ""
 	}
-	lead := strings.TrimSpace(strings.TrimSuffix(c.lead, "."))
-	if lead != "" && strings.HasSuffix(lead, ":") {
-		return lead + " "
+	if c.setting {
+		return c.intro()
 	}
 	headings := append([]string{c.heading}, c.outer...)
-	if q.hasType() && c.evid[fit] == 0 {
+	lead := strings.TrimSpace(strings.TrimSuffix(c.lead, "."))
+	if q.kind == timeKind && !q.hasDay(c.text) && !q.hasDay(lead) {
 		for _, h := range headings {
-			if q.typeFit(c, h) > 0 {
+			if q.hasDay(h) {
 				return headingPrefix(h, c)
 			}
 		}
 	}
-	if q.kind == timeKind && !q.hasDay(c.text) {
+	if lead != "" && strings.HasSuffix(lead, ":") {
+		return lead + " "
+	}
+	if q.hasType() && c.evid[fit] == 0 {
 		for _, h := range headings {
-			if q.hasDay(h) {
+			if q.typeFit(c, h) > 0 {
 				return headingPrefix(h, c)
 			}
 		}
@@ -411,6 +420,7 @@ var dayRE = regexp.MustCompile(`\b(?:1[0-9]{3}|20[0-9]{2})\b|\b[0-9]{1,2}(?:\.[0
 
 // hasDay reports whether a text has a date or the name of a day of the week.
 func (q *question) hasDay(s string) bool {
+	s = numberingRE.ReplaceAllString(s, "")
 	if dayRE.MatchString(s) {
 		return true
 	}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -202,6 +203,13 @@ func (m *Model) termCoverage(q *question, c *sentence) (exact, covers, nearest [
 		}
 		if i, x := q.match(s); x > 0 && x > covers[i] {
 			covers[i], nearest[i] = x, x
+		}
+	}
+	for _, w := range c.words {
+		for _, part := range partsOf(c.own[w.Start:w.End]) {
+			if i, x := q.match(q.stem(part)); x > covers[i] && x > 0 {
+				covers[i], nearest[i] = x, x
+			}
 		}
 	}
 	exact = slices.Clone(covers)
@@ -418,6 +426,9 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	}
 	if q.hasType() && e[fit] == 0 {
 		e[fitNear] = q.typeFit(c, c.leadingText())
+		if c.setting {
+			e[fitNear] = 0 // its value answers, and not its comment
+		}
 		e[unfit] = value(e[fitNear] == 0)
 	}
 	if c.row {
@@ -433,6 +444,10 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	}
 	e[measured] = value(q.isMeasured(c))
 	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !q.measure.in(q.lang, c.leadingText()))
+	if q.fact != noFact {
+		e[measured] = value(q.states(c))
+		e[unmeasured], e[keyed] = 1-e[measured], e[measured]
+	}
 	if next := q.continuation(c, cs); next != nil && !next.code {
 		e[fitNear], e[unfit], e[unmeasured] = 1, 0, 0 // it is said too
 	}
@@ -446,20 +461,28 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 		e[isItem], e[isListed] = 1, value(q.kind == listKind || q.kind == instructionKind || q.listed)
 	}
 	if c.code {
-		e[isRequested] = value(q.code || q.way || q.kind == instructionKind)
-		e[isCode] = 1 - e[isRequested]
+		if q.code || q.way || q.kind == instructionKind {
+			e[isRequested] = q.actionFit(c, cs)
+		} else {
+			e[isCode] = 1
+		}
 	}
 	if c.label {
 		labels := make([]float64, len(q.terms))
-		q.mark(labels, labelOf(c.text))
+		q.mark(labels, cmp.Or(labelOf(c.text), c.lead))
 		e[isLabel], e[labelled] = 1, q.share(labels)
 	}
+	if c.setting {
+		names := make([]float64, len(q.terms))
+		q.mark(names, c.key)
+		e[isLabel], e[labelled] = 1, q.share(names)
+	}
 	n := len(c.words)
-	e[short], e[long] = value(n < 5 && !c.row && !c.label), max(0, min(1, float64(n-40)/40))
+	e[short], e[long] = value(n < 5 && !c.row && !c.label && !c.setting), max(0, min(1, float64(n-40)/40))
 	e[asks] = value(strings.HasSuffix(strings.TrimRight(removeMarks(c.text), " "), "?"))
 	e[hangs] = value(c.dangles || c.follows)
 	e[repeats] = value(e[fitNear] == 0 && !q.saysMore(c, cs) && q.repeatsQuestion(c) || q.repeatsValue(c))
-	e[keyed] = value(q.isKey(c.own) || q.isKey(c.heading))
+	e[keyed] = max(e[keyed], value(q.isKey(c.own) || q.isKey(c.heading) || q.namesCode(c)))
 	if q.lang == lang.English {
 		said := map[string]struct{}{}
 		for _, w := range c.words {
@@ -550,36 +573,6 @@ func (q *question) saysMore(c *sentence, cs []*sentence) bool {
 	}
 	next := cs[c.at+1]
 	return next.whole && !next.row && !next.code && next.heading == c.heading
-}
-
-// repeatsQuestion reports whether a sentence says hardly more than the question.
-func (q *question) repeatsQuestion(c *sentence) bool {
-	if q.open || c.code || c.row || q.subject != nil {
-		return false
-	}
-	news, old := 0, 0
-	for _, s := range c.stems {
-		if s == "" {
-			continue
-		}
-		if _, asked := q.index[s]; asked {
-			old++
-		} else {
-			news++
-		}
-	}
-	return old >= 2 && news == 0
-}
-
-// identifiers returns the number of words that are paths or identifiers of code.
-func identifiers(s string) int {
-	n := 0
-	for w := range strings.FieldsSeq(s) {
-		if i := strings.IndexAny(w, "/_"); i > 0 && i < len(w)-1 && !strings.Contains(w, "://") {
-			n++
-		}
-	}
-	return n
 }
 
 func dot(a, b []float32) float64 {

@@ -41,3 +41,56 @@ func (q *question) isKey(text string) bool {
 	}
 	return false
 }
+
+// codeNameRE matches an option of a command, and an identifier with an underscore or with a capital within it.
+var codeNameRE = regexp.MustCompile(`(?:^|[\s("'` + "`" + `])(--?[A-Za-z][\w-]*|[A-Za-z]\w*(?:_|[a-z][A-Z])\w*)`)
+
+// codesIn returns the options and identifiers that a text names.
+func codesIn(s string) (out []string) {
+	for _, m := range codeNameRE.FindAllStringSubmatch(s, 8) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// minEntry is the least number of words of an entry that says something of its key.
+const minEntry = 4
+
+// namesCode reports whether a part begins with an option or identifier of the question, as an entry of a list of options does, or a setting sets it.
+func (q *question) namesCode(c *sentence) bool {
+	if len(q.codes) == 0 || len(c.words) < minEntry && !c.setting {
+		return false
+	}
+	head, _, _ := strings.Cut(lang.Truncate(c.own, 100), ": ")
+	if c.row {
+		head = c.cells[0]
+	}
+	for i, f := range strings.FieldsFunc(head, func(r rune) bool { return strings.ContainsRune(" \t,=[]<>()|", r) }) {
+		if slices.Contains(q.codes, strings.Trim(f, "`*\"':")) {
+			return true
+		}
+		if i > 0 && !strings.HasPrefix(f, "-") || i > 4 {
+			break
+		}
+	}
+	return false
+}
+
+// repeatsQuestion reports whether a sentence says hardly more than the question.
+func (q *question) repeatsQuestion(c *sentence) bool {
+	if q.open || c.code || c.row || q.subject != nil {
+		return false
+	}
+	news, old := 0, 0
+	for _, s := range c.stems {
+		if s == "" {
+			continue
+		}
+		if _, asked := q.index[s]; asked {
+			old++
+		} else {
+			news++
+		}
+	}
+	return old >= 2 && news == 0
+}

@@ -44,11 +44,14 @@ type question struct {
 	amounts []float64                // numbers with units
 	negated bool                     // the question is negated
 	kind    kind
-	broad   bool // asks for an explanation, not for a fact
-	listed  bool // asks for a list
-	way     bool // asks how to do something, which code may answer
-	open    bool // has no subject: summarize this
-	code    bool // asks for a command or code
+	broad   bool     // asks for an explanation, not for a fact
+	listed  bool     // asks for a list
+	way     bool     // asks how to do something, which code may answer
+	open    bool     // has no subject: summarize this
+	code    bool     // asks for a command or code
+	fact    fact     // what it asks for, if that is said in few ways
+	codes   []string // options and identifiers that it names: --retry, maxAge
+	action  int      // the term of what is to be done, for a question how to do something; -1: none
 
 	plainTotal float64             // of plain
 	follows    map[[2]string][]int // indexes in words of the second word of each pair
@@ -61,7 +64,7 @@ var (
 	listRE  = regexp.MustCompile(`(?i)^\W*(list|name (?:the|all|some|three|two|four|five)|give|which .* are|what (?:are|were) |what (?:kinds?|types?|sorts?) )`)
 	timeRE  = regexp.MustCompile(`(?i)(?:^\W*|\b(?:in|by|since|until|and) )when\b|\bwhen (?:did|was|were|do|does|will)\b|\b(what (?:year|date|day|month|century|decade|time|era)|which (?:year|date|day|month|century|decade)|how long ago|since when|(?:in|by|until) (?:what|which) (?:year|century|decade|month))\b`)
 	whoRE   = regexp.MustCompile(`(?i)\b(who|whom|whose|what (?:person|president|king|queen|scientist|actor|author|singer|man|woman)|which (?:person|president|king|queen|scientist|actor|author|singer|man|woman))\b`)
-	howRE   = regexp.MustCompile(`(?i)\b(how (?:many|much|long|old|far|large|big|tall|high|fast|often|deep|wide|heavy|hot|cold)|what (?:percent\w*|number|amount|fraction|proportion|share|size|population|temperature|distance|length|height|price|cost)|(?:what|which) (?:is the )?(?:port|version|(?:http |status )?code|(?:http )?status))\b`)
+	howRE   = regexp.MustCompile(`(?i)\b(how (?:many|much|long|old|far|large|big|tall|high|fast|often|deep|wide|heavy|hot|cold)|what (?:percent\w*|number|amount|fraction|proportion|share|size|population|temperature|distance|length|height|price|cost)|(?:what|which) (?:\pL+ ){0,2}versions?|(?:what|which) (?:is the )?(?:port|(?:http |status )?code|(?:http )?status))\b`)
 	whereRE = regexp.MustCompile(`(?i)\b(where|(?:in|at|from|to)? ?(?:what|which) (?:city|country|state|town|place|location|region|continent|county|island|river|building|village|province))\b`)
 	meanRE  = regexp.MustCompile(`(?i)^\W*(?:(?:what|who) (?:is|are|was|were) |define |what does .* mean)`)
 	runRE   = regexp.MustCompile(`(?i)\b(commands?|snippets?|syntax|examples?|curl|code (?:for|to|that|examples?|samples?)|show me|how (?:do|can|should|would|to) (?:(?:i|you|we|one) )?(?:run|start|launch|call|invoke|install|build|compile|use|configure|set up|ask|query|ingest))\b`)
@@ -159,6 +162,10 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
+	q.action, q.fact = q.actionOf(), q.factOf()
+	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
+		q.code = false // it asks what an option does, and not for an example of it
+	}
 	q.follows = followersOf(q.words)
 	return q
 }
@@ -249,7 +256,7 @@ func (m *Model) vector(word string) []float32 {
 var (
 	dateRE     = regexp.MustCompile(`(?i)\b(1[0-9]{3}|20[0-9]{2}|[0-9]{1,4} ?(?:BCE?|AD|CE)|january|february|march|april|may [0-9]|[0-9]{1,2}(?:st|nd|rd|th)? (?:of )?may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|century|centuries|[0-9]{2,4}s|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.? [0-9]{1,2}|[0-9]{1,2} (?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|[0-9]{1,2}/[0-9]{1,2}|[0-9]{1,2}[:.][0-9]{2}|[0-9]{1,2} ?[ap]\.?m|o[’']clock|noon|midnight|weekdays?|weekends?|mornings?|afternoons?|evenings?|daily|hourly|nightly|weekly|monthly|annually|every (?:day|hour|night|week|month|year))\b`)
 	numberRE   = regexp.MustCompile(`(?i)\b([0-9][0-9,.]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundreds?|thousands?|millions?|billions?|half|dozens?|third|quarter|percent|twice|nothing|none|free|zero)\b`)
-	placeRE    = regexp.MustCompile(`\b(?:in|at|from|near|to|of|on|around|across|throughout) (?:the )?(?:[a-z]+ )?[A-Z]|(?i:\b(?:located|north|south|east|west|city|country|region|coast|valley|district|between)\b)`)
+	placeRE    = regexp.MustCompile(`(?:^|[\s("'=])(?:[/~]|\$[A-Z_{]+}?/)[\w.-]*/[\w./*{}$-]+|\b(?:in|at|from|near|to|of|on|around|across|throughout) (?:the )?(?:[a-z]+ )?[A-Z]|(?i:\b(?:located|north|south|east|west|city|country|region|coast|valley|district|between)\b)`)
 	nearRE     = regexp.MustCompile(`(?i)\b(?:near|beside|behind|opposite|outside|inside|upstairs|downstairs|next to|in front of|(?:in|at|on|from|to) (?:the|a|an|our|your)|street|road|lane|avenue|square|hall|room|floor|building)\b`)
 	reasonRE   = regexp.MustCompile(`(?i), so |\b(because|due to|since|as a result|caused?|causes|reasons?|in order to|so that|therefore|thus|led to|leads to|to (?:avoid|prevent|make|allow|reduce|protect|ensure))\b`)
 	doRE       = regexp.MustCompile(`^(?:To \pL+|(?:Use|Send|Run|Set|Give|Put|Call|Add|Start|Stop|Open|Install|Copy|Write|Make|Delete|Choose|Compare|Serve|Point|Name|Build|Download|Create|Pass|With|By)\b)|\b(?:by|with|via|using) (?:\pL+ing|--)`)
@@ -322,8 +329,8 @@ func (q *question) typeFit(c *sentence, text string) float64 {
 	return 0
 }
 
-// numberingRE matches the number of a section.
-var numberingRE = regexp.MustCompile(`^(?:\(?[0-9]{1,2}\)|[0-9]{1,2}(?:\.[0-9]{1,2})+\.?|[0-9]{1,2}\.) `)
+// numberingRE matches the number of a section, and that of an issue.
+var numberingRE = regexp.MustCompile(`#[0-9]+\b|^(?:\(?[0-9]{1,2}\)|[0-9]{1,2}(?:\.[0-9]{1,2})+\.?|[0-9]{1,2}\.) `)
 
 // clockRE matches dates and times of day in figures.
 var clockRE = regexp.MustCompile(`\b[0-9]{1,2}[ ]?(?:[:.hH][ ]?[0-9]{2}\b|[hH]\b|Uhr|uur|heures?)|\b(?:1[0-9]{3}|20[0-9]{2})\b|\b[0-9]{1,2}[./][0-9]{1,2}\b|[0-9]+[ ]?[年月日号點点時时]`)

@@ -25,6 +25,7 @@ type reader struct {
 	inList  bool     // the last block was an item
 	parents []parent // the items over a nested one
 	code    bool     // what was read last is code
+	config  bool     // lines that begin with a number sign are comments
 	out     []*sentence
 }
 
@@ -38,6 +39,7 @@ func (r *reader) readAll(s string) {
 	r.lines = strings.Split(s, "\n")
 	dropContents(r.lines)
 	readAligned(r.lines)
+	r.config = hasComments(r.lines)
 	for i := 0; i < len(r.lines); r.blocks++ {
 		i = r.block(i)
 	}
@@ -53,6 +55,8 @@ func (r *reader) block(i int) int {
 		return i + 1
 	case strings.HasPrefix(bare, "```"):
 		return r.fence(i, wasCode)
+	case r.config && (isComment(bare) || r.inConfig(bare)):
+		return r.comment(i)
 	case strings.HasPrefix(bare, "#"):
 		r.setHeading(strings.Trim(bare, "# \t"))
 		return i + 1
@@ -284,10 +288,19 @@ func (r *reader) paragraph(i int) int {
 	}
 	r.inList, r.parents = false, nil
 	var part []string
+	over := "" // the line with only a label over these
 	for k, line := range lines {
 		part = append(part, line)
 		if k+1 == len(lines) || separate(line, lines[k+1], widest) {
-			r.prose(strings.Join(part, " "), len(part) == 1, from == 0 && k+1 == len(part))
+			if over != "" && len(part) == 1 && labelOf(line) == "" && len(strings.Fields(line)) <= maxHeading {
+				r.value(over, line)
+			} else {
+				r.prose(strings.Join(part, " "), len(part) == 1, from == 0 && k+1 == len(part))
+				over = ""
+			}
+			if len(part) == 1 && strings.HasSuffix(line, ":") && len(strings.Fields(line)) <= 6 {
+				over = line
+			}
 			part = nil
 			r.blocks++
 		}
@@ -300,7 +313,7 @@ const maxHeading = 8
 
 // opens reports whether the first line of a paragraph is a heading of the next one: it is in capitals, or short and without a full stop.
 func (r *reader) opens(line, next string, widest int) bool {
-	if labelOf(line) != "" || strings.ContainsAny(line[len(line)-1:], ".!?:;,-)\"") || len(strings.Fields(line)) > maxHeading {
+	if labelOf(line) != "" || copyrightRE.MatchString(line) || authorHeadRE.MatchString(r.heading) || strings.ContainsAny(line[len(line)-1:], ".!?:;,-)\"") || len(strings.Fields(line)) > maxHeading {
 		return false
 	}
 	if strings.ToUpper(line) == line && strings.ToLower(line) != line && len(line) > 3 {
@@ -345,7 +358,8 @@ func (r *reader) prose(text string, oneLine, first bool) {
 			c.lead = label
 		}
 		r.lead = c.text
-		c.checkComplete(r.lang, oneLine && len(said) == 1, mayContinue && k == 0)
+		c.checkComplete(r.lang, oneLine && len(said) == 1, mayContinue && k == 0 && !c.label)
+		c.whole = c.whole || oneLine && len(said) == 1 && authorHeadRE.MatchString(r.heading)
 		r.add(c)
 	}
 }
@@ -382,7 +396,7 @@ func (r *reader) isHeading(i int) bool {
 	}
 	blank := func(k int) bool { return strings.TrimSpace(r.lines[k]) == "" }
 	alone := (i == 0 && r.passage.Chunk.Start == 0 || i > 0 && blank(i-1)) && i+2 < len(r.lines) && blank(i+1)
-	if !alone || len(line) > 90 || strings.ContainsAny(line[len(line)-1:], ".!?:;,\"')") || labelOf(line) != "" {
+	if !alone || len(line) > 90 || copyrightRE.MatchString(line) || authorHeadRE.MatchString(r.heading) || strings.ContainsAny(line[len(line)-1:], ".!?:;,\"')") || labelOf(line) != "" {
 		return false
 	}
 	if markerRE.MatchString(line) && markerRE.MatchString(strings.TrimSpace(r.lines[i+2])) {
@@ -402,3 +416,11 @@ func (r *reader) isHeading(i int) bool {
 
 // verbs are frequent verbs. An English line with one of them is not a heading.
 var verbs = wordSet("is are was were be has have had can could will would must may should does do did")
+
+// value adds a line under a line that is only a label, such as a name under Authors.
+func (r *reader) value(label, line string) {
+	c := &sentence{text: plain(line), lead: plain(label), label: true}
+	c.checkComplete(r.lang, true, false)
+	c.whole = c.text != "" && !looksLikeCode(c.text)
+	r.add(c)
+}

@@ -29,6 +29,8 @@ type sentence struct {
 	row     bool     // a row of a table
 	code    bool     // fenced code
 	label   bool     // a line with a label: Place: clubroom
+	setting bool     // a line of a configuration file that sets something
+	key     string   // of a setting: its name
 	dangles bool     // it begins with a pronoun that refers to an earlier sentence
 	follows bool     // it begins with a connective: so, however
 	block   int      // the number of its paragraph, item or table in the passage
@@ -114,6 +116,17 @@ func looksLikeCode(s string) bool {
 	return (strings.ContainsAny(s, "/={;}<") || strings.Contains(s, "func")) && codeRE.MatchString(s)
 }
 
+// identifiers returns the number of words that are paths or identifiers of code.
+func identifiers(s string) int {
+	n := 0
+	for w := range strings.FieldsSeq(s) {
+		if i := strings.IndexAny(w, "/_"); i > 0 && i < len(w)-1 && !strings.Contains(w, "://") {
+			n++
+		}
+	}
+	return n
+}
+
 func wordSet(s string) map[string]struct{} {
 	m := map[string]struct{}{}
 	for w := range strings.FieldsSeq(s) {
@@ -168,7 +181,7 @@ var (
 	linkRE   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	editRE   = regexp.MustCompile(`\[(?:citation needed|edit)\]`)
 	noteRE   = regexp.MustCompile(`\[(?:[0-9]{1,3}(?:[,–-] ?[0-9]{1,3})*|[a-z])\]`)
-	tagRE    = regexp.MustCompile(`</?[a-zA-Z][^<>]{0,200}>`)
+	tagRE    = regexp.MustCompile(`</?[a-zA-Z][^<>@]{0,200}>`)
 	ruleRE   = regexp.MustCompile(`^[-|:=_* \t]+$`)
 	codeRE   = regexp.MustCompile(`(?:^|\s)//\s|:=|[{;]\s*$|^[})]|\)\s*[{;]|\}\.?$|</|=>|\bfunc\b.*\(`)
 	markup   = strings.NewReplacer("**", "", "__", "", "`", "", "~~", "")
