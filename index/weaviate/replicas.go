@@ -122,18 +122,18 @@ func (c *client) nodes(ctx context.Context) ([]node, error) {
 	return cluster.Nodes, err
 }
 
-// stored decodes the record of an object, as most of the replicas have it, and reports whether it exists. So it finds the newest record even if one replica lags.
-func (x *Index) stored(ctx context.Context, c *collection, id string, out any) (bool, error) {
+// stored decodes the record of an object, as most of the replicas have it, if there is one. So it finds the newest record even if one replica lags.
+func (x *Index) stored(ctx context.Context, c *collection, id string, out any) error {
 	var o struct{ Properties object }
 	path := "/objects/" + c.class + "/" + id + "?consistency_level=" + levelQuorum + "&tenant=" + url.QueryEscape(x.tenant)
 	err := x.client.do(ctx, http.MethodGet, path, nil, &o)
 	if hasStatus(err, http.StatusNotFound) {
-		return false, nil
+		return nil
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
-	return true, o.Properties.decode(out)
+	return o.Properties.decode(out)
 }
 
 // replicated reports whether several servers store a collection.

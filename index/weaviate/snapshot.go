@@ -77,7 +77,7 @@ func (x *Index) snapshot(ctx context.Context, c *collection) (*snapshot, error) 
 			return nil, fmt.Errorf("head: %w", err)
 		}
 		if c.checked.Load() != epoch {
-			if _, err := x.stored(ctx, c, idOf("head", h.Writer), &h); err != nil {
+			if err := x.stored(ctx, c, idOf("head", h.Writer), &h); err != nil {
 				return nil, err
 			}
 		}

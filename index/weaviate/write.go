@@ -463,7 +463,7 @@ func (x *Index) ownHead(ctx context.Context, c *collection) (head, error) {
 	h := x.heads[c.class]
 	if h == nil {
 		h = &head{Writer: x.writer, Created: uint64(time.Now().UnixMicro())}
-		if _, err := x.stored(ctx, c, idOf("head", x.writer), h); err != nil {
+		if err := x.stored(ctx, c, idOf("head", x.writer), h); err != nil {
 			return head{}, err
 		}
 		c.remember([]head{*h})
