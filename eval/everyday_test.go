@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/sluice-rag/sluice/eval"
@@ -29,16 +30,60 @@ func TestEveryday(t *testing.T) {
 			t.Fatal(err)
 		}
 		documents, questions, held = documents+len(set.Docs), questions+len(set.Questions), held+len(part.Questions)
-		answers := examples(t, filepath.Join(dir, "queries.jsonl"))
+		fits(t, dir, set)
 		for _, q := range set.Questions {
 			languages[q.Language]++
-			if !q.Unanswerable && !q.Right(answers[q.ID]) {
-				t.Errorf("the patterns of %s do not fit its answer %q", q.ID, answers[q.ID])
-			}
 		}
 	}
 	if documents < 120 || questions < 600 || len(languages) < 8 || held < questions/4 || held > questions*2/5 {
 		t.Errorf("%d documents and %d questions in %d languages, %d held out", documents, questions, len(languages), held)
+	}
+}
+
+// TestTechnical checks the set of technical documents: both halves have documents and questions enough, the documents of the questions are there, and the
+// patterns fit the example answers.
+func TestTechnical(t *testing.T) {
+	t.Parallel()
+	for _, half := range []string{eval.PartTuning, eval.PartHeldOut} {
+		dirs, err := eval.Find("testdata/technical/" + half)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents, answerable, unanswerable := 0, 0, 0
+		for _, dir := range dirs {
+			set, err := eval.Load(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fits(t, dir, set)
+			documents += len(set.Docs)
+			for _, q := range set.Questions {
+				if q.Unanswerable {
+					unanswerable++
+					continue
+				}
+				answerable++
+				for _, id := range q.Documents {
+					if !slices.ContainsFunc(set.Docs, func(d eval.Doc) bool { return d.ID == id }) {
+						t.Errorf("%s has no document %q", q.ID, id)
+					}
+				}
+			}
+		}
+		if documents < 25 || answerable < 45 || unanswerable < 10 {
+			t.Errorf("%s: %d documents, %d answerable and %d unanswerable questions", half, documents, answerable, unanswerable)
+		}
+	}
+}
+
+// fits checks that the patterns of the questions of a set fit the example answers.
+func fits(t *testing.T, dir string, set *eval.Set) {
+	t.Helper()
+	answers := examples(t, filepath.Join(dir, "queries.jsonl"))
+	for _, q := range set.Questions {
+		if !q.Unanswerable && !q.Right(answers[q.ID]) {
+			t.Errorf("the patterns of %s do not fit its answer %q", q.ID, answers[q.ID])
+		}
 	}
 }
 

@@ -307,14 +307,7 @@ func TestEvalRefuses(t *testing.T) {
 func TestFloorEveryday(t *testing.T) {
 	race.Measure(t)
 	m := evaluate(t, "../../eval/testdata/everyday", "--what", "answers", "--mode", "direct", "--top-k", "5", "--part", "held-out")
-	all := m.Modes[len(m.Modes)-1]
-	row := func(group string) map[string]eval.Estimate {
-		i := slices.IndexFunc(all.Rows, func(r eval.Row) bool { return r.Group == group })
-		if i < 0 {
-			t.Fatalf("no group %q", group)
-		}
-		return all.Rows[i].Measures
-	}
+	row := func(group string) map[string]eval.Estimate { return rowOf(t, m, group).Measures }
 	answerable := row(eval.Answerable)
 	if x := answerable["right"].Mean; x < 0.50 {
 		t.Errorf("%.3f of the answers are right", x)
@@ -331,7 +324,44 @@ func TestFloorEveryday(t *testing.T) {
 	if x := row("unanswerable")["abstention_recall"].Mean; x < 0.23 {
 		t.Errorf("abstained on %.3f of the unanswerable questions", x)
 	}
-	if len(all.Results) > 0 {
+	if all := m.Modes[len(m.Modes)-1]; len(all.Results) > 0 {
 		t.Error("the answers to held-out questions are shown")
 	}
+}
+
+// TestFloorTechnical measures answers without a model to the questions about technical documents, of both halves together. The floors are the figures of
+// docs/benchmarks.md less 0.02.
+func TestFloorTechnical(t *testing.T) {
+	race.Measure(t)
+	sums, answerable, unanswerable := map[string]float64{}, 0.0, 0.0
+	for _, half := range []string{"tuning", "held-out"} {
+		m := evaluate(t, filepath.Join("../../eval/testdata/technical", half), "--what", "answers", "--mode", "direct", "--top-k", "5")
+		a, u := rowOf(t, m, eval.Answerable), rowOf(t, m, "unanswerable")
+		answerable += float64(a.Questions)
+		unanswerable += float64(u.Questions)
+		for _, measure := range []string{"right", "wrong"} {
+			sums[measure] += a.Measures[measure].Mean * float64(a.Questions)
+		}
+		sums["abstained"] += u.Measures["abstention_recall"].Mean * float64(u.Questions)
+	}
+	if x := sums["right"] / answerable; x < 0.66 {
+		t.Errorf("%.3f of the answers are right", x)
+	}
+	if x := sums["wrong"] / answerable; x > 0.25 {
+		t.Errorf("%.3f of the answers are wrong", x)
+	}
+	if x := sums["abstained"] / unanswerable; x < 0.80 {
+		t.Errorf("abstained on %.3f of the unanswerable questions", x)
+	}
+}
+
+// rowOf returns the row of a group of questions of all sets.
+func rowOf(t *testing.T, m measured, group string) eval.Row {
+	t.Helper()
+	rows := m.Modes[len(m.Modes)-1].Rows
+	i := slices.IndexFunc(rows, func(r eval.Row) bool { return r.Group == group })
+	if i < 0 {
+		t.Fatalf("no group %q", group)
+	}
+	return rows[i]
 }
