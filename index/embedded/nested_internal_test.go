@@ -3,6 +3,7 @@ package embedded
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
@@ -219,6 +220,9 @@ func TestNotNested(t *testing.T) {
 		"headings":        func(es []index.Entry) { es[2].Headings = nil },
 		"a proposition":   func(es []index.Entry) { es[1].Proposition = "Something else." },
 		"negative page":   func(es []index.Entry) { es[1].Pages = []int{-1} },
+		"large page":      func(es []index.Entry) { es[1].Pages = []int{maxNumber + 1} },
+		"large number":    func(es []index.Entry) { es[0].Ordinal = maxNumber + 1 },
+		"section's end":   func(es []index.Entry) { es[0].End++ },
 		"negative number": func(es []index.Entry) { es[0].Ordinal = -1 },
 		"order":           func(es []index.Entry) { es[2].Ordinal = 99 },
 	} {
@@ -345,6 +349,24 @@ func setFormat(t *testing.T, dir, to string) {
 	}
 	if err := db.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNestedCycle reads a chunk whose record names itself as its parent.
+func TestNestedCycle(t *testing.T) {
+	x := openAt(t, t.TempDir())
+	d, es := nestedDocument("lights", 1)
+	putAll(t, x, []corpus.Document{d}, [][]index.Entry{es})
+	x.write.Lock()
+	err := x.update(func(tx *txn) error {
+		return tx.Bucket(bucketChunks).Put(rowKey(uint64(len(es)-1)), (&nestedRecord{level: corpus.Sentence, id: "s"}).encode())
+	})
+	x.write.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := x.Export(t.Context(), "c", "words", "", 10); !errors.Is(err, errDamaged) {
+		t.Errorf("a chunk that is its own parent: %v", err)
 	}
 }
 
