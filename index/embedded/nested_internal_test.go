@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -348,6 +349,40 @@ func setFormat(t *testing.T, dir, to string) {
 		t.Error(err)
 	}
 	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEraseAfterRepair deletes a document while its lexical index fails. After the repair, a compaction must erase all its chunks.
+func TestEraseAfterRepair(t *testing.T) {
+	x := openAt(t, t.TempDir())
+	d, es := nestedDocument("lights", 2)
+	putAll(t, x, []corpus.Document{d}, [][]index.Entry{es})
+	c, err := x.collection("c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := x.lexicalDir(c, passages)
+	if err := errors.Join(c.lex[passages].close(), os.Rename(dir, dir+".away"), os.WriteFile(dir, nil, permFile)); err != nil {
+		t.Fatal(err)
+	}
+	c.lex[passages] = nil
+	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{d.ID}); err == nil {
+		t.Fatal("the lexical index works")
+	}
+	if err := os.Remove(dir); err != nil || !x.repairAll() {
+		t.Fatalf("the collection was not repaired: %v", err)
+	}
+	if err := errors.Join(x.Compact(t.Context()), os.RemoveAll(dir+".away")); err != nil {
+		t.Fatal(err)
+	}
+	err = x.view(func(tx *txn) error {
+		if n := tx.Bucket(bucketChunks).Stats().KeyN; n != 0 {
+			t.Errorf("%d of %d chunks are left", n, len(es))
+		}
+		return nil
+	})
+	if err != nil {
 		t.Error(err)
 	}
 }

@@ -384,17 +384,14 @@ func (x *Index) commit(c *collection, ed *edits) error {
 		})
 	}
 	wg.Wait()
+	if rows != nil { // also if the change fails here: the repair of the collection publishes it
+		c.retired = append(c.retired, retired{c.seq + 1, rows})
+	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
 	c.spaces = ed.spaces
-	if err := c.publish(vectors, ed.parts); err != nil {
-		return err
-	}
-	if rows != nil {
-		c.retired = append(c.retired, retired{c.seq, rows})
-	}
-	return nil
+	return c.publish(vectors, ed.parts)
 }
 
 // sweep deletes the chunks and remaining vectors of garbage rows.
