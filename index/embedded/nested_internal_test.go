@@ -338,6 +338,54 @@ func TestConvert(t *testing.T) {
 	}
 }
 
+// TestConvertKeepsSpaces converts documents of which some have vectors of a second embedder already.
+func TestConvertKeepsSpaces(t *testing.T) {
+	dir := t.TempDir()
+	x := openAt(t, dir)
+	for i := range 3 {
+		d, es := nestedDocument(fmt.Sprintf("lights%c", 'A'+i), 2)
+		putEarlier(t, x, d, es)
+	}
+	missing, _, err := x.MissingVectors(t.Context(), "c", "new", "", 20) // all of the first document, and the sections and passages of the second
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range missing {
+		v := []float32{0, 1, 0}
+		if i == 2 {
+			v = nil // known to have none
+		}
+		if err := x.SetVectors(t.Context(), "c", "new", []string{m.Ref}, [][]float32{v}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	setFormat(t, dir, formatSums)
+	for range 2 {
+		x = openAt(t, dir)
+		if err := x.convert(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		stats, err := x.VectorStats(t.Context(), "c")
+		want := index.VectorStats{Chunks: 12, Spaces: []index.Space{{Name: "new", Dim: 3, Vectors: 8}, {Name: "words", Dim: 2, Vectors: 12, Complete: true}}}
+		if diff := cmp.Diff(want, stats); err != nil || diff != "" {
+			t.Errorf("after the conversion: %v\n%s", err, diff)
+		}
+		if missing, _, err := x.MissingVectors(t.Context(), "c", "new", "", 100); err != nil || len(missing) != 4 {
+			t.Errorf("%d of 4 passages miss a vector, %v", len(missing), err)
+		}
+		hits, err := x.Search(t.Context(), index.Query{Collection: "c", Space: "new", Vector: []float32{0, 1, 0}, Limit: 20})
+		if err != nil || len(hits) != 7 || hits[0].Cosine < 0.99 {
+			t.Errorf("%d of 7 hits, %v", len(hits), err)
+		}
+		if err := errors.Join(x.Verify(t.Context()), x.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func setFormat(t *testing.T, dir, to string) {
 	t.Helper()
 	db, err := bolt.Open(filepath.Join(dir, fileDocuments), permFile, nil)

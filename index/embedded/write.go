@@ -29,9 +29,10 @@ type change struct {
 	entries    []index.Entry
 	named      []*prepare.Mentions // by entry
 	put        bool
-	nesting    *nesting // nil: the document is not nested
-	staged     bool     // its rows are written already, and marked as garbage until the document is put
-	first      uint64   // first staged row
+	nesting    *nesting                       // nil: the document is not nested
+	others     map[corpus.ChunkID][]vectorRow // vectors of passages in other spaces than that of their entry, for a conversion
+	staged     bool                           // its rows are written already, and marked as garbage until the document is put
+	first      uint64                         // first staged row
 }
 
 // edit collects the changes of a group at one level of a collection.
