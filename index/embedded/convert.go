@@ -80,9 +80,13 @@ func (x *Index) convertGroup(ctx context.Context, name string, after corpus.Docu
 				continue // it stays as it is
 			}
 			chunks += len(es)
-			if size += ch.size(); ch.nesting != nil {
-				group = append(group, ch)
+			if size += ch.size(); ch.nesting == nil {
+				continue
 			}
+			if ch.others, err = otherVectors(tx, c, &d, spaces, space); err != nil {
+				return err
+			}
+			group = append(group, ch)
 		}
 		return nil
 	})
@@ -103,6 +107,34 @@ func (x *Index) convertGroup(ctx context.Context, name string, after corpus.Docu
 		rest = rest[n:]
 	}
 	return len(group), last, nil
+}
+
+// otherVectors returns the vectors of a document's passages in all spaces but one, such as those of an embedder for which the collection is being
+// embedded again.
+func otherVectors(tx *txn, collection uint32, d *docRecord, all map[string]spaceRecord, but string) (map[corpus.ChunkID][]vectorRow, error) {
+	out := map[corpus.ChunkID][]vectorRow{}
+	reader := chunkReader{tx: tx}
+	for name, s := range all {
+		if name == but {
+			continue
+		}
+		for row, to := d.rows(passages); row < to; row++ {
+			raw := tx.Bucket(bucketVectors).Get(vectorKey(collection, s.Number, passages+1, row))
+			if raw == nil {
+				continue
+			}
+			v, err := unsealVector(raw, []float32{})
+			if err != nil {
+				return nil, fmt.Errorf("%w: the vector of chunk %d: %w", errDamaged, row, err)
+			}
+			id, err := reader.id(row)
+			if err != nil {
+				return nil, err
+			}
+			out[id] = append(out[id], vectorRow{space: name, vector: v})
+		}
+	}
+	return out, nil
 }
 
 // usedSpace returns the complete space with the most vectors, which searches use.

@@ -42,11 +42,11 @@ func nestingOf(ch *change) *nesting {
 		e := &ch.entries[p.entry]
 		n.at[p.entry] = uint64(i)
 		byID[e.ID] = p.entry
-		if slices.ContainsFunc(slices.Concat(e.Pages, e.PageStarts), func(n int) bool { return n < 0 }) || e.Ordinal < 0 || e.Start < 0 {
+		if slices.ContainsFunc(slices.Concat(e.Pages, e.PageStarts, []int{e.Ordinal, e.Start}), func(n int) bool { return n < 0 || n > maxNumber }) {
 			return nil
 		}
 		if e.Level == corpus.Section {
-			if n.parent[p.entry] = -1; e.Parent != "" || e.Proposition != "" {
+			if n.parent[p.entry] = -1; e.Parent != "" || e.Proposition != "" || e.End != e.Start+len(e.Text) {
 				return nil
 			}
 			continue
@@ -270,7 +270,7 @@ func (r *chunkReader) chunk(row uint64) (*corpus.Chunk, error) {
 	c := &corpus.Chunk{ID: rec.id, Level: rec.level, Ordinal: int(rec.ordinal), Pages: rec.pages, PageStarts: rec.starts}
 	at, up := row, rec
 	for up.level > corpus.Section {
-		if at -= up.up; at > row {
+		if at -= up.up; at > row || up.up == 0 { // the row of a parent is smaller, so the loop ends
 			return nil, errTruncated
 		}
 		if up, err = r.record(at); err != nil {

@@ -3,8 +3,10 @@ package embedded
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -219,6 +221,9 @@ func TestNotNested(t *testing.T) {
 		"headings":        func(es []index.Entry) { es[2].Headings = nil },
 		"a proposition":   func(es []index.Entry) { es[1].Proposition = "Something else." },
 		"negative page":   func(es []index.Entry) { es[1].Pages = []int{-1} },
+		"large page":      func(es []index.Entry) { es[1].Pages = []int{maxNumber + 1} },
+		"large number":    func(es []index.Entry) { es[0].Ordinal = maxNumber + 1 },
+		"section's end":   func(es []index.Entry) { es[0].End++ },
 		"negative number": func(es []index.Entry) { es[0].Ordinal = -1 },
 		"order":           func(es []index.Entry) { es[2].Ordinal = 99 },
 	} {
@@ -333,6 +338,54 @@ func TestConvert(t *testing.T) {
 	}
 }
 
+// TestConvertKeepsSpaces converts documents of which some have vectors of a second embedder already.
+func TestConvertKeepsSpaces(t *testing.T) {
+	dir := t.TempDir()
+	x := openAt(t, dir)
+	for i := range 3 {
+		d, es := nestedDocument(fmt.Sprintf("lights%c", 'A'+i), 2)
+		putEarlier(t, x, d, es)
+	}
+	missing, _, err := x.MissingVectors(t.Context(), "c", "new", "", 20) // all of the first document, and the sections and passages of the second
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range missing {
+		v := []float32{0, 1, 0}
+		if i == 2 {
+			v = nil // known to have none
+		}
+		if err := x.SetVectors(t.Context(), "c", "new", []string{m.Ref}, [][]float32{v}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	setFormat(t, dir, formatSums)
+	for range 2 {
+		x = openAt(t, dir)
+		if err := x.convert(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		stats, err := x.VectorStats(t.Context(), "c")
+		want := index.VectorStats{Chunks: 12, Spaces: []index.Space{{Name: "new", Dim: 3, Vectors: 8}, {Name: "words", Dim: 2, Vectors: 12, Complete: true}}}
+		if diff := cmp.Diff(want, stats); err != nil || diff != "" {
+			t.Errorf("after the conversion: %v\n%s", err, diff)
+		}
+		if missing, _, err := x.MissingVectors(t.Context(), "c", "new", "", 100); err != nil || len(missing) != 4 {
+			t.Errorf("%d of 4 passages miss a vector, %v", len(missing), err)
+		}
+		hits, err := x.Search(t.Context(), index.Query{Collection: "c", Space: "new", Vector: []float32{0, 1, 0}, Limit: 20})
+		if err != nil || len(hits) != 7 || hits[0].Cosine < 0.99 {
+			t.Errorf("%d of 7 hits, %v", len(hits), err)
+		}
+		if err := errors.Join(x.Verify(t.Context()), x.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func setFormat(t *testing.T, dir, to string) {
 	t.Helper()
 	db, err := bolt.Open(filepath.Join(dir, fileDocuments), permFile, nil)
@@ -345,6 +398,58 @@ func setFormat(t *testing.T, dir, to string) {
 	}
 	if err := db.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestEraseAfterRepair deletes a document while its lexical index fails. After the repair, a compaction must erase all its chunks.
+func TestEraseAfterRepair(t *testing.T) {
+	x := openAt(t, t.TempDir())
+	d, es := nestedDocument("lights", 2)
+	putAll(t, x, []corpus.Document{d}, [][]index.Entry{es})
+	c, err := x.collection("c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := x.lexicalDir(c, passages)
+	if err := errors.Join(c.lex[passages].close(), os.Rename(dir, dir+".away"), os.WriteFile(dir, nil, permFile)); err != nil {
+		t.Fatal(err)
+	}
+	c.lex[passages] = nil
+	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{d.ID}); err == nil {
+		t.Fatal("the lexical index works")
+	}
+	if err := os.Remove(dir); err != nil || !x.repairAll() {
+		t.Fatalf("the collection was not repaired: %v", err)
+	}
+	if err := errors.Join(x.Compact(t.Context()), os.RemoveAll(dir+".away")); err != nil {
+		t.Fatal(err)
+	}
+	err = x.view(func(tx *txn) error {
+		if n := tx.Bucket(bucketChunks).Stats().KeyN; n != 0 {
+			t.Errorf("%d of %d chunks are left", n, len(es))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNestedCycle reads a chunk whose record names itself as its parent.
+func TestNestedCycle(t *testing.T) {
+	x := openAt(t, t.TempDir())
+	d, es := nestedDocument("lights", 1)
+	putAll(t, x, []corpus.Document{d}, [][]index.Entry{es})
+	x.write.Lock()
+	err := x.update(func(tx *txn) error {
+		return tx.Bucket(bucketChunks).Put(rowKey(uint64(len(es)-1)), (&nestedRecord{level: corpus.Sentence, id: "s"}).encode())
+	})
+	x.write.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := x.Export(t.Context(), "c", "words", "", 10); !errors.Is(err, errDamaged) {
+		t.Errorf("a chunk that is its own parent: %v", err)
 	}
 }
 

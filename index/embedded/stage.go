@@ -165,6 +165,12 @@ func putDocument(tx *txn, collection uint32, ch *change, terms []lengths, next *
 		if err != nil {
 			return rows, err
 		}
+		for _, v := range ch.others[entry.ID] {
+			v.row = p.row
+			if _, err := ed.putVector(tx, collection, int(entry.Level)-1, v); err != nil {
+				return rows, err
+			}
+		}
 		t, i := terms[p.entry], entry.Level-1
 		if d.Counts[i]++; !d.indexed(int(i)) {
 			continue

@@ -29,9 +29,10 @@ type change struct {
 	entries    []index.Entry
 	named      []*prepare.Mentions // by entry
 	put        bool
-	nesting    *nesting // nil: the document is not nested
-	staged     bool     // its rows are written already, and marked as garbage until the document is put
-	first      uint64   // first staged row
+	nesting    *nesting                       // nil: the document is not nested
+	others     map[corpus.ChunkID][]vectorRow // vectors of passages in other spaces than that of their entry, for a conversion
+	staged     bool                           // its rows are written already, and marked as garbage until the document is put
+	first      uint64                         // first staged row
 }
 
 // edit collects the changes of a group at one level of a collection.
@@ -384,17 +385,14 @@ func (x *Index) commit(c *collection, ed *edits) error {
 		})
 	}
 	wg.Wait()
+	if rows != nil { // also if the change fails here: the repair of the collection publishes it
+		c.retired = append(c.retired, retired{c.seq + 1, rows})
+	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
 	c.spaces = ed.spaces
-	if err := c.publish(vectors, ed.parts); err != nil {
-		return err
-	}
-	if rows != nil {
-		c.retired = append(c.retired, retired{c.seq, rows})
-	}
-	return nil
+	return c.publish(vectors, ed.parts)
 }
 
 // sweep deletes the chunks and remaining vectors of garbage rows.
