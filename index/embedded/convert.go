@@ -3,40 +3,57 @@ package embedded
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 )
 
+// convertTurn is the time after which the conversion lets other background work run.
+const convertTurn = 10 * time.Second
+
+// conversion is how far the documents of earlier formats were converted.
+type conversion struct {
+	begun     bool
+	names     []string          // collections that are not converted
+	after     corpus.DocumentID // of the first of them: the last document that was considered
+	documents int               // that were converted
+}
+
 // convert writes the documents of earlier formats again that can be nested, group by group, so that they need less space and memory. Other calls can read
-// and write in the meantime. If it is interrupted, it continues at the next start.
-func (x *Index) convert(ctx context.Context) error {
-	due := false
-	err := x.view(func(tx *txn) error { due = tx.Bucket(bucketMeta).Get(keyConvert) != nil; return nil })
-	if err != nil || !due {
-		return err
+// and write in the meantime. It returns after about a turn, and reports whether nothing is left. If the process ends, the next one begins again, and skips what is converted.
+func (x *Index) convert(ctx context.Context, c *conversion, turn time.Duration) (done bool, err error) {
+	if !c.begun {
+		due := false
+		err := x.view(func(tx *txn) error { due = tx.Bucket(bucketMeta).Get(keyConvert) != nil; return nil })
+		if err != nil || !due {
+			return err == nil, err
+		}
+		x.opts.Logger.Info("converting the index: sections and sentences no longer have vectors and terms of their own", "folder", x.dir)
+		c.begun, c.names = true, x.names()
 	}
-	x.opts.Logger.Info("converting the index: sections and sentences no longer have vectors and terms of their own", "folder", x.dir)
-	converted := 0
-	for _, name := range x.names() {
-		for after := corpus.DocumentID(""); ; {
-			var n int
-			if n, after, err = x.convertGroup(ctx, name, after); err != nil {
-				return fmt.Errorf("convert collection %.100q: %w", name, err)
-			}
-			if converted += n; after == "" {
-				break
-			}
+	for begun := time.Now(); len(c.names) > 0; {
+		n, last, err := x.convertGroup(ctx, c.names[0], c.after)
+		if err != nil {
+			return false, fmt.Errorf("convert collection %.100q: %w", c.names[0], err)
+		}
+		c.documents += n
+		if c.after = last; last == "" {
+			c.names = c.names[1:]
+		}
+		if len(c.names) > 0 && time.Since(begun) > turn {
+			return false, nil
 		}
 	}
 	x.write.Lock()
 	defer x.write.Unlock()
 	if err := x.update(func(tx *txn) error { return tx.Bucket(bucketMeta).Delete(keyConvert) }); err != nil {
-		return err
+		return false, err
 	}
-	x.opts.Logger.Info("index converted", "folder", x.dir, "documents", converted)
-	return nil
+	x.opts.Logger.Info("index converted", "folder", x.dir, "documents", c.documents)
+	return true, nil
 }
 
 // convertGroup converts documents of a collection after an id, up to about the size of a transaction. It returns how many it converted, and the last id that
@@ -64,13 +81,13 @@ func (x *Index) convertGroup(ctx context.Context, name string, after corpus.Docu
 			}
 			last = corpus.DocumentID(k[len(prefix):])
 			var d docRecord
-			if err := unsealJSON(v, &d); err != nil {
-				return fmt.Errorf("%w: a document: %w", errDamaged, err)
-			}
-			if chunks++; d.Nested {
-				continue
+			if chunks++; unsealJSON(v, &d) != nil || d.Nested {
+				continue // a damaged one is reported when the files are verified
 			}
 			es, err := exported(ctx, tx, c, &d, space, in)
+			if errors.Is(err, errDamaged) {
+				continue
+			}
 			if err != nil {
 				return err
 			}

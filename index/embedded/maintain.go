@@ -33,14 +33,15 @@ func (x *Index) maintain(ctx context.Context) {
 	defer tick.Stop()
 	verified, nextCompaction, confirmed := time.Now(), time.Time{}, false
 	repair, wait := time.Time{}, maintainEvery/2
+	var conversion conversion
 	converted, nextConversion := false, time.Time{}
 	for {
 		if now := time.Now(); !converted && now.After(nextConversion) {
-			err := x.convert(ctx)
-			if converted = err == nil; err != nil && ctx.Err() == nil {
+			var err error
+			if converted, err = x.convert(ctx, &conversion, convertTurn); err != nil && ctx.Err() == nil {
 				x.opts.Logger.Warn("converting the index failed; it is tried again", "error", err)
+				nextConversion = now.Add(compactRetry)
 			}
-			nextConversion = now.Add(compactRetry)
 		}
 		select {
 		case <-ctx.Done():

@@ -261,6 +261,18 @@ func putEarlier(t *testing.T, x *Index, d corpus.Document, es []index.Entry) {
 	}
 }
 
+// convertAll converts an index in turns of a group.
+func convertAll(t *testing.T, x *Index) {
+	t.Helper()
+	var c conversion
+	for done := false; !done; {
+		var err error
+		if done, err = x.convert(t.Context(), &c, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestConvert opens a folder of the format before. Its documents must be converted, whether it is the first attempt or the second.
 func TestConvert(t *testing.T) {
 	dir := t.TempDir()
@@ -301,9 +313,7 @@ func TestConvert(t *testing.T) {
 	}
 	cancel()
 	for range 2 {
-		if err := x.convert(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		convertAll(t, x)
 		all := exportAll(t, x)
 		if diff := cmp.Diff(append(slices.Clone(want), sorted(oes)), all); diff != "" {
 			t.Errorf("documents (-want +got):\n%s", diff)
@@ -365,9 +375,7 @@ func TestConvertKeepsSpaces(t *testing.T) {
 	setFormat(t, dir, formatSums)
 	for range 2 {
 		x = openAt(t, dir)
-		if err := x.convert(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		convertAll(t, x)
 		stats, err := x.VectorStats(t.Context(), "c")
 		want := index.VectorStats{Chunks: 12, Spaces: []index.Space{{Name: "new", Dim: 3, Vectors: 8}, {Name: "words", Dim: 2, Vectors: 12, Complete: true}}}
 		if diff := cmp.Diff(want, stats); err != nil || diff != "" {
