@@ -47,3 +47,64 @@ func TestNamesOfCode(t *testing.T) {
 		t.Errorf("parts %q, want %q", got, want)
 	}
 }
+
+func TestActionFit(t *testing.T) {
+	t.Parallel()
+	text := "## Install\nIt is small.\n\n```\ntide get\n```\n\nIt is fast.\n\n```\ntide look\n```\n\n" +
+		"## Use\nInstall it twice.\n\n```\ntide twice\n```\n\nIt is free.\n\n```\ntide free\n```\n\nIt is open.\n\n```\ntide install north\n```\n\nIt is old.\n\n```\n(alias: tide)\n```"
+	m := New(Options{})
+	for question, want := range map[string]map[string]float64{
+		"How do I install it?":       {"tide get": 1, "tide look": 0.7, "tide twice": 1, "tide free": 0.3, "tide install north": 1, "(alias: tide)": 0},
+		"Which version is the tide?": {"tide get": 1, "tide free": 1, "(alias: tide)": 0}, // it asks for no action
+	} {
+		q := m.ask(model.Task{Question: question})
+		cs := sentences(model.Passage{Chunk: corpus.Chunk{Text: text}}, 0, lang.English)
+		got := map[string]float64{}
+		for _, c := range cs {
+			if c.code {
+				c.exact, _, _ = m.termCoverage(q, c)
+				got[c.text] = q.actionFit(c, cs)
+			}
+		}
+		for code, fit := range want {
+			if x, ok := got[code]; !ok || x != fit {
+				t.Errorf("%s: the fit of %q is %v, want %v", question, code, x, fit)
+			}
+		}
+	}
+}
+
+func TestStates(t *testing.T) {
+	t.Parallel()
+	m := New(Options{})
+	table := []string{"Option", "Default"}
+	for _, c := range []struct {
+		question string
+		part     sentence
+		want     bool
+	}{
+		{"Who wrote tide?", sentence{own: "tide was written by Ada Vale."}, true},
+		{"Who wrote tide?", sentence{own: "Copyright 2020 Ada Vale"}, true},
+		{"Who wrote tide?", sentence{own: "Ada Vale", heading: "Authors"}, true},
+		{"Who wrote tide?", sentence{own: "Ada Vale", heading: "Authors", under: 3}, false},
+		{"Who wrote tide?", sentence{own: "Ada Vale", lead: "Maintainers:"}, true},
+		{"Who wrote tide?", sentence{own: "it was written by hand."}, false},
+		{"Who wrote tide?", sentence{own: "Ada Vale likes it."}, false},
+		{"What is the default depth?", sentence{own: "The default is 4."}, true},
+		{"What is the default depth?", sentence{own: "The depth is 4 by default."}, true},
+		{"What is the default depth?", sentence{own: "depth 4", setting: true}, true},
+		{"What is the default depth?", sentence{own: "depth, 4", columns: table, cells: []string{"depth", "4"}}, true},
+		{"What is the default depth?", sentence{own: "depth", columns: table, cells: []string{"depth", ""}}, false},
+		{"What is the default depth?", sentence{own: "depth", columns: table, cells: []string{"depth"}}, false},
+		{"What is the default depth?", sentence{own: "The depth is 4."}, false},
+	} {
+		if got := m.ask(model.Task{Question: c.question}).states(&c.part); got != c.want {
+			t.Errorf("%s %+v: %v, want %v", c.question, c.part, got, c.want)
+		}
+	}
+	for question, want := range map[string]fact{"Who wrote tide?": authorFact, "Who is the maintainer of tide?": authorFact, "What is the default depth?": defaultFact, "How do I change the default?": noFact, "Who is he?": noFact} {
+		if got := m.ask(model.Task{Question: question}).fact; got != want {
+			t.Errorf("%s: fact %d, want %d", question, got, want)
+		}
+	}
+}
