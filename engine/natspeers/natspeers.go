@@ -276,6 +276,9 @@ func (p Peers) Serve(h engine.Handlers) (stop func(), err error) {
 		_, _ = cancel.Unsubscribe(), read.Unsubscribe()
 		return nil, fmt.Errorf("subscribe to requests of other servers: %w", err)
 	}
+	if p.nc.IsConnected() {
+		_ = p.nc.FlushTimeout(replyTimeout) // so that no request is missed from now on; if NATS is away, it gets the subscriptions when it is back
+	}
 	return func() {
 		for _, s := range []*nats.Subscription{cancel, read, join} {
 			_ = s.Unsubscribe() // it fails if the connection is closed

@@ -227,7 +227,7 @@ func TestRequests(t *testing.T) {
 	await(t, "the servers do not hear each other", func() bool { return one.Others() && two.Others() })
 	want := engine.Cancellation{Run: "a", Caller: "c", All: true}
 	if done, err := one.Tenant("t").Cancel(t.Context(), want); !done || err != nil {
-		t.Errorf("cancel: %v, %v", done, err)
+		t.Fatalf("cancel: %v, %v", done, err)
 	}
 	if got := <-cancelled; got != want {
 		t.Errorf("%+v was cancelled, want %+v", got, want)

@@ -16,6 +16,13 @@ func (x *Index) LateFor(d time.Duration) {
 	x.lateTime = d
 }
 
+// Late reports whether a write that failed may still be carried out.
+func (x *Index) Late() bool {
+	x.write.Lock()
+	defer x.write.Unlock()
+	return x.late()
+}
+
 // Ahead makes all commits of x so far as late as if its clock were ahead by d.
 func (x *Index) Ahead(d time.Duration) {
 	x.write.Lock()
