@@ -28,8 +28,9 @@ const (
 	changeAttempts = 9                     // of a write while its class is being changed
 	retryWait      = 50 * time.Millisecond // before the second attempt; it doubles
 	connectTimeout = 3 * time.Second
-	requestTimeout = 15 * time.Second // of an attempt, and more for a large body: a server that waits for one that died does not answer for minutes, and another one does at once
-	bodyPerSecond  = 100_000          // bytes
+	requestTimeout = 15 * time.Second // of an attempt: a server that waits for one that died does not answer for minutes, and another one does at once
+	slowTimeout    = time.Minute      // of an attempt to change a schema or to delete objects, which takes longer in large classes
+	bodyPerSecond  = 100_000          // bytes; a large body has more time
 )
 
 // client sends requests to one Weaviate server or cluster. All requests of this package have the same effect when they are repeated.
@@ -166,7 +167,11 @@ func (c *client) once(ctx context.Context, method, path string, body []byte, out
 func (c *client) epoch() int64 { return int64(c.current.Load())<<32 + c.pauses.Load() + 1 }
 
 func (c *client) send(ctx context.Context, base, method, path string, body []byte, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout+time.Duration(len(body)/bodyPerSecond)*time.Second)
+	limit := requestTimeout + time.Duration(len(body)/bodyPerSecond)*time.Second
+	if method == http.MethodDelete || method != http.MethodGet && strings.HasPrefix(path, "/schema") {
+		limit = slowTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, base+"/v1"+path, bytes.NewReader(body))
 	if err != nil {
