@@ -408,6 +408,7 @@ func (l *Log) undo(w *writer, r record) {
 
 // wrote shows a record that was written to the readers and to those who wait for it.
 func (l *Log) wrote(w *writer, group []*batch, seq uint64) {
+	l.saw(seq)
 	var es []event.Event
 	size := 0
 	for _, b := range group {

@@ -230,6 +230,7 @@ func (f *follower) handle(c *consumer, m *nats.Msg) bool {
 		one.deliver(message{seq: meta.Sequence.Stream, subject: m.Subject, record: r})
 	}
 	c.delivered, c.seq = meta.Sequence.Consumer, meta.Sequence.Stream
+	f.log.saw(c.seq)
 	return true
 }
 

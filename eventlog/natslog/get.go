@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -82,6 +83,7 @@ func (l *Log) message(ctx context.Context, r getRequest) (message, error) {
 	if err != nil {
 		return message{}, fmt.Errorf("%w: %w", errRecord, err)
 	}
+	l.saw(s.Seq)
 	m := message{seq: s.Seq, subject: s.Subject}
 	m.record, err = parseRecord(h, s.Data)
 	return m, err
@@ -143,6 +145,7 @@ func (l *Log) direct(ctx context.Context, r getRequest) (ms []message, upTo uint
 		switch status := reply.Header.Get("Status"); {
 		case status == "204": // the end of the batch
 			upTo, _ = strconv.ParseUint(reply.Header.Get("Nats-UpTo-Sequence"), 10, 64)
+			l.saw(upTo)
 			return ms, upTo, complete(ms, reply)
 		case status == "404":
 			return ms, 0, nil
@@ -155,6 +158,7 @@ func (l *Log) direct(ctx context.Context, r getRequest) (ms []message, upTo uint
 		if m.seq, err = strconv.ParseUint(reply.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
 			return nil, 0, errRecord
 		}
+		l.saw(m.seq)
 		if m.record, err = parseRecord(reply.Header, reply.Data); err != nil {
 			return nil, 0, err
 		}
@@ -191,6 +195,32 @@ func (l *Log) tail(ctx context.Context, id event.RunID) (tail, error) {
 		return tail{}, err
 	}
 	return tailOf(m)
+}
+
+// saw notes that the stream of the runs has a sequence.
+func (l *Log) saw(seq uint64) {
+	for before := l.seen.Load(); seq > before && !l.seen.CompareAndSwap(before, seq); before = l.seen.Load() {
+	}
+}
+
+// confirmTimeout bounds how long a reader whose cursor seems to be beyond the end of its run waits for a replica that has all that this process has seen. NATS has no such
+// replica if it lost messages that it had acknowledged.
+const confirmTimeout = 5 * time.Second
+
+// tailAfter returns the end of a run for a reader with a cursor. If the leader of the stream has fewer events, it may be one that was paused and does not know yet that it
+// has been replaced, so a replica is asked that has all that this process has seen. Errors: errNone.
+func (l *Log) tailAfter(ctx context.Context, id event.RunID, after event.Seq) (tail, error) {
+	t, err := l.tail(ctx, id)
+	if err != nil || after <= t.last {
+		return t, err
+	}
+	confirm, cancel := context.WithTimeout(ctx, confirmTimeout)
+	defer cancel()
+	newer, err := l.tailSince(confirm, id, l.seen.Load())
+	if err != nil && confirm.Err() != nil && ctx.Err() == nil {
+		return t, nil
+	}
+	return newer, err
 }
 
 // tailSince returns the end of a run as a replica has it that has all messages up to a sequence of the stream. A leader that was paused, and does not know

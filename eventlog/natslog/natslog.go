@@ -101,6 +101,7 @@ type Log struct {
 	keys    *lru.Cache[event.RunID, sealer]
 	heard   []*nats.Subscription // announcements of deletions and claims
 	follow  follower
+	seen    atomic.Uint64 // the highest stream sequence of the runs that this process knows of
 
 	mu      sync.Mutex
 	closed  bool

@@ -31,7 +31,7 @@ func (l *Log) Load(ctx context.Context, id event.RunID, after event.Seq) ([]even
 			return es, err
 		}
 	}
-	t, err := l.tail(ctx, id)
+	t, err := l.tailAfter(ctx, id, after)
 	switch {
 	case errors.Is(err, errNone):
 		return nil, eventlog.ErrNotFound
@@ -262,7 +262,7 @@ func (l *Log) Wait(ctx context.Context, id event.RunID, after event.Seq) error {
 				return err
 			}
 		}
-		t, err := l.tail(ctx, id)
+		t, err := l.tailAfter(ctx, id, after)
 		switch {
 		case errors.Is(err, errNone):
 			return eventlog.ErrNotFound

@@ -2,12 +2,14 @@ package natslog
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/natsconn"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
@@ -44,6 +46,44 @@ func TestLateAcknowledgement(t *testing.T) {
 	l.wrote(w, []*batch{{es: []event.Event{{Seq: 2, At: time.Unix(2, 0), Body: event.Token{Text: "x"}}}, done: make(chan struct{})}}, 2)
 	if f := l.feed("a"); f != nil {
 		t.Errorf("the run has a feed, local: %v", f.local)
+	}
+}
+
+// TestStaleLeader reads a run, after an event that this process has seen, from a leader that lacks it: the reader is not told that its cursor is beyond the end.
+func TestStaleLeader(t *testing.T) {
+	l := openLog(t)
+	if err := l.Append(t.Context(), "a", started); err != nil {
+		t.Fatal(err)
+	}
+	l.drop("a") // so that NATS is asked
+	for what, read := range map[string]func() error{
+		"Load": func() error { _, err := l.Load(context.Background(), "a", 2); return err },
+		"Wait": func() error { return l.Wait(context.Background(), "a", 2) },
+	} {
+		if err := read(); !errors.Is(err, eventlog.ErrBeyond) {
+			t.Errorf("%s before the event was seen: %v", what, err)
+		}
+	}
+	l.saw(2)
+	asked, err := l.nc.SubscribeSync("$JS.API.DIRECT.GET.SLUICE-default-RUNS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := make(chan error, 2)
+	go func() { _, err := l.Load(context.Background(), "a", 2); results <- err }()
+	go func() { results <- l.Wait(context.Background(), "a", 2) }()
+	for range 3 { // one of them has asked again
+		if _, err := asked.NextMsg(20 * time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Append(t.Context(), "a", finished); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := <-results; !errors.Is(err, eventlog.ErrEnd) {
+			t.Errorf("after the end: %v", err)
+		}
 	}
 }
 
