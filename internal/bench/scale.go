@@ -21,6 +21,7 @@ type scaleCmd struct {
 	Step     float64       `default:"1.1" help:"Factor between two numbers of readers."`
 	Turns    int           `default:"3" help:"Number of turns of each group."`
 	Servers  int           `default:"3" help:"Number of servers of the last group."`
+	Readers  int           `default:"1" help:"Readers of each answer. The second and later ones follow the run through the load balancer, which chooses the next server for each."`
 	Log      string        `required:"" placeholder:"URL" help:"Address of NATS."`
 	Store    string        `required:"" placeholder:"URL" help:"Address of a database of PostgreSQL, in which tables are created."`
 	JSON     bool          `name:"json" help:"Print JSON."`
@@ -28,7 +29,7 @@ type scaleCmd struct {
 
 // Run measures how many readers one server and several servers serve, and prints the result.
 func (c *scaleCmd) Run(e *env) error {
-	if c.Share <= 0 || c.Rate <= 0 || c.Late <= 0 || c.Duration <= 0 || c.Warmup < 0 || c.From < 1 || c.Step <= 1 || c.Turns < 1 || c.Servers < 2 {
+	if c.Share <= 0 || c.Rate <= 0 || c.Late <= 0 || c.Duration <= 0 || c.Warmup < 0 || c.From < 1 || c.Step <= 1 || c.Turns < 1 || c.Servers < 2 || c.Readers < 1 {
 		return errors.New("the values must be positive, --step above 1 and --servers above 1; --warmup may be 0")
 	}
 	r, err := measureScale(e.ctx, e.exe, c, e.progress)
@@ -43,6 +44,7 @@ type scaleReport struct {
 	Share  float64       `json:"processors_of_each_server"`
 	Rate   float64       `json:"tokens_per_second_of_a_reader"`
 	Late   float64       `json:"late_ms"`
+	Shared int           `json:"readers_of_each_answer"`
 	Groups []groupResult `json:"groups"`
 }
 
@@ -64,7 +66,7 @@ const (
 	groupShared = "one server, NATS and PostgreSQL"
 )
 
-// measureScale measures groups of servers behind a load balancer. Each reader asks a question and reads its answer, which has no end. The processor time of each server
+// measureScale measures groups of servers behind a load balancer. Each question has one or more readers of its answer, which has no end. The processor time of each server
 // is limited, and that of the model, the load balancer, the readers and the engines is not.
 func measureScale(ctx context.Context, exe string, o *scaleCmd, progress func(string)) (r *scaleReport, err error) {
 	m, remove, err := newModelBench(exe, &modelCmd{}, progress)
@@ -78,7 +80,7 @@ func measureScale(ctx context.Context, exe string, o *scaleCmd, progress func(st
 	}
 	defer func() { err = errors.Join(err, p.stop()) }()
 	engines := []string{"--log", o.Log, "--log-replicas", "1", "--keep-runs-bytes", "1GiB", "--store", o.Store}
-	r = &scaleReport{Share: o.Share, Rate: o.Rate, Late: float64(o.Late) / 1e6}
+	r = &scaleReport{Share: o.Share, Rate: o.Rate, Late: float64(o.Late) / 1e6, Shared: o.Readers}
 	for turn := range o.Turns {
 		for _, g := range []struct {
 			name    string
@@ -122,14 +124,17 @@ func (m *modelBench) group(ctx context.Context, p *child, o *scaleCmd, args []st
 	var l readerSet
 	defer l.close()
 	for readers, failed := o.From*f.Servers, 0; ; {
-		if err := openAll(readers-l.opened, func(int) error {
+		if err := openAll((readers-l.opened+o.Readers-1)/o.Readers, func(int) error {
 			question, _ := m.question()
-			_, _, err := l.open(ctx, t.ask(question))
+			run, _, err := l.open(ctx, t.ask(question))
+			for i := 1; i < o.Readers && err == nil; i++ {
+				_, _, err = l.open(ctx, request{addr: t.addr, method: "GET", path: "/runs/" + run + "/stream"})
+			}
 			return err
 		}); err != nil {
 			return err
 		}
-		served, err := m.served(ctx, t, &l, o, readers, f)
+		served, err := m.served(ctx, t, &l, o, l.opened, f)
 		switch {
 		case err != nil:
 			return err
@@ -223,7 +228,7 @@ func (r *scaleReport) ratio(name string) float64 {
 
 // writeTable writes the report as text.
 func (r *scaleReport) writeTable(w io.Writer) error {
-	fmt.Fprintf(w, "each server has %g of a processor; readers of %g tokens/s are served if 99 of 100 tokens arrive within %g ms\n\n", r.Share, r.Rate, r.Late)
+	fmt.Fprintf(w, "each server has %g of a processor; readers of %g tokens/s, %d of each answer, are served if 99 of 100 tokens arrive within %g ms\n\n", r.Share, r.Rate, r.Shared, r.Late)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "group\treaders\tp50 ms\tp99 ms\tCPU µs/token\tlimit used %\tmachine idle %\t")
 	for _, g := range r.Groups {

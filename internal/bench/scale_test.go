@@ -6,7 +6,7 @@ import (
 )
 
 func TestScaleTable(t *testing.T) {
-	r := &scaleReport{Share: 0.1, Rate: 20, Late: 200}
+	r := &scaleReport{Share: 0.1, Rate: 20, Late: 200, Shared: 1}
 	for _, readers := range [][3]int{{60, 50, 150}, {70, 50, 130}, {50, 40, 200}} {
 		for i, name := range []string{groupAlone, groupShared, "3 servers"} {
 			r.Groups = append(r.Groups, groupResult{Name: name, Servers: 1 + i/2*2, Readers: readers[i], P50: 1, P99: 150})
