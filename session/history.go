@@ -27,6 +27,9 @@ func (s *Service) history(ctx context.Context, key Key, question string) (histor
 		if err != nil {
 			return h, public(err)
 		}
+		if err := s.complete(ctx, messages); err != nil {
+			return h, err
+		}
 		last = ""
 		for _, m := range messages {
 			if m.ID != question && !h.prepend(m) {

@@ -253,11 +253,12 @@ func (s *Service) All(ctx context.Context, account, id string, offset, limit int
 	return messages, s.complete(ctx, messages)
 }
 
-// complete sets the text and the other fields of running answers from their runs so far.
+// complete sets the text and the other fields of running answers from their runs so far. So it does for those that were ended because their server seemed to have stopped: another
+// server may have finished the run, and have stopped before it stored the answer.
 func (s *Service) complete(ctx context.Context, messages []Message) error {
 	for i := range messages {
 		m := &messages[i]
-		if m.Role != event.RoleAssistant || m.Status != Running {
+		if m.Role != event.RoleAssistant || m.Status != Running && !m.Interrupted() {
 			continue
 		}
 		state, err := s.state(ctx, m.Run)
@@ -269,7 +270,10 @@ func (s *Service) complete(ctx context.Context, messages []Message) error {
 			continue
 		}
 		if state.Seq > 0 {
-			e := endOf(&state)
+			e, run := endOf(&state), m.Run
+			if m.Interrupted() && !e.Status.Open() && !e.Interrupted() {
+				s.background(func() { _ = s.finish(s.ctx, run) }) // the next reader repeats it
+			}
 			e.Asked, e.Feedback = m.Asked, m.Feedback
 			m.Text, m.Answer = e.Text, e.Answer
 		}

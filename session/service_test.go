@@ -415,6 +415,18 @@ func TestRecover(t *testing.T) {
 	if err := answer.Run(ctx, script(echo), rec, answer.Ending{}); err != nil {
 		t.Fatal(err)
 	}
+	begin("interrupted", "run-d") // by a server that took the one with the run for dead, which then stopped before it stored the answer
+	rec, err = answer.NewRecorder(ctx, log, time.Now, event.RunStarted{Run: "run-d", Question: event.Question{Query: "one", Session: "interrupted"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := answer.Run(ctx, script(echo), rec, answer.Ending{}); err != nil {
+		t.Fatal(err)
+	}
+	failure := session.Interrupted
+	if err := before.store.End(ctx, session.End{Run: "run-d", Answer: session.Answer{Run: "run-d", Status: session.Failed, EndedAt: time.Now(), Failure: &failure}}); err != nil {
+		t.Fatal(err)
+	}
 	hidden := begin("hidden", "run-c")
 	if err := before.store.Hide(ctx, hidden.Key, false); err != nil {
 		t.Fatal(err)
@@ -433,6 +445,11 @@ func TestRecover(t *testing.T) {
 	if open, err := after.store.Open(ctx); err != nil || len(open) != 0 {
 		t.Errorf("open turns left: %v, %v", open, err)
 	}
+	next := after.wait(after.ask("interrupted", "two", wire.Turn{}))
+	if h := next.History; len(h) != 2 || h[1].Text != "ONE" {
+		t.Errorf("history of the question after the interrupted turn: %v", h)
+	}
+	after.wantTexts("interrupted", "", "one", "ONE", "two", "TWO")
 }
 
 // TestTwoServersShareSessions opens one database in two servers with logs of their own.
