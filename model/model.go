@@ -23,13 +23,13 @@ type Task struct {
 	Passages     []Passage          // best first
 	Summary      bool               // the question asks for a summary of the passages, in their order
 	IDF          map[string]float64 // weight of each stemmed term of the question and the passages; may be nil
+	History      []Message          // earlier turns, oldest first, by [User] and [Assistant]; the question is understandable without them
 
 	// The remaining fields are only used by generators with [ParameterSupport].
-	History      []Message // earlier turns, oldest first, by [User] and [Assistant]; the question is understandable without them
-	Earlier      string    // summary of the conversation before History
-	Instructions string    // additional instructions of the caller; the generator's own rules take precedence
-	Temperature  *float64  // nil: the generator's default
-	MaxTokens    int       // limit of the answer; 0: the generator's own
+	Earlier      string   // summary of the conversation before History
+	Instructions string   // additional instructions of the caller; the generator's own rules take precedence
+	Temperature  *float64 // nil: the generator's default
+	MaxTokens    int      // limit of the answer; 0: the generator's own
 	// Prefix is the beginning of the answer, which was streamed before a restart. The generator continues it. Its citations
 	// are written as ⟦1⟧.
 	Prefix string
@@ -59,8 +59,8 @@ type Generator interface {
 	Generate(ctx context.Context, t Task) iter.Seq2[Delta, error]
 }
 
-// ParameterSupport is implemented by generators that may use all fields of a [Task]. Other generators only use its questions
-// and passages.
+// ParameterSupport is implemented by generators that may use all fields of a [Task]. Other generators only use its questions,
+// its passages and its history.
 type ParameterSupport interface{ SupportsParameters() bool }
 
 // SupportsParameters reports whether a generator uses all fields of a [Task].

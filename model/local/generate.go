@@ -180,6 +180,7 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		unknown[k] = !slices.ContainsFunc(readings, func(r *passageView) bool { return r.wide[k] >= 0.6 })
 	}
 	var all []*sentence
+	q.before.findDocuments(t.Passages, byPassage)
 	for i, p := range t.Passages {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, nil, err
@@ -187,7 +188,7 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		cs := byPassage[i]
 		m.weigh(q, p, best, readings[i], unknown)
 		for _, c := range cs {
-			c.score = c.evid.score()
+			c.score = c.evid.score() + q.before.score(p.Chunk.Document, c)
 			if c.whole && (!c.code || q.isRequestedCode(c)) && !((c.row || c.label && c.evid[labelled] == 0) && (q.broad || q.open) && prose) {
 				all = append(all, c)
 			}

@@ -56,6 +56,8 @@ type question struct {
 	plainTotal float64             // of plain
 	follows    map[[2]string][]int // indexes in words of the second word of each pair
 
+	before conversation // the turns before it
+
 	subject []string // stems of the subject of a definition
 }
 
@@ -111,6 +113,7 @@ func (m *Model) ask(t model.Task) *question {
 		terms = terms[:64]
 	}
 	names := namesIn(q.lang, s)
+	q.before = conversationOf(q.lang, t)
 	for _, term := range terms {
 		term.Stem = stemIn(q.lang, term.Word)
 		if _, twice := q.index[term.Stem]; twice {
@@ -147,6 +150,7 @@ func (m *Model) ask(t model.Task) *question {
 		if _, kind := kindsOfThings[term.Stem]; kind && english {
 			w *= 0.3
 		}
+		w *= q.before.weight(term.Stem)
 		q.plain = append(q.plain, w/max(most, 1))
 		q.plainTotal += w / max(most, 1)
 	}
