@@ -58,7 +58,7 @@ func TestRepeatedPassages(t *testing.T) {
 		"What is the upload limit of the harbour server?":     {"twenty megabytes", all},
 		"What is the upload limit of the harbour server 1.9?": {"five megabytes", all},
 		"What is the upload limit of the harbour server 1.2?": {"two megabytes", all},
-		"What do barges pay in the harbour?": {"ninety euros", []string{"copies/charges.md", "docs/tolls.html", "docs/tolls.txt.gz"}},
+		"What do barges pay in the harbour?":                  {"ninety euros", []string{"copies/charges.md", "docs/tolls.html", "docs/tolls.txt.gz"}},
 		"When do ferries leave the harbour?":                  {"at seven", []string{"copies/ferries (1).md", "docs/v1.10/ferries.md"}},
 	} {
 		s := event.Fold(askDirect(t, p, question))

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -56,15 +57,21 @@ func TestSourceAttributes(t *testing.T) {
 	const question = "When was the north lock opened?"
 	const shown = `"attributes":{"final":true,"team":"legal","year":2024}`
 	for path, body := range map[string]string{"/api/query": `{"query":"` + question + `"}`, "/v1/responses": `{"messages":[{"role":"user","content":"` + question + `"}]}`,
-		"/functions/v1/rag": `{"question":"` + question + `"}`} {
+		"/functions/v1/rag": `{"question":"` + question + `"}`, "/openai/v1/responses": `{"input":"What does a ship pay?","include":["file_search_call.results"]}`,
+		"/v1/vector_stores/default/search": `{"query":"` + question + `"}`} {
 		res, err := http.Post(url+path, "application/json", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
-		if err != nil || !strings.Contains(strings.ReplaceAll(string(text), `\"`, `"`), shown) {
+		want := map[string]string{"/openai/v1/responses": `"level":"L2","team":"legal","year":2024}`,
+			"/v1/vector_stores/default/search": `"team":"legal","title":"Harbour handbook","year":2024}`}[path]
+		if err != nil || !strings.Contains(strings.ReplaceAll(string(text), `\"`, `"`), cmp.Or(want, shown)) {
 			t.Errorf("%s: %s, %v: %s", path, res.Status, err, text)
+		}
+		if res.Header.Get("Sluice-Run-Id") == "" {
+			continue // a search
 		}
 		if body := get(t, url+"/api/runs/"+res.Header.Get("Sluice-Run-Id")); !strings.Contains(body, shown) {
 			t.Errorf("events of %s: %s", path, body)
