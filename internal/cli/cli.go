@@ -97,6 +97,7 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 	for _, problem := range loader.Misspelled() {
 		e.logger.Warn("unknown variable", "problem", problem)
 	}
+	noteOtherServer(e, command.Selected())
 	err = command.Run(e)
 	var quiet exit
 	switch {
