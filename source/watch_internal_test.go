@@ -66,7 +66,7 @@ func TestFollowAfterFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		watches, noticed, synced := 0, time.Time{}, time.Time{}
+		watches, noticed, synced, start := 0, time.Time{}, time.Time{}, time.Now()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -84,6 +84,9 @@ func TestFollowAfterFailure(t *testing.T) {
 		_ = wait(ctx, 5*time.Minute) // of the fake clock
 		cancel()
 		<-done
+		if began := noticed.Sub(start); began > 12*time.Second {
+			t.Errorf("the second watch began %v after the first one", began)
+		}
 		if watches != 2 || !synced.After(noticed) {
 			t.Errorf("%d watches, noticed from %v on, last synced at %v", watches, noticed, synced)
 		}
