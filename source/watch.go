@@ -24,6 +24,8 @@ const (
 	// A watch that fails is tried again after retryFirst, since a folder that is replaced is away for a moment. The time doubles with each failure, up to retryLast.
 	retryFirst = time.Second
 	retryLast  = watchEvery
+	// RetryFailed is the time after which an ingestion is tried again that failed, for example because the disk is full. It is that of uploaded files.
+	RetryFailed = 15 * time.Second
 )
 
 // watching is the watch of a source.
@@ -153,8 +155,8 @@ func (s *Service) watchFailure(id string) string {
 }
 
 // FollowChanges calls watch, a function like [Watcher.Watch], and calls sync with the URIs of what has changed as soon as there was no change for a moment. Nil URIs mean that everything may have
-// changed. While watch fails, everything is synced once a minute. It returns when ctx has ended.
-func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx context.Context, changed func(uris ...string)) error, sync func(ctx context.Context, uris []string)) {
+// changed. A sync that fails is tried again after [RetryFailed]. While watch fails, everything is synced once a minute. It returns when ctx has ended.
+func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx context.Context, changed func(uris ...string)) error, sync func(ctx context.Context, uris []string) error) {
 	first, reported := true, ""
 	followChanges(ctx, newChanges(), func(ctx context.Context, c *changes) error {
 		return watch(ctx, func(uris ...string) {
@@ -165,7 +167,9 @@ func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx cont
 		})
 	}, func(ctx context.Context, c *changes) bool {
 		uris, _ := c.take()
-		sync(ctx, uris)
+		if sync(ctx, uris) != nil && wait(ctx, RetryFailed) == nil {
+			c.add(uris...)
+		}
 		return true
 	}, func(c *changes, err error, again time.Duration) {
 		first = false // what changes before the next watch begins is not in what the caller has read
