@@ -181,10 +181,11 @@ func watchDocs(ctx context.Context, e *env, a *app.App, background *sync.WaitGro
 	if docs := e.cfg.Ingest.Docs; e.cfg.Start.Watch && len(docs) > 0 {
 		background.Go(func() {
 			a.WatchDocs(ctx, docs, func() { close(ready) }, func(r ingest.Report, err error) {
-				if err != nil {
+				switch {
+				case err != nil:
 					e.logger.Error("could not index changes of the documents; it is tried again", "error", err, "after", source.RetryFailed.String())
-				}
-				if err != nil || r.Added+r.Updated+r.Deleted+r.NotRemoved+len(r.Failed) > 0 {
+					logFailures(e, r.Failed)
+				case r.Added+r.Updated+r.Deleted+r.NotRemoved+len(r.Failed) > 0:
 					logReport(e, r)
 				}
 			})
