@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/client"
 )
 
 // TestSourceAttributes sets attributes of the documents of a source, in the data folder and through a server, and asks questions with filters of them.
@@ -76,6 +79,17 @@ func TestSourceAttributes(t *testing.T) {
 		if body := get(t, url+"/api/runs/"+res.Header.Get("Sluice-Run-Id")); !strings.Contains(body, shown) {
 			t.Errorf("events of %s: %s", path, body)
 		}
+	}
+	c, err := client.New(url, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := c.SearchStore(t.Context(), "default", client.SearchRequest{Query: question, TopK: 1})
+	if err != nil || len(page.Data) != 1 {
+		t.Fatalf("search: %v, %+v", err, page)
+	}
+	if a := page.Data[0].Attributes; a.Title != "Harbour handbook" || !maps.Equal(a.Metadata, map[string]any{"final": true, "team": "legal", "year": 2024.0}) {
+		t.Errorf("attributes %+v", a)
 	}
 	check(`{"type":"gte","key":"year","value":2025}`, false)
 	check(`{"type":"eq","key":"final","value":true}`, true)
