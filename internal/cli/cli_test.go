@@ -358,6 +358,9 @@ func TestWrongCommandLine(t *testing.T) {
 		{"serve --doc ./docs", `did you mean one of "--log", "--docs", "--ocr"? (see sluice serve --help)`},
 		{"frobnicate", "unexpected argument frobnicate (see sluice --help)"},
 		{"sources add", `expected "<location> ..." (see sluice sources add --help)`},
+		{"sources add --data " + data + " git@example.org:a/b.git", `"git@example.org:a/b.git" does not exist: a Git repository is added as https://HOST/PATH.git`},
+		{"sources add --data " + data + " /no/such/folder", `"/no/such/folder" does not exist: want the path of a folder, or a URL such as`},
+		{"sources add --data " + data + " cli.go", `"cli.go" is a file: "sluice ingest" adds files`},
 		{"ask --data " + data + " --server localhost:8000 why", "--server: make client: want an http or https URL of a server, such as http://localhost:8000"},
 	} {
 		status, out, errs := run(t, strings.Fields(c.args)...)
