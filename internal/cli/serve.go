@@ -118,13 +118,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 	var background sync.WaitGroup
 	background.Go(func() {
 		<-watchDocs(ctx, e, a, &background)
-		err := indexDocs(ctx, e, a)
-		if ctx.Err() == nil {
-			close(ready)
-		}
-		for err != nil && waitFor(ctx, source.RetryFailed) == nil {
-			err = indexDocs(ctx, e, a)
-		}
+		indexAll(ctx, e, a, ready)
 	})
 	defer background.Wait()
 	defer cancel()
@@ -194,6 +188,17 @@ func watchDocs(ctx context.Context, e *env, a *app.App, background *sync.WaitGro
 		close(ready)
 	}
 	return ready
+}
+
+// indexAll calls indexDocs until nothing fails. It closes ready after the first time.
+func indexAll(ctx context.Context, e *env, a *app.App, ready chan<- struct{}) {
+	err := indexDocs(ctx, e, a)
+	if ctx.Err() == nil {
+		close(ready)
+	}
+	for err != nil && waitFor(ctx, source.RetryFailed) == nil {
+		err = indexDocs(ctx, e, a)
+	}
 }
 
 // indexDocs indexes the configured documents and warms the caches of the collection. Errors are logged: the server continues with
