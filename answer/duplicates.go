@@ -18,6 +18,9 @@ const (
 	// the reports of two years are alike and say different things.
 	versionSimilarity = 0.5
 	yearSimilarity    = 0.8
+	// formatShare is the least share of a passage that another one holds for both to be the same text in two formats. It is the share that two passages of
+	// equal size with versionSimilarity have in common. Passages of two formats differ in size, because formats have other headings and paragraphs.
+	formatShare = 2. / 3
 	// shingleWords is the length of the sequences of words that are compared.
 	shingleWords = 3
 )
@@ -26,25 +29,29 @@ const (
 // the Jaccard coefficient of the sets: A. Broder, On the resemblance and containment of documents, 1997.
 type fingerprint struct {
 	least []uint64
+	size  int    // number of all sequences
 	all   uint64 // hash of all words in their order
 }
 
 // sketchSize is the most hashes of a fingerprint. The estimate of a coefficient of 0.5 has a standard deviation of 0.05.
 const sketchSize = 100
 
+// fingerprintOf returns the fingerprint of a text. The marks of lists and the fences of code do not count, because formats and versions differ in them.
 func fingerprintOf(text string) fingerprint {
 	const offset, prime = 14695981039346656037, 1099511628211 // of FNV-1a with 64 bits
 	var words []uint64
-	h := uint64(offset)
-	for _, r := range text {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			h = (h ^ uint64(unicode.ToLower(r))) * prime
-		} else if h != offset {
-			words, h = append(words, h), offset
+	for line := range strings.SplitSeq(text, "\n") {
+		h := uint64(offset)
+		for _, r := range layout.ReplaceAllLiteralString(line, "") {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				h = (h ^ uint64(unicode.ToLower(r))) * prime
+			} else if h != offset {
+				words, h = append(words, h), offset
+			}
 		}
-	}
-	if words = append(words, h); h == offset {
-		words = words[:len(words)-1]
+		if h != offset {
+			words = append(words, h)
+		}
 	}
 	var f fingerprint
 	for _, w := range words {
@@ -60,6 +67,7 @@ func fingerprintOf(text string) fingerprint {
 	}
 	slices.Sort(f.least)
 	f.least = slices.Compact(f.least)
+	f.size = len(f.least)
 	f.least = f.least[:min(len(f.least), sketchSize)]
 	return f
 }
@@ -81,8 +89,20 @@ func (f *fingerprint) similarity(o *fingerprint) float64 {
 	return float64(both) / float64(max(n, 1))
 }
 
+// share returns which share of the sequences of f is also in o, 0..1.
+func (f *fingerprint) share(o *fingerprint) float64 {
+	similar := f.similarity(o)
+	return min(1, similar/(1+similar)*float64(f.size+o.size)/float64(max(f.size, 1)))
+}
+
 // versionMark matches what tells versions of a document apart in its path: v2, 1.4, 2024 or 2024-05-01.
 var versionMark = regexp.MustCompile(`(?i)\bv\d+(?:\.\d+)*\b|\b\d+(?:\.\d+)+\b|\b(?:19|20)\d\d(?:-\d\d){0,2}\b`)
+
+// extension matches the extension of a file, which may be compressed.
+var extension = regexp.MustCompile(`(?i)(?:\.[a-z][a-z0-9]{0,4})?(?:\.(?:gz|bz2|xz|zst))?$`)
+
+// layout matches the mark of an item of a list, such as - or 2. or (a), and the fence of a block of code.
+var layout = regexp.MustCompile("^\\s*(?:[-*+•] |\\(?(?:\\d{1,3}|[a-zA-Z])[.)] |(?:```|~~~).*$)")
 
 var year = regexp.MustCompile(`^\d{4}`)
 
@@ -104,7 +124,7 @@ func (d *duplicates) print(i int) *fingerprint {
 }
 
 // of returns the place in kept, whose elements are indexes in the pool, of the passage that a passage repeats, or -1. It has the same words, or is
-// of another version of a document: that of the kept passage, or one that repeats it, of outputs. newer reports that the passage is to be read in
+// of another version or format of a document: that of the kept passage, or one that repeats it, of outputs. newer reports that the passage is to be read in
 // place of the kept one: of two versions, the one that the question names, or else the newer one. If the question names both, both are read.
 func (d *duplicates) of(ctx context.Context, i int, kept []int, outputs []event.Found) (place int, newer bool) {
 	c := d.job.pool[i]
@@ -113,15 +133,18 @@ func (d *duplicates) of(ctx context.Context, i int, kept []int, outputs []event.
 	}
 	for place, k := range kept {
 		o := d.job.pool[k]
-		similar := d.print(i).similarity(d.print(k))
-		if similar < versionSimilarity || o.pinned {
+		similar, share := d.print(i).similarity(d.print(k)), d.print(i).share(d.print(k))
+		if similar < versionSimilarity && share < formatShare || o.pinned {
 			continue
 		}
 		d.job.describe(ctx, []corpus.Chunk{c.Chunk, o.Chunk})
 		a := d.job.versionOf(c.Chunk.Document)
 		for _, other := range append([]corpus.DocumentID{o.Chunk.Document}, outputs[place].Also...) {
 			b := d.job.versionOf(other)
-			if a.of != b.of || a.text == b.text || similar < yearSimilarity && !a.numbered {
+			if a.of == b.of && a.text == b.text && a.format != b.format && share >= formatShare {
+				return place, false
+			}
+			if a.of != b.of || a.text == b.text || similar < versionSimilarity || similar < yearSimilarity && !a.numbered {
 				continue
 			}
 			if a.asked && b.asked {
@@ -138,7 +161,8 @@ func (d *duplicates) of(ctx context.Context, i int, kept []int, outputs []event.
 
 // version is the version of a document.
 type version struct {
-	of       string // the path without what differs between versions
+	of       string // the path without what differs between versions and formats
+	format   string // the extension
 	text     string // of the marks of the version
 	date     string // of the document
 	numbered bool   // not only by years
@@ -149,6 +173,8 @@ type version struct {
 func (j *job) versionOf(d corpus.DocumentID) version {
 	f := j.files[d]
 	v := version{of: path.Clean(versionMark.ReplaceAllString(f.uri, "")), text: strings.Join(versionMark.FindAllString(f.uri, -1), " ")}
+	v.format = extension.FindString(v.of)
+	v.of = strings.TrimSuffix(v.of, v.format)
 	if f.meta != nil {
 		v.date = f.meta.Date
 	}

@@ -34,8 +34,8 @@ type search struct {
 	weight     float64 // factor of its ranks, 0..1
 	asked      string  // the question by which its passages are graded
 	hits       []index.Hit
-	scores     grade.Grades                 // relevance of the hits, comparable between searches
-	names      map[corpus.DocumentID]string // file names of the hits' documents
+	scores     grade.Grades               // relevance of the hits, comparable between searches
+	files      map[corpus.DocumentID]file // of the hits' documents; those of other tools are in job.files
 	errText    string
 }
 
@@ -72,8 +72,14 @@ func (s *search) finished(took event.Millis) event.RetrievalFinished {
 	result := event.RetrievalFinished{Call: s.call, Tool: s.tool, Found: []event.Found{}, Duration: took, Error: s.errText}
 	for i, h := range s.hits {
 		f := event.Found{Chunk: h.Chunk.ID, Level: h.Chunk.Level, Document: h.Chunk.Document, Score: s.scores.Scores[i],
-			Name: cmp.Or(s.names[h.Chunk.Document], lang.Truncate(h.Chunk.Title, maxName)), Fused: h.Score, Lexical: h.Lexical, Cosine: h.Cosine}
+			Name: cmp.Or(s.files[h.Chunk.Document].name, lang.Truncate(h.Chunk.Title, maxName)), Fused: h.Score, Lexical: h.Lexical, Cosine: h.Cosine}
 		result.Found, result.Space = append(result.Found, f), h.Space
+		if attributes := s.files[f.Document].attributes; attributes != nil {
+			if result.Attributes == nil {
+				result.Attributes = map[corpus.DocumentID]map[string]any{}
+			}
+			result.Attributes[f.Document] = attributes
+		}
 		if h.Corrected != nil && result.Corrected == nil {
 			result.Corrected = map[string][]string{}
 		}
@@ -156,6 +162,6 @@ func (j *job) score(ctx context.Context, s *search, hits []index.Hit) error {
 	if err != nil {
 		return err
 	}
-	s.hits, s.scores, s.names = hits, grades, j.fileNames(ctx, hits)
+	s.hits, s.scores, s.files = hits, grades, j.filesOf(ctx, hits)
 	return nil
 }

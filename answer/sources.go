@@ -44,9 +44,14 @@ func (j *job) describe(ctx context.Context, chunks []corpus.Chunk) {
 	if len(ids) == 0 {
 		return
 	}
+	maps.Copy(j.files, j.filesByID(ctx, c, ids))
+}
+
+// filesByID returns what sources show of documents. Those that cannot be read are missing, because an answer does not need it. Concurrent searches may call it.
+func (j *job) filesByID(ctx context.Context, c index.DocumentReader, ids []corpus.DocumentID) map[corpus.DocumentID]file {
 	docs, err := c.DocumentsByID(ctx, j.q.Collection, ids)
 	if err != nil {
-		return
+		return nil
 	}
 	var attributes map[string]map[string]any
 	if j.SourceAttributes != nil {
@@ -56,11 +61,13 @@ func (j *job) describe(ctx context.Context, chunks []corpus.Chunk) {
 		}
 		attributes, _ = j.SourceAttributes(ctx, names)
 	}
+	out := make(map[corpus.DocumentID]file, len(docs))
 	for _, d := range docs {
 		f := fileOf(d)
 		f.attributes = shown(attributes[string(d.ID)])
-		j.files[d.ID] = f
+		out[d.ID] = f
 	}
+	return out
 }
 
 // shown returns the attributes that a source shows: those, in the order of their names, that have room.
@@ -79,24 +86,17 @@ func shown(all map[string]any) map[string]any {
 	return out
 }
 
-// fileNames returns the names of the files of the hits' documents. Concurrent searches may call it.
-func (j *job) fileNames(ctx context.Context, hits []index.Hit) map[corpus.DocumentID]string {
+// filesOf returns what sources show of the hits' documents. Concurrent searches may call it.
+func (j *job) filesOf(ctx context.Context, hits []index.Hit) map[corpus.DocumentID]file {
 	c := j.contents()
 	if c == nil {
 		return nil
 	}
-	names := map[corpus.DocumentID]string{}
+	ids := map[corpus.DocumentID]bool{}
 	for _, h := range hits {
-		names[h.Chunk.Document] = ""
+		ids[h.Chunk.Document] = true
 	}
-	docs, err := c.DocumentsByID(ctx, j.q.Collection, slices.Sorted(maps.Keys(names)))
-	if err != nil {
-		return nil // an answer needs no names
-	}
-	for _, d := range docs {
-		names[d.ID] = nameOf(d.URI)
-	}
-	return names
+	return j.filesByID(ctx, c, slices.Sorted(maps.Keys(ids)))
 }
 
 // nameOf returns the name of a file from its path or URL, without folders; for a URL without a path, the host.

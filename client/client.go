@@ -45,7 +45,7 @@ type Options struct {
 func New(base string, o Options) (*Client, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("make client: want an http or https URL of a server") // does not show base, which may contain a password
+		return nil, errors.New("make client: want an http or https URL of a server, such as http://localhost:8000") // does not show base, which may contain a password
 	}
 	c := &Client{o: o, name: rand.Text(), header: http.Header{}}
 	maps.Copy(c.header, o.Header.Clone())

@@ -89,7 +89,7 @@ type SearchRow struct {
 	Content    []SearchText     `json:"content"`
 }
 
-// SearchAttributes are the attributes of a passage. Filters may refer to them and to the keys of the file's metadata.
+// SearchAttributes are the attributes of a passage, and beside them the keys of the file's metadata. Filters may refer to all of them.
 type SearchAttributes struct {
 	FileID       string `json:"file_id"`
 	Filename     string `json:"filename"`
@@ -99,6 +99,23 @@ type SearchAttributes struct {
 	ChunkID      string `json:"chunk_id"`
 	Heading      string `json:"heading,omitempty"`
 	Page         int    `json:"page,omitempty"` // the first page
+
+	Metadata map[string]any `json:"-"` // of the file, or the attributes of the source of the document
+}
+
+// UnmarshalJSON reads the metadata from beside the fields.
+func (a *SearchAttributes) UnmarshalJSON(data []byte) error {
+	type fields SearchAttributes
+	if err := json.Unmarshal(data, (*fields)(a)); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, &a.Metadata); err != nil {
+		return err
+	}
+	for _, name := range []string{"file_id", "filename", "title", "content_type", "segment_index", "chunk_id", "heading", "page"} {
+		delete(a.Metadata, name)
+	}
+	return nil
 }
 
 // SearchText is the text of a passage.

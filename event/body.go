@@ -172,6 +172,8 @@ type RetrievalFinished struct {
 	Space    string  `json:"space,omitempty"` // the vector space of the cosines
 	// Corrected holds the words of the query that the index does not have, each with the terms that were searched for in its place.
 	Corrected map[string][]string `json:"corrected,omitempty"`
+	// Attributes are those of [Source], for the documents of Found that have any.
+	Attributes map[corpus.DocumentID]map[string]any `json:"attributes,omitempty"`
 }
 
 // Class is the class of a chunk in CRAG (Yan et al. 2024, arXiv:2401.15884).

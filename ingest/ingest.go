@@ -163,9 +163,11 @@ func (g *Ingester) Ingest(ctx context.Context, req Request, progress func(Progre
 		var gone []corpus.DocumentID
 		gone, r.report.Other = files.missing(r.known, r.collection)
 		if !req.AllowRemoval {
-			gone, r.report.NotRemoved = files.withhold(gone, r.known, r.collection)
+			gone, err = r.withhold(ctx, req, files, gone)
 		}
-		err = r.remove(ctx, gone)
+		if err == nil {
+			err = r.remove(ctx, gone)
+		}
 	}
 	return r.finish(started), err
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,6 +42,21 @@ func folderURIs(folders []string) []string {
 		out[i] = strings.TrimSuffix(parse.PrintableName(f), "/")
 	}
 	return out
+}
+
+// withhold returns which of the missing documents may be removed, and reports the others, which are in incomplete folders.
+func (r *run) withhold(ctx context.Context, req Request, files *listing, gone []corpus.DocumentID) (remove []corpus.DocumentID, err error) {
+	remove, r.report.NotRemoved = files.withhold(gone, r.known, r.collection)
+	if r.report.NotRemoved == 0 || req.Only == nil {
+		return remove, nil
+	}
+	// The parts that were listed do not show whether the rest of a folder has files, such as pictures.
+	whole, err := list(ctx, req.Paths, r.opts.Extensions, nil)
+	defer whole.close()
+	if err == nil {
+		remove, r.report.NotRemoved = whole.withhold(gone, r.known, r.collection)
+	}
+	return remove, err
 }
 
 // withhold returns which of the missing documents may be removed, and the number of the others, which are in incomplete folders.

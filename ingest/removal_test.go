@@ -101,3 +101,40 @@ func TestIncomplete(t *testing.T) {
 		}
 	}
 }
+
+// TestVanishedBesideOthers deletes all documents of a folder that has other files, and ingests only what a watch has noticed. The folder is not empty, so the documents are removed.
+func TestVanishedBesideOthers(t *testing.T) {
+	t.Parallel()
+	for name, extensions := range map[string][]string{"pictures are ignored": nil, "pictures are read": {".png"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newTree(t)
+			f.ingester = ingest.New(f.index, nil, ingest.Options{Extensions: extensions})
+			var only []string
+			for _, name := range []string{"a.md", "b.md", "sub/c.md", "d.md"} {
+				f.put(name, "Text of "+name)
+				only = append(only, f.dir+"/"+name)
+			}
+			f.put("picture.png", "\x89PNG\r\n\x1a\n") // no text can be read of it
+			ingestAll := func(only ...string) ingest.Report {
+				t.Helper()
+				r, err := f.ingester.Ingest(t.Context(), ingest.Request{Paths: []string{f.dir}, Only: only}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+			if r := ingestAll(); r.Added != 4 || len(r.Failed) != len(extensions) {
+				t.Fatalf("%+v", r)
+			}
+			for _, path := range only {
+				if err := os.Remove(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if r := ingestAll(only...); r.Deleted != 4 || r.NotRemoved != 0 {
+				t.Errorf("removed %d and kept %d", r.Deleted, r.NotRemoved)
+			}
+		})
+	}
+}

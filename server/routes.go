@@ -195,7 +195,7 @@ func (s *Server) routes() http.Handler {
 	mux.Handle("/", s.observed("other", http.HandlerFunc(main.notFound)))
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		main.replyFault(w, http.StatusForbidden, &fault.Error{Code: fault.InvalidRequest, Field: "Origin", Message: "Origin: requests from other sites are rejected"})
+		main.replyFault(w, http.StatusForbidden, &fault.Error{Code: fault.InvalidRequest, Field: "Origin", Message: "Origin: requests of pages of other sites are rejected; start the server with --allow-origin ORIGIN to permit one"})
 	}))
 	all := oneSlash(mux)
 	guarded := guard.Handler(all)

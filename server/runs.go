@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
@@ -133,9 +134,9 @@ func (h handler) cancelRun(w http.ResponseWriter, r *http.Request) {
 
 // streamRun streams any run in any protocol.
 func (h handler) streamRun(w http.ResponseWriter, r *http.Request) {
-	name := r.URL.Query().Get("protocol")
+	name, names := r.URL.Query().Get("protocol"), make([]string, 0, len(h.o.Protocols))
 	for _, e := range h.o.Protocols {
-		if name != "" && e.Name() != name {
+		if names = append(names, e.Name()); name != "" && e.Name() != name {
 			continue
 		}
 		in, err := handler{h.Server, e}.variant(nil, r)
@@ -146,5 +147,5 @@ func (h handler) streamRun(w http.ResponseWriter, r *http.Request) {
 		in.resumeRun(w, r, event.RunID(r.PathValue("id")))
 		return
 	}
-	h.replyError(w, fault.Invalid("protocol", "no protocol of that name"))
+	h.replyError(w, fault.Invalid("protocol", "want one of %s", strings.Join(names, ", ")))
 }

@@ -218,7 +218,7 @@ func (s *Server) onlyLocal(h http.Handler) http.Handler {
 		if host != "localhost" && (ip == nil || !ip.IsLoopback()) && !slices.Contains(s.o.AllowHosts, host) {
 			s.setDeadlines(w)
 			main.replyFault(w, http.StatusForbidden,
-				&fault.Error{Code: fault.InvalidRequest, Field: "Host", Message: "Host: this server answers for localhost; allow-host adds names"})
+				&fault.Error{Code: fault.InvalidRequest, Field: "Host", Message: "Host: this server answers for localhost only; start it with --allow-host NAME to add a name"})
 			return
 		}
 		h.ServeHTTP(w, r)

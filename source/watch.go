@@ -21,9 +21,11 @@ const (
 	maxPause = 5 * time.Second
 	// maxChanged is the number of changed URIs above which all documents are listed.
 	maxChanged = 1000
-	// A watch that fails is tried again after retryFirst. The time doubles with each failure, up to retryLast.
-	retryFirst = time.Minute
-	retryLast  = time.Hour
+	// A watch that fails is tried again after retryFirst, since a folder that is replaced is away for a moment. The time doubles with each failure, up to retryLast.
+	retryFirst = time.Second
+	retryLast  = watchEvery
+	// RetryFailed is the time after which an ingestion is tried again that failed, for example because the disk is full. It is that of uploaded files.
+	RetryFailed = 15 * time.Second
 )
 
 // watching is the watch of a source.
@@ -153,24 +155,29 @@ func (s *Service) watchFailure(id string) string {
 }
 
 // FollowChanges calls watch, a function like [Watcher.Watch], and calls sync with the URIs of what has changed as soon as there was no change for a moment. Nil URIs mean that everything may have
-// changed. While watch fails, everything is synced once a minute. It returns when ctx has ended.
-func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx context.Context, changed func(uris ...string)) error, sync func(ctx context.Context, uris []string)) {
-	first := true
+// changed. A sync that fails is tried again after [RetryFailed]. While watch fails, everything is synced once a minute. It returns when ctx has ended.
+func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx context.Context, changed func(uris ...string)) error, sync func(ctx context.Context, uris []string) error) {
+	first, reported := true, ""
 	followChanges(ctx, newChanges(), func(ctx context.Context, c *changes) error {
 		return watch(ctx, func(uris ...string) {
 			if len(uris) > 0 || !first {
 				c.add(uris...)
 			}
-			first = false
+			first, reported = false, ""
 		})
 	}, func(ctx context.Context, c *changes) bool {
 		uris, _ := c.take()
-		sync(ctx, uris)
+		if sync(ctx, uris) != nil && wait(ctx, RetryFailed) == nil {
+			c.add(uris...)
+		}
 		return true
 	}, func(c *changes, err error, again time.Duration) {
 		first = false // what changes before the next watch begins is not in what the caller has read
-		logger.Warn("documents cannot be watched; until they can be, all of them are synced once a minute", "reason", fault.Public(err).Message, "try_again", again.String())
-		for deadline := time.Now().Add(again); time.Now().Before(deadline) && wait(ctx, min(watchEvery, again)) == nil; {
+		if reason := fault.Public(err).Message; reason != reported {
+			reported = reason
+			logger.Warn("documents cannot be watched; until they can be, all of them are synced once a minute", "reason", reason)
+		}
+		if wait(ctx, again) == nil && again > watchEvery/2 {
 			c.add()
 		}
 	})
@@ -204,7 +211,7 @@ func followChanges(ctx context.Context, c *changes, watch func(context.Context, 
 		if ctx.Err() != nil {
 			break
 		}
-		if time.Since(began) > retryFirst {
+		if time.Since(began) > retryLast {
 			again = retryFirst
 		}
 		failed(c, err, again)
@@ -226,9 +233,11 @@ func (s *Service) watch(ctx context.Context, src store.Source, w *watching, begi
 	}, func(ctx context.Context, c *changes) bool { return s.syncChanges(ctx, src.ID, c) },
 		func(_ *changes, err error, again time.Duration) {
 			reason := fault.Public(err).Message
+			if reason != s.watchFailure(src.ID) {
+				s.o.Logger.Warn("a source cannot be watched; until it can be, it is synced by its schedule, or once a minute", "source", src.ID, "reason", reason)
+			}
 			s.setWatchFailure(w, reason)
 			begin()
-			s.o.Logger.Warn("a source cannot be watched; until it can be, it is synced by its schedule, or once a minute", "source", src.ID, "reason", reason, "try_again", again.String())
 			_, err = s.o.Store.UpdateSource(ctx, src.ID, func(src *store.Source) error {
 				if src.Next.IsZero() {
 					src.Next = s.next(*src)

@@ -66,7 +66,7 @@ func TestFollowAfterFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		watches, noticed, synced := 0, time.Time{}, time.Time{}
+		watches, noticed, synced, start := 0, time.Time{}, time.Time{}, time.Now()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -79,13 +79,42 @@ func TestFollowAfterFailure(t *testing.T) {
 				changed()
 				<-ctx.Done()
 				return ctx.Err()
-			}, func(context.Context, []string) { synced = time.Now() })
+			}, func(context.Context, []string) error { synced = time.Now(); return nil })
 		}()
 		_ = wait(ctx, 5*time.Minute) // of the fake clock
 		cancel()
 		<-done
+		if began := noticed.Sub(start); began > 12*time.Second {
+			t.Errorf("the second watch began %v after the first one", began)
+		}
 		if watches != 2 || !synced.After(noticed) {
 			t.Errorf("%d watches, noticed from %v on, last synced at %v", watches, noticed, synced)
+		}
+	})
+}
+
+// TestFailedSyncOfChanges checks that changes whose sync failed are synced again, also if nothing else changes.
+func TestFailedSyncOfChanges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var synced []string
+		began, tries := time.Now(), 0
+		FollowChanges(ctx, slog.New(slog.DiscardHandler), func(ctx context.Context, changed func(uris ...string)) error {
+			changed()
+			changed("/docs/a.md")
+			<-ctx.Done()
+			return ctx.Err()
+		}, func(_ context.Context, uris []string) error {
+			if tries++; tries < 3 {
+				return errors.New("the disk is full")
+			}
+			synced = uris
+			cancel()
+			return nil
+		})
+		if took := time.Since(began); !slices.Equal(synced, []string{"/docs/a.md"}) || took < 2*RetryFailed || took > time.Minute {
+			t.Errorf("synced %q after %d tries and %v", synced, tries, took)
 		}
 	})
 }

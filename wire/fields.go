@@ -147,7 +147,7 @@ func (c *fieldChecker) object(t reflect.Type) error {
 }
 
 // UnknownField returns the error for an unknown field of the object at path, which is empty for the body. It suggests the
-// known name that is closest.
+// known name that is closest, or names all.
 func UnknownField(path, name string, known []string) error {
 	near := lang.Nearest(name, known, max(len(name)/3, 1))
 	if name == "" {
@@ -159,7 +159,7 @@ func UnknownField(path, name string, known []string) error {
 	if near != "" {
 		return fault.Invalid(shown(name), "unknown field; did you mean %s?", near)
 	}
-	return fault.Invalid(shown(name), "unknown field")
+	return fault.Invalid(shown(name), "unknown field; known are %s", Clip(strings.Join(known, ", "), 4*maxShown))
 }
 
 // maxShown limits the length of a path in an error message, in bytes.

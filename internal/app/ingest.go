@@ -27,7 +27,7 @@ func (a *App) ingest(ctx context.Context, req ingest.Request, progress func(inge
 }
 
 // WatchDocs brings the collection of the settings up to date with changes of files and folders until ctx ends. It calls ready when changes are noticed from then on, or cannot
-// be; until then, nothing is indexed. The function indexed is called after each ingestion.
+// be; until then, nothing is indexed. The function indexed is called after each ingestion; one that failed is tried again.
 func (a *App) WatchDocs(ctx context.Context, paths []string, ready func(), indexed func(ingest.Report, error)) {
 	ready = sync.OnceFunc(ready)
 	source.FollowChanges(ctx, a.logger, func(ctx context.Context, changed func(uris ...string)) error {
@@ -36,11 +36,12 @@ func (a *App) WatchDocs(ctx context.Context, paths []string, ready func(), index
 			ready()
 			changed(uris...)
 		})
-	}, func(ctx context.Context, uris []string) {
+	}, func(ctx context.Context, uris []string) error {
 		r, err := a.ingest(ctx, ingest.Request{Collection: a.Config.Store.Collection, Paths: paths, Only: uris}, nil)
 		if ctx.Err() == nil {
 			indexed(r, err)
 		}
+		return err
 	})
 }
 

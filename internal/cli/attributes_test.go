@@ -1,12 +1,16 @@
 package cli_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/client"
 )
 
 // TestSourceAttributes sets attributes of the documents of a source, in the data folder and through a server, and asks questions with filters of them.
@@ -56,19 +60,36 @@ func TestSourceAttributes(t *testing.T) {
 	const question = "When was the north lock opened?"
 	const shown = `"attributes":{"final":true,"team":"legal","year":2024}`
 	for path, body := range map[string]string{"/api/query": `{"query":"` + question + `"}`, "/v1/responses": `{"messages":[{"role":"user","content":"` + question + `"}]}`,
-		"/functions/v1/rag": `{"question":"` + question + `"}`} {
+		"/functions/v1/rag": `{"question":"` + question + `"}`, "/openai/v1/responses": `{"input":"What does a ship pay?","include":["file_search_call.results"]}`,
+		"/v1/vector_stores/default/search": `{"query":"` + question + `"}`} {
 		res, err := http.Post(url+path, "application/json", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
-		if err != nil || !strings.Contains(strings.ReplaceAll(string(text), `\"`, `"`), shown) {
+		want := map[string]string{"/openai/v1/responses": `"level":"L2","team":"legal","year":2024}`,
+			"/v1/vector_stores/default/search": `"team":"legal","title":"Harbour handbook","year":2024}`}[path]
+		if err != nil || !strings.Contains(strings.ReplaceAll(string(text), `\"`, `"`), cmp.Or(want, shown)) {
 			t.Errorf("%s: %s, %v: %s", path, res.Status, err, text)
+		}
+		if res.Header.Get("Sluice-Run-Id") == "" {
+			continue // a search
 		}
 		if body := get(t, url+"/api/runs/"+res.Header.Get("Sluice-Run-Id")); !strings.Contains(body, shown) {
 			t.Errorf("events of %s: %s", path, body)
 		}
+	}
+	c, err := client.New(url, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := c.SearchStore(t.Context(), "default", client.SearchRequest{Query: question, TopK: 1})
+	if err != nil || len(page.Data) != 1 {
+		t.Fatalf("search: %v, %+v", err, page)
+	}
+	if a := page.Data[0].Attributes; a.Title != "Harbour handbook" || !maps.Equal(a.Metadata, map[string]any{"final": true, "team": "legal", "year": 2024.0}) {
+		t.Errorf("attributes %+v", a)
 	}
 	check(`{"type":"gte","key":"year","value":2025}`, false)
 	check(`{"type":"eq","key":"final","value":true}`, true)

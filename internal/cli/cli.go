@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -80,12 +81,15 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 		fmt.Fprintln(s.Err, "sluice:", err)
 		return 2
 	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
 	command, err := parser.Parse(args)
 	if done {
 		return status
 	}
 	if err != nil {
-		fmt.Fprintln(s.Err, "sluice:", err)
+		fmt.Fprintln(s.Err, "sluice:", err, usageHint(err))
 		return 2
 	}
 	cfg, err := loader.Load(&p, command.Selected().Target.Addr().Interface())
@@ -97,6 +101,7 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 	for _, problem := range loader.Misspelled() {
 		e.logger.Warn("unknown variable", "problem", problem)
 	}
+	noteOtherServer(e, command.Selected())
 	err = command.Run(e)
 	var quiet exit
 	switch {
@@ -109,6 +114,19 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 	}
 	fmt.Fprintln(s.Err, "sluice:", err)
 	return 1
+}
+
+// usageHint says what to do about an error of the command line.
+func usageHint(err error) string {
+	command := "sluice"
+	if p, ok := errors.AsType[*kong.ParseError](err); ok && p.Context.Selected() != nil {
+		command = p.Context.Selected().FullPath()
+		argument, isArgument := strings.CutPrefix(err.Error(), "unexpected argument ")
+		if isArgument && p.Context.Selected().Name == "serve" {
+			return fmt.Sprintf("(to index a folder or file, use --docs %s)", argument)
+		}
+	}
+	return fmt.Sprintf("(see %s --help)", command)
 }
 
 func newLogger(c config.Log, w io.Writer) *slog.Logger {

@@ -344,3 +344,28 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("%d: %s", status, errs.String())
 	}
 }
+
+// TestWrongCommandLine checks what a beginner reads after a usual mistake.
+func TestWrongCommandLine(t *testing.T) {
+	clean(t)
+	data := t.TempDir()
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{"", "sluice <command>"},
+		{"serve ./docs", "unexpected argument ./docs (to index a folder or file, use --docs ./docs)"},
+		{"serve --doc ./docs", `did you mean one of "--log", "--docs", "--ocr"? (see sluice serve --help)`},
+		{"frobnicate", "unexpected argument frobnicate (see sluice --help)"},
+		{"sources add", `expected "<location> ..." (see sluice sources add --help)`},
+		{"sources add --data " + data + " git@example.org:a/b.git", `"git@example.org:a/b.git" does not exist: a Git repository is added as https://HOST/PATH.git`},
+		{"sources add --data " + data + " /no/such/folder", `"/no/such/folder" does not exist: want the path of a folder, or a URL such as`},
+		{"sources add --data " + data + " cli.go", `"cli.go" is a file: "sluice ingest" adds files`},
+		{"ask --data " + data + " --server localhost:8000 why", "--server: make client: want an http or https URL of a server, such as http://localhost:8000"},
+	} {
+		status, out, errs := run(t, strings.Fields(c.args)...)
+		if !strings.Contains(out+errs, c.want) || status == 0 && c.args != "" {
+			t.Errorf("%q: status %d, %s%s", c.args, status, out, errs)
+		}
+	}
+}

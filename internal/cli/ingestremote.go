@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"time"
 
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/server/ingestions"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
+
+// waitNote is the time without progress after which users are told that the ingestion has not begun yet.
+const waitNote = 5 * time.Second
 
 // through ingests the paths through the server that uses the data folder. The output is the same as without a server.
 func (c *ingestCmd) through(e *env, at remote) error {
@@ -37,8 +41,12 @@ func (c *ingestCmd) through(e *env, at remote) error {
 	}
 	e.logger.Info("a server uses the data folder, so it ingests the files", "server", at.url, "ingestion", accepted.ID)
 	show, done := newProgress(e, "indexing")
-	f := ingestionFollower{at: at, path: accepted.Stream, show: show}
+	waits := time.AfterFunc(waitNote, func() {
+		e.logger.Info("nothing is indexed yet, probably because the server finishes other ingestions first; you may stop this command, and the server goes on")
+	})
+	f := ingestionFollower{at: at, path: accepted.Stream, show: func(p ingest.Progress) { waits.Stop(); show(p) }}
 	r, err := f.follow(e.ctx)
+	waits.Stop()
 	done()
 	if err != nil {
 		if e.ctx.Err() != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/sluice-rag/sluice/client"
@@ -32,5 +33,9 @@ func (f keyFlag) over(at remote) remote {
 
 // client returns a client of the server.
 func (r remote) client() (*client.Client, error) {
-	return client.New(r.url, client.Options{Key: r.key.Reveal()})
+	c, err := client.New(r.url, client.Options{Key: r.key.Reveal()})
+	if err != nil {
+		err = fmt.Errorf("--server: %w", err)
+	}
+	return c, err
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
+	"github.com/sluice-rag/sluice/source"
 )
 
 type serveCmd struct {
@@ -89,7 +90,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 	}
 	shared, err := app.OpenShared(e.ctx, e.cfg, e.logger)
 	if err != nil {
-		return err
+		return inUseBy(e, err)
 	}
 	defer func() { err = errors.Join(err, shared.Close()) }()
 	if err := shared.OpenAccess(e.ctx, token, closed || !c.Insecure && !access.Loopback(l.Addr())); err != nil {
@@ -99,7 +100,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 	e.logger.Info("models", "write", write, "embed", embed)
 	tenants, err := app.OpenTenants(e.ctx, shared, version(), instance)
 	if err != nil {
-		return err
+		return inUseBy(e, err)
 	}
 	defer func() { err = errors.Join(err, tenants.Close()) }()
 	a := tenants.Default
@@ -117,10 +118,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 	var background sync.WaitGroup
 	background.Go(func() {
 		<-watchDocs(ctx, e, a, &background)
-		indexDocs(ctx, e, a)
-		if ctx.Err() == nil {
-			close(ready)
-		}
+		indexAll(ctx, e, a, ready)
 	})
 	defer background.Wait()
 	defer cancel()
@@ -128,6 +126,18 @@ func (c *serveCmd) Run(e *env) (err error) {
 		background.Go(func() { _ = front.ServeMetrics(ctx, metrics) }) // an error closes only this listener
 	}
 	return serveNamed(e.ctx, shared, front, l)
+}
+
+// inUseBy adds to [app.ErrInUse] what to do. Other errors are returned as they are.
+func inUseBy(e *env, err error) error {
+	if !errors.Is(err, app.ErrInUse) {
+		return err
+	}
+	by := ""
+	if at, ok := running(e.ctx, e.cfg.Store.Data); ok {
+		by = ", the server at " + at.url
+	}
+	return fmt.Errorf("%w%s: stop it, or choose another folder with --data", err, by)
 }
 
 // serveNamed serves until the context ends, or until another server turns out to have the same name.
@@ -165,10 +175,11 @@ func watchDocs(ctx context.Context, e *env, a *app.App, background *sync.WaitGro
 	if docs := e.cfg.Ingest.Docs; e.cfg.Start.Watch && len(docs) > 0 {
 		background.Go(func() {
 			a.WatchDocs(ctx, docs, func() { close(ready) }, func(r ingest.Report, err error) {
-				if err != nil {
-					e.logger.Error("could not index changes of the documents", "error", err)
-				}
-				if err != nil || r.Added+r.Updated+r.Deleted+r.NotRemoved+len(r.Failed) > 0 {
+				switch {
+				case err != nil:
+					e.logger.Error("could not index changes of the documents; it is tried again", "error", err, "after", source.RetryFailed.String())
+					logFailures(e, r.Failed)
+				case r.Added+r.Updated+r.Deleted+r.NotRemoved+len(r.Failed) > 0:
 					logReport(e, r)
 				}
 			})
@@ -179,14 +190,25 @@ func watchDocs(ctx context.Context, e *env, a *app.App, background *sync.WaitGro
 	return ready
 }
 
+// indexAll calls indexDocs until nothing fails. It closes ready after the first time.
+func indexAll(ctx context.Context, e *env, a *app.App, ready chan<- struct{}) {
+	err := indexDocs(ctx, e, a)
+	if ctx.Err() == nil {
+		close(ready)
+	}
+	for err != nil && waitFor(ctx, source.RetryFailed) == nil {
+		err = indexDocs(ctx, e, a)
+	}
+}
+
 // indexDocs indexes the configured documents and warms the caches of the collection. Errors are logged: the server continues with
-// what is indexed.
-func indexDocs(ctx context.Context, e *env, a *app.App) {
+// what is indexed. It returns the error of the ingestion, which has to be tried again.
+func indexDocs(ctx context.Context, e *env, a *app.App) (failed error) {
 	defer a.EndIndexing()
 	if docs := e.cfg.Ingest.Docs; len(docs) > 0 {
 		report, err := ingestPaths(ctx, e, a, docs, false)
-		if err != nil && ctx.Err() == nil {
-			e.logger.Error("could not index the documents", "error", err)
+		if failed = err; err != nil && ctx.Err() == nil {
+			e.logger.Error("could not index all documents; it is tried again", "error", err, "after", source.RetryFailed.String())
 		}
 		if report.Other > 0 {
 			e.logger.Info("the collection also has documents that are not from --docs; to keep folders apart, use another --collection", "collection", e.cfg.Store.Collection, "documents", report.Other)
@@ -195,6 +217,7 @@ func indexDocs(ctx context.Context, e *env, a *app.App) {
 	if err := a.Warm(ctx, e.cfg.Store.Collection); err != nil && ctx.Err() == nil {
 		e.logger.Error("could not read the collection", "error", err)
 	}
+	return failed
 }
 
 func listen(e *env) (*net.TCPListener, error) {
@@ -331,11 +354,13 @@ func awaitReady(ctx context.Context, e *env, url string) error {
 }
 
 // wait waits until the next poll.
-func wait(ctx context.Context) error {
+func wait(ctx context.Context) error { return waitFor(ctx, pollInterval) }
+
+func waitFor(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(pollInterval):
+	case <-time.After(d):
 		return nil
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -153,24 +154,36 @@ func (c *sourcesAddCmd) location() (string, error) {
 	if len(c.Location) > 1 || strings.Contains(first, "://") {
 		return strings.Join(c.Location, " "), nil
 	}
-	if info, err := os.Stat(first); err == nil && info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(first), ".txt") {
-		if info.Size() > maxList {
-			return "", fmt.Errorf("%s is larger than %d bytes: put it on a web server, and add its URL", first, maxList)
-		}
-		data, err := os.ReadFile(first)
-		var urls []string
-		for line := range strings.Lines(string(data)) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-				urls = append(urls, line)
-			}
-		}
-		c.Kind = "urls"
-		return strings.Join(urls, " "), err
-	}
-	if c.Server != "" {
-		return first, nil
+	info, err := os.Stat(first)
+	switch {
+	case err == nil && info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(first), ".txt"):
+		return c.list(first, info.Size())
+	case c.Server != "":
+		return first, nil // a path on the machine of the server
+	case errors.Is(err, fs.ErrNotExist) && strings.Contains(first, "@"):
+		return "", fmt.Errorf("%.200q does not exist: a Git repository is added as https://HOST/PATH.git, since only HTTP is supported", first)
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("%.200q does not exist: want the path of a folder, or a URL such as https://HOST/PATH", first)
+	case err == nil && info.Mode().IsRegular():
+		return "", fmt.Errorf("%.200q is a file: \"sluice ingest\" adds files; a source is a folder, or a list of URLs (.txt)", first)
 	}
 	return filepath.Abs(first)
+}
+
+// list returns the URLs of a local list.
+func (c *sourcesAddCmd) list(path string, size int64) (string, error) {
+	if size > maxList {
+		return "", fmt.Errorf("%s is larger than %d bytes: put it on a web server, and add its URL", path, maxList)
+	}
+	data, err := os.ReadFile(path)
+	var urls []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			urls = append(urls, line)
+		}
+	}
+	c.Kind = "urls"
+	return strings.Join(urls, " "), err
 }
 
 type sourcesListCmd struct{ sourcesOf }

@@ -108,3 +108,18 @@ func TestStates(t *testing.T) {
 		}
 	}
 }
+
+// TestAsksForCode checks which questions ask for code. The name of a program alone does not.
+func TestAsksForCode(t *testing.T) {
+	t.Parallel()
+	m := New(Options{})
+	for question, want := range map[string]bool{
+		"How do I ask a question with curl?": true, "List the channels using curl": true, "Zeig die Abfrage der Aufträge mit curl": true, "Покажите пример запроса через curl": true,
+		"Siparişleri curl ile listele": true, "curlで注文を一覧にする": true, "使用 curl 查询订单": true, "Which curl command lists the channels?": true,
+		"What does curl return?": false, "Why does curl fail?": false, "Which versions of curl are supported?": false, "Was gibt curl zurück?": false,
+	} {
+		if got := m.ask(model.Task{Question: question}).code; got != want {
+			t.Errorf("%q: %v, want %v", question, got, want)
+		}
+	}
+}

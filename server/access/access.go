@@ -335,7 +335,7 @@ func sameOrigin(r *http.Request) bool {
 // checkOrigin refuses requests of web pages that may not send them. Pages of other origins may if the settings or the key allow them, and the key
 // is not a cookie. Browsers add cookies by themselves, so a request with a cookie that changes something has to prove where it comes from.
 func (a *Access) checkOrigin(r *http.Request, by caller) error {
-	refused := &fault.Error{Code: fault.InvalidRequest, Field: "Origin", Message: "Origin: requests from other sites are rejected"}
+	refused := &fault.Error{Code: fault.InvalidRequest, Field: "Origin", Message: "Origin: requests of pages of other sites are rejected; start the server with --allow-origin ORIGIN to permit one"}
 	if by.key.ID != "" {
 		refused.Code, refused.Message = fault.Forbidden, "Origin: this key does not allow requests of this page"
 	}

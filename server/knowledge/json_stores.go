@@ -1,6 +1,9 @@
 package knowledge
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+)
 
 // VectorStore is a named set of files.
 type VectorStore struct {
@@ -85,7 +88,7 @@ type SearchRow struct {
 	Content    []SearchText     `json:"content"`
 }
 
-// SearchAttributes are the attributes of a passage. Filters may refer to them and to the keys of the file's metadata.
+// SearchAttributes are the attributes of a passage, and beside them the keys of the file's metadata. Filters may refer to all of them.
 type SearchAttributes struct {
 	FileID       string `json:"file_id"`
 	Filename     string `json:"filename"`
@@ -95,6 +98,24 @@ type SearchAttributes struct {
 	ChunkID      string `json:"chunk_id"`
 	Heading      string `json:"heading,omitempty"`
 	Page         int    `json:"page,omitempty" description:"The first page of the passage."`
+	// Metadata is that of the file, or the attributes of the source of the document. Keys that are named like a field above are left out.
+	Metadata map[string]any `json:"-"`
+}
+
+// MarshalJSON writes the metadata beside the fields.
+func (a SearchAttributes) MarshalJSON() ([]byte, error) {
+	type fields SearchAttributes
+	raw, err := json.Marshal(fields(a))
+	if err != nil || len(a.Metadata) == 0 {
+		return raw, err
+	}
+	all := maps.Clone(a.Metadata)
+	delete(all, "heading")
+	delete(all, "page")
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, err
+	}
+	return json.Marshal(all)
 }
 
 // SearchText is the text of a passage.

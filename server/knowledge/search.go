@@ -147,7 +147,7 @@ func row(c corpus.Chunk, score float64, a *search.Info) SearchRow {
 	out := SearchRow{FileID: string(c.Document), Filename: a.Name(), Score: min(max(score, 0), 1),
 		Content: []SearchText{{Type: "text", Text: c.Text}},
 		Attributes: SearchAttributes{FileID: string(c.Document), Filename: a.Name(), Title: a.Title(), ContentType: a.MediaType(),
-			SegmentIndex: c.Ordinal, ChunkID: string(c.ID), Heading: c.Heading()}}
+			SegmentIndex: c.Ordinal, ChunkID: string(c.ID), Heading: c.Heading(), Metadata: a.Metadata}}
 	if len(c.Pages) > 0 {
 		out.Attributes.Page = c.Pages[0]
 	}

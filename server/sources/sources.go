@@ -207,7 +207,7 @@ func metadata(given map[string]string) (m corpus.DublinCore, err error) {
 	}
 	for name, value := range given {
 		if known[name] == nil {
-			return m, fault.Invalid("dublin_core", "want elements of: %s", strings.Join(slices.Sorted(maps.Keys(known)), " "))
+			return m, fault.Invalid("dublin_core", "want elements of: %s; other names are attributes (metadata, or --attribute)", strings.Join(slices.Sorted(maps.Keys(known)), " "))
 		}
 		*known[name] = value
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,10 @@ import (
 const (
 	maxQueryShown = 4 << 10
 	maxResults    = 50
+	// Limits of OpenAI for attributes of files: their number, and the characters of a key and of a text.
+	maxAttributes     = 16
+	maxAttributeKey   = 64
+	maxAttributeValue = 512
 )
 
 // output is an item of a response.
@@ -207,13 +212,28 @@ func (p *responding) found(b event.RetrievalFinished) {
 		for _, f := range b.Found[:min(len(b.Found), maxResults)] {
 			id := cmp.Or(string(f.Document), string(f.Chunk)) // logs of earlier versions have no documents
 			list = append(list, Result{wire.Clip(id, MaxNameLength), wire.Clip(cmp.Or(f.Name, id), MaxNameLength), wire.Round(math.Max(0, math.Min(1, f.Score))),
-				map[string]string{"chunk_id": string(f.Chunk), "level": f.Level.String()}})
+				attributesOf(f, b.Attributes[f.Document])})
 		}
 		o.Results = &list
 	}
 	const name = "response.file_search_call.completed"
 	p.emit(name, CallEvent{name, p.next(), o.index, o.ID})
 	p.end(o, statusCompleted)
+}
+
+// attributesOf returns the attributes of a result: those of the passage, and as many of its document as OpenAI's limits permit, in the order of their names.
+func attributesOf(f event.Found, document map[string]any) map[string]any {
+	out := map[string]any{"chunk_id": string(f.Chunk), "level": f.Level.String()}
+	for _, key := range slices.Sorted(maps.Keys(document)) {
+		value := document[key]
+		if text, ok := value.(string); ok {
+			value = wire.Clip(text, maxAttributeValue)
+		}
+		if _, taken := out[key]; !taken && len(out) < maxAttributes && len(key) <= maxAttributeKey {
+			out[key] = value
+		}
+	}
+	return out
 }
 
 // message returns the item of the answer, and opens it if there is none.

@@ -133,10 +133,10 @@ type Item struct {
 
 // Result is a passage that a search found. Its text is not in the log of the run, so it is left out.
 type Result struct {
-	FileID     string            `json:"file_id"`
-	Filename   string            `json:"filename"`
-	Score      float64           `json:"score" description:"0 to 1"`
-	Attributes map[string]string `json:"attributes" description:"chunk_id and level of the passage."`
+	FileID     string         `json:"file_id"`
+	Filename   string         `json:"filename"`
+	Score      float64        `json:"score" description:"0 to 1"`
+	Attributes map[string]any `json:"attributes" description:"chunk_id and level of the passage, and the attributes that the source of the document sets: at most 16 texts, numbers and truth values."`
 }
 
 // Summary is the text of reasoning.

@@ -11546,9 +11546,9 @@ export interface components {
             total_tokens: number;
         };
         OpenaiResult: {
-            /** @description chunk_id and level of the passage. */
+            /** @description chunk_id and level of the passage, and the attributes that the source of the document sets: at most 16 texts, numbers and truth values. */
             attributes: {
-                [key: string]: string;
+                [key: string]: unknown;
             };
             file_id: string;
             filename: string;

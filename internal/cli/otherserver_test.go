@@ -1,0 +1,46 @@
+package cli_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNoteOtherServer runs commands without --data while a server at the usual address uses another folder: they name it, and send it nothing.
+func TestNoteOtherServer(t *testing.T) {
+	dir, data := docs(t), t.TempDir()
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	url, _ := serve(t, "--data", data, "--docs", dir)
+	t.Setenv("SLUICE_ADDR", strings.TrimPrefix(url, "http://"))
+	const note, question = "uses another data folder than this command", "When was the north lock opened?"
+	handbook := filepath.Join(dir, "handbook.md")
+	for _, c := range []struct {
+		args  []string
+		noted string // how the note ends; empty: there is none
+	}{
+		{[]string{"ask", question}, "with --data, or add --server " + url + "\n"},
+		{[]string{"sessions"}, "with --data, or add --server " + url + "\n"},
+		{[]string{"ingest", handbook}, "with --data\n"},
+		{[]string{"ask", "--server", url, question}, ""},
+		{[]string{"ask", "--data", data, question}, ""},
+		{[]string{"parse", handbook}, ""},
+	} {
+		_, out, errs := run(t, c.args...)
+		if strings.Contains(errs, note) != (c.noted != "") || !strings.Contains(errs, c.noted) {
+			t.Errorf("%v: %s\n%s", c.args, out, errs)
+		}
+		if c.args[0] == "ask" && strings.Contains(out, "1932") == (c.noted != "") {
+			t.Errorf("%v: %s", c.args, out)
+		}
+	}
+
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	t.Setenv("SLUICE_ADDR", other.Listener.Addr().String())
+	if _, _, errs := run(t, "sessions"); strings.Contains(errs, note) {
+		t.Errorf("another program at the address: %s", errs)
+	}
+}
