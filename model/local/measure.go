@@ -24,7 +24,7 @@ var length = &measure{words: lang.Length, units: lang.LengthUnits, symbols: rege
 // measures are the known quantities. The first one that a question has counts: "how long is the notice" asks for a duration.
 var measures = []*measure{
 	{phrases: lang.AsksAge, units: lang.Age, around: 4, symbols: regexp.MustCompile(`\b[0-9]{1,3}-year-old|\pL ?\([0-9]{1,2}\)|[0-9]{1,3} ?[岁歳才]`)},
-	{phrases: lang.AsksPhone, symbols: regexp.MustCompile(`(?:[0-9][ /()]{0,2}){6,}|\b0[0-9]+[–-][0-9]|\b[0-9]{3}-[0-9]{3,4}\b`)},
+	{phrases: lang.AsksPhone, symbols: regexp.MustCompile(`(?:[0-9][ /()]{0,2}){6,}|(?:^|[^0-9-])0[0-9]+[–-][0-9]|\b[0-9]{3}-[0-9]{3,4}\b`)},
 	{phrases: lang.AsksEmail, symbols: regexp.MustCompile(`\S@\S`)},
 	{phrases: lang.AsksDuration, units: lang.TimeUnits, symbols: regexp.MustCompile(`[0-9] ?(?:h|min|ms|s|d)\b`), also: length},
 	{phrases: lang.AsksClock, symbols: regexp.MustCompile(`\b[0-9]{1,2}[:.hH][0-9]{2}\b|\b[0-9]{1,2} ?(?:[ap]\.?m\b|h\b|Uhr|uur)|[0-9][点點时時]`)},
@@ -77,9 +77,6 @@ const maxUnitGap = 1
 
 // in reports whether a text has an amount of the quantity.
 func (m *measure) in(l *lang.Language, text string) bool {
-	if m.phrases != lang.AsksDay && !strings.ContainsAny(text, "0123456789") && m.units == "" {
-		return false
-	}
 	if m.symbols.MatchString(text) || m.also != nil && m.also.in(l, text) {
 		return true
 	}
