@@ -87,6 +87,7 @@ const (
 	WeightUnits      Section = "unit-weight"
 	LengthUnits      Section = "unit-length"
 	TemperatureUnits Section = "unit-temperature"
+	Age              Section = "age" // words that make an age of a number near them: aged, born
 )
 
 // The sections of phrases about amounts. They tell questions apart that [Language.Asks] gives one section, so asking does not have them.
@@ -94,8 +95,11 @@ const (
 	AsksDuration Section = "duration"         // how long something takes
 	AsksClock    Section = "clock"            // for a time of the day
 	AsksDay      Section = "weekday-question" // for a day or a date
-	Above        Section = "above"            // phrases that make a range with a number: at least, or more
-	Below        Section = "below"            // up to, or less
+	AsksAge      Section = "age-question"
+	AsksPhone    Section = "phone-question" // for the number of a telephone
+	AsksEmail    Section = "email-question" // for an address of e-mail
+	Above        Section = "above"          // phrases that make a range with a number: at least, or more
+	Below        Section = "below"          // up to, or less
 )
 
 // The sections for follow-up questions. Those of phrases are separated by semicolons.

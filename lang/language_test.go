@@ -109,7 +109,7 @@ func TestAmounts(t *testing.T) {
 	t.Parallel()
 	for code, l := range lang.Languages() {
 		for _, s := range []lang.Section{lang.Money, lang.Weight, lang.Length, lang.Temperature, lang.TimeUnits, lang.MoneyUnits, lang.WeightUnits, lang.LengthUnits,
-			lang.TemperatureUnits, lang.AsksDuration, lang.AsksClock, lang.AsksDay, lang.Above, lang.Below} {
+			lang.TemperatureUnits, lang.Age, lang.AsksAge, lang.AsksPhone, lang.AsksEmail, lang.AsksDuration, lang.AsksClock, lang.AsksDay, lang.Above, lang.Below} {
 			if !l.HasAny(s) {
 				t.Errorf("%s has no section %s", code, s)
 			}
@@ -119,7 +119,7 @@ func TestAmounts(t *testing.T) {
 		code, phrase string
 		section      lang.Section
 	}{
-		{"en", "for how many days", lang.AsksDuration}, {"de", "um wie viel uhr", lang.AsksClock}, {"fr", "quel jour", lang.AsksDay}, {"es", "al menos", lang.Above},
+		{"en", "for how many days", lang.AsksDuration}, {"de", "um wie viel uhr", lang.AsksClock}, {"it", "quanti anni ha", lang.AsksAge}, {"nl", "telefoonnummer", lang.AsksPhone}, {"ja", "メールアドレス", lang.AsksEmail}, {"fr", "quel jour", lang.AsksDay}, {"es", "al menos", lang.Above},
 		{"it", "fino a", lang.Below}, {"pt", "preço", lang.Money}, {"ru", "кг", lang.WeightUnits}, {"zh", "米", lang.LengthUnits}, {"ja", "度", lang.TemperatureUnits},
 	} {
 		if !lang.Languages()[c.code].Has(c.section, c.phrase) {

@@ -64,6 +64,7 @@ const (
 	outOfRange          // it is in none of these
 	rowExact            // of a row: how exactly a cell names what the question is about
 	keyed               // it, its heading or its row begins with a number or code of the question: clause 4.2
+	unstated            // no part that was read holds the quantity or the fact that is asked for
 	// Of the best sentence, compared with the others:
 	total       // its score
 	ahead       // how much more that is than the next score

@@ -21,7 +21,8 @@ type trial struct {
 	question *eval.Question
 	task     model.Task
 	set      string
-	has      bool // the documents hold an answer
+	folder   string // of its questions
+	has      bool   // the documents hold an answer
 	cs       []candidate
 }
 
@@ -51,6 +52,7 @@ func right(q *eval.Question, text string) (all, some bool) {
 // load reads tasks and the questions that they are for.
 func load(t *testing.T, tasks, questions string) (out []*trial) {
 	qs := map[string][]*eval.Question{}
+	folders := map[*eval.Question]string{}
 	files, err := filepath.Glob(questions)
 	if err != nil {
 		t.Fatal(err)
@@ -63,6 +65,7 @@ func load(t *testing.T, tasks, questions string) (out []*trial) {
 		for i := range set.Questions {
 			q := &set.Questions[i]
 			qs[q.Text] = append(qs[q.Text], q)
+			folders[q] = filepath.Base(filepath.Dir(f))
 		}
 	}
 	f, err := os.Open(tasks)
@@ -83,7 +86,7 @@ func load(t *testing.T, tasks, questions string) (out []*trial) {
 		}
 		if len(qs[asked]) == 1 {
 			q := qs[asked][0]
-			out = append(out, &trial{question: q, task: task, has: !q.Unanswerable, set: strings.TrimSuffix(filepath.Base(tasks), ".jsonl")})
+			out = append(out, &trial{question: q, task: task, has: !q.Unanswerable, folder: folders[q], set: strings.TrimSuffix(filepath.Base(tasks), ".jsonl")})
 		}
 	}
 	return out
@@ -120,7 +123,7 @@ func sign(k int) float64 {
 	switch k {
 	case own, exactly, exactFar, near, far, around, wide, pairs, phrase, similar, related, fit, fitNear, defines, passage, rank, headed, labelled, rowKey, rowColumn, isRequested, isListed, measured, inRange, rowExact, keyed, total, ahead, aheadOfSome, certain:
 		return 1
-	case rarest, elsewhere, absent, unfit, names, unknownNames, numbers, isCode, asks, hangs, repeats, opposed, flipped, negated, unmeasured, outOfRange:
+	case rarest, elsewhere, absent, unfit, names, unknownNames, numbers, isCode, asks, hangs, repeats, opposed, flipped, negated, unmeasured, outOfRange, unstated:
 		return -1
 	}
 	return 0
@@ -389,4 +392,4 @@ func report(t *testing.T, ts []*trial, rank *evidence) {
 }
 
 var featureNames = strings.Fields(`own exactly exactFar near far around wide rarest elsewhere absent pairs phrase copied similar related fit fitNear defines unfit passage rank names unknownNames
-	numbers headed first isRow figure rowKey rowColumn isItem isListed isCode isRequested isLabel labelled short long asks hangs repeats opposed flipped negated terms foreign measured unmeasured inRange outOfRange rowExact keyed total ahead aheadOfSome certain`)
+	numbers headed first isRow figure rowKey rowColumn isItem isListed isCode isRequested isLabel labelled short long asks hangs repeats opposed flipped negated terms foreign measured unmeasured inRange outOfRange rowExact keyed unstated total ahead aheadOfSome certain`)

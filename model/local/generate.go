@@ -196,6 +196,10 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 	}
 	if q.open {
 		m.centrality(all)
+	} else if q.isUnstated(readings) {
+		for _, c := range all {
+			c.evid[unstated] = 1
+		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].score > all[j].score })
 	if !q.open && len(all) > 0 {

@@ -16,12 +16,16 @@ type measure struct {
 	units   lang.Section   // words for units
 	symbols *regexp.Regexp // units that all languages have
 	also    *measure       // another quantity that the same question may ask for: "how long" asks for a duration or a length
+	around  int            // words that may be between a number and its unit in either order: born on the 5th of May 1971; 0: the unit follows
 }
 
 var length = &measure{words: lang.Length, units: lang.LengthUnits, symbols: regexp.MustCompile(`\b(?:mm|cm|m|km|ft|yd|in)\b|["″]`)}
 
 // measures are the known quantities. The first one that a question has counts: "how long is the notice" asks for a duration.
 var measures = []*measure{
+	{phrases: lang.AsksAge, units: lang.Age, around: 4, symbols: regexp.MustCompile(`\b[0-9]{1,3}-year-old|\pL ?\([0-9]{1,2}\)|[0-9]{1,3} ?[岁歳才]`)},
+	{phrases: lang.AsksPhone, symbols: regexp.MustCompile(`(?:[0-9][ /()]{0,2}){6,}|(?:^|[^0-9-])0[0-9]+[–-][0-9]|\b[0-9]{3}-[0-9]{3,4}\b`)},
+	{phrases: lang.AsksEmail, symbols: regexp.MustCompile(`\S@\S`)},
 	{phrases: lang.AsksDuration, units: lang.TimeUnits, symbols: regexp.MustCompile(`[0-9] ?(?:h|min|ms|s|d)\b`), also: length},
 	{phrases: lang.AsksClock, symbols: regexp.MustCompile(`\b[0-9]{1,2}[:.hH][0-9]{2}\b|\b[0-9]{1,2} ?(?:[ap]\.?m\b|h\b|Uhr|uur)|[0-9][点點时時]`)},
 	{phrases: lang.AsksDay, units: lang.Days, symbols: regexp.MustCompile(`\b[0-9]{1,2}[./-][0-9]{1,2}\b|[0-9][日号]`)},
@@ -33,7 +37,7 @@ var measures = []*measure{
 
 // measureOf returns the quantity that a question asks for; nil if it asks for none.
 func (q *question) measureOf() *measure {
-	if q.kind != anyKind && q.kind != numberKind && q.kind != timeKind {
+	if q.kind != anyKind && q.kind != numberKind && q.kind != timeKind && (q.kind != definitionKind || q.subject != nil) {
 		return nil
 	}
 	text := q.text
@@ -73,22 +77,23 @@ const maxUnitGap = 1
 
 // in reports whether a text has an amount of the quantity.
 func (m *measure) in(l *lang.Language, text string) bool {
-	if m.phrases != lang.AsksDay && !strings.ContainsAny(text, "0123456789") && m.units == "" {
-		return false
-	}
 	if m.symbols.MatchString(text) || m.also != nil && m.also.in(l, text) {
 		return true
 	}
 	if m.units == "" {
 		return false
 	}
-	last := -1 - maxUnitGap // the last number
+	reach := 1 + max(maxUnitGap, m.around)
+	last, unit := -1-reach, -1-reach // the last number, and the last unit
 	for k, w := range lang.Words(text) {
 		_, count := l.Number(lang.Counts, w.Text)
 		if count || w.Text[0] >= '0' && w.Text[0] <= '9' {
 			last = k
 		}
-		if (m.phrases == lang.AsksDay || k-last <= 1+maxUnitGap) && l.Has(m.units, w.Text) {
+		if l.Has(m.units, w.Text) {
+			unit = k
+		}
+		if unit == k && (m.phrases == lang.AsksDay || k-last <= reach) || m.around > 0 && last == k && k-unit <= reach {
 			return true
 		}
 	}
@@ -112,8 +117,12 @@ func (q *question) measuredColumn(c *sentence, i int) bool {
 		return true
 	}
 	_, isNumber := number(c.cells[i])
-	return isNumber && i < len(c.columns) && q.measure.names(q.lang, c.columns[i])
+	return isNumber && (q.measure.words == lang.Money && priceRE.MatchString(c.cells[i]) ||
+		i < len(c.columns) && q.measure.names(q.lang, fileName.Replace(c.columns[i])))
 }
+
+// priceRE matches a number that is a price without its currency.
+var priceRE = regexp.MustCompile(`^[0-9][0-9., ]*[.,][0-9]{2}$`)
 
 // isMeasured reports whether a sentence holds the quantity that the question asks for.
 func (q *question) isMeasured(c *sentence) bool {
@@ -126,6 +135,18 @@ func (q *question) isMeasured(c *sentence) bool {
 		}
 	}
 	return !c.row && q.measure.in(q.lang, numberingRE.ReplaceAllString(c.own, ""))
+}
+
+// isUnstated reports whether no part of the passages, and nothing that leads to one, holds the quantity or the fact that the question asks for.
+func (q *question) isUnstated(readings []*passageView) bool {
+	if q.measure == nil && q.fact == noFact {
+		return false
+	}
+	return !slices.ContainsFunc(readings, func(r *passageView) bool {
+		return slices.ContainsFunc(r.cs, func(c *sentence) bool {
+			return c.evid[measured] > 0 || c.evid[unmeasured] == 0
+		})
+	})
 }
 
 // amountRE matches a number with the word after it, which may be joined to it: 8-year-old.

@@ -1,0 +1,35 @@
+package local_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/local"
+)
+
+// TestStatesWhatIsAsked asks for an age, a number of a telephone, an e-mail address and a price of what passages mention, with and without these.
+func TestStatesWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	m := local.New(local.Options{})
+	for _, c := range []struct{ question, text, holds string }{
+		{"How old is Anna Berg?", "Room 3: Anna Berg has taught the choir since Monday. The choir has 14 singers.", ""},
+		{"How old is Anna Berg?", "The choir has 14 singers. Anna Berg, aged 41, has taught the choir since Monday.", "aged 41"},
+		{"How old is Anna Berg?", "Anna Berg was born on the 5th of May 1971. The choir has 14 singers.", "1971"},
+		{"How old is Anna Berg?", "The mill has 14 wheels. Anna Berg (41) has taught the choir for long.", "(41)"},
+		{"Wie alt ist Anna Berg?", "Anna Berg leitet den Chor ab 15. Oktober. Der Chor hat 14 Stimmen.", ""},
+		{"Wie alt ist Anna Berg?", "Anna Berg leitet den Chor seit Oktober. Anna Berg ist 41 Jahre alt.", "41 Jahre"},
+		{"Quanti anni ha Anna Berg?", "Anna Berg dirige il coro dal 15 ottobre. Il coro canta in sala 4.", ""},
+		{"What is the telephone number of Anna Berg?", "Anna Berg teaches the choir on 2031-05-14. Anna Berg has written 12 songs.", ""},
+		{"What is the telephone number of Anna Berg?", "Anna Berg teaches the choir. Telephone of Anna Berg: 0555 014 22.", "0555 014 22"},
+		{"What is the e-mail address of Anna Berg?", "Anna Berg teaches the choir in room 12. Letters to Anna Berg go to 3 Mill Lane.", ""},
+		{"What is the e-mail address of Anna Berg?", "Anna Berg teaches the choir. The e-mail address of Anna Berg: anna.berg@choir.example.", "anna.berg@choir.example"},
+		{"What is the price of the songbook?", "The songbook has 48 pages, first edition. The choir sings on Monday.", ""},
+		{"What is the price of the songbook?", "Item | Pages | Per copy\nSongbook | 48 | 12.50\nMusic stand | 0 | 30.00\n", "12.50"},
+	} {
+		got, cites := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{titled(1, "The choir", c.text)}})
+		if c.holds == "" && len(cites) > 0 || !strings.Contains(got, c.holds) {
+			t.Errorf("%s (%s): got %q, want one with %q", c.question, c.text, got, c.holds)
+		}
+	}
+}
