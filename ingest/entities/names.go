@@ -2,6 +2,7 @@ package entities
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"unicode"
@@ -222,7 +223,7 @@ func mergeSpans(first, second []span) []span {
 // phrase is a sequence of adjacent words.
 type phrase struct {
 	start, end int
-	key        string
+	key        uint64 // hash of the words
 }
 
 // phrases returns the pairs and triples of adjacent lower-case words of at least three letters that are not stop words, and the runs of two
@@ -255,10 +256,12 @@ func inPhrase(between string) bool {
 	return between == "" || between == " " || between == "-" || between == "\n"
 }
 
+var phraseSeed = maphash.MakeSeed()
+
 func phraseOf(words []lang.Token) phrase {
-	key := words[0].Text
-	for _, w := range words[1:] {
-		key += " " + w.Text
+	key := uint64(0)
+	for _, w := range words {
+		key = key*31 + maphash.String(phraseSeed, w.Text)
 	}
 	return phrase{words[0].Start, words[len(words)-1].End, key}
 }
