@@ -35,7 +35,7 @@ func nestingOf(ch *change) *nesting {
 	size := len(ch.entries)
 	n := &nesting{parent: make([]int, size), at: make([]uint64, size), parts: make([][2]int, size), order: assignRows(ch, 0), proposition: make([]int, size), computed: true}
 	byID := make(map[corpus.ChunkID]int, size)
-	last := 0                    // row of the parent of the chunk before
+	last := 0 // row of the parent of the chunk before
 	var ordinals [levels]int
 	written := make([]int, size) // by section: bytes of propositions
 	for i, p := range n.order {

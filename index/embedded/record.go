@@ -80,10 +80,10 @@ type docRecord struct {
 	// Nested reports that the chunks are pieces of each other; see nesting.
 	Nested bool `json:"nested,omitempty"`
 	// Computed reports that the chunks have the ids of [corpus.NewChunkID]; see nesting.
-	Computed bool `json:"computed,omitempty"`
-	Counts [levels]uint64 `json:"counts"`
-	Tokens [levels]uint64 `json:"tokens"` // total lengths in terms of the lexical index
-	Titles [levels]uint64 `json:"titles"` // total lengths of the titles
+	Computed bool           `json:"computed,omitempty"`
+	Counts   [levels]uint64 `json:"counts"`
+	Tokens   [levels]uint64 `json:"tokens"` // total lengths in terms of the lexical index
+	Titles   [levels]uint64 `json:"titles"` // total lengths of the titles
 }
 
 // rows returns the half-open range of the document's rows at level i+1.

@@ -162,6 +162,10 @@ var quotes = map[rune]rune{'"': '"', '“': '”', '„': '“', '«': '»', '�
 // marked returns the quotations and wiki links of a sentence, ordered and not overlapping.
 func marked(line string) (out []span) {
 	for i := 0; i < len(line); {
+		if c := line[i]; c < utf8.RuneSelf && c != '"' && c != '[' {
+			i++
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(line[i:])
 		from, to, after := i+n, -1, 0
 		kind := corpus.Named
