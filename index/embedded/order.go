@@ -8,7 +8,7 @@ import (
 )
 
 // The order of the terms of a chunk tells which of its terms are neighbours. It has two bytes for each term. Bleve's positions take about seven, and
-// their index of postings cannot use its short form for terms with one occurrence. Two of 65,535 codes are equal by chance so rarely that scores do not change noticeably.
+// prevent its short form of terms with one occurrence. Codes of two terms are rarely equal; see docs/decisions/0087-computed-ids-and-order-of-terms.md.
 
 // gapCode stands for [fieldGap].
 const gapCode = 0

@@ -16,14 +16,14 @@ const (
 )
 
 // withHeadings returns a sentence after the title and the innermost heading, unless it contains them. It returns "" if neither is left.
-func (w *walker) withHeadings(c *corpus.Chunk, s string) string {
-	if l := w.label(c, s); l != "" {
+func (w *walker) withHeadings(s string) string {
+	if l := w.label(s); l != "" {
 		return l + " — " + s
 	}
 	return ""
 }
 
-func (w *walker) label(c *corpus.Chunk, s string) string {
+func (w *walker) label(s string) string {
 	title, heading := w.title, w.heading
 	said := spaced(lang.Truncate(s, 4*maxLabel))
 	if title.text != "" && strings.Contains(said, title.spaced) {
@@ -144,10 +144,10 @@ func (w *walker) row(c *corpus.Chunk, s string) string {
 		if !isHeader(cells) {
 			w.header = []string{}
 		}
-		return bounded(w.withHeadings(c, s), c)
+		return bounded(w.withHeadings(s), c)
 	}
 	if len(w.header) != len(cells) {
-		return bounded(w.withHeadings(c, s), c)
+		return bounded(w.withHeadings(s), c)
 	}
 	var b strings.Builder
 	for i, cell := range cells {
@@ -162,7 +162,7 @@ func (w *walker) row(c *corpus.Chunk, s string) string {
 		}
 		b.WriteString(cell)
 	}
-	if l := w.label(c, s); l != "" {
+	if l := w.label(s); l != "" {
 		if out := bounded(l+" — "+b.String(), c); out != "" {
 			return out
 		}
@@ -170,7 +170,7 @@ func (w *walker) row(c *corpus.Chunk, s string) string {
 	if b.Len() <= len(c.Text)+MaxGrowth {
 		return b.String()
 	}
-	return bounded(w.withHeadings(c, s), c)
+	return bounded(w.withHeadings(s), c)
 }
 
 func bounded(s string, c *corpus.Chunk) string {

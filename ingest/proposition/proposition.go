@@ -96,7 +96,7 @@ func (w *walker) propose(c *corpus.Chunk) string {
 		return ""
 	}
 	if body, listed := trimMarker(s); listed || isField(body) || !closed(body) || w.refersBack(body) {
-		return bounded(w.withHeadings(c, body), c)
+		return bounded(w.withHeadings(body), c)
 	}
 	return ""
 }
