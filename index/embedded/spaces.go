@@ -61,7 +61,7 @@ func (ed *edits) putVector(tx *txn, collection uint32, level int, v vectorRow) (
 	}
 	key = vectorKey(collection, r.Number, level+1, v.row)
 	vectors := tx.Bucket(bucketVectors)
-	vectors.FillPercent = 0.95 // keys ascend within a level
+	vectors.FillPercent = 1 // keys ascend within a level
 	if err := vectors.Put(key, sealVector(v.vector)); err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func (x *Index) unstage(ch *change) error {
 // writeRow writes an entry's chunk, mentions and vector, and returns the key of the vector, if it has one.
 func (ed *edits) writeRow(tx *txn, collection uint32, ch *change, p entryRow) (vector []byte, err error) {
 	chunks, mentions := tx.Bucket(bucketChunks), tx.Bucket(bucketMentions)
-	chunks.FillPercent, mentions.FillPercent = 0.95, 0.95 // keys ascend
+	chunks.FillPercent, mentions.FillPercent = 1, 1 // keys ascend
 	entry, key := &ch.entries[p.entry], rowKey(p.row)
 	raw, err := ch.record(p.entry)
 	if err != nil {
