@@ -151,3 +151,34 @@ func TestTermOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestFormatNested opens a folder of the format before, whose ids are not computed. It needs no conversion, and a document that is put again gets computed ids.
+func TestFormatNested(t *testing.T) {
+	dir := t.TempDir()
+	x := openAt(t, dir)
+	d, es := nestedDocument("lights", 3)
+	kept, kes := nestedDocument("kept", 2)
+	putAll(t, x, []corpus.Document{d, kept}, [][]index.Entry{es, kes})
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	setFormat(t, dir, formatNested)
+	x = openAt(t, dir)
+	err := x.view(func(tx *txn) error {
+		if f := tx.Bucket(bucketMeta).Get(keyFormat); string(f) != format || tx.Bucket(bucketMeta).Get(keyConvert) != nil {
+			t.Errorf("format %s, to convert: %v", f, tx.Bucket(bucketMeta).Get(keyConvert) != nil)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, es = computedDocument("lights", 3)
+	putAll(t, x, []corpus.Document{d}, [][]index.Entry{es})
+	if diff := cmp.Diff([][]index.Entry{sorted(kes), sorted(es)}, exportAll(t, x)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, err := x.Chunks(t.Context(), "c", []corpus.ChunkID{kes[2].ID, es[2].ID}); err != nil || len(got) != 2 {
+		t.Errorf("chunks by ids of both kinds: %v, %v", got, err)
+	}
+}
