@@ -13,9 +13,6 @@ const DefaultCollection = "default"
 // DocumentID identifies a document within its collection; it stays the same while the document's location does.
 type DocumentID string
 
-// ChunkID identifies a chunk within all collections; it stays the same while the document's text does.
-type ChunkID string
-
 // Level is how much text a chunk holds. A chunk's parent is one level up.
 type Level int
 

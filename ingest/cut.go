@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -417,16 +416,9 @@ func (c *cutter) chunk(level corpus.Level, ordinal int, parent corpus.ChunkID, s
 	body := c.text[s.start:s.end]
 	pages, starts := c.pages(s)
 	return corpus.Chunk{
-		ID: chunkID(c.doc, level, ordinal, body), Document: c.doc, Parent: parent, Level: level, Ordinal: ordinal,
+		ID: corpus.NewChunkID(c.doc, level, ordinal, body), Document: c.doc, Parent: parent, Level: level, Ordinal: ordinal,
 		Title: c.title, Headings: in.headings, Pages: pages, PageStarts: starts, Start: s.start, End: s.end, Text: body,
 	}
-}
-
-func chunkID(doc corpus.DocumentID, level corpus.Level, ordinal int, body string) corpus.ChunkID {
-	h := sha256.New()
-	h.Write([]byte(string(doc) + "\x00" + level.String() + "\x00" + strconv.Itoa(ordinal) + "\x00"))
-	h.Write([]byte(body))
-	return corpus.ChunkID("c_" + hex.EncodeToString(h.Sum(nil)[:8]))
 }
 
 // DocumentID returns the ID of the document with a URI in a collection.

@@ -60,6 +60,9 @@ func votes(s string) map[*Language]float64 {
 			out[known["ru"]] += 0.5
 		}
 		for _, r := range w.Text {
+			if r < utf8.RuneSelf {
+				continue
+			}
 			if code, ok := letters[r]; ok {
 				out[known[code]] += 0.5
 				break

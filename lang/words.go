@@ -180,9 +180,16 @@ func inDate(s string, start, i int) bool {
 
 // lower returns a word in lower case, with ' for ’.
 func lower(w string) string {
-	w = strings.ToLower(w)
-	if !isASCII(w) {
-		w = strings.ReplaceAll(w, "’", "'")
+	upper := false
+	for i := range len(w) {
+		c := w[i]
+		if c >= utf8.RuneSelf {
+			return strings.ReplaceAll(strings.ToLower(w), "’", "'")
+		}
+		upper = upper || 'A' <= c && c <= 'Z'
+	}
+	if upper {
+		return strings.ToLower(w)
 	}
 	return w
 }

@@ -7,6 +7,7 @@
 //
 // In the documents that the ingestion makes, sentences are pieces of passages, and passages are pieces of sections. The text of a section is
 // stored once. Only passages have vectors and terms; the other levels are searched through them. See docs/decisions/0083-only-passages-have-vectors.md.
+// If the ids of all chunks are those of corpus.NewChunkID, they are not stored; see docs/decisions/0087-computed-ids-and-order-of-terms.md.
 //
 // bbolt's pages have no checksums. So documents.db stores checksums of its buckets, and is verified completely when it is opened;
 // see [Index.Verify] and docs/decisions/0022-index-verifies-its-database.md.

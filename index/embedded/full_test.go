@@ -79,10 +79,14 @@ func TestDiskFull(t *testing.T) {
 				defer func() { _ = x.Close() }() // after a failure, so that synctest shows it
 				putRange(t, x, "kept", 0, 10, "words that stay", 2)
 				free := fillDisk(t, disk, left)
-				text := "apple " + strings.Repeat("filler text of some length ", 400)
+				text := strings.Builder{}
+				text.WriteString("apple")
+				for i := range 3000 { // different words, which make the lexical index large
+					fmt.Fprintf(&text, " filler%d", i*i)
+				}
 				stored := 0
 				for err = error(nil); err == nil && stored < 100; {
-					if err = put(t.Context(), x, fmt.Sprintf("more%d", stored), text, 2); err == nil {
+					if err = put(t.Context(), x, fmt.Sprintf("more%d", stored), text.String(), 2); err == nil {
 						stored++
 					}
 				}
@@ -115,7 +119,7 @@ func TestDiskFull(t *testing.T) {
 				if err := x.Health(); err != nil {
 					t.Errorf("with room: %v", err)
 				}
-				if err := put(t.Context(), x, fmt.Sprintf("more%d", stored), text, 2); err != nil {
+				if err := put(t.Context(), x, fmt.Sprintf("more%d", stored), text.String(), 2); err != nil {
 					t.Fatalf("put with room: %v", err)
 				}
 				stored++

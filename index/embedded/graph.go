@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -21,7 +20,7 @@ const (
 type graph struct {
 	collection   uint32
 	v            *view
-	tx           *txn
+	reader       chunkReader
 	named, about *postings // postings of fieldNamed and fieldAbout
 	texts        *postings // postings of fieldText; nil until needed
 	statsByKey   map[string]entityStats
@@ -54,7 +53,7 @@ func (x *Index) inGraph(ctx context.Context, collection string, do func(g *graph
 	}
 	return x.guardLexical(c, func() error {
 		return x.view(func(tx *txn) error {
-			g := &graph{collection: c.id, v: v, tx: tx, statsByKey: map[string]entityStats{}}
+			g := &graph{collection: c.id, v: v, reader: chunkReader{tx: tx}, statsByKey: map[string]entityStats{}}
 			var err error
 			if g.named, err = v.postingsOf(fieldNamed); err != nil {
 				return err
@@ -121,7 +120,7 @@ func (g *graph) names(n uint32) (*prepare.Mentions, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := readMentions(g.tx, row)
+	out, err := readMentions(g.reader.tx, row)
 	if out == nil {
 		out = &prepare.Mentions{}
 	}
@@ -211,14 +210,11 @@ func (g *graph) entitiesIn(n *prepare.Mentions) ([]index.Entity, error) {
 
 // find returns scorch's number of the passage with the id.
 func (g *graph) find(id corpus.ChunkID) (uint32, bool, error) {
-	if id == "" || len(id) > maxKey {
-		return 0, false, nil
+	row, ok, err := g.reader.find(g.collection, id)
+	if err != nil || !ok || g.v.only != nil && !g.v.only.rows.has(row) {
+		return 0, false, err
 	}
-	row := g.tx.Bucket(bucketIDs).Get(idKey(g.collection, string(id)))
-	if len(row) != 8 || g.v.only != nil && !g.v.only.rows.has(binary.BigEndian.Uint64(row)) {
-		return 0, false, nil
-	}
-	internal, err := g.v.reader.InternalID(string(row))
+	internal, err := g.v.reader.InternalID(string(rowKey(row)))
 	if err != nil || internal == nil {
 		return 0, false, err // a section, a sentence, or newer than the snapshot
 	}

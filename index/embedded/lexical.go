@@ -32,11 +32,12 @@ import (
 )
 
 // analysisVersion changes whenever the analysis of a text changes. Lexical indexes of another version are rebuilt.
-const analysisVersion = "2"
+const analysisVersion = "3"
 
-// The fields of the lexical index. fieldText contains title, headings and text, with positions.
+// The fields of the lexical index. fieldText contains title, headings and text.
 const (
 	fieldText    = "t"
+	fieldOrder   = "o" // the terms of fieldText in order, stored and not indexed; see [termOrder]
 	fieldTitle   = "h"
 	fieldHeading = "g" // the innermost heading, unless it is the title
 	fieldNamed   = "e" // the entities that a passage mentions, one term each; see [lang.NormalizeName]
@@ -106,7 +107,8 @@ func (f preAnalysed) Analyze([]byte) analysis.TokenStream { return f.stream }
 
 func (a analysed) document() *document.Document {
 	d := document.NewDocument(string(rowKey(a.row)))
-	d.AddField(document.NewTextFieldCustom(fieldText, nil, nil, bleve.IndexField|bleve.IncludeTermVectors, preAnalysed{a.text}))
+	d.AddField(document.NewTextFieldCustom(fieldText, nil, nil, bleve.IndexField, preAnalysed{a.text}))
+	d.AddField(document.NewTextFieldCustom(fieldOrder, nil, termOrder(a.text), bleve.StoreField, nil))
 	d.AddField(document.NewTextFieldCustom(fieldTitle, nil, nil, bleve.IndexField, preAnalysed{a.title}))
 	if len(a.heading) > 0 {
 		d.AddField(document.NewTextFieldCustom(fieldHeading, nil, nil, bleve.IndexField, preAnalysed{a.heading}))

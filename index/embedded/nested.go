@@ -1,12 +1,8 @@
 package embedded
 
 import (
-	"cmp"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -29,14 +25,18 @@ type nesting struct {
 	parts       [][2]int // of a section or passage: the range of its parts in the order of rows
 	order       []entryRow
 	proposition []int // of a sentence: where its proposition begins among those of its section
+	// computed means that the ids are those of [corpus.NewChunkID] and the ordinals count from 0, and that the sentences of a passage are in the order of the text. So records have no ids, and
+	// those of the sentences of a passage are one; see sentenceRun.
+	computed bool
 }
 
 // nestingOf returns the nesting of a change's entries, or nil if the document is not nested.
 func nestingOf(ch *change) *nesting {
 	size := len(ch.entries)
-	n := &nesting{parent: make([]int, size), at: make([]uint64, size), parts: make([][2]int, size), order: assignRows(ch, 0), proposition: make([]int, size)}
+	n := &nesting{parent: make([]int, size), at: make([]uint64, size), parts: make([][2]int, size), order: assignRows(ch, 0), proposition: make([]int, size), computed: true}
 	byID := make(map[corpus.ChunkID]int, size)
-	last := 0                    // row of the parent of the chunk before
+	last := 0 // row of the parent of the chunk before
+	var ordinals [levels]int
 	written := make([]int, size) // by section: bytes of propositions
 	for i, p := range n.order {
 		e := &ch.entries[p.entry]
@@ -45,6 +45,8 @@ func nestingOf(ch *change) *nesting {
 		if slices.ContainsFunc(slices.Concat(e.Pages, e.PageStarts, []int{e.Ordinal, e.Start}), func(n int) bool { return n < 0 || n > maxNumber }) {
 			return nil
 		}
+		n.computed = n.computed && e.Ordinal == ordinals[e.Level-1] && e.ID == corpus.NewChunkID(ch.doc.ID, e.Level, e.Ordinal, e.Text)
+		ordinals[e.Level-1]++
 		if e.Level == corpus.Section {
 			if n.parent[p.entry] = -1; e.Parent != "" || e.Proposition != "" || e.End != e.Start+len(e.Text) {
 				return nil
@@ -62,6 +64,8 @@ func nestingOf(ch *change) *nesting {
 		last, n.parent[p.entry] = at, parent
 		if n.parts[parent][1] == 0 {
 			n.parts[parent][0] = i
+		} else if e.Start < ch.entries[n.order[i-1].entry].Start {
+			n.computed = false
 		}
 		n.parts[parent][1] = i + 1
 		if e.Level == corpus.Sentence {
@@ -90,7 +94,7 @@ func contains(p, c *corpus.Chunk) bool {
 // nestedRecord is the record of a chunk of a nested document. The record begins with its level, so that it differs from the JSON of other chunks.
 type nestedRecord struct {
 	level   corpus.Level
-	id      corpus.ChunkID
+	id      corpus.ChunkID // empty: computed
 	ordinal uint64
 	start   uint64 // of a section: in the document; else: in the text of the section
 	size    uint64 // of the text
@@ -102,9 +106,14 @@ type nestedRecord struct {
 	rest          []byte // of a section: the compressed sectionText
 }
 
+// noID in the first byte of a record means that the id is computed.
+const noID = 0x10
+
 func (r *nestedRecord) encode() []byte {
 	b := append(make([]byte, 0, 64+len(r.rest)), byte(r.level))
-	if raw, err := hex.DecodeString(strings.TrimPrefix(string(r.id), "c_")); err == nil && len(raw) == 8 && corpus.ChunkID("c_"+hex.EncodeToString(raw)) == r.id {
+	if r.id == "" {
+		b[0] |= noID
+	} else if raw, err := hex.DecodeString(strings.TrimPrefix(string(r.id), "c_")); err == nil && len(raw) == 8 && corpus.ChunkID("c_"+hex.EncodeToString(raw)) == r.id {
 		b = append(append(b, 0), raw...)
 	} else {
 		b = appendString(b, string(r.id))
@@ -118,15 +127,10 @@ func (r *nestedRecord) encode() []byte {
 	} else {
 		numbers = append(numbers, r.proposition[0], r.proposition[1])
 	}
-	for _, list := range [][]int{r.pages, r.starts} {
-		numbers = append(numbers, uint64(len(list)))
-		for _, n := range list {
-			numbers = append(numbers, uint64(n))
-		}
-	}
 	for _, n := range numbers {
 		b = binary.AppendUvarint(b, n)
 	}
+	b = appendNumbers(appendNumbers(b, r.pages), r.starts)
 	return seal(append(b, r.rest...))
 }
 
@@ -135,28 +139,24 @@ const maxNumber = 1 << 40
 
 func decodeNested(raw []byte) (*nestedRecord, error) {
 	d := decoder{rest: raw[1:]}
-	r := &nestedRecord{level: corpus.Level(raw[0])}
-	if len(d.rest) >= 9 && d.rest[0] == 0 {
+	r := &nestedRecord{level: corpus.Level(raw[0] &^ noID)}
+	if raw[0]&noID != 0 {
+	} else if len(d.rest) >= 9 && d.rest[0] == 0 {
 		r.id = corpus.ChunkID("c_" + hex.EncodeToString(d.rest[1:9]))
 		d.rest = d.rest[9:]
 	} else {
 		r.id = corpus.ChunkID(d.string())
 	}
-	next := func() uint64 { return uint64(d.number(maxNumber)) }
-	r.ordinal, r.start, r.size = next(), next(), next()
+	r.ordinal, r.start, r.size = d.next(), d.next(), d.next()
 	if r.level > corpus.Section {
-		r.up = next()
+		r.up = d.next()
 	}
 	if r.level < corpus.Sentence {
-		r.parts = [2]uint64{next(), next()}
+		r.parts = [2]uint64{d.next(), d.next()}
 	} else {
-		r.proposition = [2]uint64{next(), next()}
+		r.proposition = [2]uint64{d.next(), d.next()}
 	}
-	for _, list := range []*[]int{&r.pages, &r.starts} {
-		for range d.number(len(d.rest)) {
-			*list = append(*list, int(next()))
-		}
-	}
+	r.pages, r.starts = d.numbers(), d.numbers()
 	if d.bad || r.level != corpus.Section && len(d.rest) > 0 {
 		return nil, errTruncated
 	}
@@ -168,6 +168,9 @@ func decodeNested(raw []byte) (*nestedRecord, error) {
 func (n *nesting) record(ch *change, entry int) *nestedRecord {
 	e := &ch.entries[entry]
 	r := &nestedRecord{level: e.Level, id: e.ID, ordinal: uint64(e.Ordinal), start: uint64(e.Start), size: uint64(len(e.Text)), pages: e.Pages, starts: e.PageStarts}
+	if n.computed {
+		r.id = ""
+	}
 	if parts := n.parts[entry]; parts[1] > 0 {
 		r.parts = [2]uint64{uint64(parts[0]) - n.at[entry], uint64(parts[1]) - n.at[entry]}
 	}
@@ -186,12 +189,24 @@ func (n *nesting) record(ch *change, entry int) *nestedRecord {
 	return r
 }
 
-// record returns the record of an entry.
+// record returns the record of an entry. It is nil if the entry is in the record of the first sentence of its passage.
 func (ch *change) record(entry int) ([]byte, error) {
-	if ch.nesting == nil {
+	n := ch.nesting
+	if n == nil {
 		return sealJSON(ch.entries[entry].Chunk)
 	}
-	return ch.nesting.record(ch, entry).encode(), nil
+	if ch.entries[entry].Level < corpus.Sentence || !n.computed {
+		return n.record(ch, entry).encode(), nil
+	}
+	parts := n.parts[n.parent[entry]]
+	if n.order[parts[0]].entry != entry {
+		return nil, nil
+	}
+	run := make(sentenceRun, 0, parts[1]-parts[0])
+	for _, p := range n.order[parts[0]:parts[1]] {
+		run = append(run, *n.record(ch, p.entry))
+	}
+	return run.encode(), nil
 }
 
 // sectionText compresses what the chunks of a section have in common: the id of the document, the title, the headings, the text, and the propositions.
@@ -232,134 +247,6 @@ func newZstd() (*zstd.Encoder, *zstd.Decoder) {
 		panic(err)
 	}
 	return e, d
-}
-
-// chunkReader reads chunks in one transaction. It keeps the section that it read last.
-type chunkReader struct {
-	tx       *txn
-	document corpus.DocumentID
-	row      uint64 // of the section
-	section  *nestedRecord
-	title    string
-	headings []string
-	text     string // and the propositions
-}
-
-// read returns the chunk of a row.
-func (r *chunkReader) read(row uint64) (*corpus.Chunk, error) {
-	c, err := r.chunk(row)
-	if err != nil {
-		return nil, fmt.Errorf("%w: chunk %d: %w", errDamaged, row, err)
-	}
-	return c, nil
-}
-
-func (r *chunkReader) chunk(row uint64) (*corpus.Chunk, error) {
-	raw, err := r.raw(row)
-	if err != nil {
-		return nil, err
-	}
-	if raw[0] == '{' {
-		c := new(corpus.Chunk)
-		return c, json.Unmarshal(raw, c)
-	}
-	rec, err := decodeNested(raw)
-	if err != nil {
-		return nil, err
-	}
-	c := &corpus.Chunk{ID: rec.id, Level: rec.level, Ordinal: int(rec.ordinal), Pages: rec.pages, PageStarts: rec.starts}
-	at, up := row, rec
-	for up.level > corpus.Section {
-		if at -= up.up; at > row || up.up == 0 { // the row of a parent is smaller, so the loop ends
-			return nil, errTruncated
-		}
-		if up, err = r.record(at); err != nil {
-			return nil, err
-		}
-		c.Parent = cmp.Or(c.Parent, up.id)
-	}
-	if err := r.open(at, up); err != nil {
-		return nil, err
-	}
-	start := rec.start
-	if rec == up {
-		start = 0
-	}
-	if start+rec.size > up.size || up.size+rec.proposition[0]+rec.proposition[1] > uint64(len(r.text)) {
-		return nil, errTruncated
-	}
-	c.Document, c.Title, c.Headings = r.document, r.title, slices.Clone(r.headings)
-	c.Text, c.Start = r.text[start:start+rec.size], int(up.start+start)
-	c.End = c.Start + len(c.Text)
-	if from := up.size + rec.proposition[0]; rec.proposition[1] > 0 {
-		c.Proposition = r.text[from : from+rec.proposition[1]]
-	}
-	return c, nil
-}
-
-// raw returns the record of a row without its checksum.
-func (r *chunkReader) raw(row uint64) ([]byte, error) {
-	sealed := r.tx.Bucket(bucketChunks).Get(rowKey(row))
-	if sealed == nil {
-		return nil, errors.New("is missing")
-	}
-	raw, err := unseal(sealed)
-	if err == nil && len(raw) == 0 {
-		err = errTruncated
-	}
-	return raw, err
-}
-
-func (r *chunkReader) record(row uint64) (*nestedRecord, error) {
-	if r.section != nil && r.row == row {
-		return r.section, nil
-	}
-	raw, err := r.raw(row)
-	if err != nil {
-		return nil, err
-	}
-	return decodeNested(raw)
-}
-
-// open reads the text of a section, unless it is the last one that was read.
-func (r *chunkReader) open(row uint64, s *nestedRecord) error {
-	if r.section != nil && r.row == row {
-		return nil
-	}
-	b, err := zstdDecoder.DecodeAll(s.rest, nil)
-	if err != nil {
-		return err
-	}
-	d := decoder{rest: b}
-	r.document = corpus.DocumentID(d.string())
-	r.title, r.headings = d.string(), nil
-	for range d.number(len(d.rest)) {
-		r.headings = append(r.headings, d.string())
-	}
-	if d.bad {
-		return errTruncated
-	}
-	r.row, r.section, r.text = row, s, string(d.rest)
-	return nil
-}
-
-// id returns the id of the chunk of a row.
-func (r *chunkReader) id(row uint64) (corpus.ChunkID, error) {
-	raw, err := r.raw(row)
-	if err == nil && raw[0] != '{' {
-		var rec *nestedRecord
-		if rec, err = decodeNested(raw); err == nil {
-			return rec.id, nil
-		}
-	}
-	if err != nil {
-		return "", fmt.Errorf("%w: chunk %d: %w", errDamaged, row, err)
-	}
-	c, err := r.read(row)
-	if err != nil {
-		return "", err
-	}
-	return c.ID, nil
 }
 
 // indexed reports whether the chunks of the document at level i+1 can have vectors and are in a lexical index.

@@ -64,6 +64,18 @@ func nestedDocument(id string, n int) (corpus.Document, []index.Entry) {
 	return d, es
 }
 
+// computedDocument is nestedDocument with computed ids.
+func computedDocument(id string, n int) (corpus.Document, []index.Entry) {
+	d, es := nestedDocument(id, n)
+	ids := map[corpus.ChunkID]corpus.ChunkID{}
+	for i := range es {
+		e := &es[i]
+		ids[e.ID] = corpus.NewChunkID(d.ID, e.Level, e.Ordinal, e.Text)
+		e.ID, e.Parent = ids[e.ID], ids[e.Parent]
+	}
+	return d, es
+}
+
 func openAt(t *testing.T, dir string) *Index {
 	t.Helper()
 	x, err := Open(t.Context(), dir, Options{})
@@ -108,10 +120,15 @@ func sorted(es []index.Entry) []index.Entry {
 
 // TestNestedDocument reads back what was put, in all ways, also after a start and from an index with deleted documents.
 func TestNestedDocument(t *testing.T) {
+	t.Run("given ids", func(t *testing.T) { testNested(t, nestedDocument) })
+	t.Run("computed ids", func(t *testing.T) { testNested(t, computedDocument) })
+}
+
+func testNested(t *testing.T, document func(id string, n int) (corpus.Document, []index.Entry)) {
 	dir := t.TempDir()
 	x := openAt(t, dir)
-	gone, ges := nestedDocument("gone", 3)
-	d, es := nestedDocument("lights", 40)
+	gone, ges := document("gone", 3)
+	d, es := document("lights", 40)
 	putAll(t, x, []corpus.Document{gone, d}, [][]index.Entry{ges, es})
 	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"gone"}); err != nil {
 		t.Fatal(err)

@@ -120,15 +120,6 @@ func (q *weightedQuery) scoreOf(text analysis.TokenStream, average float64, with
 	return score
 }
 
-// nested returns the record of a chunk of a nested document, or nil for other documents.
-func (r *chunkReader) nested(row uint64) (*nestedRecord, error) {
-	raw, err := r.raw(row)
-	if err != nil || raw[0] == '{' {
-		return nil, err
-	}
-	return decodeNested(raw)
-}
-
 // searchParts searches the sections or sentences of nested documents, given the passages that the search found.
 func (x *Index) searchParts(ctx context.Context, v *view, level corpus.Level, passages []found, terms []lang.Term, language *lang.Language, q index.Query) ([]found, error) {
 	best := slices.SortedFunc(slices.Values(passages), func(a, b found) int {

@@ -151,24 +151,31 @@ func (ps *postings) numbers(term string, most int) (out []uint32, err error) {
 
 // among returns those of ascending numbers whose documents contain a term.
 func (ps *postings) among(term string, numbers []uint32) (out []uint32, err error) {
-	err = ps.visit(term, numbers, false, func(i int, _ segment.Posting) { out = append(out, numbers[i]) })
-	return out, err
-}
-
-// places returns the positions of a term in each document of ascending numbers.
-func (ps *postings) places(term string, numbers []uint32) ([][]int, error) {
-	out := make([][]int, len(numbers))
-	err := ps.visit(term, numbers, true, func(i int, p segment.Posting) {
-		for _, l := range p.Locations() {
-			out[i] = append(out[i], int(l.Pos()))
+	err = ps.split(numbers, func(p *segmentTerms, from, to int) error {
+		list, err := p.find(term)
+		if err != nil || list.Count() == 0 {
+			return err
 		}
-		slices.Sort(out[i])
+		p.each = list.Iterator(false, false, false, p.each)
+		var got segment.Posting
+		for _, n := range numbers[from:to] {
+			local := uint64(n) - p.first
+			if got == nil || got.Number() < local {
+				if got, err = p.each.Advance(local); err != nil || got == nil {
+					return err
+				}
+			}
+			if got.Number() == local {
+				out = append(out, n)
+			}
+		}
+		return nil
 	})
 	return out, err
 }
 
-// visit calls do for each document that contains a term, with the index of the document in numbers, which ascend. Postings only have locations if locations is set.
-func (ps *postings) visit(term string, numbers []uint32, locations bool, do func(i int, p segment.Posting)) error {
+// split calls do for each segment that has some of ascending numbers: numbers[from:to].
+func (ps *postings) split(numbers []uint32, do func(p *segmentTerms, from, to int) error) error {
 	for i := range ps.parts {
 		p := &ps.parts[i]
 		from, _ := slices.BinarySearch(numbers, uint32(p.first))
@@ -176,29 +183,33 @@ func (ps *postings) visit(term string, numbers []uint32, locations bool, do func
 		if from == to {
 			continue
 		}
-		list, err := p.find(term)
-		if err != nil {
+		if err := do(p, from, to); err != nil {
 			return err
-		}
-		if list.Count() == 0 {
-			continue
-		}
-		p.each = list.Iterator(locations, false, locations, p.each)
-		var got segment.Posting
-		for k := from; k < to; k++ {
-			local := uint64(numbers[k]) - p.first
-			if got == nil || got.Number() < local {
-				if got, err = p.each.Advance(local); err != nil {
-					return err
-				}
-				if got == nil {
-					break
-				}
-			}
-			if got.Number() == local {
-				do(k, got)
-			}
 		}
 	}
 	return nil
+}
+
+// places returns the positions of terms in each document of ascending numbers, by document and term.
+func (ps *postings) places(terms []string, numbers []uint32) ([][][]int, error) {
+	out := make([][][]int, len(numbers))
+	for i := range out {
+		out[i] = make([][]int, len(terms))
+	}
+	sought := newSought(terms)
+	err := ps.split(numbers, func(p *segmentTerms, from, to int) error {
+		for i := from; i < to; i++ {
+			err := p.VisitDocument(uint64(numbers[i])-p.first, func(field string, _ byte, value []byte, _ []uint64) bool {
+				if field == fieldOrder {
+					sought.find(value, out[i])
+				}
+				return field != fieldOrder
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
 }

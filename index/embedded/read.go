@@ -3,7 +3,6 @@ package embedded
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"iter"
 	"slices"
 
@@ -22,16 +21,16 @@ func (x *Index) Chunks(ctx context.Context, collection string, ids []corpus.Chun
 	var out []corpus.Chunk
 	err := x.inCollection(collection, func(tx *txn, c uint32, s index.Scope) error {
 		out = out[:0]
-		bucket, reader := tx.Bucket(bucketIDs), chunkReader{tx: tx}
+		reader := chunkReader{tx: tx}
 		for _, id := range ids {
-			if id == "" || len(id) > maxKey {
+			row, ok, err := reader.find(c, id)
+			if err != nil {
+				return err
+			}
+			if !ok {
 				continue
 			}
-			row := bucket.Get(idKey(c, string(id)))
-			if len(row) != 8 {
-				continue
-			}
-			chunk, err := reader.read(binary.BigEndian.Uint64(row))
+			chunk, err := reader.read(row)
 			if err != nil {
 				return err
 			}

@@ -19,8 +19,8 @@ var (
 	bucketMeta        = []byte("meta")
 	bucketCollections = []byte("collections") // name → collection number, 4 bytes
 	bucketDocuments   = []byte("documents")   // collection, document id → docRecord
-	bucketChunks      = []byte("chunks")      // row → chunk as JSON, or nestedRecord; a row is never used twice
-	bucketIDs         = []byte("ids")         // collection, chunk id → row
+	bucketChunks      = []byte("chunks")      // row → chunk as JSON, nestedRecord or sentenceRun; a row is never used twice
+	bucketIDs         = []byte("ids")         // collection, chunk id → row; or collection, beginning of the computed ids of a document → its rows
 	bucketSpaces      = []byte("spaces")      // collection, name → spaceRecord
 	bucketDropped     = []byte("dropped")     // collection, number of a dropped space whose vectors have to be deleted → nothing
 	bucketVectors     = []byte("vectors")     // collection, number of a space, level, row → float32s; empty: the chunk has no vector
@@ -45,9 +45,11 @@ var (
 	keyScrubLevel = []byte("scrub:")  // with collection and level: present if its lexical index may contain deleted text
 )
 
-// The formats of the folder. Format 2 added spaces of vectors, format 3 mentions, format 4 sets, format 5 checksums of buckets, format 6 nested documents.
+// The formats of the folder. Format 2 added spaces of vectors, format 3 mentions, format 4 sets, format 5 checksums of buckets, format 6 nested documents, format 7
+// computed ids of chunks.
 const (
-	format         = "6"
+	format         = "7"
+	formatNested   = "6"
 	formatSums     = "5" // first format with checksums of buckets
 	formatSets     = "4"
 	formatMentions = "3"
@@ -56,7 +58,7 @@ const (
 )
 
 // hasSums reports whether folders of a format have checksums of buckets.
-func hasSums(f string) bool { return f == formatSums || f == format }
+func hasSums(f string) bool { return f == formatSums || f == formatNested || f == format }
 
 // maxKey is the maximum length in bytes of ids and of names of collections and spaces. Keys in bbolt have at most 32 KiB.
 const maxKey = prepare.MaxKey
@@ -76,10 +78,12 @@ type docRecord struct {
 	// Ordered reports that the rows of each level are sorted by ordinal. Earlier versions did not sort them.
 	Ordered bool `json:"ordered,omitempty"`
 	// Nested reports that the chunks are pieces of each other; see nesting.
-	Nested bool           `json:"nested,omitempty"`
-	Counts [levels]uint64 `json:"counts"`
-	Tokens [levels]uint64 `json:"tokens"` // total lengths in terms of the lexical index
-	Titles [levels]uint64 `json:"titles"` // total lengths of the titles
+	Nested bool `json:"nested,omitempty"`
+	// Computed reports that the chunks have the ids of [corpus.NewChunkID]; see nesting.
+	Computed bool           `json:"computed,omitempty"`
+	Counts   [levels]uint64 `json:"counts"`
+	Tokens   [levels]uint64 `json:"tokens"` // total lengths in terms of the lexical index
+	Titles   [levels]uint64 `json:"titles"` // total lengths of the titles
 }
 
 // rows returns the half-open range of the document's rows at level i+1.

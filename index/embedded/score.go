@@ -376,23 +376,19 @@ func (s *scorer) names(ctx context.Context, v *view, q *weightedQuery, field str
 func (s *scorer) pairs(v *view, q *weightedQuery, with Scoring, numbers []uint32) error {
 	ascending := slices.Clone(numbers)
 	slices.Sort(ascending)
-	places := make([][][]int, len(q.terms)) // by term and index into ascending: positions
-	for _, p := range q.pairs {
-		for _, i := range p {
-			if places[i] != nil {
-				continue
-			}
-			var err error
-			if places[i], err = q.texts.places(q.terms[i].text, ascending); err != nil {
-				return err
-			}
-		}
+	terms := make([]string, len(q.terms))
+	for i, t := range q.terms {
+		terms[i] = t.text
+	}
+	places, err := q.texts.places(terms, ascending)
+	if err != nil {
+		return err
 	}
 	average := float64(max(v.tokens, 1)) / float64(v.chunks)
 	for _, p := range q.pairs {
 		w := with.Pairs * min(q.terms[p[0]].idf, q.terms[p[1]].idf)
 		for k, n := range ascending {
-			c := float64(following(places[p[0]][k], places[p[1]][k], with.Window))
+			c := float64(following(places[k][p[0]], places[k][p[1]], with.Window))
 			if c > 0 {
 				a := &s.tallies[n]
 				a.score += float32(w * c / (c + with.K1*(1-with.B+with.B*float64(a.length)/average)))

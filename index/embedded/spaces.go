@@ -61,7 +61,7 @@ func (ed *edits) putVector(tx *txn, collection uint32, level int, v vectorRow) (
 	}
 	key = vectorKey(collection, r.Number, level+1, v.row)
 	vectors := tx.Bucket(bucketVectors)
-	vectors.FillPercent = 0.95 // keys ascend within a level
+	vectors.FillPercent = 1 // keys ascend within a level
 	if err := vectors.Put(key, sealVector(v.vector)); err != nil {
 		return nil, err
 	}
@@ -225,11 +225,12 @@ func refRow(tx *txn, collection uint32, ref string) (row uint64, level int, err 
 	if len(ref) < 10 || len(ref) > maxKey+9 || ref[8] >= levels {
 		return 0, -1, fault.Invalid("ref", "is not of this index")
 	}
-	key := []byte(ref[:8])
-	if !bytes.Equal(tx.Bucket(bucketIDs).Get(idKey(collection, ref[9:])), key) {
-		return 0, -1, nil
+	reader := chunkReader{tx: tx}
+	has, ok, err := reader.find(collection, corpus.ChunkID(ref[9:]))
+	if row = binary.BigEndian.Uint64([]byte(ref)); err != nil || !ok || has != row {
+		return 0, -1, err
 	}
-	return binary.BigEndian.Uint64(key), int(ref[8]), nil
+	return row, int(ref[8]), nil
 }
 
 // SetVectors implements [index.Spaces].

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -121,14 +122,16 @@ func (x *Index) unstage(ch *change) error {
 // writeRow writes an entry's chunk, mentions and vector, and returns the key of the vector, if it has one.
 func (ed *edits) writeRow(tx *txn, collection uint32, ch *change, p entryRow) (vector []byte, err error) {
 	chunks, mentions := tx.Bucket(bucketChunks), tx.Bucket(bucketMentions)
-	chunks.FillPercent, mentions.FillPercent = 0.95, 0.95 // keys ascend
+	chunks.FillPercent, mentions.FillPercent = 1, 1 // keys ascend
 	entry, key := &ch.entries[p.entry], rowKey(p.row)
 	raw, err := ch.record(p.entry)
 	if err != nil {
 		return nil, err
 	}
-	if err := chunks.Put(key, raw); err != nil {
-		return nil, err
+	if raw != nil {
+		if err := chunks.Put(key, raw); err != nil {
+			return nil, err
+		}
 	}
 	if n := ch.named[p.entry]; n != nil {
 		if err := mentions.Put(key, encodeMentions(n)); err != nil {
@@ -143,19 +146,17 @@ func (ed *edits) writeRow(tx *txn, collection uint32, ch *change, p entryRow) (v
 
 // putDocument writes a document whose id is not in use, and returns its rows.
 func putDocument(tx *txn, collection uint32, ch *change, terms []lengths, next *uint64, ed *edits) (rows [2]uint64, err error) {
-	d := docRecord{Document: ch.doc, First: *next, Ordered: true, Nested: ch.nesting != nil}
+	d := docRecord{Document: ch.doc, First: *next, Ordered: true, Nested: ch.nesting != nil, Computed: ch.nesting != nil && ch.nesting.computed}
 	if ch.staged {
 		d.First = ch.first
 	}
-	ids, garbage := tx.Bucket(bucketIDs), tx.Bucket(bucketGarbage)
+	garbage := tx.Bucket(bucketGarbage)
 	for _, p := range assignRows(ch, d.First) {
 		entry := &ch.entries[p.entry]
-		idk := idKey(collection, string(entry.ID))
-		if ids.Get(idk) != nil {
-			return rows, errChunkTaken(entry.ID)
-		}
-		if err := ids.Put(idk, rowKey(p.row)); err != nil {
-			return rows, err
+		if !d.Computed {
+			if err := putID(tx, collection, entry.ID, p.row); err != nil {
+				return rows, err
+			}
 		}
 		if ch.staged {
 			err = garbage.Delete(rowKey(p.row))
@@ -179,6 +180,11 @@ func putDocument(tx *txn, collection uint32, ch *change, terms []lengths, next *
 		d.Tokens[i] += t.text
 		d.Titles[i] += t.title
 	}
+	if d.Computed {
+		if err := putRows(tx, collection, &d, ch.entries[0].ID); err != nil {
+			return rows, err
+		}
+	}
 	*next = max(*next, d.all()[1])
 	for i := range levels {
 		from, to := d.rows(i)
@@ -197,6 +203,25 @@ func putDocument(tx *txn, collection uint32, ch *change, terms []lengths, next *
 		return rows, err
 	}
 	return d.all(), tx.Bucket(bucketDocuments).Put(idKey(collection, string(d.ID)), raw)
+}
+
+// putID writes the row of a chunk whose id is not in use.
+func putID(tx *txn, collection uint32, id corpus.ChunkID, row uint64) error {
+	reader := chunkReader{tx: tx}
+	if _, taken, err := reader.find(collection, id); err != nil || taken {
+		return cmp.Or(err, errChunkTaken(id))
+	}
+	return tx.Bucket(bucketIDs).Put(idKey(collection, string(id)), rowKey(row))
+}
+
+// putRows writes the rows of a document by the beginning of the ids of its chunks, of which one is given. No other chunk may have an id that begins so.
+func putRows(tx *txn, collection uint32, d *docRecord, id corpus.ChunkID) error {
+	document, _, _, _ := id.Place()
+	key := idKey(collection, document)
+	if k, _ := tx.Bucket(bucketIDs).Cursor().Seek(key); bytes.HasPrefix(k, key) {
+		return errChunkTaken(id)
+	}
+	return tx.Bucket(bucketIDs).Put(key, d.encodeRows())
 }
 
 func errChunkTaken(id corpus.ChunkID) error {

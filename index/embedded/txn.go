@@ -143,20 +143,30 @@ func (b *bucket) Get(key []byte) []byte {
 	return v
 }
 
-// between checks that a missing key lies between the key that a cursor found in its place and the one before.
-func (b *bucket) between(cur *bolt.Cursor, key, found []byte) {
-	var before []byte
+// floor returns the last key that is not after a key, with its value, or nil.
+func (b *bucket) floor(key []byte) (found, value []byte) {
+	cur := b.Bucket.Cursor()
+	k, v := cur.Seek(key)
+	if k != nil && bytes.Equal(k, key) {
+		return k, v
+	}
+	return b.between(cur, key, k)
+}
+
+// between checks that a missing key lies between the key that a cursor found in its place and the one before, which it returns with its value.
+func (b *bucket) between(cur *bolt.Cursor, key, found []byte) (before, value []byte) {
 	if found == nil {
 		if first, _ := cur.First(); first == nil {
-			return // Last would not end if this transaction emptied all pages
+			return nil, nil // Last would not end if this transaction emptied all pages
 		}
-		before, _ = cur.Last()
+		before, value = cur.Last()
 	} else {
-		before, _ = cur.Prev()
+		before, value = cur.Prev()
 	}
 	if found != nil && bytes.Compare(found, key) < 0 || before != nil && bytes.Compare(before, key) >= 0 {
 		b.disorder()
 	}
+	return before, value
 }
 
 // Put sets the value of a key.

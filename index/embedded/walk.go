@@ -112,12 +112,11 @@ func (g *graph) Find(ctx context.Context, ids []corpus.ChunkID) ([]uint32, error
 
 // Chunks implements [walk.Source].
 func (g *graph) Chunks(ctx context.Context, passages []uint32) ([]*corpus.Chunk, error) {
-	reader := chunkReader{tx: g.tx}
 	return each(ctx, passages, func(n uint32) (*corpus.Chunk, error) {
 		row, err := g.v.row(n)
 		if err != nil {
 			return nil, err
 		}
-		return reader.read(row)
+		return g.reader.read(row)
 	})
 }

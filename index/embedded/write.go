@@ -296,12 +296,11 @@ func removeDocument(tx *txn, collection uint32, id corpus.DocumentID, ed *edits)
 			continue
 		}
 		for row := from; row < to; row++ {
-			chunk, err := reader.id(row)
-			if err != nil {
-				return rows, err
+			var unnamed error
+			if !d.Computed || row == d.First {
+				unnamed = reader.deleteID(collection, d, row)
 			}
-			if err := errors.Join(
-				tx.Bucket(bucketIDs).Delete(idKey(collection, string(chunk))),
+			if err := errors.Join(unnamed,
 				ed.deleteVectors(tx, collection, i+1, row),
 				tx.Bucket(bucketGarbage).Put(rowKey(row), nil)); err != nil {
 				return rows, err

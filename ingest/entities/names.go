@@ -2,6 +2,7 @@ package entities
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"unicode"
@@ -161,6 +162,10 @@ var quotes = map[rune]rune{'"': '"', '“': '”', '„': '“', '«': '»', '�
 // marked returns the quotations and wiki links of a sentence, ordered and not overlapping.
 func marked(line string) (out []span) {
 	for i := 0; i < len(line); {
+		if c := line[i]; c < utf8.RuneSelf && c != '"' && c != '[' {
+			i++
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(line[i:])
 		from, to, after := i+n, -1, 0
 		kind := corpus.Named
@@ -222,7 +227,7 @@ func mergeSpans(first, second []span) []span {
 // phrase is a sequence of adjacent words.
 type phrase struct {
 	start, end int
-	key        string
+	key        uint64 // hash of the words
 }
 
 // phrases returns the pairs and triples of adjacent lower-case words of at least three letters that are not stop words, and the runs of two
@@ -255,10 +260,12 @@ func inPhrase(between string) bool {
 	return between == "" || between == " " || between == "-" || between == "\n"
 }
 
+var phraseSeed = maphash.MakeSeed()
+
 func phraseOf(words []lang.Token) phrase {
-	key := words[0].Text
-	for _, w := range words[1:] {
-		key += " " + w.Text
+	key := uint64(0)
+	for _, w := range words {
+		key = key*31 + maphash.String(phraseSeed, w.Text)
 	}
 	return phrase{words[0].Start, words[len(words)-1].End, key}
 }

@@ -78,10 +78,12 @@ func linksOf(links [][]Link, i int) []Link {
 	return nil
 }
 
-// line is a sentence and its words.
+// line is a sentence with its words, phrases and names.
 type line struct {
-	text  string
-	words []lang.Token
+	text    string
+	words   []lang.Token
+	phrases []phrase
+	names   []span // nil: not known yet, or none
 }
 
 func lines(s string) []line {
@@ -90,6 +92,7 @@ func lines(s string) []line {
 	for i, sp := range spans {
 		out[i].text = s[sp.Start:sp.End]
 		out[i].words = lang.Words(out[i].text)
+		out[i].phrases = phrases(out[i].text, out[i].words)
 	}
 	return out
 }
@@ -98,15 +101,15 @@ func lines(s string) []line {
 type document struct {
 	lower    map[string]struct{} // words written in lower case
 	capital  map[string]struct{} // words written with a capital letter inside a sentence
-	phrases  map[string]int      // number of occurrences
+	phrases  map[uint64]int      // number of occurrences
 	lastName map[string]string   // the name that ends with a word; "" if several do
 }
 
 func newDocument() *document {
-	return &document{lower: map[string]struct{}{}, capital: map[string]struct{}{}, phrases: map[string]int{}, lastName: map[string]string{}}
+	return &document{lower: map[string]struct{}{}, capital: map[string]struct{}{}, phrases: map[uint64]int{}, lastName: map[string]string{}}
 }
 
-func keep[V any](m map[string]V, key string, v V) {
+func keep[K comparable, V any](m map[K]V, key K, v V) {
 	if _, ok := m[key]; ok || len(m) < maxKnown {
 		m[key] = v
 	}
@@ -125,7 +128,7 @@ func (d *document) countWords(ls []line) {
 				keep(d.lower, w.Text, struct{}{})
 			}
 		}
-		for _, p := range phrases(l.text, l.words) {
+		for _, p := range l.phrases {
 			keep(d.phrases, p.key, d.phrases[p.key]+1)
 		}
 	}
@@ -133,8 +136,10 @@ func (d *document) countWords(ls []line) {
 
 // addLastNames adds the full names of a passage.
 func (d *document) addLastNames(ls []line) {
-	for _, l := range ls {
-		for _, n := range d.names(l.text, l.words) {
+	for i := range ls {
+		l := &ls[i]
+		l.names = d.names(l.text, l.words)
+		for _, n := range l.names {
 			if n.words < 2 || n.words > 4 || n.connected {
 				continue
 			}
@@ -196,9 +201,12 @@ func (d *document) extract(c *corpus.Chunk, ls []line, links []Link) Extraction 
 	out.addLinks(links)
 	var repeated []string
 	for _, l := range ls {
-		line, words := l.text, l.words
+		line, names := l.text, l.names
+		if names == nil {
+			names = d.names(line, l.words)
+		}
 		before, end := topic, 0
-		for _, n := range mergeSpans(marked(line), d.names(line, words)) {
+		for _, n := range mergeSpans(marked(line), names) {
 			name := line[n.start:n.end]
 			if n.words == 1 {
 				name = cmp.Or(d.lastName[lang.FoldWord(strings.ToLower(name))], name)
@@ -210,7 +218,7 @@ func (d *document) extract(c *corpus.Chunk, ls []line, links []Link) Extraction 
 			before, end = name, n.end
 		}
 		end = 0
-		for _, p := range phrases(line, words) {
+		for _, p := range l.phrases {
 			if p.start >= end && d.phrases[p.key] > 1 {
 				repeated = append(repeated, line[p.start:p.end])
 				end = p.end

@@ -18,6 +18,9 @@ const (
 // the next text, the parser reopens each active formatting element that a paragraph or cell has closed (HTML Living Standard, section
 // 13.2.4.3), so few elements and many paragraphs make many nodes.
 func costlyHTML(page string) bool {
+	if len(page) < maxAttributes && 2*(maxOpen+1)*strings.Count(page, "<") < maxNodes { // even if each tag and each text copies all open elements
+		return false
+	}
 	z := html.NewTokenizer(strings.NewReader(page))
 	nodes, attributes := 0, 0
 	f := formatting{scopes: []scope{{open: map[atom.Atom]int{}}}}

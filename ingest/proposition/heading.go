@@ -16,38 +16,41 @@ const (
 )
 
 // withHeadings returns a sentence after the title and the innermost heading, unless it contains them. It returns "" if neither is left.
-func withHeadings(c *corpus.Chunk, s string) string {
-	if l := label(c, s); l != "" {
+func (w *walker) withHeadings(s string) string {
+	if l := w.label(s); l != "" {
 		return l + " — " + s
 	}
 	return ""
 }
 
-func label(c *corpus.Chunk, s string) string {
-	title, heading := inLine(c.Title), ""
-	if n := len(c.Headings); n > 0 {
-		heading = strings.TrimRight(inLine(c.Headings[n-1]), ":—–- ")
-	}
-	if isFileName(title) {
-		title = ""
-	}
+func (w *walker) label(s string) string {
+	title, heading := w.title, w.heading
 	said := spaced(lang.Truncate(s, 4*maxLabel))
-	holds := func(label string) bool { return strings.Contains(said, spaced(label)) }
-	if len(title) > maxLabel || holds(title) {
-		title = ""
+	if title.text != "" && strings.Contains(said, title.spaced) {
+		title.text = ""
 	}
-	if len(heading) > maxLabel || holds(heading) {
-		heading = ""
+	if heading.text != "" && strings.Contains(said, heading.spaced) {
+		heading.text = ""
 	}
 	switch {
-	case title == "":
-		return heading
-	case heading == "" || strings.Contains(spaced(title), spaced(heading)):
-		return title
-	case strings.Contains(spaced(heading), spaced(title)):
-		return heading
+	case title.text == "":
+		return heading.text
+	case heading.text == "" || strings.Contains(title.spaced, heading.spaced):
+		return title.text
+	case strings.Contains(heading.spaced, title.spaced):
+		return heading.text
 	}
-	return title + " › " + heading
+	return title.text + " › " + heading.text
+}
+
+// words is a title or heading that may be put before a sentence, and its words as spaced returns them. The text is empty if it may not.
+type words struct{ text, spaced string }
+
+func wordsOf(label string) words {
+	if label == "" || len(label) > maxLabel {
+		return words{}
+	}
+	return words{label, spaced(label)}
 }
 
 // inLine returns the beginning of a title or heading in one line.
@@ -141,10 +144,10 @@ func (w *walker) row(c *corpus.Chunk, s string) string {
 		if !isHeader(cells) {
 			w.header = []string{}
 		}
-		return bounded(withHeadings(c, s), c)
+		return bounded(w.withHeadings(s), c)
 	}
 	if len(w.header) != len(cells) {
-		return bounded(withHeadings(c, s), c)
+		return bounded(w.withHeadings(s), c)
 	}
 	var b strings.Builder
 	for i, cell := range cells {
@@ -159,7 +162,7 @@ func (w *walker) row(c *corpus.Chunk, s string) string {
 		}
 		b.WriteString(cell)
 	}
-	if l := label(c, s); l != "" {
+	if l := w.label(s); l != "" {
 		if out := bounded(l+" — "+b.String(), c); out != "" {
 			return out
 		}
@@ -167,7 +170,7 @@ func (w *walker) row(c *corpus.Chunk, s string) string {
 	if b.Len() <= len(c.Text)+MaxGrowth {
 		return b.String()
 	}
-	return bounded(withHeadings(c, s), c)
+	return bounded(w.withHeadings(s), c)
 }
 
 func bounded(s string, c *corpus.Chunk) string {

@@ -69,13 +69,23 @@ type walker struct {
 	passage  corpus.ChunkID
 	language *lang.Language // of the passage; nil: unknown
 	headings []string
+	title    words    // of the document
+	heading  words    // the innermost
 	header   []string // of the current table
 }
 
 // propose returns the proposition of a sentence.
 func (w *walker) propose(c *corpus.Chunk) string {
+	if c.Ordinal == 0 {
+		if w.title = wordsOf(inLine(c.Title)); isFileName(w.title.text) {
+			w.title = words{}
+		}
+	}
 	if !slices.Equal(c.Headings, w.headings) {
-		w.headings, w.header = c.Headings, nil
+		w.headings, w.header, w.heading = c.Headings, nil, words{}
+		if n := len(c.Headings); n > 0 {
+			w.heading = wordsOf(strings.TrimRight(inLine(c.Headings[n-1]), ":—–- "))
+		}
 	}
 	s := strings.TrimSpace(c.Text)
 	if !isCode(s) && lang.IsTableRow(s) && !strings.Contains(s, "\n") {
@@ -86,7 +96,7 @@ func (w *walker) propose(c *corpus.Chunk) string {
 		return ""
 	}
 	if body, listed := trimMarker(s); listed || isField(body) || !closed(body) || w.refersBack(body) {
-		return bounded(withHeadings(c, body), c)
+		return bounded(w.withHeadings(body), c)
 	}
 	return ""
 }

@@ -40,7 +40,7 @@ func serve(in, out *os.File) error {
 	}()
 	for d := range documents {
 		debug.SetMemoryLimit(d.Memory / 4 * 3) // collect garbage more often above it
-		debug.SetGCPercent(200)
+		debug.SetGCPercent(400)
 		if !bounded {
 			limitData(d.Memory)
 			bounded = true

@@ -40,7 +40,7 @@ func (c *ingestCmd) Run(e *env) (err error) {
 	} else if at.url != "" {
 		return c.through(e, at)
 	}
-	defer limitMemory()()
+	defer limitServerMemory()()
 	a, err := c.open(e.ctx, e, e.logger)
 	if errors.Is(err, app.ErrInUse) {
 		if at, ok := c.awaitRunning(e.ctx, e); ok {

@@ -31,7 +31,7 @@ func collectorPercent(live int64) int {
 	return int(min(serverPercent, max(25, 100*garbage/max(live, 1))))
 }
 
-// limitServerMemory is [limitMemory] for a server. It also adjusts GOGC to the live heap until stop is called, unless GOGC or GOMEMLIMIT are
+// limitServerMemory is [limitMemory] for a server or an ingestion. It also adjusts GOGC to the live heap until stop is called, unless GOGC or GOMEMLIMIT are
 // set. Vectors can be most of the heap, and a percentage of them would be a lot of garbage.
 func limitServerMemory() (stop func()) {
 	stopLimit := limitMemory()

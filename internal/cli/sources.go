@@ -68,7 +68,7 @@ func (c *sourcesOf) with(e *env, do func(sourceService) error) (err error) {
 		} else if err != nil {
 			return err
 		} else {
-			defer limitMemory()()
+			defer limitServerMemory()()
 			if err = a.OpenFiles(e.ctx); err == nil {
 				err = do(localSources{a})
 			}

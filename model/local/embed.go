@@ -38,16 +38,39 @@ func (m *Model) dim() int {
 // have a vector derived from their hash. The purpose is ignored.
 func (m *Model) Embed(ctx context.Context, texts []string, _ model.Purpose) ([][]float32, error) {
 	out := make([][]float32, len(texts))
+	known := map[string]wordVectors{} // because most words of a batch are repeated
 	for i, s := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out[i] = m.embed(s)
+		out[i] = m.embed(s, known)
 	}
 	return out, nil
 }
 
-func (m *Model) embed(s string) []float32 {
+// wordVectors are what a word adds to the vector of a text.
+type wordVectors struct {
+	vectors [][]float32
+	known   bool // they are from the table
+}
+
+func (m *Model) vectorsOf(word string) (out wordVectors) {
+	parts := m.find(word)
+	if len(parts) == 0 && !lang.IsStopWord(word) {
+		v := make([]float32, m.dim())
+		addHashed(v, lang.Stem(word))
+		out.vectors = append(out.vectors, v)
+	}
+	for _, p := range parts {
+		v := make([]float32, m.dim())
+		m.table.add(v, p.row, p.share*float32(sif/(sif+probability(m.table.rank(p.row)))))
+		out.vectors, out.known = append(out.vectors, v), true
+	}
+	return out
+}
+
+// embed returns the vector of a text. It adds the vectors of its words to those that are known.
+func (m *Model) embed(s string, vectors map[string]wordVectors) []float32 {
 	words := lang.Words(s)
 	if len(words) > maxTokens {
 		words = words[:maxTokens]
@@ -55,13 +78,16 @@ func (m *Model) embed(s string) []float32 {
 	v := make([]float32, m.dim())
 	known := false
 	for _, w := range words {
-		parts := m.find(w.Text)
-		if len(parts) == 0 && !lang.IsStopWord(w.Text) {
-			addHashed(v, lang.Stem(w.Text))
+		of, ok := vectors[w.Text]
+		if !ok {
+			of = m.vectorsOf(w.Text)
+			vectors[w.Text] = of
 		}
-		for _, p := range parts {
-			m.table.add(v, p.row, p.share*float32(sif/(sif+probability(m.table.rank(p.row)))))
-			known = true
+		known = known || of.known
+		for _, x := range of.vectors {
+			for i := range v {
+				v[i] += x[i]
+			}
 		}
 	}
 	if !known {

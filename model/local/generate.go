@@ -228,9 +228,9 @@ func (q *question) minTrust() float64 {
 // centrality scores sentences for a question without a subject: by similarity to all others, position and rank of the passage.
 func (m *Model) centrality(all []*sentence) {
 	mean := make([]float32, m.dim())
-	vectors := make([][]float32, len(all))
+	vectors, known := make([][]float32, len(all)), map[string]wordVectors{}
 	for i, c := range all {
-		vectors[i] = m.embed(c.text)
+		vectors[i] = m.embed(c.text, known)
 		for k, x := range vectors[i] {
 			mean[k] += x
 		}

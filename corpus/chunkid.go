@@ -1,0 +1,49 @@
+package corpus
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// ChunkID identifies a chunk within all collections; it stays the same while the document's text does.
+type ChunkID string
+
+// The parts of the ids of [NewChunkID] in bytes. The first is encoded to idPrefix characters, including "c_".
+const (
+	idDocument = 9 // hash of the document's id
+	idText     = 3 // hash of the text
+	idPrefix   = 2 + idDocument/3*4
+)
+
+var (
+	idEncoding = base64.RawURLEncoding.Strict()
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+)
+
+// NewChunkID returns the id of a chunk that is computed from its document, its place in it, and its text. An index can find the chunk by the parts of its id; see [ChunkID.Place].
+func NewChunkID(d DocumentID, l Level, ordinal int, text string) ChunkID {
+	document := sha256.Sum256([]byte(d))
+	raw := append(make([]byte, 0, 24), document[:idDocument]...)
+	raw = append(raw, binary.BigEndian.AppendUint32(nil, crc32.Checksum([]byte(text), castagnoli))[:idText]...)
+	raw = binary.AppendUvarint(raw, uint64(ordinal)<<2|uint64(l))
+	return ChunkID("c_" + idEncoding.EncodeToString(raw))
+}
+
+// Place returns the parts of an id that [NewChunkID] computed: the beginning that the ids of all chunks of the document have in common, the level, and the ordinal. ok is false for
+// other ids.
+func (id ChunkID) Place() (document string, l Level, ordinal int, ok bool) {
+	if len(id) < idPrefix || len(id) > idPrefix+20 || id[:2] != "c_" {
+		return "", 0, 0, false
+	}
+	raw, err := idEncoding.DecodeString(string(id[2:]))
+	if err != nil || len(raw) <= idDocument+idText || idEncoding.EncodeToString(raw) != string(id[2:]) { // DecodeString skips line breaks
+		return "", 0, 0, false
+	}
+	n, size := binary.Uvarint(raw[idDocument+idText:])
+	if size != len(raw)-idDocument-idText || n>>2 > 1<<31-1 {
+		return "", 0, 0, false
+	}
+	return string(id[:idPrefix]), Level(n & 3), int(n >> 2), true
+}
