@@ -21,8 +21,7 @@ type trial struct {
 	question *eval.Question
 	task     model.Task
 	set      string
-	folder   string // of its questions
-	has      bool   // the documents hold an answer
+	has      bool // the documents hold an answer
 	cs       []candidate
 }
 
@@ -52,7 +51,6 @@ func right(q *eval.Question, text string) (all, some bool) {
 // load reads tasks and the questions that they are for.
 func load(t *testing.T, tasks, questions string) (out []*trial) {
 	qs := map[string][]*eval.Question{}
-	folders := map[*eval.Question]string{}
 	files, err := filepath.Glob(questions)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +63,6 @@ func load(t *testing.T, tasks, questions string) (out []*trial) {
 		for i := range set.Questions {
 			q := &set.Questions[i]
 			qs[q.Text] = append(qs[q.Text], q)
-			folders[q] = filepath.Base(filepath.Dir(f))
 		}
 	}
 	f, err := os.Open(tasks)
@@ -86,7 +83,7 @@ func load(t *testing.T, tasks, questions string) (out []*trial) {
 		}
 		if len(qs[asked]) == 1 {
 			q := qs[asked][0]
-			out = append(out, &trial{question: q, task: task, has: !q.Unanswerable, folder: folders[q], set: strings.TrimSuffix(filepath.Base(tasks), ".jsonl")})
+			out = append(out, &trial{question: q, task: task, has: !q.Unanswerable, set: strings.TrimSuffix(filepath.Base(tasks), ".jsonl")})
 		}
 	}
 	return out

@@ -139,8 +139,8 @@ func (q *question) isMeasured(c *sentence) bool {
 
 // isUnstated reports whether no part of the passages, and nothing that leads to one, holds the quantity or the fact that the question asks for.
 func (q *question) isUnstated(readings []*passageView) bool {
-	if q.measure == nil && q.fact == noFact {
-		return false
+	if q.measure == nil && q.fact == noFact || q.measure != nil && q.measure.phrases == "" && q.lang != lang.English {
+		return false // words for an amount can mean other things, and the units of other languages are less complete
 	}
 	return !slices.ContainsFunc(readings, func(r *passageView) bool {
 		return slices.ContainsFunc(r.cs, func(c *sentence) bool {
