@@ -111,9 +111,7 @@ func (m *Model) ask(t model.Task) *question {
 		most = max(most, w)
 	}
 	terms := q.lang.UniqueTerms(s)
-	if len(terms) > 64 {
-		terms = terms[:64]
-	}
+	terms = terms[:min(len(terms), 64)]
 	names := namesIn(q.lang, s)
 	q.before = conversationOf(q.lang, t)
 	for _, term := range terms {
@@ -152,9 +150,9 @@ func (m *Model) ask(t model.Task) *question {
 		if _, kind := kindsOfThings[term.Stem]; kind && english {
 			w *= 0.3
 		}
-		w *= q.before.weight(term.Stem)
-		q.plain = append(q.plain, w/max(most, 1))
-		q.plainTotal += w / max(most, 1)
+		w *= q.before.weight(term.Stem) / max(most, 1)
+		q.plain = append(q.plain, w)
+		q.plainTotal += w
 	}
 	q.open = len(q.terms) == 0 || t.Summary
 	q.kind, q.way = kinds[asked], asked == lang.AsksManner
