@@ -83,12 +83,28 @@ func (p *Pipeline) scope(q event.RunStarted, rewritten bool) cache.Scope {
 	return cache.Scope{Collection: q.Collection, Session: session, Mode: q.Mode, TopK: q.TopK, Setup: strings.Join(setup, "\x00")}
 }
 
-// cacheScope returns the scope of the run's answer. It changes when other documents meet the filter, since the version of a collection does not
+// standaloneScope returns the scope of answers to the run's question alone. It changes when other documents meet the filter, since the version of a collection does not
 // count changes of metadata.
-func (j *job) cacheScope() cache.Scope {
+func (j *job) standaloneScope() cache.Scope {
 	s := j.scope(j.q, j.rewritten)
 	if j.documentSet != "" {
 		s.Setup += "\x00" + j.documentSet
+	}
+	return s
+}
+
+// cacheScope returns the scope of the run's answer.
+func (j *job) cacheScope() cache.Scope {
+	s := j.standaloneScope()
+	if len(j.q.History) > 0 { // generators that do not read all of it read the last answer and the words that the user said now
+		last := ""
+		for _, m := range j.q.History {
+			if m.Role == event.RoleAssistant {
+				last = m.Text
+			}
+		}
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", j.rec.State().Query, last))
+		s.Setup += "\x00follows " + hex.EncodeToString(sum[:])
 	}
 	return s
 }
@@ -141,7 +157,14 @@ func (j *job) lookupCache(ctx context.Context) (bool, error) {
 		return false, ctx.Err()
 	}
 	j.cacheable, docs.only = true, j.only
-	e, similarity, err := j.Cache.Lookup(ctx, docs, j.cacheScope(), j.q.Query)
+	var e *cache.Entry
+	var similarity float64
+	if j.rewritten { // an answer to the question that it was rewritten to
+		e, similarity, err = j.Cache.Lookup(ctx, docs, j.standaloneScope(), j.q.Query)
+	}
+	if e == nil && err == nil {
+		e, similarity, err = j.Cache.Lookup(ctx, docs, j.cacheScope(), j.q.Query)
+	}
 	if e == nil || err != nil {
 		return false, ctx.Err()
 	}

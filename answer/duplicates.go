@@ -104,6 +104,21 @@ var extension = regexp.MustCompile(`(?i)(?:\.[a-z][a-z0-9]{0,4})?(?:\.(?:gz|bz2|
 // layout matches the mark of an item of a list, such as - or 2. or (a), and the fence of a block of code.
 var layout = regexp.MustCompile("^\\s*(?:[-*+•] |\\(?(?:\\d{1,3}|[a-zA-Z])[.)] |(?:```|~~~).*$)")
 
+// formats are extensions of documents. Files with others, such as Dockerfile.dev, are not the same document in another format.
+var formats = func() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range strings.Fields("txt text md markdown rst adoc asciidoc html htm xhtml xml pdf ps doc docx odt rtf epub ppt pptx odp xls xlsx ods csv tsv man info texi") {
+		out[f] = true
+	}
+	return out
+}()
+
+// isFormat reports whether an extension, which may be followed by that of a compression, is one of a document. Names without one are texts.
+func isFormat(extension string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(strings.ToLower(extension), "."), ".")
+	return extension == "" || formats[first]
+}
+
 var year = regexp.MustCompile(`^\d{4}`)
 
 // duplicates finds passages of the pool that repeat others.
@@ -141,8 +156,8 @@ func (d *duplicates) of(ctx context.Context, i int, kept []int, outputs []event.
 		a := d.job.versionOf(c.Chunk.Document)
 		for _, other := range append([]corpus.DocumentID{o.Chunk.Document}, outputs[place].Also...) {
 			b := d.job.versionOf(other)
-			if a.of == b.of && a.text == b.text && a.format != b.format && share >= formatShare {
-				return place, false
+			if a.of == b.of && a.text == b.text && a.format != b.format && share >= formatShare && isFormat(a.format) && isFormat(b.format) {
+				return place, a.newerThan(b)
 			}
 			if a.of != b.of || a.text == b.text || similar < versionSimilarity || similar < yearSimilarity && !a.numbered {
 				continue

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"hash/crc32"
 )
 
 // ChunkID identifies a chunk within all collections; it stays the same while the document's text does.
@@ -13,20 +12,16 @@ type ChunkID string
 // The parts of the ids of [NewChunkID] in bytes. The first is encoded to idPrefix characters, including "c_".
 const (
 	idDocument = 9 // hash of the document's id
-	idText     = 3 // hash of the text
+	idText     = 6 // hash of the text
 	idPrefix   = 2 + idDocument/3*4
 )
 
-var (
-	idEncoding = base64.RawURLEncoding.Strict()
-	castagnoli = crc32.MakeTable(crc32.Castagnoli)
-)
+var idEncoding = base64.RawURLEncoding.Strict()
 
 // NewChunkID returns the id of a chunk that is computed from its document, its place in it, and its text. An index can find the chunk by the parts of its id; see [ChunkID.Place].
 func NewChunkID(d DocumentID, l Level, ordinal int, text string) ChunkID {
-	document := sha256.Sum256([]byte(d))
-	raw := append(make([]byte, 0, 24), document[:idDocument]...)
-	raw = append(raw, binary.BigEndian.AppendUint32(nil, crc32.Checksum([]byte(text), castagnoli))[:idText]...)
+	document, content := sha256.Sum256([]byte(d)), sha256.Sum256([]byte(text))
+	raw := append(append(make([]byte, 0, 24), document[:idDocument]...), content[:idText]...)
 	raw = binary.AppendUvarint(raw, uint64(ordinal)<<2|uint64(l))
 	return ChunkID("c_" + idEncoding.EncodeToString(raw))
 }

@@ -271,7 +271,10 @@ func (s *Service) complete(ctx context.Context, messages []Message) error {
 		}
 		if state.Seq > 0 {
 			e, run := endOf(&state), m.Run
-			if m.Interrupted() && !e.Status.Open() && !e.Interrupted() {
+			if m.Interrupted() && (e.Status.Open() || e.Interrupted()) {
+				continue // it may never end
+			}
+			if m.Interrupted() {
 				s.background(func() { _ = s.finish(s.ctx, run) }) // the next reader repeats it
 			}
 			e.Asked, e.Feedback = m.Asked, m.Feedback

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -205,22 +206,23 @@ func (l *Log) saw(seq uint64) {
 
 // confirmTimeout bounds how long a reader whose cursor seems to be beyond the end of its run waits for a replica that has all that this process has seen. NATS has no such
 // replica if it lost messages that it had acknowledged.
-const confirmTimeout = 5 * time.Second
+const confirmTimeout = 10 * time.Second
 
 // tailAfter returns the end of a run for a reader with a cursor. If the leader of the stream has fewer events, it may be one that was paused and does not know yet that it
 // has been replaced, so a replica is asked that has all that this process has seen. Errors: errNone.
 func (l *Log) tailAfter(ctx context.Context, id event.RunID, after event.Seq) (tail, error) {
 	t, err := l.tail(ctx, id)
-	if err != nil || after <= t.last {
+	switch missing := errors.Is(err, errNone); {
+	case err != nil && !missing, err == nil && after <= t.last, missing && after == 0, after == math.MaxInt64: // the last is no cursor of a reader: it asks whether there is a run
 		return t, err
 	}
 	confirm, cancel := context.WithTimeout(ctx, confirmTimeout)
 	defer cancel()
-	newer, err := l.tailSince(confirm, id, l.seen.Load())
-	if err != nil && confirm.Err() != nil && ctx.Err() == nil {
-		return t, nil
+	newer, cerr := l.tailSince(confirm, id, l.seen.Load())
+	if cerr != nil && confirm.Err() != nil && ctx.Err() == nil {
+		return t, err
 	}
-	return newer, err
+	return newer, cerr
 }
 
 // tailSince returns the end of a run as a replica has it that has all messages up to a sequence of the stream. A leader that was paused, and does not know

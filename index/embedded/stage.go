@@ -208,6 +208,13 @@ func putDocument(tx *txn, collection uint32, ch *change, terms []lengths, next *
 // putID writes the row of a chunk whose id is not in use.
 func putID(tx *txn, collection uint32, id corpus.ChunkID, row uint64) error {
 	reader := chunkReader{tx: tx}
+	document, _, _, computed := id.Place()
+	if !computed {
+		document = string(id)
+	}
+	if decodeRows(tx.Bucket(bucketIDs).Get(idKey(collection, document))) != nil {
+		return errChunkTaken(id) // it is computed for that document, or the beginning of its ids
+	}
 	if _, taken, err := reader.find(collection, id); err != nil || taken {
 		return cmp.Or(err, errChunkTaken(id))
 	}

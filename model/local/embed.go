@@ -69,6 +69,9 @@ func (m *Model) vectorsOf(word string) (out wordVectors) {
 	return out
 }
 
+// maxKept bounds the words of a call whose vectors are kept, to some 10 MB.
+const maxKept = 20_000
+
 // embed returns the vector of a text. It adds the vectors of its words to those that are known.
 func (m *Model) embed(s string, vectors map[string]wordVectors) []float32 {
 	words := lang.Words(s)
@@ -81,7 +84,9 @@ func (m *Model) embed(s string, vectors map[string]wordVectors) []float32 {
 		of, ok := vectors[w.Text]
 		if !ok {
 			of = m.vectorsOf(w.Text)
-			vectors[w.Text] = of
+			if len(vectors) < maxKept {
+				vectors[w.Text] = of
+			}
 		}
 		known = known || of.known
 		for _, x := range of.vectors {

@@ -85,7 +85,7 @@ func (c *conversation) score(d corpus.DocumentID, one *sentence) (sum float64) {
 	if c.documents[d] {
 		sum += sameDocument
 	}
-	if c.hasSaid(one) {
+	if c.now != nil && c.hasSaid(one) { // otherwise it may be the same question again
 		sum -= saidPenalty
 	}
 	return sum

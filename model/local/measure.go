@@ -11,24 +11,25 @@ import (
 
 // measure is a quantity that a question asks for, and that an answer shows by its unit.
 type measure struct {
-	phrases lang.Section   // phrases of questions; empty: a single word is enough
-	words   lang.Section   // words of questions and of names of columns
-	units   lang.Section   // words for units
-	symbols *regexp.Regexp // units that all languages have
-	also    *measure       // another quantity that the same question may ask for: "how long" asks for a duration or a length
-	around  int            // words that may be between a number and its unit in either order: born on the 5th of May 1971; 0: the unit follows
+	phrases    lang.Section   // phrases of questions; empty: a single word is enough
+	words      lang.Section   // words of questions and of names of columns
+	units      lang.Section   // words for units
+	symbols    *regexp.Regexp // units that all languages have
+	also       *measure       // another quantity that the same question may ask for: "how long" asks for a duration or a length
+	recognized bool           // each usual way to state it is recognized
+	around     int            // words that may be between a number and its unit in either order: born on the 5th of May 1971; 0: the unit follows
 }
 
 var length = &measure{words: lang.Length, units: lang.LengthUnits, symbols: regexp.MustCompile(`\b(?:mm|cm|m|km|ft|yd|in)\b|["″]`)}
 
 // measures are the known quantities. The first one that a question has counts: "how long is the notice" asks for a duration.
 var measures = []*measure{
-	{phrases: lang.AsksAge, units: lang.Age, around: 4, symbols: regexp.MustCompile(`\b[0-9]{1,3}-year-old|\pL ?\([0-9]{1,2}\)|[0-9]{1,3} ?[岁歳才]`)},
-	{phrases: lang.AsksPhone, symbols: regexp.MustCompile(`(?:[0-9][ /()]{0,2}){6,}|(?:^|[^0-9-])0[0-9]+[–-][0-9]|\b[0-9]{3}-[0-9]{3,4}\b`)},
-	{phrases: lang.AsksEmail, symbols: regexp.MustCompile(`\S@\S`)},
+	{phrases: lang.AsksAge, recognized: true, units: lang.Age, around: 4, symbols: regexp.MustCompile(`\b[0-9]{1,3}-year-old|\pL ?\([0-9]{1,2}\)|[0-9]{1,3} ?[岁歳才]`)},
 	{phrases: lang.AsksDuration, units: lang.TimeUnits, symbols: regexp.MustCompile(`[0-9] ?(?:h|min|ms|s|d)\b`), also: length},
 	{phrases: lang.AsksClock, symbols: regexp.MustCompile(`\b[0-9]{1,2}[:.hH][0-9]{2}\b|\b[0-9]{1,2} ?(?:[ap]\.?m\b|h\b|Uhr|uur)|[0-9][点點时時]`)},
 	{phrases: lang.AsksDay, units: lang.Days, symbols: regexp.MustCompile(`\b[0-9]{1,2}[./-][0-9]{1,2}\b|[0-9][日号]`)},
+	{phrases: lang.AsksPhone, recognized: true, symbols: regexp.MustCompile(`(?:[0-9][ /()]{0,2}){6,}|(?:^|[^0-9-])0[0-9]+[–-][0-9]|\b[0-9]{3}-[0-9]{3,4}\b|\b[0-9]{2}(?:[.-][0-9]{2}){4}\b|\b[0-9]{3}[.-][0-9]{3}[.-][0-9]{4}\b`)},
+	{phrases: lang.AsksEmail, recognized: true, symbols: regexp.MustCompile(`\S@\S`)},
 	{words: lang.Money, units: lang.MoneyUnits, symbols: regexp.MustCompile(`[€$£¥₺₽元円]|\b(?:EUR|USD|GBP|CHF|TL)\b`)},
 	{words: lang.Weight, units: lang.WeightUnits, symbols: regexp.MustCompile(`\b(?:kg|g|mg|t|lbs?|oz)\b`)},
 	length,
@@ -48,7 +49,11 @@ func (q *question) measureOf() *measure {
 		}
 		text = b.String() + " "
 	}
+	what := text == q.text || slices.ContainsFunc(q.words, func(w lang.Token) bool { return q.lang.Has(lang.QuestionWords, w.Text) })
 	for _, m := range measures {
+		if m.units == "" && m.recognized && !what {
+			continue // is an e-mail address required?
+		}
 		if m.phrases != "" {
 			for _, p := range q.lang.List(m.phrases) {
 				if text == q.text && strings.Contains(text, p) || strings.Contains(text, " "+p+" ") {
@@ -139,8 +144,8 @@ func (q *question) isMeasured(c *sentence) bool {
 
 // isUnstated reports whether no part of the passages, and nothing that leads to one, holds the quantity or the fact that the question asks for.
 func (q *question) isUnstated(readings []*passageView) bool {
-	if q.measure == nil && q.fact == noFact || q.measure != nil && q.measure.phrases == "" && q.lang != lang.English {
-		return false // words for an amount can mean other things, and the units of other languages are less complete
+	if q.measure == nil && q.fact == noFact || q.measure != nil && !q.measure.recognized {
+		return false // other quantities can be stated in words: at noon, free of charge
 	}
 	return !slices.ContainsFunc(readings, func(r *passageView) bool {
 		return slices.ContainsFunc(r.cs, func(c *sentence) bool {
