@@ -67,6 +67,8 @@ var allowedImports = map[string]string{
 	"ingest/reembed":              "corpus fault index model",
 	"index":                       "corpus fault",
 	"index/*":                     "corpus fault index index/prepare index/walk disk/reserve lang disk/atomicfile",
+	"index/embedded":              "corpus fault index index/embedded/inverted index/prepare index/walk disk/reserve lang disk/atomicfile",
+	"index/embedded/inverted":     "disk/atomicfile",
 	"index/prepare":               "corpus fault index lang",
 	"index/walk":                  "corpus index index/prepare lang",
 	"index/weaviate":              "corpus doctor fault index index/prepare index/walk lang",

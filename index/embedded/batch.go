@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-rag/sluice/index/prepare"
 )
 
-// batchBytes limits the text of one batch of a lexical index, because scorch needs up to some hundred bytes for each term of a batch
-// until it is a segment. Most groups of documents are smaller.
-const batchBytes = 1 << 20
+// batchBytes limits the text of one batch of a lexical index, which needs some ten bytes for each byte of text until it is a
+// segment. Most groups of documents are smaller.
+const batchBytes = 4 << 20
 
 // newChunk is a chunk to add to a lexical index.
 type newChunk struct {
@@ -131,7 +131,7 @@ func lengthsOf(group []change) [][]lengths {
 		p := places[n]
 		a := analyse(&group[p.i].entries[p.k].Chunk, group[p.i].named[p.k])
 		l := lengths{text: uint64(len(a.text)), title: uint64(len(a.title))}
-		if bytes <= batchBytes*levels {
+		if bytes <= batchBytes {
 			l.terms = &a
 		}
 		out[p.i][p.k] = l

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"sync"
 
-	bleve "github.com/blevesearch/bleve_index_api"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/index/embedded/inverted"
 )
 
 // collection is the loaded state of a collection.
@@ -53,9 +53,8 @@ type snapshot struct {
 
 // view is a level of a snapshot.
 type view struct {
-	reader                 bleve.IndexReader // nil: no chunks
-	of                     *lexical          // the index of reader
-	only                   *filter           // visible rows; nil: all
+	lexical                *inverted.Snapshot // nil: no chunks
+	only                   *filter            // visible rows; nil: all
 	chunks, tokens, titles uint64
 	generation             uint64 // of the last change
 	spaces                 spaces
@@ -103,29 +102,23 @@ func (v view) scoped(only *filter) *view {
 
 func (s *snapshot) close() {
 	for _, v := range s.levels {
-		if v.reader != nil {
-			_ = v.reader.Close()
+		if v.lexical != nil {
+			v.lexical.Close()
 		}
 	}
 }
 
 // publish makes a snapshot of the lexical indexes, the records and the given vectors the current one. parts are the edits of sets
 // and documents; if there are any, the caller holds the gate.
-func (c *collection) publish(vectors [levels]spaces, parts map[string]*partEdit) error {
+func (c *collection) publish(vectors [levels]spaces, parts map[string]*partEdit) {
 	c.seq++
 	s := &snapshot{seq: c.seq, refs: 1}
 	for i := range levels {
 		r := c.records[i]
 		s.levels[i] = view{chunks: r.Chunks, tokens: r.Tokens, titles: r.Titles, generation: r.Generation, spaces: vectors[i]}
-		if c.lex[i] == nil {
-			continue
+		if c.lex[i] != nil {
+			s.levels[i].lexical = c.lex[i].Snapshot()
 		}
-		reader, err := c.lex[i].scorch.Reader()
-		if err != nil {
-			s.close()
-			return err
-		}
-		s.levels[i].reader, s.levels[i].of = reader, c.lex[i]
 	}
 	c.mu.Lock()
 	old := c.cur
@@ -143,7 +136,6 @@ func (c *collection) publish(vectors [levels]spaces, parts map[string]*partEdit)
 	if old != nil {
 		c.release(old)
 	}
-	return nil
 }
 
 // sweepable removes and returns the retired rows that no snapshot in use can see.
@@ -167,19 +159,17 @@ func (c *collection) sweepable() (rows [][2]uint64) {
 }
 
 // close closes the collection. No snapshot may be in use.
-func (c *collection) close() error {
+func (c *collection) close() {
 	if c.cur != nil {
 		c.release(c.cur)
 		c.cur = nil
 	}
-	var errs []error
 	for i, l := range c.lex {
 		if l != nil {
-			errs = append(errs, l.close())
+			l.Close()
 			c.lex[i] = nil
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // collection returns a collection and loads it if needed. It returns nil if the collection does not exist.
@@ -208,7 +198,7 @@ func (x *Index) collection(name string) (*collection, error) {
 		return c, nil
 	}
 	if err := x.loadCollection(c); err != nil {
-		_ = c.close()
+		c.close()
 		return nil, err
 	}
 	c.done = true
@@ -270,7 +260,8 @@ func (x *Index) loadCollection(c *collection) error {
 	}
 	c.gate.Lock() // not earlier, because a rebuild may take minutes
 	defer c.gate.Unlock()
-	return c.publish(vectors, nil)
+	c.publish(vectors, nil)
+	return nil
 }
 
 // readSpaces returns the spaces of a collection by name.
@@ -341,10 +332,10 @@ func (x *Index) lexicalDir(c *collection, level int) string {
 // loadLexical opens the lexical index of a level and brings it up to date with documents.db.
 func (x *Index) loadLexical(c *collection, level int) (*lexical, error) {
 	dir, record := x.lexicalDir(c, level), &c.records[level]
-	l, err := openLexical(dir, x.queue)
+	l, err := x.openLexical(c, level)
 	var have uint64
 	if err == nil {
-		have, err = l.generation()
+		have = l.generation()
 	}
 	switch {
 	case err == nil && have == record.Generation:
@@ -361,7 +352,7 @@ func (x *Index) loadLexical(c *collection, level int) (*lexical, error) {
 		x.opts.Logger.Warn("rebuilding lexical index", "folder", dir, "chunks", record.Chunks, "cause", err)
 	}
 	if l != nil {
-		_ = l.close()
+		l.Close()
 	}
 	return x.rebuild(c, level)
 }
@@ -391,7 +382,7 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, err
 	}
-	l, err := openLexical(dir, x.queue)
+	l, err := x.openLexical(c, level)
 	if err != nil {
 		return nil, err
 	}
@@ -413,7 +404,7 @@ func (x *Index) rebuild(c *collection, level int) (*lexical, error) {
 		return f.end(nil, c.records[level].Generation)
 	})
 	if err != nil {
-		_ = l.close()
+		l.Close()
 		return nil, err
 	}
 	return l, nil

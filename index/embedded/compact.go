@@ -87,69 +87,32 @@ func (x *Index) pendingErasures() (pending bool, levels map[string]bool, err err
 	return pending, levels, err
 }
 
-// compactLevel merges the segments of a lexical index, so that none contains deleted chunks. Searches and writes continue during the
-// merge. Deletions during the merge keep the level marked.
+// compactLevel merges the segments of a lexical index that contain deleted chunks. Searches and writes continue during the merge. If a search still uses the
+// old segments, or chunks were deleted during the merge, the level stays marked.
 func (x *Index) compactLevel(ctx context.Context, c *collection, i int) error {
-	l, err := x.beginMerge(c, i)
-	if err != nil {
+	x.write.Lock()
+	err := x.repair(c)
+	l := c.lex[i]
+	x.write.Unlock()
+	if err == nil && l != nil {
+		err = l.Merge(ctx)
+	}
+	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return err
-	}
-	if l != nil {
-		err = l.merge(ctx)
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
 	}
 	x.write.Lock()
 	defer x.write.Unlock()
 	if c.lex[i] != l {
-		return errors.Join(err, fmt.Errorf("%s was opened again during the merge", x.lexicalDir(c, i)))
+		return fmt.Errorf("%s was opened again during the merge", x.lexicalDir(c, i))
 	}
 	if l != nil {
-		if err == nil {
-			err = l.flush()
-		}
-		// Opening the index again removes unused files, and stops the retries of a failed merge.
-		if err := errors.Join(err, x.reopen(c, i)); err != nil {
-			return err
-		}
-		if clean, err := c.lex[i].noDeletions(); err != nil || !clean {
-			return err
+		if c.publish(c.cur.vectors(), nil); !l.Erased() {
+			return nil
 		}
 	}
 	return x.update(func(tx *txn) error {
 		return tx.Bucket(bucketMeta).Delete(append(bytes.Clone(keyScrubLevel), levelKey(c.id, i+1)...))
 	})
-}
-
-// beginMerge prepares the lexical index of a level for a merge and returns it, or nil if the level has none.
-func (x *Index) beginMerge(c *collection, i int) (*lexical, error) {
-	x.write.Lock()
-	defer x.write.Unlock()
-	if err := x.repair(c); err != nil || c.lex[i] == nil {
-		return nil, err
-	}
-	if err := c.lex[i].prepareMerge(); err != nil {
-		return nil, x.markStale(c, err)
-	}
-	return c.lex[i], nil
-}
-
-// reopen closes the lexical index of a level and opens it again.
-func (x *Index) reopen(c *collection, i int) error {
-	l := c.lex[i]
-	c.lex[i] = nil
-	err := l.close()
-	if err == nil {
-		c.lex[i], err = x.loadLexical(c, i)
-	}
-	if err == nil {
-		err = c.publish(c.cur.vectors(), nil)
-	}
-	if err != nil {
-		return x.markStale(c, err)
-	}
-	return nil
 }
 
 // erase deletes texts that no search can see from documents.db, and overwrites its free pages.

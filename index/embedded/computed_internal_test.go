@@ -2,8 +2,6 @@ package embedded
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -126,30 +124,6 @@ func FuzzDecodeRun(f *testing.F) {
 			t.Errorf("%v\n%s", err, diff)
 		}
 	})
-}
-
-// TestTermOrder reads the positions of all terms from their order.
-func TestTermOrder(t *testing.T) {
-	for _, c := range []corpus.Chunk{
-		{},
-		{Text: "one two one"},
-		{Title: "The lamp", Headings: []string{"Oil", "The lamp", "Of whales"}, Text: "The keeper lights the lamp with oil of whales, oil and more oil."},
-		{Title: "of the", Headings: []string{"and"}, Text: "lamp"},
-	} {
-		stream := analyse(&c, nil).text
-		want := map[string][]int{"absent": nil}
-		for _, token := range stream {
-			want[string(token.Term)] = append(want[string(token.Term)], token.Position)
-		}
-		terms := slices.Sorted(maps.Keys(want))
-		got := make([][]int, len(terms))
-		newSought(terms).find(termOrder(stream), got)
-		for i, term := range terms {
-			if !slices.Equal(got[i], want[term]) {
-				t.Errorf("%q in %q: %v, want %v", term, c.Text, got[i], want[term])
-			}
-		}
-	}
 }
 
 // TestFormatNested opens a folder of the format before, whose ids are not computed. It needs no conversion, and a document that is put again gets computed ids.

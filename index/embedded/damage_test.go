@@ -232,7 +232,7 @@ func TestLexicalDamagedWhileOpen(t *testing.T) {
 		if n := count(t, x, "apple", corpus.Passage); n != 30 {
 			t.Fatalf("%d of 30 passages", n)
 		}
-		segments, err := filepath.Glob(filepath.Join(dir, "lexical", "*", "*.zap"))
+		segments, err := filepath.Glob(filepath.Join(dir, "lexical", "*", "*.seg"))
 		if err != nil || len(segments) == 0 {
 			t.Fatal(segments, err)
 		}
@@ -249,7 +249,7 @@ func TestLexicalDamagedWhileOpen(t *testing.T) {
 			}
 			_ = f.Close()
 		}
-		if err := x.Verify(t.Context()); err == nil || !strings.Contains(err.Error(), ".zap") {
+		if err := x.Verify(t.Context()); err == nil || !strings.Contains(err.Error(), ".seg") {
 			t.Errorf("the check returns %v", err)
 		}
 		if x.Health() == nil {

@@ -1,7 +1,7 @@
 // Package embedded is the default index. It stores documents, terms and vectors in one folder and needs no other service.
 //
 // The file documents.db is a bbolt database with the documents, chunks and vectors. It is the only source of truth. The folders
-// under lexical/ are inverted indexes in bleve's scorch format, one for each collection and level, so that their statistics do not
+// under lexical/ are inverted indexes of the package inverted, one for each collection and level, so that their statistics do not
 // mix. They are derived from documents.db and store the generation of the data that they cover. After a crash or damage, they are
 // updated or rebuilt when the collection is first used. Vectors are kept in memory; vector search is exact.
 //
@@ -20,6 +20,5 @@
 // snapshot contains the rows of the sets that are in use, so a search in a set sees one consistent state. Chunks outside the
 // scope of a search are skipped while postings are read and vectors are scanned; term statistics count the whole collection.
 //
-// This package computes scores itself: bleve's BM25 (2.5) uses the number of distinct terms of a field as the sum of its lengths,
-// multiplies by a coordination factor, and can only search the newest state, not the snapshot of the vectors and chunks.
+// This package computes scores itself, from the postings; see [Scoring].
 package embedded

@@ -7,11 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
 
-	bleve "github.com/blevesearch/bleve_index_api"
 	"github.com/gofrs/flock"
 	bolt "go.etcd.io/bbolt"
 
@@ -46,7 +44,6 @@ type Index struct {
 	dir     string
 	opts    Options
 	lock    *flock.Flock
-	queue   *bleve.AnalysisQueue
 	created uint64 // creation time of the folder, added to all versions, so that a new folder has other versions than an old one
 
 	life   sync.RWMutex // read-locked by each call, locked by Close
@@ -136,7 +133,6 @@ func (x *Index) open(ctx context.Context) (err error) {
 	if err := x.openDocuments(ctx); err != nil {
 		return err
 	}
-	x.queue = bleve.NewAnalysisQueue(max(1, runtime.GOMAXPROCS(0)))
 	x.lifetime, x.stop = context.WithCancel(context.Background())
 	x.work.Go(func() { x.maintain(x.lifetime) })
 	return nil
@@ -188,13 +184,10 @@ func (x *Index) Close() error {
 	x.closed = true
 	x.write.Lock()
 	defer x.write.Unlock()
-	var errs []error
 	for _, c := range x.collections {
-		errs = append(errs, c.close())
+		c.close()
 	}
-	errs = append(errs, x.db.Close(), x.lock.Unlock())
-	x.queue.Close()
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(x.db.Close(), x.lock.Unlock()); err != nil {
 		return fmt.Errorf("close index: %w", err)
 	}
 	return nil

@@ -2,16 +2,15 @@ package embedded
 
 import (
 	"cmp"
-	"errors"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/blevesearch/bleve/v2/index/scorch"
-	bleve "github.com/blevesearch/bleve_index_api"
+	"github.com/blevesearch/vellum"
 
+	"github.com/sluice-rag/sluice/index/embedded/inverted"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -39,7 +38,7 @@ type variant struct {
 // expander finds terms in the dictionary of a view that stand for words of a question. The index stems all words as English ones, so forms in other
 // languages are different terms. Words that the index does not have are replaced by similar ones.
 type expander struct {
-	terms     *scorch.IndexSnapshot
+	terms     *inverted.Snapshot
 	language  *lang.Language      // of the question; nil: unknown
 	same      map[string][]string // words of the same meaning, by word of the question
 	corrected map[string][]string // terms that replace words of the question
@@ -47,11 +46,10 @@ type expander struct {
 
 // newExpander returns nil if the view has no dictionary.
 func newExpander(v *view, question string, l *lang.Language) *expander {
-	s, ok := v.reader.(*scorch.IndexSnapshot)
-	if !ok {
+	if v.lexical == nil {
 		return nil
 	}
-	return &expander{terms: s, language: l, same: cmp.Or(l, lang.English).SameMeaning(question)}
+	return &expander{terms: v.lexical, language: l, same: cmp.Or(l, lang.English).SameMeaning(question)}
 }
 
 // corrections returns the words that were replaced so far.
@@ -123,11 +121,11 @@ func (x *expander) forms(l *lang.Language, t lang.Term, known bool) ([]variant, 
 
 // similar returns the most frequent terms within a number of edits.
 func (x *expander) similar(term string, edits int) ([]variant, error) {
-	d, err := x.terms.FieldDictFuzzy(fieldText, term, edits, "")
+	near, err := inverted.Near(term, edits)
 	if err != nil {
 		return nil, err
 	}
-	return read(d, similarWeight, func(found string) bool { return utf8.RuneCountInString(found) > 3 })
+	return x.read(near, similarWeight, func(found string) bool { return utf8.RuneCountInString(found) > 3 })
 }
 
 // compounds returns the terms that begin or end a word, and those that it begins or ends.
@@ -171,53 +169,41 @@ var limited = regexp.MustCompile(`\.\{\d+,\d+\}`)
 // matching returns the most frequent terms that match a pattern and are accepted. The index compiles a pattern to an automaton of all its states, of which
 // a limited number of characters has many, so it gets the pattern without the limits.
 func (x *expander) matching(pattern string, weight float64, accept func(string) bool) ([]variant, error) {
-	d, err := x.terms.FieldDictRegexp(fieldText, limited.ReplaceAllString(pattern, ".*"))
+	wide, err := inverted.Pattern(limited.ReplaceAllString(pattern, ".*"))
 	if err != nil {
 		return nil, err
 	}
+	matches := func(string) bool { return true }
 	if limited.MatchString(pattern) {
 		exact, err := regexp.Compile("^(?:" + pattern + ")$")
 		if err != nil {
-			return nil, errors.Join(err, d.Close())
-		}
-		d = matchingDict{d, exact}
-	}
-	return read(d, weight, accept)
-}
-
-// matchingDict returns the terms of a dictionary that match an expression.
-type matchingDict struct {
-	bleve.FieldDict
-	exact *regexp.Regexp
-}
-
-// Next implements [bleve.FieldDict].
-func (m matchingDict) Next() (*bleve.DictEntry, error) {
-	for {
-		if e, err := m.FieldDict.Next(); err != nil || e == nil || m.exact.MatchString(e.Term) {
-			return e, err
-		}
-	}
-}
-
-func read(d bleve.FieldDict, weight float64, accept func(string) bool) (out []variant, err error) {
-	defer d.Close()
-	counts := map[string]uint64{}
-	for range maxScanned {
-		e, err := d.Next()
-		if err != nil {
 			return nil, err
 		}
-		if e == nil {
-			break
-		}
-		if accept(e.Term) {
-			out = append(out, variant{e.Term, weight})
-			counts[e.Term] = e.Count
-		}
+		matches = exact.MatchString
 	}
+	return x.read(wide, weight, matches, accept)
+}
+
+// read returns the most frequent terms that an automaton accepts and that pass all of some conditions. The last condition is tested for the first
+// maxScanned terms that pass the others.
+func (x *expander) read(a vellum.Automaton, weight float64, conditions ...func(string) bool) (out []variant, err error) {
+	last := len(conditions) - 1
+	counts, left := map[string]int{}, maxScanned
+	err = x.terms.Match(fieldText, a, func(term string, documents int) bool {
+		for _, pass := range conditions[:last] {
+			if !pass(term) {
+				return true
+			}
+		}
+		if conditions[last](term) {
+			out = append(out, variant{term, weight})
+			counts[term] = documents
+		}
+		left--
+		return left > 0
+	})
 	slices.SortStableFunc(out, func(a, b variant) int { return cmp.Compare(counts[b.text], counts[a.text]) })
-	return out[:min(len(out), maxVariants)], nil
+	return out[:min(len(out), maxVariants)], err
 }
 
 // formPattern matches the forms of a word: its stem with any accents, an ending, and before it an article that is joined to it.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded/inverted"
 	"github.com/sluice-rag/sluice/index/prepare"
 	"github.com/sluice-rag/sluice/index/walk"
 	"github.com/sluice-rag/sluice/lang"
@@ -21,8 +22,8 @@ type graph struct {
 	collection   uint32
 	v            *view
 	reader       chunkReader
-	named, about *postings // postings of fieldNamed and fieldAbout
-	texts        *postings // postings of fieldText; nil until needed
+	named, about *inverted.Terms // postings of fieldNamed and fieldAbout
+	texts        *inverted.Terms // postings of fieldText; nil until needed
 	statsByKey   map[string]entityStats
 }
 
@@ -48,17 +49,17 @@ func (x *Index) inGraph(ctx context.Context, collection string, do func(g *graph
 	}
 	defer c.release(s)
 	v := s.levels[corpus.Passage-1].scoped(only)
-	if v.reader == nil || v.chunks == 0 {
+	if v.lexical == nil || v.chunks == 0 {
 		return nil
 	}
 	return x.guardLexical(c, func() error {
 		return x.view(func(tx *txn) error {
 			g := &graph{collection: c.id, v: v, reader: chunkReader{tx: tx}, statsByKey: map[string]entityStats{}}
 			var err error
-			if g.named, err = v.postingsOf(fieldNamed); err != nil {
+			if g.named, err = v.termsOf(fieldNamed); err != nil {
 				return err
 			}
-			if g.about, err = v.postingsOf(fieldAbout); err != nil {
+			if g.about, err = v.termsOf(fieldAbout); err != nil {
 				return err
 			}
 			return do(g)
@@ -71,18 +72,23 @@ func (x *Index) inGraph(ctx context.Context, collection string, do func(g *graph
 func (g *graph) stats(key string, all bool) (f entityStats, err error) {
 	f, known := g.statsByKey[key]
 	if !known {
-		if f.chunks, err = g.named.count(key); err != nil {
+		if f.chunks, err = count(g.named, key); err != nil {
 			return f, err
 		}
 	}
 	if !f.whole && (f.chunks > 1 || f.chunks > 0 && all) {
-		if f.about, err = g.about.count(key); err != nil {
+		if f.about, err = count(g.about, key); err != nil {
 			return f, err
 		}
 		f.whole = true
 	}
 	g.statsByKey[key] = f
 	return f, nil
+}
+
+func count(t *inverted.Terms, term string) (uint64, error) {
+	n, err := t.Count(term)
+	return uint64(n), err
 }
 
 // entity returns an entity, and false if no passage mentions it.
@@ -101,7 +107,7 @@ func (g *graph) spelling(key string, f entityStats) (string, error) {
 	if f.about > 0 {
 		from = g.about
 	}
-	numbers, err := from.numbers(key, walk.FormsCompared)
+	numbers, err := from.First(key, walk.FormsCompared)
 	if err != nil {
 		return "", err
 	}
@@ -114,13 +120,9 @@ func (g *graph) spelling(key string, f entityStats) (string, error) {
 	return walk.Spelling(key, found), nil
 }
 
-// names returns the mentions of the passage with scorch's number n. They are never nil.
+// names returns the mentions of the passage with number n in the lexical index. They are never nil.
 func (g *graph) names(n uint32) (*prepare.Mentions, error) {
-	row, err := g.v.row(n)
-	if err != nil {
-		return nil, err
-	}
-	out, err := readMentions(g.reader.tx, row)
+	out, err := readMentions(g.reader.tx, g.v.lexical.Row(n))
 	if out == nil {
 		out = &prepare.Mentions{}
 	}
@@ -162,11 +164,11 @@ func (g *graph) entities(ctx context.Context, s string) (out []index.Entity, err
 func (g *graph) holding(stem string) (uint64, error) {
 	if g.texts == nil {
 		var err error
-		if g.texts, err = g.v.postingsOf(fieldText); err != nil {
+		if g.texts, err = g.v.termsOf(fieldText); err != nil {
 			return 0, err
 		}
 	}
-	return g.texts.count(stem)
+	return count(g.texts, stem)
 }
 
 // EntitiesOf implements [index.Graph]. Unknown chunks and those without mentions have no entities. Only the first 100 ids are used.
@@ -208,16 +210,12 @@ func (g *graph) entitiesIn(n *prepare.Mentions) ([]index.Entity, error) {
 	return out, failure
 }
 
-// find returns scorch's number of the passage with the id.
+// find returns the number of the passage with the id in the lexical index.
 func (g *graph) find(id corpus.ChunkID) (uint32, bool, error) {
 	row, ok, err := g.reader.find(g.collection, id)
 	if err != nil || !ok || g.v.only != nil && !g.v.only.rows.has(row) {
 		return 0, false, err
 	}
-	internal, err := g.v.reader.InternalID(string(rowKey(row)))
-	if err != nil || internal == nil {
-		return 0, false, err // a section, a sentence, or newer than the snapshot
-	}
-	n, err := number(internal)
-	return uint32(n), err == nil, err
+	n, ok := g.v.lexical.Number(row) // not for a section, a sentence, or a passage newer than the snapshot
+	return n, ok, nil
 }

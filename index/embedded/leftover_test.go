@@ -21,7 +21,7 @@ func TestLeftoverSegment(t *testing.T) {
 	x := open(t, dir)
 	putRange(t, x, "d", 0, 50, "apple", sentences/50)
 	closeIndex(t, x)
-	segments, err := filepath.Glob(filepath.Join(dir, "lexical", "*", "*.zap"))
+	segments, err := filepath.Glob(filepath.Join(dir, "lexical", "*", "*.seg"))
 	if err != nil || len(segments) == 0 {
 		t.Fatal(segments, err)
 	}
@@ -31,9 +31,8 @@ func TestLeftoverSegment(t *testing.T) {
 	}
 	for name, content := range map[string][]byte{"empty": nil, "half": whole[:len(whole)/2], "whole": whole} {
 		t.Run(name, func(t *testing.T) {
-			leftover := filepath.Join(filepath.Dir(segments[0]), "00000000ffff.zap")
-			// A killed process leaves no checksum of the list of segments.
-			if err := errors.Join(os.WriteFile(leftover, content, 0o600), os.Remove(filepath.Join(filepath.Dir(leftover), "root.sum"))); err != nil {
+			leftover := filepath.Join(filepath.Dir(segments[0]), "00000000ffff.seg")
+			if err := os.WriteFile(leftover, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			var log bytes.Buffer
@@ -54,5 +53,32 @@ func TestLeftoverSegment(t *testing.T) {
 				t.Errorf("the leftover segment is still there: %v", err)
 			}
 		})
+	}
+}
+
+// TestEarlierLexicalFormat opens an index whose lexical index has the format of an earlier version. It must be rebuilt, and the old files must go.
+func TestEarlierLexicalFormat(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, dir)
+	putRange(t, x, "d", 0, 50, "apple", 2)
+	closeIndex(t, x)
+	levels, err := filepath.Glob(filepath.Join(dir, "lexical", "*"))
+	if err != nil || len(levels) == 0 {
+		t.Fatal(levels, err)
+	}
+	for _, level := range levels {
+		if err := errors.Join(os.RemoveAll(level), os.Mkdir(level, 0o700), os.WriteFile(filepath.Join(level, "root.bolt"), []byte("old"), 0o600),
+			os.WriteFile(filepath.Join(level, "000000000001.zap"), []byte("old"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x = open(t, dir)
+	defer closeIndex(t, x)
+	if n := count(t, x, "apple", corpus.Passage); n == 0 {
+		t.Error("nothing is found")
+	}
+	old, err := filepath.Glob(filepath.Join(dir, "lexical", "*", "*.zap"))
+	if err != nil || len(old) > 0 {
+		t.Errorf("files of the earlier format are left: %v, %v", old, err)
 	}
 }

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
-	"github.com/blevesearch/bleve/v2/index/scorch"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
+	"github.com/sluice-rag/sluice/index/embedded/inverted"
 )
 
 // Intervals of the background work.
@@ -48,6 +46,7 @@ func (x *Index) maintain(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		x.refresh()
 		now := time.Now()
 		if now.After(repair) {
 			wait = min(2*wait, compactRetry)
@@ -75,6 +74,23 @@ func (x *Index) maintain(ctx context.Context) {
 			}
 			verified = now
 		}
+	}
+}
+
+// refresh makes readers use lexical indexes whose segments were merged after the last change, so that the files that went into the merge are removed.
+func (x *Index) refresh() {
+	for _, c := range x.loadedCollections() {
+		if !x.write.TryLock() {
+			return // a writer publishes the newest segments itself
+		}
+		outdated := false
+		for i, l := range c.lex {
+			outdated = outdated || l != nil && c.cur.levels[i].lexical != nil && !l.Current(c.cur.levels[i].lexical)
+		}
+		if outdated && c.stale == nil {
+			c.publish(c.cur.vectors(), nil)
+		}
+		x.write.Unlock()
 	}
 }
 
@@ -115,7 +131,7 @@ func (x *Index) untilClosed(ctx context.Context) (context.Context, context.Cance
 // guardLexical runs do, which reads the lexical indexes of a collection. Damage is an error, and is repaired in the background.
 func (x *Index) guardLexical(c *collection, do func() error) error {
 	err := guard(x.path(folderLexical), do)
-	if errors.Is(err, errDamaged) {
+	if errors.Is(err, errDamaged) || errors.Is(err, inverted.ErrDamaged) {
 		x.scheduleReload(c, err)
 	}
 	return err
@@ -134,23 +150,12 @@ func (x *Index) scheduleReload(c *collection, err error) {
 func (x *Index) verifyLexical(ctx context.Context, c *collection) error {
 	s := c.acquire()
 	defer c.release(s)
-	for i := range levels {
-		snapshot, ok := s.levels[i].reader.(*scorch.IndexSnapshot)
-		if !ok {
+	for _, v := range s.levels {
+		if v.lexical == nil {
 			continue
 		}
-		for _, seg := range snapshot.Segments() {
-			file, ok := seg.Segment().(segment.PersistedSegment)
-			if !ok {
-				continue
-			}
-			err := errors.Join(ctx.Err(), verifySegment(file.Path()))
-			if errors.Is(err, os.ErrNotExist) { // a compaction removed it
-				continue
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", file.Path(), err)
-			}
+		if err := v.lexical.Verify(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -182,7 +187,7 @@ func (x *Index) markStale(c *collection, err error) error {
 	c.stale = err
 	for i, l := range c.lex {
 		if l != nil {
-			_ = l.close() // scorch retries a failed write forever
+			l.Close()
 			c.lex[i] = nil
 		}
 	}

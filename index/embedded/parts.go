@@ -5,10 +5,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/blevesearch/bleve/v2/analysis"
-
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded/inverted"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -42,7 +41,7 @@ func (x *Index) sectionsOf(passages []found) (out []found, err error) {
 func (x *Index) sentencesOf(ctx context.Context, passages []found, asked *weightedQuery, w index.Weights) ([]found, error) {
 	var out []found
 	var has []bool
-	var streams []analysis.TokenStream
+	var streams [][]inverted.Token
 	tokens := 0
 	err := x.view(func(tx *txn) error {
 		reader := chunkReader{tx: tx}
@@ -92,13 +91,13 @@ func (x *Index) sentencesOf(ctx context.Context, passages []found, asked *weight
 }
 
 // scoreOf returns the lexical score of a text, as [Scoring] defines it, without the parts for title and heading.
-func (q *weightedQuery) scoreOf(text analysis.TokenStream, average float64, with Scoring) (score float64) {
+func (q *weightedQuery) scoreOf(text []inverted.Token, average float64, with Scoring) (score float64) {
 	if q == nil {
 		return 0
 	}
 	at := map[string][]int{}
 	for _, t := range text {
-		at[string(t.Term)] = append(at[string(t.Term)], t.Position)
+		at[t.Term] = append(at[t.Term], t.Position)
 	}
 	norm := with.K1 * (1 - with.B + with.B*float64(len(text))/average)
 	places := make([][]int, len(q.terms))
@@ -130,7 +129,7 @@ func (x *Index) searchParts(ctx context.Context, v *view, level corpus.Level, pa
 		return x.sectionsOf(best)
 	}
 	var asked *weightedQuery
-	if len(terms) > 0 && v.reader != nil {
+	if len(terms) > 0 && v.lexical != nil {
 		var err error
 		if asked, err = v.weigh(ctx, terms, q.Terms, newExpander(v, lang.Truncate(q.Text, maxQueryBytes), language)); err != nil {
 			return nil, err

@@ -184,7 +184,7 @@ func (x *Index) Terms(ctx context.Context, collection string, words []string) (i
 	v := &s.levels[corpus.Passage-1]
 	stats.Chunks = int(v.chunks)
 	err = x.guardLexical(c, func() error {
-		texts, err := v.postingsOf(fieldText)
+		texts, err := v.termsOf(fieldText)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (x *Index) Terms(ctx context.Context, collection string, words []string) (i
 			}
 			least := v.chunks
 			for _, t := range lang.Terms(w[:min(len(w), maxQueryBytes)]) {
-				df, err := texts.count(t)
+				df, err := count(texts, t)
 				if err != nil {
 					return err
 				}

@@ -3,17 +3,13 @@ package embedded
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"sync"
 
-	bleve "github.com/blevesearch/bleve_index_api"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
-
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded/inverted"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -58,8 +54,8 @@ type term struct {
 type weightedQuery struct {
 	terms  []term
 	pairs  [][2]int
-	shared bool      // the weights are those of several collections
-	texts  *postings // of fieldText in the whole collection
+	shared bool            // the weights are those of several collections
+	texts  *inverted.Terms // of fieldText in the whole collection
 }
 
 // queryWords returns the words of a text of limited size with their terms, including repetitions. Stop words of the language are left out, unless
@@ -107,7 +103,7 @@ func shared(stats *index.TermStats) map[string]int {
 // weigh computes the weights of terms, and keeps the rarest that occur in the view. stats replaces the statistics of the view; nil: it does not.
 // more finds other terms that count as one of them; nil: there are none.
 func (v *view) weigh(ctx context.Context, terms []lang.Term, stats *index.TermStats, more *expander) (*weightedQuery, error) {
-	texts, err := v.whole().postingsOf(fieldText)
+	texts, err := v.whole().termsOf(fieldText)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +121,7 @@ func (v *view) weigh(ctx context.Context, terms []lang.Term, stats *index.TermSt
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		df, err := texts.count(t)
+		df, err := texts.Count(t)
 		if err != nil {
 			return nil, err
 		}
@@ -137,14 +133,14 @@ func (v *view) weigh(ctx context.Context, terms []lang.Term, stats *index.TermSt
 		if df == 0 && len(others) > 0 {
 			first := others[0]
 			t, times, others = first.text, first.weight, others[1:]
-			if df, err = texts.count(t); err != nil {
+			if df, err = texts.Count(t); err != nil {
 				return nil, err
 			}
 		}
 		if place[word.Stem] = -1; df > 0 {
 			n := float64(v.chunks)
 			if wider, ok := all[t]; ok {
-				n, df = float64(stats.Chunks), max(df, uint64(wider))
+				n, df = float64(stats.Chunks), max(df, wider)
 			}
 			place[word.Stem] = len(q.terms)
 			q.terms = append(q.terms, term{t, word.Stem, others, times, idf(n, float64(df))})
@@ -178,7 +174,7 @@ type tally struct {
 	share  float32 // their share of the title or heading
 }
 
-// scorer accumulates scores by scorch's document numbers. It comes from the pool scorers; free returns it.
+// scorer accumulates scores by the numbers of chunks in the lexical index. It comes from the pool scorers; free returns it.
 type scorer struct {
 	tallies []tally
 	touched []uint32 // numbers with a score, unordered
@@ -195,47 +191,32 @@ func (s *scorer) free() {
 	scorers.Put(s)
 }
 
-func (s *scorer) at(n uint64) *tally {
-	if n >= uint64(len(s.tallies)) {
-		s.tallies = append(s.tallies, make([]tally, n+1-uint64(len(s.tallies))+n/4)...)
+func (s *scorer) at(n uint32) *tally {
+	if int(n) >= len(s.tallies) {
+		s.tallies = append(s.tallies, make([]tally, int(n)+1-len(s.tallies)+int(n)/4)...)
 	}
 	return &s.tallies[n]
 }
 
-func number(id bleve.IndexInternalID) (uint64, error) {
-	if len(id) != 8 {
-		return 0, fmt.Errorf("document number of %d bytes", len(id))
-	}
-	return binary.BigEndian.Uint64(id), nil
-}
-
-// length converts scorch's norm, 1 / √length, to a length.
-func length(norm float64) float32 {
-	if norm <= 0 {
-		return 1
-	}
-	return float32(math.Round(1 / (norm * norm)))
-}
-
 // score computes all scores, and returns the numbers of the n best chunks, best first.
 func (s *scorer) score(ctx context.Context, v *view, q *weightedQuery, with Scoring, n int) ([]uint32, error) {
-	if v.reader == nil || v.chunks == 0 || len(q.terms) == 0 {
+	if v.lexical == nil || v.chunks == 0 || len(q.terms) == 0 {
 		return nil, nil
 	}
 	texts := q.texts
 	if v.only != nil {
 		var err error
-		if texts, err = v.postingsOf(fieldText); err != nil {
+		if texts, err = v.termsOf(fieldText); err != nil {
 			return nil, err
 		}
 	}
 	average := float64(max(v.tokens, 1)) / float64(v.chunks)
 	k0, k := float32(with.K1*(1-with.B)), float32(with.K1*with.B/average)
-	visit := func(n uint64, p segment.Posting) *tally {
+	visit := func(n, length uint32) *tally {
 		a := s.at(n)
 		if a.length == 0 {
-			s.touched = append(s.touched, uint32(n))
-			a.length = length(p.Norm())
+			s.touched = append(s.touched, n)
+			a.length = float32(max(length, 1))
 		}
 		return a
 	}
@@ -254,10 +235,9 @@ func (s *scorer) score(ctx context.Context, v *view, q *weightedQuery, with Scor
 			continue
 		}
 		w := float32(t.times * t.idf)
-		err := texts.all(ctx, t.text, func(_, n uint64, p segment.Posting) {
-			a := visit(n, p)
-			tf := float32(p.Frequency())
-			a.score += w * tf / (tf + k0 + k*a.length)
+		err := texts.Each(ctx, t.text, func(_ int, n, tf, length uint32) {
+			a := visit(n, length)
+			a.score += w * float32(tf) / (float32(tf) + k0 + k*a.length)
 		})
 		if err != nil {
 			return nil, err
@@ -281,15 +261,15 @@ func (s *scorer) score(ctx context.Context, v *view, q *weightedQuery, with Scor
 
 // variants finds the chunks that contain a term or a variant of it. It leaves the sum of their frequencies in the field named of the
 // tally, and the highest weight in the field share.
-func (s *scorer) variants(ctx context.Context, t *term, texts *postings, visit func(n uint64, p segment.Posting) *tally) error {
+func (s *scorer) variants(ctx context.Context, t *term, texts *inverted.Terms, visit func(n, length uint32) *tally) error {
 	s.found = s.found[:0]
 	for _, o := range append([]variant{{t.text, 1}}, t.others...) {
-		err := texts.all(ctx, o.text, func(_, n uint64, p segment.Posting) {
-			a := visit(n, p)
+		err := texts.Each(ctx, o.text, func(_ int, n, tf, length uint32) {
+			a := visit(n, length)
 			if a.named == 0 {
-				s.found = append(s.found, uint32(n))
+				s.found = append(s.found, n)
 			}
-			a.named += float32(p.Frequency())
+			a.named += float32(tf)
 			a.share = max(a.share, float32(o.weight))
 		})
 		if err != nil {
@@ -325,17 +305,17 @@ func (s *scorer) best(n int) []uint32 {
 }
 
 // names adds the scores for the titles or the headings, which the field holds. Their terms are also in fieldText.
-func (s *scorer) names(ctx context.Context, v *view, q *weightedQuery, field string, weight float64) error {
+func (s *scorer) names(ctx context.Context, v *view, q *weightedQuery, field int, weight float64) error {
 	if weight == 0 {
 		return nil
 	}
-	names, err := v.postingsOf(field)
+	names, err := v.termsOf(field)
 	if err != nil {
 		return err
 	}
 	whole := names
 	if v.only != nil {
-		if whole, err = v.whole().postingsOf(field); err != nil {
+		if whole, err = v.whole().termsOf(field); err != nil {
 			return err
 		}
 	}
@@ -344,20 +324,20 @@ func (s *scorer) names(ctx context.Context, v *view, q *weightedQuery, field str
 		for _, o := range append([]variant{{t.text, 1}}, t.others...) {
 			w := t.idf
 			if own && v.only != nil {
-				df, err := whole.count(o.text)
+				df, err := whole.Count(o.text)
 				if err != nil {
 					return err
 				}
 				w = idf(float64(v.chunks), float64(df))
 			}
 			known := !own || v.only != nil
-			err := names.all(ctx, o.text, func(df, n uint64, p segment.Posting) {
+			err := names.Each(ctx, o.text, func(df int, n, tf, length uint32) {
 				if !known {
 					w, known = idf(float64(v.chunks), float64(df)), true
 				}
 				a := s.at(n)
 				a.named += float32(w * o.weight)
-				a.share += float32(p.Frequency()) / length(p.Norm())
+				a.share += float32(tf) / float32(max(length, 1))
 			})
 			if err != nil {
 				return err
@@ -376,19 +356,19 @@ func (s *scorer) names(ctx context.Context, v *view, q *weightedQuery, field str
 func (s *scorer) pairs(v *view, q *weightedQuery, with Scoring, numbers []uint32) error {
 	ascending := slices.Clone(numbers)
 	slices.Sort(ascending)
-	terms := make([]string, len(q.terms))
+	places := make([][][]int, len(q.terms)) // by term and number
 	for i, t := range q.terms {
-		terms[i] = t.text
-	}
-	places, err := q.texts.places(terms, ascending)
-	if err != nil {
-		return err
+		places[i] = make([][]int, len(ascending))
+		err := q.texts.Positions(t.text, ascending, func(k int, positions []int) { places[i][k] = slices.Clone(positions) })
+		if err != nil {
+			return err
+		}
 	}
 	average := float64(max(v.tokens, 1)) / float64(v.chunks)
 	for _, p := range q.pairs {
 		w := with.Pairs * min(q.terms[p[0]].idf, q.terms[p[1]].idf)
 		for k, n := range ascending {
-			c := float64(following(places[k][p[0]], places[k][p[1]], with.Window))
+			c := float64(following(places[p[0]][k], places[p[1]][k], with.Window))
 			if c > 0 {
 				a := &s.tallies[n]
 				a.score += float32(w * c / (c + with.K1*(1-with.B+with.B*float64(a.length)/average)))

@@ -3,9 +3,7 @@ package embedded
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/viterin/vek/vek32"
@@ -193,10 +191,7 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 			return nil, err
 		}
 		for _, d := range numbers {
-			row, err := v.row(d)
-			if err != nil {
-				return nil, err
-			}
+			row := v.lexical.Row(d)
 			place[row] = len(all)
 			all = append(all, found{row, index.Hit{Lexical: float64(sc.tallies[d].score), Corrected: more.corrections()}})
 		}
@@ -214,8 +209,12 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 		}
 		f := found{row: c.row}
 		if len(all) > 0 {
-			if f.hit.Lexical, err = v.lexical(c.row, sc); err != nil {
-				return nil, err
+			n, ok := v.lexical.Number(c.row)
+			if !ok {
+				return nil, errors.New("a chunk with a vector is not in the lexical index")
+			}
+			if int(n) < len(sc.tallies) {
+				f.hit.Lexical = float64(sc.tallies[n].score)
 			}
 		}
 		place[c.row] = len(all)
@@ -229,34 +228,6 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 		}
 	}
 	return fuse(all, has, q.Weights), nil
-}
-
-// row returns the row of the chunk with scorch's number n.
-func (v *view) row(n uint32) (uint64, error) {
-	id, err := v.reader.ExternalID(binary.BigEndian.AppendUint64(nil, uint64(n)))
-	if err != nil {
-		return 0, err
-	}
-	if len(id) != 8 {
-		return 0, fmt.Errorf("row of %d bytes", len(id))
-	}
-	return binary.BigEndian.Uint64([]byte(id)), nil
-}
-
-// lexical returns the lexical score of a row.
-func (v *view) lexical(row uint64, sc *scorer) (float64, error) {
-	id, err := v.reader.InternalID(string(rowKey(row)))
-	if err != nil {
-		return 0, err
-	}
-	if id == nil {
-		return 0, errors.New("a chunk with a vector is not in the lexical index")
-	}
-	n, err := number(id)
-	if err != nil || n >= uint64(len(sc.tallies)) {
-		return 0, err
-	}
-	return float64(sc.tallies[n].score), nil
 }
 
 // fuse sets the scores. has reports which chunks have a vector; nil: none.

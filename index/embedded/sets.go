@@ -284,8 +284,6 @@ func (x *Index) changeSetBatch(collection string, ids []corpus.DocumentID, creat
 	if err != nil || ed.parts == nil {
 		return err
 	}
-	if err := c.publish(c.cur.vectors(), ed.parts); err != nil {
-		return x.markStale(c, err)
-	}
+	c.publish(c.cur.vectors(), ed.parts)
 	return nil
 }

@@ -361,9 +361,7 @@ func (x *Index) edit(ctx context.Context, op, collection, space string, do func(
 		}
 	}
 	c.spaces = ed.spaces
-	if err := c.publish(vectors, nil); err != nil {
-		return failed(op, x.markStale(c, err))
-	}
+	c.publish(vectors, nil)
 	return nil
 }
 

@@ -91,9 +91,9 @@ func (g *graph) Passages(ctx context.Context, requests []walk.Request) ([][]uint
 			in = g.about
 		}
 		if r.Among != nil {
-			return in.among(r.Key, r.Among)
+			return in.Among(r.Key, r.Among)
 		}
-		return in.numbers(r.Key, r.Limit)
+		return in.First(r.Key, r.Limit)
 	})
 }
 
@@ -113,10 +113,6 @@ func (g *graph) Find(ctx context.Context, ids []corpus.ChunkID) ([]uint32, error
 // Chunks implements [walk.Source].
 func (g *graph) Chunks(ctx context.Context, passages []uint32) ([]*corpus.Chunk, error) {
 	return each(ctx, passages, func(n uint32) (*corpus.Chunk, error) {
-		row, err := g.v.row(n)
-		if err != nil {
-			return nil, err
-		}
-		return g.reader.read(row)
+		return g.reader.read(g.v.lexical.Row(n))
 	})
 }

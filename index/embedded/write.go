@@ -376,7 +376,7 @@ func (x *Index) commit(c *collection, ed *edits) error {
 				defer turn.Unlock()
 			}
 			if c.lex[i] == nil {
-				if c.lex[i], errs[i] = openLexical(x.lexicalDir(c, i), x.queue); errs[i] != nil {
+				if c.lex[i], errs[i] = x.openLexical(c, i); errs[i] != nil {
 					return
 				}
 			}
@@ -391,7 +391,8 @@ func (x *Index) commit(c *collection, ed *edits) error {
 		return err
 	}
 	c.spaces = ed.spaces
-	return c.publish(vectors, ed.parts)
+	c.publish(vectors, ed.parts)
+	return nil
 }
 
 // sweep deletes the chunks and remaining vectors of garbage rows.
