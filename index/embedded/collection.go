@@ -309,20 +309,20 @@ func readVectors(tx *txn, collection uint32, space spaceRecord, level int) (slab
 		return nil, nil
 	}
 	s.rows = slices.Clip(s.rows)
-	s.data = make([]float32, len(sealed)*s.dim)
+	width := stride(s.dim)
+	s.words, s.norms = make([]uint64, len(sealed)*width), make([]norm, len(sealed))
 	var parts errgroup.Group
 	size := max(1, len(sealed)/runtime.GOMAXPROCS(0))
 	for from := 0; from < len(sealed); from += size {
 		parts.Go(func() error {
 			return guard(tx.DB().Path(), func() error {
 				for i := from; i < min(from+size, len(sealed)); i++ {
-					v, err := unsealVector(sealed[i], s.data[i*s.dim:i*s.dim:(i+1)*s.dim])
+					v, err := unsealVector(sealed[i], s.dim)
 					if err != nil {
 						return fmt.Errorf("%w: a vector: %w", errDamaged, err)
 					}
-					if len(v) != s.dim {
-						return fmt.Errorf("%w: a vector of %d components among those of %d", errDamaged, len(v), s.dim)
-					}
+					pack(s.words[i*width:i*width:(i+1)*width], v)
+					s.norms[i] = normOf(v)
 				}
 				return nil
 			})

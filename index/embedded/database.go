@@ -146,11 +146,11 @@ func (x *Index) migrate(tx *txn) (changed bool, err error) {
 		err = meta.Put(keyCreated, created)
 	case formatFirst:
 		err = dropAllVectors(tx)
-	case formatSpaces, formatMentions, formatSets, formatSums, formatNested: // passages without mentions get them when they are put again
+	case formatSpaces, formatMentions, formatSets, formatSums, formatNested, formatComputed: // passages without mentions get them when they are put again
 	default:
 		err = fmt.Errorf("format %q is not %q, which this version reads", was, format)
 	}
-	if was := string(meta.Get(keyFormat)); was != "" && was != formatNested {
+	if len(meta.Get(keyFormat)) > 0 {
 		err = errors.Join(err, meta.Put(keyConvert, nil))
 	}
 	return true, errors.Join(err, meta.Put(keyFormat, []byte(format)))
