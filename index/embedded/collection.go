@@ -425,7 +425,7 @@ func (f *batchWriter) addRow(r *chunkReader, row uint64) error {
 	if err != nil {
 		return err
 	}
-	n, err := readMentions(r.tx, row)
+	n, err := r.mentions(row)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func exported(ctx context.Context, tx *txn, collection uint32, d *docRecord, spa
 			if err != nil {
 				return nil, err
 			}
-			mentions, err := readMentions(tx, row)
+			mentions, err := reader.mentions(row)
 			if err != nil {
 				return nil, err
 			}

@@ -16,7 +16,7 @@ const (
 )
 
 // graph reads the entities and mentions of one snapshot of a collection. Entities are terms of two fields of the lexical index;
-// mentions are stored in documents.db by row. It is not safe for concurrent use.
+// mentions are stored in documents.db. It is not safe for concurrent use.
 type graph struct {
 	collection   uint32
 	v            *view
@@ -120,7 +120,7 @@ func (g *graph) names(n uint32) (*prepare.Mentions, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := readMentions(g.reader.tx, row)
+	out, err := g.reader.mentions(row)
 	if out == nil {
 		out = &prepare.Mentions{}
 	}

@@ -22,7 +22,7 @@ var (
 	bucketDropped     = []byte("dropped")     // collection, number of a dropped space whose vectors have to be deleted → nothing
 	bucketVectors     = []byte("vectors")     // collection, number of a space, level, row → components, see quantize; empty: the chunk has no vector
 	bucketLevels      = []byte("levels")      // collection, level → levelRecord
-	bucketMentions    = []byte("mentions")    // row → mentions of the passage; see encodeMentions
+	bucketMentions    = []byte("mentions")    // row → mentions of the passage, see appendMentions; those of nested documents are with the text of the section
 	bucketGarbage     = []byte("garbage")     // row of a chunk without document → nothing, or the key of its vector
 	bucketSets        = []byte("sets")        // collection, name of a set → setRecord
 	bucketMembers     = []byte("members")     // collection, name of a set, 0, document id → range of its rows; empty until the document is put
@@ -43,7 +43,7 @@ var (
 )
 
 // The formats of the folder. Format 2 added spaces of vectors, format 3 mentions, format 4 sets, format 5 checksums of buckets, format 6 nested documents, format 7
-// computed ids of chunks, format 8 vectors of bytes.
+// computed ids of chunks, format 8 vectors of bytes, and mentions with the text of a section.
 const (
 	format         = "8"
 	formatComputed = "7"

@@ -133,8 +133,8 @@ func (ed *edits) writeRow(tx *txn, collection uint32, ch *change, p entryRow) (v
 			return nil, err
 		}
 	}
-	if n := ch.named[p.entry]; n != nil {
-		if err := mentions.Put(key, encodeMentions(n)); err != nil {
+	if n := ch.named[p.entry]; n != nil && ch.nesting == nil {
+		if err := mentions.Put(key, seal(appendMentions(nil, n))); err != nil {
 			return nil, err
 		}
 	}
