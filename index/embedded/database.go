@@ -47,8 +47,11 @@ func (x *Index) openDocuments(ctx context.Context) error {
 // growBytes is by how much documents.db grows at once. bbolt's default, 16 MiB, is more than the text of many collections.
 const growBytes = 2 << 20
 
+// pageSize is that of new files. In pages of 4 KiB, a sixth of the space is empty, because most values have some hundred bytes.
+const pageSize = 8 << 10
+
 func openDB(path string) (*bolt.DB, error) {
-	return openBolt(path, bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
+	return openBolt(path, bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType, PageSize: pageSize})
 }
 
 func openBolt(path string, opts bolt.Options) (db *bolt.DB, err error) {

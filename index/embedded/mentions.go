@@ -90,15 +90,12 @@ func (r *chunkReader) mentions(row uint64) (n *prepare.Mentions, err error) {
 
 // rawMentions returns the encoded mentions of a row: those of a nested document are with the text of its section, except if an earlier version wrote it.
 func (r *chunkReader) rawMentions(row uint64) ([]byte, error) {
-	rec, _, err := r.record(row)
-	if err != nil {
-		return nil, err
+	if sealed := r.tx.Bucket(bucketMentions).Get(rowKey(row)); sealed != nil {
+		return unseal(sealed)
 	}
-	if rec == nil || rec.mentions[1] == 0 {
-		if sealed := r.tx.Bucket(bucketMentions).Get(rowKey(row)); sealed != nil {
-			return unseal(sealed)
-		}
-		return nil, nil
+	rec, _, err := r.record(row)
+	if err != nil || rec == nil || rec.mentions[1] == 0 {
+		return nil, err
 	}
 	section, _, err := r.record(row - rec.up)
 	if err != nil {

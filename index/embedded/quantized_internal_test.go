@@ -41,7 +41,7 @@ func exact(a, b []float32) (sum float64) {
 	return sum
 }
 
-func packedOf(v []float32) packed { q := quantize(v); return packed{pack(nil, q), normOf(q)} }
+func packedOf(v []float32) packed { q := index.Quantize(v); return packed{pack(nil, q), normOf(q)} }
 
 // TestDot compares cosines of quantized vectors with those of floats.
 func TestDot(t *testing.T) {
@@ -57,7 +57,7 @@ func TestDot(t *testing.T) {
 				target, v := newTarget(q), packedOf(b)
 				got := target.dot(v)
 				differ = max(differ, math.Abs(float64(got)-exact(q, b)))
-				quantized := exact(q, unquantized(quantize(b)))
+				quantized := exact(q, unquantized(index.Quantize(b)))
 				if math.Abs(float64(got)-quantized) > 1e-3 { // the error of the query alone
 					t.Fatalf("%d components: %v of %v", c.dim, got, quantized)
 				}
@@ -78,8 +78,8 @@ func TestDot(t *testing.T) {
 func TestQuantizeAgain(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
-		once := quantize(randomUnit(r, 1+r.IntN(200), r.IntN(2)))
-		if again := quantize(unquantized(once)); !slices.Equal(once, again) {
+		once := index.Quantize(randomUnit(r, 1+r.IntN(200), r.IntN(2)))
+		if again := index.Quantize(unquantized(once)); !slices.Equal(once, again) {
 			t.Fatalf("%v, then %v", once, again)
 		}
 	}

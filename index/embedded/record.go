@@ -20,7 +20,7 @@ var (
 	bucketIDs         = []byte("ids")         // collection, chunk id → row; or collection, beginning of the computed ids of a document → its rows
 	bucketSpaces      = []byte("spaces")      // collection, name → spaceRecord
 	bucketDropped     = []byte("dropped")     // collection, number of a dropped space whose vectors have to be deleted → nothing
-	bucketVectors     = []byte("vectors")     // collection, number of a space, level, row → components, see quantize; empty: the chunk has no vector
+	bucketVectors     = []byte("vectors")     // collection, number of a space, level, row → components, see [index.Quantize]; empty: the chunk has no vector
 	bucketLevels      = []byte("levels")      // collection, level → levelRecord
 	bucketMentions    = []byte("mentions")    // row → mentions of the passage, see appendMentions; those of nested documents are with the text of the section
 	bucketGarbage     = []byte("garbage")     // row of a chunk without document → nothing, or the key of its vector

@@ -254,7 +254,7 @@ func (x *Index) SetVectors(ctx context.Context, collection, space string, refs [
 				return err
 			}
 			if level >= 0 {
-				rows[level] = append(rows[level], vectorRow{space, row, quantize(units[i])})
+				rows[level] = append(rows[level], vectorRow{space, row, index.Quantize(units[i])})
 			}
 		}
 		for i, vs := range rows {

@@ -141,7 +141,7 @@ func (ed *edits) writeRow(tx *txn, collection uint32, ch *change, p entryRow) (v
 	if entry.Vector == nil {
 		return nil, nil
 	}
-	return ed.putVector(tx, collection, int(entry.Level)-1, vectorRow{entry.Space, p.row, quantize(entry.Vector)})
+	return ed.putVector(tx, collection, int(entry.Level)-1, vectorRow{entry.Space, p.row, index.Quantize(entry.Vector)})
 }
 
 // putDocument writes a document whose id is not in use, and returns its rows.

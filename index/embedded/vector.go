@@ -65,7 +65,7 @@ type spaces map[string]slabs
 type vectorRow struct {
 	space  string
 	row    uint64
-	vector []byte // see quantize
+	vector []byte // see [index.Quantize]
 }
 
 // change returns a copy with vectors added and then rows removed.
