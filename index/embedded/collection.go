@@ -310,7 +310,7 @@ func readVectors(tx *txn, collection uint32, space spaceRecord, level int) (slab
 	}
 	s.rows = slices.Clip(s.rows)
 	width := stride(s.dim)
-	s.words, s.norms = make([]uint64, len(sealed)*width), make([]norm, len(sealed))
+	s.data, s.inverses = make([]byte, len(sealed)*width), make([]float32, len(sealed))
 	var parts errgroup.Group
 	size := max(1, len(sealed)/runtime.GOMAXPROCS(0))
 	for from := 0; from < len(sealed); from += size {
@@ -321,8 +321,8 @@ func readVectors(tx *txn, collection uint32, space spaceRecord, level int) (slab
 					if err != nil {
 						return fmt.Errorf("%w: a vector: %w", errDamaged, err)
 					}
-					pack(s.words[i*width:i*width:(i+1)*width], v)
-					s.norms[i] = normOf(v)
+					copy(s.data[i*width:], v)
+					s.inverses[i] = inverseLength(v)
 				}
 				return nil
 			})

@@ -16,11 +16,23 @@ func unquantized(components []byte) []float32 {
 		return nil
 	}
 	out := make([]float32, len(components))
-	inverse := normOf(components).inverse
+	inverse := inverseLength(components)
 	for i, b := range components {
 		out[i] = float32(int8(b)) * inverse
 	}
 	return out
+}
+
+// inverseLength returns 1 divided by the Euclidean length of components, or 0 if all are 0.
+func inverseLength(components []byte) float32 {
+	squares := 0
+	for _, b := range components {
+		squares += int(int8(b)) * int(int8(b))
+	}
+	if squares == 0 {
+		return 0
+	}
+	return float32(1 / math.Sqrt(float64(squares)))
 }
 
 // unsealVector returns the components of a sealed vector of a space. Before format 8, they were float32s.
@@ -42,118 +54,53 @@ func unsealVector(b []byte, dim int) ([]byte, error) {
 	return nil, fmt.Errorf("vector of %d bytes in a space of %d components", len(raw), dim)
 }
 
-// Dot products of bytes have no instruction in Go. So eight components are in a word, each plus 128, and one multiplication adds the products of four of them: the
-// bytes at even places are four numbers of 16 bits, and so are four components of the query in reverse order. The upper 16 bits of the product of both words are the
-// dot product. Nothing overflows if the numbers of the query have six bits: 4 × 255 × 63 is less than 2¹⁶. A component of a query has 12 bits, in two words.
+// dotStep is the number of components that dotAVX2 multiplies at once. Vectors in memory are followed by zeros up to a multiple of it.
+const dotStep = 16
 
-// pack appends the components of a vector to words.
-func pack(words []uint64, components []byte) []uint64 {
-	const biases = 0x8080808080808080
-	for ; len(components) >= 8; components = components[8:] {
-		words = append(words, binary.LittleEndian.Uint64(components)^biases)
-	}
-	if len(components) > 0 {
-		var last [8]byte
-		copy(last[:], components)
-		words = append(words, binary.LittleEndian.Uint64(last[:])^biases)
-	}
-	return words
+// stride returns the number of bytes of a vector in memory.
+func stride(dim int) int { return (dim + dotStep - 1) / dotStep * dotStep }
+
+// appendPadded appends components, followed by zeros up to the stride.
+func appendPadded(to, components []byte) []byte {
+	return append(append(to, components...), make([]byte, stride(len(components))-len(components))...)
 }
 
-// stride returns the number of words of a vector.
-func stride(dim int) int { return (dim + 7) / 8 }
-
-// norm is what the dot product needs of a vector besides its words.
-type norm struct {
-	inverse float32 // of the Euclidean length
-	sum     int32   // of the components
+// stored is a vector in memory.
+type stored struct {
+	components []byte  // signed; followed by zeros
+	inverse    float32 // of the Euclidean length
 }
-
-func normOf(components []byte) (n norm) {
-	squares := 0
-	for _, b := range components {
-		c := int(int8(b))
-		n.sum += int32(c)
-		squares += c * c
-	}
-	if squares > 0 {
-		n.inverse = float32(1 / math.Sqrt(float64(squares)))
-	}
-	return n
-}
-
-// packed is a vector of a slab.
-type packed struct {
-	words []uint64
-	norm
-}
-
-// lanes are six bits each of eight components of a query: those at even and at odd places, in reverse order.
-type lanes [2]uint64
 
 // target is a query vector.
 type target struct {
-	dim               int
-	high, low         []lanes
-	highBias, lowBias int64   // 128 times the sum of the upper and of the lower bits
-	step              float64 // between two values of a component
-	slack             float64 // most by which estimate is too low
+	components []int16 // followed by zeros
+	step       float64 // what 1 of a component stands for
 }
 
-const (
-	maxQuery  = 2047 // largest component of a query
-	queryBias = 2048 // makes components positive
-)
-
-// newTarget quantizes a vector of unit length.
+// newTarget quantizes a vector of unit length with as many bits as fit, so that a dot product does not overflow.
 func newTarget(v []float32) *target {
 	var most float64
 	for _, f := range v {
 		most = max(most, math.Abs(float64(f)))
 	}
-	t := &target{dim: len(v), high: make([]lanes, stride(len(v))), low: make([]lanes, stride(len(v))), step: most / maxQuery}
-	var squares float64
+	largest := float64(min(math.MaxInt16, math.MaxInt32/(127*max(1, len(v)))))
+	t := &target{components: make([]int16, stride(len(v))), step: most / largest}
 	for i, f := range v {
-		c := uint64(math.Round(float64(f)/most*maxQuery) + queryBias)
-		high, low := c>>6, c&63
-		at := 48 - i%8/2*16
-		t.high[i/8][i%2] |= high << at
-		t.low[i/8][i%2] |= low << at
-		t.highBias += 128 * int64(high)
-		t.lowBias += 128 * int64(low)
-		squares += (float64(low) - meanLow) * (float64(low) - meanLow)
+		t.components[i] = int16(math.Round(float64(f) / most * largest))
 	}
-	t.slack = t.step*math.Sqrt(squares) + 1e-5
 	return t
 }
 
-// meanLow is the mean of six bits.
-const meanLow = 31.5
-
-// dotLanes returns the dot product of the components plus 128 with six bits of a query.
-func dotLanes(words []uint64, q []lanes) int64 {
-	const even = 0x00ff00ff00ff00ff
-	q = q[:len(words)]
-	var sum uint64
-	for i, w := range words {
-		sum += (w&even)*q[i][0]>>48 + (w>>8&even)*q[i][1]>>48
-	}
-	return int64(sum)
+// dot returns the cosine of the query and a vector of the same dimension.
+func (t *target) dot(v stored) float32 {
+	return float32(float64(dotBytes(v.components, t.components)) * t.step * float64(v.inverse))
 }
 
-// dot returns the cosine of the query and a vector.
-func (t *target) dot(v packed) float32 {
-	sum := 64*(dotLanes(v.words, t.high)-t.highBias) + dotLanes(v.words, t.low) - t.lowBias - queryBias*int64(v.sum)
-	return float32(float64(sum) * t.step * float64(v.inverse))
-}
-
-// dotAbove returns the cosine of the query and a vector, and whether it is greater than floor. It reads the lower bits of the query only if they matter: by the Cauchy-Schwarz
-// inequality, they change the cosine by at most their length.
-func (t *target) dotAbove(v packed, floor float32) (float32, bool) {
-	estimate := 64*float64(dotLanes(v.words, t.high)-t.highBias) - (queryBias-meanLow)*float64(v.sum)
-	if estimate*t.step*float64(v.inverse)+t.slack <= float64(floor) {
-		return 0, false
+// dotPortable is dotBytes for processors without AVX2.
+func dotPortable(v []byte, q []int16) (sum int32) {
+	q = q[:len(v)]
+	for i, b := range v {
+		sum += int32(int8(b)) * int32(q[i])
 	}
-	x := t.dot(v)
-	return x, x > floor
+	return sum
 }

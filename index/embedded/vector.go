@@ -15,10 +15,10 @@ import (
 type slab struct {
 	dim       int
 	rows      []uint64
-	words     []uint64 // len(rows) × stride(dim); see pack
-	norms     []norm   // by row
-	dead      []uint64 // one bit a row; may be shorter than rows
-	deadCount int      // how many are dead
+	data      []byte    // len(rows) × stride(dim)
+	inverses  []float32 // of the Euclidean lengths, by row
+	dead      []uint64  // one bit a row; may be shorter than rows
+	deadCount int       // how many are dead
 }
 
 func (s *slab) isDead(i int) bool { return i>>6 < len(s.dead) && s.dead[i>>6]&(1<<(i&63)) != 0 }
@@ -32,9 +32,9 @@ func (s *slab) find(row uint64) int {
 	return i
 }
 
-func (s *slab) vector(i int) packed {
+func (s *slab) vector(i int) stored {
 	n := stride(s.dim)
-	return packed{s.words[i*n : (i+1)*n], s.norms[i]}
+	return stored{s.data[i*n : (i+1)*n], s.inverses[i]}
 }
 
 // slabs are the vectors of one space at one level, all of the same dimension. No row is in two slabs. New documents append to one
@@ -42,7 +42,7 @@ func (s *slab) vector(i int) packed {
 type slabs []*slab
 
 // find returns the vector of a row, if it has one.
-func (ss slabs) find(row uint64) (v packed, ok bool) {
+func (ss slabs) find(row uint64) (v stored, ok bool) {
 	for _, s := range ss {
 		if i := s.find(row); i >= 0 {
 			return s.vector(i), true
@@ -112,8 +112,8 @@ func (ss slabs) add(row uint64, vector []byte) slabs {
 	}
 	s := ss[at]
 	s.rows = append(s.rows, row)
-	s.words = pack(s.words, vector)
-	s.norms = append(s.norms, normOf(vector))
+	s.data = appendPadded(s.data, vector)
+	s.inverses = append(s.inverses, inverseLength(vector))
 	return ss
 }
 
@@ -136,7 +136,7 @@ func mergeSlabs(of ...*slab) *slab {
 	for _, s := range of {
 		n += len(s.rows) - s.deadCount
 	}
-	out := &slab{dim: of[0].dim, rows: make([]uint64, 0, n), words: make([]uint64, 0, n*stride(of[0].dim)), norms: make([]norm, 0, n)}
+	out := &slab{dim: of[0].dim, rows: make([]uint64, 0, n), data: make([]byte, 0, n*stride(of[0].dim)), inverses: make([]float32, 0, n)}
 	at := make([]int, len(of))
 	for {
 		next := -1
@@ -153,8 +153,8 @@ func mergeSlabs(of ...*slab) *slab {
 		}
 		out.rows = append(out.rows, of[next].rows[at[next]])
 		v := of[next].vector(at[next])
-		out.words = append(out.words, v.words...)
-		out.norms = append(out.norms, v.norm)
+		out.data = append(out.data, v.components...)
+		out.inverses = append(out.inverses, v.inverse)
 		at[next]++
 	}
 }
@@ -243,8 +243,8 @@ func (ss slabs) scan(ctx context.Context, q *target, from, to, n int, only *filt
 					break
 				}
 			}
-			cosine, above := q.dotAbove(s.vector(i), floor)
-			if !above || s.isDead(i) {
+			cosine := q.dot(s.vector(i))
+			if cosine <= floor || s.isDead(i) {
 				continue
 			}
 			best = append(best, near{s.rows[i], cosine})

@@ -41,7 +41,7 @@ func TestSlabs(t *testing.T) {
 	}
 	for row := range uint64(n) {
 		v, found := m["s"].find(row)
-		if want, ok := here[row]; ok != found || ok && (!slices.Equal(v.words, pack(nil, want)) || v.norm != normOf(want)) {
+		if want, ok := here[row]; ok != found || ok && (!slices.Equal(v.components, appendPadded(nil, want)) || v.inverse != inverseLength(want)) {
 			t.Fatalf("row %d: %v, want %v, %v", row, v, want, ok)
 		}
 	}
