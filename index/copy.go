@@ -3,13 +3,11 @@ package index
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"hash"
 	"io"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -169,9 +167,7 @@ func sum(h hash.Hash, d corpus.Document, entries []Entry) error {
 			return err
 		}
 		_, _ = io.WriteString(h, map[bool]string{true: "none ", false: "vector "}[v == nil])
-		for _, f := range v {
-			_ = binary.Write(h, binary.LittleEndian, math.Float32bits(f))
-		}
+		_, _ = h.Write(Quantize(v)) // all that some indexes keep
 	}
 	return nil
 }

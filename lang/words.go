@@ -90,7 +90,14 @@ func wordEnd(s string, i int) int {
 	if prev == ideograph {
 		return i
 	}
-	for i < len(s) {
+	for {
+		for i < len(s) && s[i] < utf8.RuneSelf && asciiClasses[s[i]] != other { // most characters
+			prev = asciiClasses[s[i]]
+			i++
+		}
+		if i == len(s) || s[i] <= ' ' {
+			return i
+		}
 		c, n := classAt(s, i)
 		switch c {
 		case ideograph:
@@ -109,7 +116,6 @@ func wordEnd(s string, i int) int {
 		}
 		i += w
 	}
-	return i
 }
 
 // joiner returns the width of the punctuation mark at i if the word that begins at start continues after it, and 0 otherwise.

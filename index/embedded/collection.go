@@ -300,20 +300,20 @@ func readVectors(tx *txn, collection uint32, space spaceRecord, level int) (slab
 		return nil, nil
 	}
 	s.rows = slices.Clip(s.rows)
-	s.data = make([]float32, len(sealed)*s.dim)
+	width := stride(s.dim)
+	s.data, s.inverses = make([]byte, len(sealed)*width), make([]float32, len(sealed))
 	var parts errgroup.Group
 	size := max(1, len(sealed)/runtime.GOMAXPROCS(0))
 	for from := 0; from < len(sealed); from += size {
 		parts.Go(func() error {
 			return guard(tx.DB().Path(), func() error {
 				for i := from; i < min(from+size, len(sealed)); i++ {
-					v, err := unsealVector(sealed[i], s.data[i*s.dim:i*s.dim:(i+1)*s.dim])
+					v, err := unsealVector(sealed[i], s.dim)
 					if err != nil {
 						return fmt.Errorf("%w: a vector: %w", errDamaged, err)
 					}
-					if len(v) != s.dim {
-						return fmt.Errorf("%w: a vector of %d components among those of %d", errDamaged, len(v), s.dim)
-					}
+					copy(s.data[i*width:], v)
+					s.inverses[i] = inverseLength(v)
 				}
 				return nil
 			})
@@ -416,7 +416,7 @@ func (f *batchWriter) addRow(r *chunkReader, row uint64) error {
 	if err != nil {
 		return err
 	}
-	n, err := readMentions(r.tx, row)
+	n, err := r.mentions(row)
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,13 @@ package embedded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -14,16 +18,21 @@ import (
 // convertTurn is the time after which the conversion lets other background work run.
 const convertTurn = 10 * time.Second
 
+// convertBatch is the number of vectors that one transaction converts.
+const convertBatch = 1000
+
 // conversion is how far the documents of earlier formats were converted.
 type conversion struct {
 	begun     bool
 	names     []string          // collections that are not converted
 	after     corpus.DocumentID // of the first of them: the last document that was considered
 	documents int               // that were converted
+	vector    []byte            // the key of the last vector that was considered
+	vectors   int               // that were converted
 }
 
-// convert writes the documents of earlier formats again that can be nested, group by group, so that they need less space and memory. Other calls can read
-// and write in the meantime. It returns after about a turn, and reports whether nothing is left. If the process ends, the next one begins again, and skips what is converted.
+// convert writes the documents of earlier formats again that can be nested, group by group, and vectors of float32s as bytes, so that they need less space and memory. Other
+// calls can read and write in the meantime. It returns after about a turn, and reports whether nothing is left. If the process ends, the next one begins again, and skips what is converted.
 func (x *Index) convert(ctx context.Context, c *conversion, turn time.Duration) (done bool, err error) {
 	if !c.begun {
 		due := false
@@ -31,7 +40,7 @@ func (x *Index) convert(ctx context.Context, c *conversion, turn time.Duration) 
 		if err != nil || !due {
 			return err == nil, err
 		}
-		x.opts.Logger.Info("converting the index: sections and sentences no longer have vectors and terms of their own", "folder", x.dir)
+		x.opts.Logger.Info("converting the index of an earlier version, so that it needs less space", "folder", x.dir)
 		c.begun, c.names = true, x.names()
 	}
 	for begun := time.Now(); len(c.names) > 0; {
@@ -47,13 +56,74 @@ func (x *Index) convert(ctx context.Context, c *conversion, turn time.Duration) 
 			return false, nil
 		}
 	}
+	for begun, more := time.Now(), true; more; {
+		if more, err = x.convertVectors(ctx, c); err != nil {
+			return false, fmt.Errorf("convert vectors: %w", err)
+		}
+		if more && time.Since(begun) > turn {
+			return false, nil
+		}
+	}
 	x.write.Lock()
 	defer x.write.Unlock()
-	if err := x.update(func(tx *txn) error { return tx.Bucket(bucketMeta).Delete(keyConvert) }); err != nil {
+	err = x.update(func(tx *txn) error {
+		meta := tx.Bucket(bucketMeta)
+		if c.vectors > 0 { // a compaction shrinks the file
+			err = meta.Put(keyScrub, nil)
+		}
+		return errors.Join(err, meta.Delete(keyConvert))
+	})
+	if err != nil {
 		return false, err
 	}
-	x.opts.Logger.Info("index converted", "folder", x.dir, "documents", c.documents)
+	x.opts.Logger.Info("index converted", "folder", x.dir, "documents", c.documents, "vectors", c.vectors)
 	return true, nil
+}
+
+// convertVectors writes a batch of vectors of float32s as bytes, and reports whether there may be more. The vectors in memory are the same already.
+func (x *Index) convertVectors(ctx context.Context, c *conversion) (more bool, err error) {
+	if err := cmp.Or(ctx.Err(), x.opts.Reserve.Check()); err != nil {
+		return false, err
+	}
+	x.write.Lock()
+	defer x.write.Unlock()
+	seen, converted := 0, 0
+	last := c.vector
+	err = x.update(func(tx *txn) error {
+		dims := map[string]int{} // by spaceKey
+		err := tx.Bucket(bucketSpaces).ForEach(func(k, v []byte) error {
+			var r spaceRecord
+			if len(k) >= 4 && unsealJSON(v, &r) == nil {
+				dims[string(spaceKey(binary.BigEndian.Uint32(k), r.Number))] = r.Dim
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		vectors, changed := tx.Bucket(bucketVectors), map[string][]byte{}
+		cur := vectors.Cursor()
+		for k, v := cur.Seek(append(bytes.Clone(c.vector), 0)); k != nil && seen < convertBatch; k, v = cur.Next() {
+			seen++
+			last = bytes.Clone(k)
+			dim := dims[string(k[:min(len(k), 8)])] // 0: of a space that was dropped
+			if components, err := unsealVector(v, dim); err == nil && dim > 0 && len(v) > len(components)+4 {
+				changed[string(k)] = seal(components)
+			}
+		}
+		for _, k := range slices.Sorted(maps.Keys(changed)) {
+			if err := vectors.Put([]byte(k), changed[k]); err != nil {
+				return err
+			}
+		}
+		converted = len(changed)
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	c.vector, c.vectors = last, c.vectors+converted
+	return seen == convertBatch, nil
 }
 
 // convertGroup converts documents of a collection after an id, up to about the size of a transaction. It returns how many it converted, and the last id that
@@ -140,7 +210,7 @@ func otherVectors(tx *txn, collection uint32, d *docRecord, all map[string]space
 			if raw == nil {
 				continue
 			}
-			v, err := unsealVector(raw, []float32{})
+			v, err := unsealVector(raw, s.Dim)
 			if err != nil {
 				return nil, fmt.Errorf("%w: the vector of chunk %d: %w", errDamaged, row, err)
 			}
@@ -148,7 +218,7 @@ func otherVectors(tx *txn, collection uint32, d *docRecord, all map[string]space
 			if err != nil {
 				return nil, err
 			}
-			out[id] = append(out[id], vectorRow{space: name, vector: v})
+			out[id] = append(out[id], vectorRow{space: name, vector: bytes.Clone(v)})
 		}
 	}
 	return out, nil

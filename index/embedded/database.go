@@ -47,8 +47,11 @@ func (x *Index) openDocuments(ctx context.Context) error {
 // growBytes is by how much documents.db grows at once. bbolt's default, 16 MiB, is more than the text of many collections.
 const growBytes = 2 << 20
 
+// pageSize is that of new files. In pages of 4 KiB, a sixth of the space is empty, because most values have some hundred bytes.
+const pageSize = 8 << 10
+
 func openDB(path string) (*bolt.DB, error) {
-	return openBolt(path, bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
+	return openBolt(path, bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType, PageSize: pageSize})
 }
 
 func openBolt(path string, opts bolt.Options) (db *bolt.DB, err error) {
@@ -146,11 +149,11 @@ func (x *Index) migrate(tx *txn) (changed bool, err error) {
 		err = meta.Put(keyCreated, created)
 	case formatFirst:
 		err = dropAllVectors(tx)
-	case formatSpaces, formatMentions, formatSets, formatSums, formatNested: // passages without mentions get them when they are put again
+	case formatSpaces, formatMentions, formatSets, formatSums, formatNested, formatComputed: // passages without mentions get them when they are put again
 	default:
 		err = fmt.Errorf("format %q is not %q, which this version reads", was, format)
 	}
-	if was := string(meta.Get(keyFormat)); was != "" && was != formatNested {
+	if len(meta.Get(keyFormat)) > 0 {
 		err = errors.Join(err, meta.Put(keyConvert, nil))
 	}
 	return true, errors.Join(err, meta.Put(keyFormat, []byte(format)))

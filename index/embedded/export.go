@@ -67,7 +67,7 @@ func exported(ctx context.Context, tx *txn, collection uint32, d *docRecord, spa
 			if err != nil {
 				return nil, err
 			}
-			mentions, err := readMentions(tx, row)
+			mentions, err := reader.mentions(row)
 			if err != nil {
 				return nil, err
 			}
@@ -75,11 +75,11 @@ func exported(ctx context.Context, tx *txn, collection uint32, d *docRecord, spa
 			mentions.Restore(&e)
 			if in != nil {
 				if raw := tx.Bucket(bucketVectors).Get(vectorKey(collection, in.Number, i+1, row)); raw != nil {
-					v, err := unsealVector(raw, nil)
+					v, err := unsealVector(raw, in.Dim)
 					if err != nil {
 						return nil, fmt.Errorf("%w: the vector of chunk %d: %w", errDamaged, row, err)
 					}
-					prepare.SetVector(&e, space, v)
+					prepare.SetVector(&e, space, unquantized(v))
 				}
 			}
 			out = append(out, e)

@@ -17,7 +17,7 @@ const (
 )
 
 // graph reads the entities and mentions of one snapshot of a collection. Entities are terms of two fields of the lexical index;
-// mentions are stored in documents.db by row. It is not safe for concurrent use.
+// mentions are stored in documents.db. It is not safe for concurrent use.
 type graph struct {
 	collection   uint32
 	v            *view
@@ -122,7 +122,7 @@ func (g *graph) spelling(key string, f entityStats) (string, error) {
 
 // names returns the mentions of the passage with number n in the lexical index. They are never nil.
 func (g *graph) names(n uint32) (*prepare.Mentions, error) {
-	out, err := readMentions(g.reader.tx, g.v.lexical.Row(n))
+	out, err := g.reader.mentions(g.v.lexical.Row(n))
 	if out == nil {
 		out = &prepare.Mentions{}
 	}

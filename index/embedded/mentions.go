@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-rag/sluice/index/prepare"
 )
 
-// encodeMentions encodes the number of mentions and the kind and name of each, then the number of relations and the mentions and
+// appendMentions appends the number of mentions and the kind and name of each, then the number of relations and the mentions and
 // words of each. Numbers and the lengths of strings are uvarints.
-func encodeMentions(n *prepare.Mentions) []byte {
-	b := binary.AppendUvarint(nil, uint64(len(n.List)))
+func appendMentions(b []byte, n *prepare.Mentions) []byte {
+	b = binary.AppendUvarint(b, uint64(len(n.List)))
 	for _, m := range n.List {
 		b = append(b, byte(m.Kind))
 		b = appendString(b, m.Name)
@@ -23,7 +23,7 @@ func encodeMentions(n *prepare.Mentions) []byte {
 		b = binary.AppendUvarint(b, uint64(r.To))
 		b = appendString(b, r.Predicate)
 	}
-	return seal(b)
+	return b
 }
 
 func appendString(b []byte, s string) []byte {
@@ -32,12 +32,8 @@ func appendString(b []byte, s string) []byte {
 
 var errTruncated = errors.New("truncated record")
 
-// decodeMentions decodes the result of encodeMentions.
-func decodeMentions(b []byte) (*prepare.Mentions, error) {
-	raw, err := unseal(b)
-	if err != nil {
-		return nil, err
-	}
+// decodeMentions decodes the result of appendMentions.
+func decodeMentions(raw []byte) (*prepare.Mentions, error) {
 	d := decoder{rest: raw}
 	out := &prepare.Mentions{}
 	n := d.number(prepare.MaxMentions)
@@ -80,15 +76,40 @@ func (d *decoder) string() string {
 	return s
 }
 
-// readMentions returns the mentions of a row, or nil without mentions.
-func readMentions(tx *txn, row uint64) (*prepare.Mentions, error) {
-	raw := tx.Bucket(bucketMentions).Get(rowKey(row))
-	if raw == nil {
-		return nil, nil
+// mentions returns the mentions of a row, or nil without mentions.
+func (r *chunkReader) mentions(row uint64) (n *prepare.Mentions, err error) {
+	raw, err := r.rawMentions(row)
+	if err == nil && raw != nil {
+		n, err = decodeMentions(raw)
 	}
-	n, err := decodeMentions(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%w: mentions of chunk %d: %w", errDamaged, row, err)
 	}
 	return n, nil
+}
+
+// rawMentions returns the encoded mentions of a row: those of a nested document are with the text of its section, except if an earlier version wrote it.
+func (r *chunkReader) rawMentions(row uint64) ([]byte, error) {
+	if sealed := r.tx.Bucket(bucketMentions).Get(rowKey(row)); sealed != nil {
+		return unseal(sealed)
+	}
+	rec, _, err := r.record(row)
+	if err != nil || rec == nil || rec.mentions[1] == 0 {
+		return nil, err
+	}
+	section, _, err := r.record(row - rec.up)
+	if err != nil {
+		return nil, err
+	}
+	if section == nil || section.level != corpus.Section {
+		return nil, errTruncated
+	}
+	if err := r.open(row-rec.up, section); err != nil {
+		return nil, err
+	}
+	from := section.size + rec.mentions[0]
+	if from+rec.mentions[1] > uint64(len(r.text)) {
+		return nil, errTruncated
+	}
+	return []byte(r.text[from : from+rec.mentions[1]]), nil
 }

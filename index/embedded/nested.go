@@ -24,7 +24,8 @@ type nesting struct {
 	at          []uint64 // its row minus the first row of the document
 	parts       [][2]int // of a section or passage: the range of its parts in the order of rows
 	order       []entryRow
-	proposition []int // of a sentence: where its proposition begins among those of its section
+	proposition []int // of a sentence: where its proposition begins after the text of its section
+	mentions    []int // of a passage: where its mentions begin after the text of its section
 	// computed means that the ids are those of [corpus.NewChunkID] and the ordinals count from 0, and that the sentences of a passage are in the order of the text. So records have no ids, and
 	// those of the sentences of a passage are one; see sentenceRun.
 	computed bool
@@ -33,11 +34,11 @@ type nesting struct {
 // nestingOf returns the nesting of a change's entries, or nil if the document is not nested.
 func nestingOf(ch *change) *nesting {
 	size := len(ch.entries)
-	n := &nesting{parent: make([]int, size), at: make([]uint64, size), parts: make([][2]int, size), order: assignRows(ch, 0), proposition: make([]int, size), computed: true}
+	n := &nesting{parent: make([]int, size), at: make([]uint64, size), parts: make([][2]int, size), order: assignRows(ch, 0), proposition: make([]int, size), mentions: make([]int, size), computed: true}
 	byID := make(map[corpus.ChunkID]int, size)
 	last := 0 // row of the parent of the chunk before
 	var ordinals [levels]int
-	written := make([]int, size) // by section: bytes of propositions
+	written := make([]int, size) // by section: bytes of propositions and mentions
 	for i, p := range n.order {
 		e := &ch.entries[p.entry]
 		n.at[p.entry] = uint64(i)
@@ -81,6 +82,14 @@ func nestingOf(ch *change) *nesting {
 	if size == 0 {
 		return nil
 	}
+	var b []byte
+	for _, p := range n.order {
+		if m := ch.named[p.entry]; m != nil {
+			n.mentions[p.entry] = written[n.parent[p.entry]]
+			b = appendMentions(b[:0], m)
+			written[n.parent[p.entry]] += len(b)
+		}
+	}
 	return n
 }
 
@@ -100,17 +109,23 @@ type nestedRecord struct {
 	size    uint64 // of the text
 	up      uint64 // passage, sentence: its row minus that of its parent
 	parts   [2]uint64
-	// proposition is the place of a sentence's proposition among those of the section, and its size.
-	proposition   [2]uint64
-	pages, starts []int
-	rest          []byte // of a section: the compressed sectionText
+	// The place of a sentence's proposition and of a passage's mentions after the text of the section, and their size.
+	proposition, mentions [2]uint64
+	pages, starts         []int
+	rest                  []byte // of a section: the compressed sectionText
 }
 
-// noID in the first byte of a record means that the id is computed.
-const noID = 0x10
+// Flags in the first byte of a record.
+const (
+	noID        = 0x10 // the id is computed
+	hasMentions = 0x20 // of a passage; they are with the text of the section
+)
 
 func (r *nestedRecord) encode() []byte {
 	b := append(make([]byte, 0, 64+len(r.rest)), byte(r.level))
+	if r.mentions[1] > 0 {
+		b[0] |= hasMentions
+	}
 	if r.id == "" {
 		b[0] |= noID
 	} else if raw, err := hex.DecodeString(strings.TrimPrefix(string(r.id), "c_")); err == nil && len(raw) == 8 && corpus.ChunkID("c_"+hex.EncodeToString(raw)) == r.id {
@@ -127,6 +142,9 @@ func (r *nestedRecord) encode() []byte {
 	} else {
 		numbers = append(numbers, r.proposition[0], r.proposition[1])
 	}
+	if r.mentions[1] > 0 {
+		numbers = append(numbers, r.mentions[0], r.mentions[1])
+	}
 	for _, n := range numbers {
 		b = binary.AppendUvarint(b, n)
 	}
@@ -139,7 +157,7 @@ const maxNumber = 1 << 40
 
 func decodeNested(raw []byte) (*nestedRecord, error) {
 	d := decoder{rest: raw[1:]}
-	r := &nestedRecord{level: corpus.Level(raw[0] &^ noID)}
+	r := &nestedRecord{level: corpus.Level(raw[0] &^ (noID | hasMentions))}
 	if raw[0]&noID != 0 {
 	} else if len(d.rest) >= 9 && d.rest[0] == 0 {
 		r.id = corpus.ChunkID("c_" + hex.EncodeToString(d.rest[1:9]))
@@ -156,8 +174,11 @@ func decodeNested(raw []byte) (*nestedRecord, error) {
 	} else {
 		r.proposition = [2]uint64{d.next(), d.next()}
 	}
+	if raw[0]&hasMentions != 0 {
+		r.mentions = [2]uint64{d.next(), d.next()}
+	}
 	r.pages, r.starts = d.numbers(), d.numbers()
-	if d.bad || r.level != corpus.Section && len(d.rest) > 0 {
+	if d.bad || r.level != corpus.Passage && r.mentions[1] > 0 || r.level != corpus.Section && len(d.rest) > 0 {
 		return nil, errTruncated
 	}
 	r.rest = d.rest
@@ -186,6 +207,9 @@ func (n *nesting) record(ch *change, entry int) *nestedRecord {
 	if e.Proposition != "" {
 		r.proposition = [2]uint64{uint64(n.proposition[entry]), uint64(len(e.Proposition))}
 	}
+	if m := ch.named[entry]; m != nil {
+		r.mentions = [2]uint64{uint64(n.mentions[entry]), uint64(len(appendMentions(nil, m)))}
+	}
 	return r
 }
 
@@ -209,7 +233,8 @@ func (ch *change) record(entry int) ([]byte, error) {
 	return run.encode(), nil
 }
 
-// sectionText compresses what the chunks of a section have in common: the id of the document, the title, the headings, the text, and the propositions.
+// sectionText compresses what the chunks of a section have in common: the id of the document, the title, the headings, the text, the propositions, and the
+// mentions of the passages, which are mostly pieces of the rest.
 func (n *nesting) sectionText(ch *change, section int) []byte {
 	e := &ch.entries[section]
 	b := appendString(make([]byte, 0, 2*len(e.Text)+256), string(e.Document))
@@ -223,6 +248,11 @@ func (n *nesting) sectionText(ch *change, section int) []byte {
 		parts := n.parts[passage.entry]
 		for _, sentence := range n.order[parts[0]:parts[1]] {
 			b = append(b, ch.entries[sentence.entry].Proposition...)
+		}
+	}
+	for _, passage := range n.order[n.parts[section][0]:n.parts[section][1]] {
+		if m := ch.named[passage.entry]; m != nil {
+			b = appendMentions(b, m)
 		}
 	}
 	return zstdEncoder.EncodeAll(b, nil)

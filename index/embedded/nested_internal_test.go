@@ -44,7 +44,7 @@ func nestedDocument(id string, n int) (corpus.Document, []index.Entry) {
 		for p := range 2 {
 			start := at + p*(len(sentences[0])+len(sentences[1]))
 			e := chunk(corpus.Passage, passage, parent, start, strings.TrimSpace(sentences[2*p]+sentences[2*p+1]))
-			e.Space, e.Vector, e.Pages = "words", []float32{0.6, 0.8}, []int{s + 1}
+			e.Space, e.Vector, e.Pages = "words", []float32{0, 1}, []int{s + 1}
 			if p == 1 {
 				e.Vector = []float32{1, 0}
 			}
@@ -183,7 +183,7 @@ func TestSearchNestedLevels(t *testing.T) {
 		}
 		return hits
 	}
-	for _, q := range []index.Query{{Text: "word17 oil"}, {Text: "word17 oil", Space: "words", Vector: []float32{0.6, 0.8}}} {
+	for _, q := range []index.Query{{Text: "word17 oil"}, {Text: "word17 oil", Space: "words", Vector: []float32{0, 1}}} {
 		q.Levels = []corpus.Level{corpus.Sentence}
 		if hits := search(q); len(hits) == 0 || hits[0].Chunk.Text != "It burns word17 oil <all> night." || hits[0].Lexical <= 0 || hits[0].Chunk.Parent == "" {
 			t.Errorf("the sentence: %+v", hits)
@@ -264,7 +264,7 @@ func TestNotNested(t *testing.T) {
 func putEarlier(t *testing.T, x *Index, d corpus.Document, es []index.Entry) {
 	t.Helper()
 	for i := range es {
-		es[i].Space, es[i].Vector = "words", []float32{0.6, 0.8}
+		es[i].Space, es[i].Vector = "words", []float32{0, 1}
 	}
 	parent := es[0].Parent
 	es[0].Parent = "spoilt"

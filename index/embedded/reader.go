@@ -19,7 +19,8 @@ type chunkReader struct {
 	section  *nestedRecord
 	title    string
 	headings []string
-	text     string // and the propositions
+	text     string // and the propositions and mentions
+	buffer   []byte
 	runRow   uint64
 	run      sentenceRun
 }
@@ -159,11 +160,11 @@ func (r *chunkReader) open(row uint64, s *nestedRecord) error {
 	if r.section != nil && r.row == row {
 		return nil
 	}
-	b, err := zstdDecoder.DecodeAll(s.rest, nil)
-	if err != nil {
+	var err error
+	if r.buffer, err = zstdDecoder.DecodeAll(s.rest, r.buffer[:0]); err != nil {
 		return err
 	}
-	d := decoder{rest: b}
+	d := decoder{rest: r.buffer}
 	r.document = corpus.DocumentID(d.string())
 	r.title, r.headings = d.string(), nil
 	for range d.number(len(d.rest)) {

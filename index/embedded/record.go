@@ -5,10 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/crc32"
-	"math"
-	"slices"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index/prepare"
@@ -23,9 +20,9 @@ var (
 	bucketIDs         = []byte("ids")         // collection, chunk id → row; or collection, beginning of the computed ids of a document → its rows
 	bucketSpaces      = []byte("spaces")      // collection, name → spaceRecord
 	bucketDropped     = []byte("dropped")     // collection, number of a dropped space whose vectors have to be deleted → nothing
-	bucketVectors     = []byte("vectors")     // collection, number of a space, level, row → float32s; empty: the chunk has no vector
+	bucketVectors     = []byte("vectors")     // collection, number of a space, level, row → components, see [index.Quantize]; empty: the chunk has no vector
 	bucketLevels      = []byte("levels")      // collection, level → levelRecord
-	bucketMentions    = []byte("mentions")    // row → mentions of the passage; see encodeMentions
+	bucketMentions    = []byte("mentions")    // row → mentions of the passage, see appendMentions; those of nested documents are with the text of the section
 	bucketGarbage     = []byte("garbage")     // row of a chunk without document → nothing, or the key of its vector
 	bucketSets        = []byte("sets")        // collection, name of a set → setRecord
 	bucketMembers     = []byte("members")     // collection, name of a set, 0, document id → range of its rows; empty until the document is put
@@ -40,15 +37,16 @@ var (
 	keyCreated    = []byte("made")    // creation time of the folder in microseconds since 1970; missing in folders of earlier versions
 	keySums       = []byte("sums")    // checksums of the buckets, without this key and the next
 	keyTxID       = []byte("txid")    // id of the last transaction; missing in folders of earlier versions
-	keyConvert    = []byte("convert") // present if documents of earlier formats may have to be converted
+	keyConvert    = []byte("convert") // present if documents or vectors of earlier formats may have to be converted
 	keyScrub      = []byte("scrub")   // present if pages of the file may contain deleted text
 	keyScrubLevel = []byte("scrub:")  // with collection and level: present if its lexical index may contain deleted text
 )
 
 // The formats of the folder. Format 2 added spaces of vectors, format 3 mentions, format 4 sets, format 5 checksums of buckets, format 6 nested documents, format 7
-// computed ids of chunks.
+// computed ids of chunks, format 8 vectors of bytes, and mentions with the text of a section.
 const (
-	format         = "7"
+	format         = "8"
+	formatComputed = "7"
 	formatNested   = "6"
 	formatSums     = "5" // first format with checksums of buckets
 	formatSets     = "4"
@@ -58,7 +56,9 @@ const (
 )
 
 // hasSums reports whether folders of a format have checksums of buckets.
-func hasSums(f string) bool { return f == formatSums || f == formatNested || f == format }
+func hasSums(f string) bool {
+	return f == formatSums || f == formatNested || f == formatComputed || f == format
+}
 
 // maxKey is the maximum length in bytes of ids and of names of collections and spaces. Keys in bbolt have at most 32 KiB.
 const maxKey = prepare.MaxKey
@@ -154,31 +154,6 @@ func unsealJSON(b []byte, v any) error {
 		return err
 	}
 	return json.Unmarshal(raw, v)
-}
-
-func sealVector(v []float32) []byte {
-	b := make([]byte, 0, 4*len(v))
-	for _, f := range v {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
-	}
-	return seal(b)
-}
-
-// unsealVector appends the components of a vector to into.
-func unsealVector(b []byte, into []float32) ([]float32, error) {
-	raw, err := unseal(b)
-	if err != nil {
-		return into, err
-	}
-	if len(raw)%4 != 0 {
-		return into, fmt.Errorf("vector of %d bytes", len(raw))
-	}
-	before := len(into)
-	into = slices.Grow(into, len(raw)/4)[:before+len(raw)/4]
-	for i := range into[before:] {
-		into[before+i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-	}
-	return into, nil
 }
 
 func rowKey(row uint64) []byte { return binary.BigEndian.AppendUint64(nil, row) }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/viterin/vek/vek32"
-
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -199,7 +197,8 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 	if q.Vector == nil || vectors == nil {
 		return fuse(all, nil, q.Weights), nil
 	}
-	closest, err := vectors.nearest(ctx, q.Vector, max(nearest, q.Limit), v.only)
+	asked := newTarget(q.Vector)
+	closest, err := vectors.nearest(ctx, asked, max(nearest, q.Limit), v.only)
 	if err != nil {
 		return nil, err
 	}
@@ -222,9 +221,8 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 	}
 	has := make([]bool, len(all))
 	for i := range all {
-		if known := vectors.find(all[i].row); known != nil {
-			all[i].hit.Cosine = float64(vek32.Dot(q.Vector, known))
-			has[i] = true
+		if known, ok := vectors.find(all[i].row); ok {
+			all[i].hit.Cosine, has[i] = float64(asked.dot(known)), true
 		}
 	}
 	return fuse(all, has, q.Weights), nil

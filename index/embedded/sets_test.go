@@ -65,7 +65,7 @@ func TestFormatsWithoutSetsOrSums(t *testing.T) {
 			closeIndex(t, x)
 		}
 		edited(t, dir, func(tx *bolt.Tx) error {
-			if f := tx.Bucket([]byte("meta")).Get([]byte("format")); string(f) != "7" {
+			if f := tx.Bucket([]byte("meta")).Get([]byte("format")); string(f) != "8" {
 				t.Errorf("format %s became %s", format, f)
 			}
 			return nil

@@ -62,7 +62,7 @@ func (ed *edits) putVector(tx *txn, collection uint32, level int, v vectorRow) (
 	key = vectorKey(collection, r.Number, level+1, v.row)
 	vectors := tx.Bucket(bucketVectors)
 	vectors.FillPercent = 1 // keys ascend within a level
-	if err := vectors.Put(key, sealVector(v.vector)); err != nil {
+	if err := vectors.Put(key, seal(v.vector)); err != nil {
 		return nil, err
 	}
 	r.Vectors++
@@ -254,7 +254,7 @@ func (x *Index) SetVectors(ctx context.Context, collection, space string, refs [
 				return err
 			}
 			if level >= 0 {
-				rows[level] = append(rows[level], vectorRow{space, row, units[i]})
+				rows[level] = append(rows[level], vectorRow{space, row, index.Quantize(units[i])})
 			}
 		}
 		for i, vs := range rows {

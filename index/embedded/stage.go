@@ -17,7 +17,7 @@ import (
 const stageBytes = 4 << 20
 
 // sizeOf returns about how many bytes an entry takes in documents.db.
-func sizeOf(e *index.Entry) int { return len(e.Text) + len(e.Proposition) + 4*len(e.Vector) }
+func sizeOf(e *index.Entry) int { return len(e.Text) + len(e.Proposition) + len(e.Vector) }
 
 // size returns about how many bytes the entries of a change take in documents.db.
 func (ch *change) size() (bytes int) {
@@ -133,15 +133,15 @@ func (ed *edits) writeRow(tx *txn, collection uint32, ch *change, p entryRow) (v
 			return nil, err
 		}
 	}
-	if n := ch.named[p.entry]; n != nil {
-		if err := mentions.Put(key, encodeMentions(n)); err != nil {
+	if n := ch.named[p.entry]; n != nil && ch.nesting == nil {
+		if err := mentions.Put(key, seal(appendMentions(nil, n))); err != nil {
 			return nil, err
 		}
 	}
 	if entry.Vector == nil {
 		return nil, nil
 	}
-	return ed.putVector(tx, collection, int(entry.Level)-1, vectorRow{entry.Space, p.row, entry.Vector})
+	return ed.putVector(tx, collection, int(entry.Level)-1, vectorRow{entry.Space, p.row, index.Quantize(entry.Vector)})
 }
 
 // putDocument writes a document whose id is not in use, and returns its rows.

@@ -8,16 +8,15 @@ import (
 	"slices"
 	"sort"
 	"sync"
-
-	"github.com/viterin/vek/vek32"
 )
 
-// slab holds vectors of unit length in one array, by ascending row. A slab is immutable: changes make a new one, which may share
+// slab holds vectors in one array, by ascending row. A slab is immutable: changes make a new one, which may share
 // memory that readers of the old one do not access. Only one writer may derive slabs at a time.
 type slab struct {
 	dim       int
 	rows      []uint64
-	data      []float32 // len(rows) × dim
+	data      []byte    // len(rows) × stride(dim)
+	inverses  []float32 // of the Euclidean lengths, by row
 	dead      []uint64  // one bit a row; may be shorter than rows
 	deadCount int       // how many are dead
 }
@@ -33,20 +32,23 @@ func (s *slab) find(row uint64) int {
 	return i
 }
 
-func (s *slab) vector(i int) []float32 { return s.data[i*s.dim : (i+1)*s.dim] }
+func (s *slab) vector(i int) stored {
+	n := stride(s.dim)
+	return stored{s.data[i*n : (i+1)*n], s.inverses[i]}
+}
 
 // slabs are the vectors of one space at one level, all of the same dimension. No row is in two slabs. New documents append to one
 // slab. Vectors that are added later for earlier rows start other slabs, which are merged as they grow.
 type slabs []*slab
 
-// find returns the vector of a row, or nil.
-func (ss slabs) find(row uint64) []float32 {
+// find returns the vector of a row, if it has one.
+func (ss slabs) find(row uint64) (v stored, ok bool) {
 	for _, s := range ss {
 		if i := s.find(row); i >= 0 {
-			return s.vector(i)
+			return s.vector(i), true
 		}
 	}
-	return nil
+	return v, false
 }
 
 func (ss slabs) dim() int {
@@ -63,7 +65,7 @@ type spaces map[string]slabs
 type vectorRow struct {
 	space  string
 	row    uint64
-	vector []float32
+	vector []byte // see [index.Quantize]
 }
 
 // change returns a copy with vectors added and then rows removed.
@@ -102,7 +104,7 @@ func (m spaces) without(name string) spaces {
 }
 
 // add appends to the first slab that ends before the row.
-func (ss slabs) add(row uint64, vector []float32) slabs {
+func (ss slabs) add(row uint64, vector []byte) slabs {
 	at := slices.IndexFunc(ss, func(s *slab) bool { return s.rows[len(s.rows)-1] < row })
 	if at < 0 {
 		at = len(ss)
@@ -110,7 +112,8 @@ func (ss slabs) add(row uint64, vector []float32) slabs {
 	}
 	s := ss[at]
 	s.rows = append(s.rows, row)
-	s.data = append(s.data, vector...)
+	s.data = appendPadded(s.data, vector)
+	s.inverses = append(s.inverses, inverseLength(vector))
 	return ss
 }
 
@@ -133,7 +136,7 @@ func mergeSlabs(of ...*slab) *slab {
 	for _, s := range of {
 		n += len(s.rows) - s.deadCount
 	}
-	out := &slab{dim: of[0].dim, rows: make([]uint64, 0, n), data: make([]float32, 0, n*of[0].dim)}
+	out := &slab{dim: of[0].dim, rows: make([]uint64, 0, n), data: make([]byte, 0, n*stride(of[0].dim)), inverses: make([]float32, 0, n)}
 	at := make([]int, len(of))
 	for {
 		next := -1
@@ -149,7 +152,9 @@ func mergeSlabs(of ...*slab) *slab {
 			return out
 		}
 		out.rows = append(out.rows, of[next].rows[at[next]])
-		out.data = append(out.data, of[next].vector(at[next])...)
+		v := of[next].vector(at[next])
+		out.data = append(out.data, v.components...)
+		out.inverses = append(out.inverses, v.inverse)
 		at[next]++
 	}
 }
@@ -182,8 +187,8 @@ type near struct {
 // scanAlone is the number of components that one goroutine scans before another one is worth starting.
 const scanAlone = 2 << 20
 
-// nearest returns the n rows that pass the filter only (nil: all rows) with the largest dot products with q, largest first, ties by row.
-func (ss slabs) nearest(ctx context.Context, q []float32, n int, only *filter) ([]near, error) {
+// nearest returns the n rows that pass the filter only (nil: all rows) with the largest cosines, largest first, ties by row.
+func (ss slabs) nearest(ctx context.Context, q *target, n int, only *filter) ([]near, error) {
 	total := 0
 	for _, s := range ss {
 		total += len(s.rows)
@@ -219,7 +224,7 @@ func sortNear(v []near) {
 
 // scan scans the vectors from … to-1, counted over all slabs. It collects up to 2n candidates and cuts them back to the best n
 // whenever the buffer is full, which is cheaper than a heap.
-func (ss slabs) scan(ctx context.Context, q []float32, from, to, n int, only *filter) []near {
+func (ss slabs) scan(ctx context.Context, q *target, from, to, n int, only *filter) []near {
 	best := make([]near, 0, 2*n)
 	floor := float32(-2)
 	for _, s := range ss {
@@ -238,11 +243,11 @@ func (ss slabs) scan(ctx context.Context, q []float32, from, to, n int, only *fi
 					break
 				}
 			}
-			dot := vek32.Dot(q, s.vector(i))
-			if dot <= floor || s.isDead(i) {
+			cosine := q.dot(s.vector(i))
+			if cosine <= floor || s.isDead(i) {
 				continue
 			}
-			best = append(best, near{s.rows[i], dot})
+			best = append(best, near{s.rows[i], cosine})
 			if len(best) == cap(best) {
 				sortNear(best)
 				best = best[:n]

@@ -12,15 +12,15 @@ func TestSlabs(t *testing.T) {
 	const n = 20_000
 	m := spaces{}
 	order := r.Perm(n)
-	here := map[uint64]float32{}
+	here := map[uint64][]byte{}
 	for len(order) > 0 {
 		batch := order[:min(64, len(order))]
 		order = order[len(batch):]
 		slices.Sort(batch)
 		var added []vectorRow
 		for _, row := range batch {
-			here[uint64(row)] = float32(row)
-			added = append(added, vectorRow{"s", uint64(row), []float32{float32(row), 1}})
+			here[uint64(row)] = []byte{byte(row & 127), byte(row >> 7 & 127), byte(row >> 14), 127}
+			added = append(added, vectorRow{"s", uint64(row), here[uint64(row)]})
 		}
 		var removed [][2]uint64
 		if r.IntN(2) == 0 {
@@ -32,7 +32,7 @@ func TestSlabs(t *testing.T) {
 		}
 		before := m
 		m = m.change(added, removed)
-		if first := uint64(batch[0]); before["s"].find(first) != nil {
+		if _, ok := before["s"].find(uint64(batch[0])); ok {
 			t.Fatal("a change is seen in the spaces before it")
 		}
 		if len(m["s"]) > 12 {
@@ -40,16 +40,17 @@ func TestSlabs(t *testing.T) {
 		}
 	}
 	for row := range uint64(n) {
-		v := m["s"].find(row)
-		if want, ok := here[row]; ok != (v != nil) || ok && v[0] != want {
+		v, found := m["s"].find(row)
+		if want, ok := here[row]; ok != found || ok && (!slices.Equal(v.components, appendPadded(nil, want)) || v.inverse != inverseLength(want)) {
 			t.Fatalf("row %d: %v, want %v, %v", row, v, want, ok)
 		}
 	}
-	got, err := m["s"].nearest(t.Context(), []float32{1, 0}, n, nil)
+	q := newTarget([]float32{0.6, 0, 0, 0.8})
+	got, err := m["s"].nearest(t.Context(), q, n, nil)
 	if err != nil || len(got) != len(here) {
 		t.Errorf("%d of %d scanned, %v", len(got), len(here), err)
 	}
-	some, err := m["s"].nearest(t.Context(), []float32{1, 0}, 10, nil)
+	some, err := m["s"].nearest(t.Context(), q, 10, nil)
 	if err != nil || !slices.Equal(some, got[:10]) {
 		t.Errorf("the nearest are %v and %v, %v", some, got[:10], err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strings"
+	"sync"
 
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
@@ -38,7 +39,8 @@ func (m *Model) dim() int {
 // have a vector derived from their hash. The purpose is ignored.
 func (m *Model) Embed(ctx context.Context, texts []string, _ model.Purpose) ([][]float32, error) {
 	out := make([][]float32, len(texts))
-	known := map[string]wordVectors{} // because most words of a batch are repeated
+	known := knownWords.Get().(map[string]wordVectors)
+	defer knownWords.Put(known)
 	for i, s := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -69,8 +71,12 @@ func (m *Model) vectorsOf(word string) (out wordVectors) {
 	return out
 }
 
-// maxKept bounds the words of a call whose vectors are kept, to some 10 MB.
-const maxKept = 20_000
+// knownWords are maps of words whose vectors were needed lately, because most words of a text are in those before it. They are of the embedded table, so
+// all models share them.
+var knownWords = sync.Pool{New: func() any { return map[string]wordVectors{} }}
+
+// maxKept bounds the words of a map, to some 5 MB.
+const maxKept = 10_000
 
 // embed returns the vector of a text. It adds the vectors of its words to those that are known.
 func (m *Model) embed(s string, vectors map[string]wordVectors) []float32 {
@@ -84,9 +90,10 @@ func (m *Model) embed(s string, vectors map[string]wordVectors) []float32 {
 		of, ok := vectors[w.Text]
 		if !ok {
 			of = m.vectorsOf(w.Text)
-			if len(vectors) < maxKept {
-				vectors[w.Text] = of
+			if len(vectors) == maxKept {
+				clear(vectors)
 			}
+			vectors[strings.Clone(w.Text)] = of // it is a part of a long text
 		}
 		known = known || of.known
 		for _, x := range of.vectors {
