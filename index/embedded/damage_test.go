@@ -20,6 +20,8 @@ import (
 	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
+const pageSize = 8 << 10 // of documents.db
+
 // damages change the content of a file in one way each, at random places. A nil result deletes the file.
 var damages = map[string]func(b []byte, r *rand.Rand) []byte{
 	"missing":   func([]byte, *rand.Rand) []byte { return nil },
@@ -47,7 +49,7 @@ var damages = map[string]func(b []byte, r *rand.Rand) []byte{
 		return b
 	},
 	"swapped pages": func(b []byte, r *rand.Rand) []byte {
-		if n := len(b) / 4096; n > 1 {
+		if n := len(b) / pageSize; n > 1 {
 			swap(b, r.IntN(n), r.IntN(n))
 		}
 		return b
@@ -151,7 +153,7 @@ func TestSwappedPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "x")
-	for i := range len(bytes.TrimRight(whole, "\x00")) / 4096 { // the rest of the file is free
+	for i := range len(bytes.TrimRight(whole, "\x00")) / pageSize { // the rest of the file is free
 		for k := range i {
 			if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(good)),
 				os.WriteFile(filepath.Join(dir, "documents.db"), swap(bytes.Clone(whole), i, k), 0o600)); err != nil {
@@ -166,7 +168,7 @@ func TestSwappedPages(t *testing.T) {
 
 // swap exchanges two pages. Like a write to the wrong place, it keeps the number of the place in bbolt's page header.
 func swap(b []byte, i, k int) []byte {
-	one, other := b[4096*i:][:4096], b[4096*k:][:4096]
+	one, other := b[pageSize*i:][:pageSize], b[pageSize*k:][:pageSize]
 	page := bytes.Clone(one)
 	copy(one, other)
 	copy(other, page)
@@ -279,9 +281,13 @@ func TestDamagedWhileOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := open(t, dir)
-		ids := make([]corpus.ChunkID, 30)
-		for i := range ids {
-			ids[i] = corpus.ChunkID(fmt.Sprintf("d%d/L2/0", i))
+		var ids []corpus.ChunkID
+		hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: "apple", Limit: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hits {
+			ids = append(ids, h.Chunk.ID)
 		}
 		read := func() error {
 			hits, err1 := x.Search(t.Context(), index.Query{Collection: "c", Text: "apple", Limit: 1000})
@@ -304,11 +310,11 @@ func TestDamagedWhileOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
-		for page := int64(2); page < info.Size()/4096; page++ {
+		for page := int64(2); page < info.Size()/pageSize; page++ {
 			if r.IntN(4) > 0 {
 				continue
 			}
-			if _, err := f.WriteAt(bytes.Repeat([]byte{byte(r.Uint32())}, 1+r.IntN(4096)), page*4096); err != nil {
+			if _, err := f.WriteAt(bytes.Repeat([]byte{byte(r.Uint32())}, 1+r.IntN(pageSize)), page*pageSize); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -47,13 +47,37 @@ func put(ctx context.Context, x index.Writer, id, text string, n int) error {
 	return x.Put(ctx, []corpus.Document{d}, [][]index.Entry{es})
 }
 
-// putRange puts the documents of the numbers from, from+1, … to-1 at once.
+// nested returns the document as the ingestion makes it: the passages are pieces of a section, the sentences are those passages, and the ids are computed.
+func nested(id, text string, n int) (corpus.Document, []index.Entry) {
+	d, es := document(id, text, n)
+	section := index.Entry{Chunk: corpus.Chunk{Document: d.ID, Level: corpus.Section, Title: d.Title, Text: strings.Repeat(text+"\n", n)}}
+	section.End = len(section.Text)
+	section.ID = corpus.NewChunkID(d.ID, corpus.Section, 0, section.Text)
+	parent := section.ID
+	for i := range es {
+		e := &es[i]
+		e.ID, e.Parent = corpus.NewChunkID(d.ID, e.Level, e.Ordinal, e.Text), parent
+		if e.Start = e.Ordinal * (len(text) + 1); e.Level == corpus.Passage {
+			parent = e.ID
+		} else {
+			parent, e.Vector = section.ID, nil
+		}
+		e.End = e.Start + len(text)
+	}
+	return d, append([]index.Entry{section}, es...)
+}
+
+// putRange puts the documents of the numbers from, from+1, … to-1 at once. The odd ones have computed ids.
 func putRange(t *testing.T, x index.Writer, id string, from, to int, text string, n int) {
 	t.Helper()
 	var docs []corpus.Document
 	var entries [][]index.Entry
 	for i := from; i < to; i++ {
-		d, es := document(fmt.Sprintf("%s%d", id, i), text, n)
+		made := document
+		if i%2 == 1 {
+			made = nested
+		}
+		d, es := made(fmt.Sprintf("%s%d", id, i), text, n)
 		docs, entries = append(docs, d), append(entries, es)
 	}
 	if err := x.Put(t.Context(), docs, entries); err != nil {
@@ -304,7 +328,12 @@ func writeForever(dir string) {
 	}
 	for i := 0; ; i++ {
 		id := fmt.Sprintf("doc%d", i%7)
-		if err := put(context.Background(), x, id, fmt.Sprintf("steady mark%sx v%sx%d", id, os.Getenv("EMBEDDED_TEST_ROUND"), i), 40); err != nil {
+		made := document
+		if i%2 == 1 { // doc0 … doc6 alternate between both kinds, because 7 is odd
+			made = nested
+		}
+		d, es := made(id, fmt.Sprintf("steady mark%sx v%sx%d", id, os.Getenv("EMBEDDED_TEST_ROUND"), i), 40)
+		if err := x.Put(context.Background(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
