@@ -80,6 +80,8 @@ type Service struct {
 	active     map[string]*job // by the id of the source
 	ingestions []*Ingestion    // in the order of their starts
 	watches    map[string]*watching
+
+	attributeCache attributeCache
 }
 
 // job is a sync, a removal or an ingestion of paths in progress.
@@ -241,6 +243,7 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if err := s.o.Store.AddSource(ctx, src); err != nil {
 		return Source{}, err
 	}
+	s.attributeCache.forget()
 	s.watchNow(src)
 	s.rereadSchedule()
 	return s.view(src), nil
@@ -437,6 +440,7 @@ func (s *Service) Resume(ctx context.Context) error {
 // change changes the record of a source.
 func (s *Service) change(ctx context.Context, id string, change func(*store.Source) error) (store.Source, error) {
 	src, err := s.o.Store.UpdateSource(ctx, id, change)
+	s.attributeCache.forget()
 	if errors.Is(err, store.ErrNotFound) {
 		err = notFound(id)
 	}
