@@ -135,6 +135,8 @@ type App struct {
 	indexing     atomic.Pointer[ingest.Progress] // nil: no indexing is in progress
 	allIngesting *semaphore.Weighted             // [Shared.ingesting]
 	ingesting    *semaphore.Weighted             // held during an ingestion of files that were not uploaded
+	Docs         DocsIndexing                    // of all documents of the settings
+	DocsChanges  DocsIndexing                    // of changes of them, with --watch
 
 	access      *access.Access // nil: no logins
 	keys        *keydb.Store   // nil: no keys
