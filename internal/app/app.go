@@ -207,7 +207,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	a.Ingester = ingest.New(invalidatingIndex{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Parsing.MaxFileBytes), Parse: s.parsers.Parse, Extensions: s.parsers.Extensions, Failures: a.Failures,
 		Propositions: m.proposer(cfg.Ingest.Propose, logger), Entities: m.extractor(cfg.Ingest.Entities, logger), Logger: logger})
 	a.reranker = s.reranker(tenant, v.embedder.Space)
-	pipeline := &answer.Pipeline{MinConfidence: cfg.Runs.MinConfidence, HistoryTokens: cfg.Runs.HistoryTokens, Index: a.scopes, Vectors: a.scopes, Attributes: a.attributes, SourceAttributes: a.sourceAttributes, Reranker: a.reranker,
+	pipeline := &answer.Pipeline{MinConfidence: cfg.Runs.MinConfidence, HistoryTokens: cfg.Runs.HistoryTokens, Index: a.scopes, Vectors: a.scopes, Attributes: a.attributes, SourceAttributes: a.sourceAttributes, Collections: a.visibleCollections, Reranker: a.reranker,
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)
 	o := engine.Options{Store: log, Limiter: s.limiter, Deadline: cfg.Runs.Deadline,
