@@ -193,10 +193,16 @@ func (s *Service) kindOf(location string) string {
 
 // Add adds a source. Without a kind, the location selects it. Without local, kinds that read the disk of the server are refused, except for locations in [Kind.Shared]. Errors are of the type [fault.Error], or those of the store.
 func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, error) {
+	if set.Location == "" {
+		return Source{}, fault.Invalid("location", "is required: such as https://HOST/PATH, or the path of a folder")
+	}
 	if set.Kind == "" {
 		set.Kind = s.kindOf(set.Location)
 	}
 	kind, ok := s.o.Kinds[set.Kind]
+	if !ok && set.Kind == "" {
+		return Source{}, fault.Invalid("location", "no kind of source has such locations; /docs/ and \"sluice sources add --help\" describe those of the kinds %s", strings.Join(s.Kinds(), " "))
+	}
 	if !ok {
 		return Source{}, fault.Invalid("kind", "want one of: %s", strings.Join(s.Kinds(), " "))
 	}
