@@ -204,6 +204,7 @@ func supportingSentences(passage, answer string) (all []lang.Span, best lang.Spa
 	for i, s := range spans {
 		words[i] = l.TermSet(passage[s.Start:s.End])
 	}
+	addColumns(passage, spans, words)
 	var picked []int
 	for _, s := range lang.Sentences(answer) {
 		picked = append(picked, coveringSentences(words, l.TermSet(answer[s.Start:s.End]))...)
@@ -217,6 +218,20 @@ func supportingSentences(passage, answer string) (all []lang.Span, best lang.Spa
 		}
 	}
 	return all, best
+}
+
+// addColumns adds to the words of each row of a table those of its first row, the names of the columns: otherwise these names alone support
+// an answer better than the row that it is about.
+func addColumns(passage string, spans []lang.Span, words []map[string]struct{}) {
+	header, cells := 0, 0
+	for i, s := range spans {
+		n := strings.Count(passage[s.Start:s.End], " | ")
+		if n == 0 || n != cells || strings.TrimSpace(passage[spans[i-1].End:s.Start]) != "" {
+			header, cells = i, n
+			continue
+		}
+		maps.Copy(words[i], words[header])
+	}
 }
 
 // shared returns the number of words that are in both sets.
