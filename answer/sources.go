@@ -274,6 +274,7 @@ func coveringSentences(sentences []map[string]struct{}, wanted map[string]struct
 func (j *job) cite(n int, c candidate, supported string) event.Cited {
 	cited := event.Cited{N: n, Chunk: c.Chunk.ID}
 	spans, best := supportingSentences(c.Chunk.Text, supported)
+	best.Start += listMarker(c.Chunk.Text[best.Start:best.End])
 	var pages []int
 	for _, s := range spans {
 		pages = append(pages, c.Chunk.PagesOf(s.Start, s.End)...)
@@ -295,6 +296,16 @@ func (j *job) cite(n int, c candidate, supported string) event.Cited {
 	s.Quote, s.QuoteEnd, s.Pages, s.Cited = best.Start, best.End, pages, true
 	cited.Source = &s
 	return cited
+}
+
+// listMarker returns the length of the marker with which an item of a list begins: it is not part of what a citation quotes.
+func listMarker(item string) int {
+	for _, marker := range []string{"- ", "* ", "• "} {
+		if strings.HasPrefix(item, marker) {
+			return len(marker)
+		}
+	}
+	return 0
 }
 
 func sortedUnique(pages []int) []int { return slices.Compact(slices.Sorted(slices.Values(pages))) }
