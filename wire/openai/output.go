@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -234,6 +235,7 @@ func (p *responding) foundInCache(sources []event.Source) {
 		b.Found = append(b.Found, event.Found{Chunk: s.Chunk, Level: s.Level, Score: s.Score, Document: s.Document, Name: cmp.Or(s.Name, s.Title)})
 		b.Attributes[s.Document] = s.Attributes
 	}
+	slices.SortStableFunc(b.Found, func(a, c event.Found) int { return cmp.Compare(c.Score, a.Score) })
 	p.found(b)
 }
 

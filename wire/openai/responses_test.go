@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/corpus/filter"
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
@@ -184,8 +185,8 @@ func TestResultsOfCachedAnswer(t *testing.T) {
 	log := wiretest.Runs()["cached"]
 	for i, e := range log {
 		if b, ok := e.Body.(event.Attributed); ok {
-			b.Sources = slices.Clone(b.Sources)
-			b.Sources[0].Attributes = map[string]any{"team": "harbour"}
+			b.Sources = slices.Insert(slices.Clone(b.Sources), 0, event.Source{N: 2, Chunk: "c_9", Document: "d_9", Name: "b.md", Level: corpus.Passage, Score: 0.2})
+			b.Sources[1].Attributes = map[string]any{"team": "harbour"}
 			log[i].Body = b
 		}
 	}
@@ -201,7 +202,8 @@ func TestResultsOfCachedAnswer(t *testing.T) {
 		if call.Type != "file_search_call" || call.Status != "completed" || !slices.Equal(call.Queries, []string{"Who keeps it?"}) || call.Results == nil {
 			t.Fatalf("%+v", call)
 		}
-		if diff := cmp.Diff([]openai.Result{{FileID: "d_1", Filename: "farland.pdf", Score: 0.84, Attributes: map[string]any{"chunk_id": "c_1", "level": "L2", "team": "harbour"}}}, *call.Results); diff != "" {
+		if diff := cmp.Diff([]openai.Result{{FileID: "d_1", Filename: "farland.pdf", Score: 0.84, Attributes: map[string]any{"chunk_id": "c_1", "level": "L2", "team": "harbour"}},
+			{FileID: "d_9", Filename: "b.md", Score: 0.2, Attributes: map[string]any{"chunk_id": "c_9", "level": "L2"}}}, *call.Results); diff != "" {
 			t.Error(diff)
 		}
 	}
