@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
