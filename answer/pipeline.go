@@ -46,8 +46,10 @@ type Pipeline struct {
 	Attributes func(ctx context.Context, docs []corpus.Document) ([]filter.Attributes, error)
 	// SourceAttributes returns, by id, the attributes of documents that the places that they are from set; nil: none. They are not changed. Calls may be concurrent.
 	SourceAttributes func(ctx context.Context, documents []string) (map[string]map[string]any, error)
-	Drafter          hyde.Writer // nil: by relevance feedback
-	Generator        model.Generator
+	// Collections returns the names of collections with documents that the caller of the context may see, for errors; nil: none.
+	Collections func(ctx context.Context) []string
+	Drafter     hyde.Writer // nil: by relevance feedback
+	Generator   model.Generator
 	// MinConfidence is the confidence, 0..1, below which an answer of a generator without a language model becomes an abstention, and one of a model, whose text
 	// is streamed, is flagged. 0: none.
 	MinConfidence float64
@@ -279,7 +281,7 @@ func (j *job) prepare(ctx context.Context) error {
 	if j.resumed.Rerank == nil && j.resumed.Generation == nil {
 		switch {
 		case len(docs) == 0:
-			return fault.New(fault.NoDocuments, "no documents are in %s", scopeNames(j.q.Collection))
+			return fault.New(fault.NoDocuments, "no documents are in %s%s", scopeNames(j.q.Collection), j.otherCollections(ctx))
 		case j.only != nil && len(j.only) == 0:
 			return fault.New(fault.NoDocuments, "no document in %s matches the filter: %s", scopeNames(j.q.Collection), printable(lang.Truncate(j.q.Filter.String(), maxName)))
 		}
@@ -297,6 +299,25 @@ func scopeNames(collection string) string {
 		names[i] = strings.TrimSpace(names[i])
 	}
 	return strings.Join(names, ", ")
+}
+
+// maxCollections is how many collections an error names.
+const maxCollections = 10
+
+// otherCollections returns the end of an error about a scope without documents: which collections have some.
+func (j *job) otherCollections(ctx context.Context) string {
+	if j.Collections == nil {
+		return ""
+	}
+	names := j.Collections(ctx)
+	if len(names) == 0 {
+		return ""
+	}
+	end := ""
+	if len(names) > maxCollections {
+		names, end = names[:maxCollections], " and more"
+	}
+	return "; there are documents in " + printable(lang.Truncate(strings.Join(names, ", "), maxName)) + end
 }
 
 // loadTermStats adds the statistics of the words in texts.

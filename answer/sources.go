@@ -204,6 +204,7 @@ func supportingSentences(passage, answer string) (all []lang.Span, best lang.Spa
 	for i, s := range spans {
 		words[i] = l.TermSet(passage[s.Start:s.End])
 	}
+	addColumns(passage, spans, words)
 	var picked []int
 	for _, s := range lang.Sentences(answer) {
 		picked = append(picked, coveringSentences(words, l.TermSet(answer[s.Start:s.End]))...)
@@ -217,6 +218,20 @@ func supportingSentences(passage, answer string) (all []lang.Span, best lang.Spa
 		}
 	}
 	return all, best
+}
+
+// addColumns adds to the words of each row of a table those of its first row, the names of the columns: otherwise these names alone support
+// an answer better than the row that it is about.
+func addColumns(passage string, spans []lang.Span, words []map[string]struct{}) {
+	header, cells := 0, 0
+	for i, s := range spans {
+		n := strings.Count(passage[s.Start:s.End], " | ")
+		if n == 0 || n != cells || strings.TrimSpace(passage[spans[i-1].End:s.Start]) != "" {
+			header, cells = i, n
+			continue
+		}
+		maps.Copy(words[i], words[header])
+	}
 }
 
 // shared returns the number of words that are in both sets.
@@ -259,6 +274,7 @@ func coveringSentences(sentences []map[string]struct{}, wanted map[string]struct
 func (j *job) cite(n int, c candidate, supported string) event.Cited {
 	cited := event.Cited{N: n, Chunk: c.Chunk.ID}
 	spans, best := supportingSentences(c.Chunk.Text, supported)
+	best.Start += listMarker(c.Chunk.Text[best.Start:best.End])
 	var pages []int
 	for _, s := range spans {
 		pages = append(pages, c.Chunk.PagesOf(s.Start, s.End)...)
@@ -280,6 +296,16 @@ func (j *job) cite(n int, c candidate, supported string) event.Cited {
 	s.Quote, s.QuoteEnd, s.Pages, s.Cited = best.Start, best.End, pages, true
 	cited.Source = &s
 	return cited
+}
+
+// listMarker returns the length of the marker with which an item of a list begins: it is not part of what a citation quotes.
+func listMarker(item string) int {
+	for _, marker := range []string{"- ", "* ", "• "} {
+		if strings.HasPrefix(item, marker) {
+			return len(marker)
+		}
+	}
+	return 0
 }
 
 func sortedUnique(pages []int) []int { return slices.Compact(slices.Sorted(slices.Values(pages))) }

@@ -2,6 +2,7 @@ package answer_test
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,6 +14,8 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
@@ -131,4 +134,52 @@ func TestSourcesHaveQuotes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestQuotesOfTables checks that a citation of a table quotes the row that the answer is about, and not the names of the columns.
+func TestQuotesOfTables(t *testing.T) {
+	t.Parallel()
+	const table = "lighthouse | height above sea level in metres | year of construction | colour of the tower\nFarland | 31 | 1871 | red\nNearland | 22 | 1902 | white\nOddland | 17 | 1899 | red"
+	const names, farland, nearland = 0, 1, 2
+	rows := strings.Split(table, "\n")
+	p := holding(t, "towers.csv", strings.ReplaceAll(table, " | ", ","))
+	for said, want := range map[string]int{
+		"Nearland: height above sea level in metres 22.":                                                       nearland,
+		"Nearland: height above sea level in metres 22; year of construction 1902; colour of the tower white.": nearland,
+		"Farland: colour of the tower red. Nearland: colour of the tower white.":                               farland,
+		"The table has the height above sea level in metres and the year of construction of each lighthouse.":  names,
+	} {
+		p.Generator = speaking(model.Delta{Text: said}, model.Delta{Cite: 1})
+		s := event.Fold(askDirect(t, p, "What is known about the lighthouses Farland and Nearland and the height above sea level?"))
+		if len(s.Sources) != 1 || s.Sources[0].CitedText() != rows[want] {
+			t.Errorf("%q: sources %+v, want the quote %q", said, s.Sources, rows[want])
+		}
+	}
+}
+
+// TestQuotesOfLists checks that the quote of an item of a list has no marker.
+func TestQuotesOfLists(t *testing.T) {
+	t.Parallel()
+	p := holding(t, "lamps.md", "# Lamps\n\n- The lamp of Farland burns oil.\n- The lamp of Nearland is electric.\n")
+	p.Generator = speaking(model.Delta{Text: "The lamp of Nearland is electric."}, model.Delta{Cite: 1})
+	s := event.Fold(askDirect(t, p, "What does the lamp of Nearland burn?"))
+	if len(s.Sources) != 1 || s.Sources[0].CitedText() != "The lamp of Nearland is electric." {
+		t.Errorf("sources %+v", s.Sources)
+	}
+}
+
+// holding is a pipeline over one document.
+func holding(t *testing.T, uri, text string) *answer.Pipeline {
+	t.Helper()
+	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ix.Close() })
+	if _, err := ingest.New(ix, nil, ingest.Options{}).IngestDocuments(t.Context(), corpus.DefaultCollection, []ingest.Source{{URI: uri, Data: []byte(text)}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	p := library()
+	p.Index, p.Graph, p.Vectors = ix, nil, nil
+	return p
 }

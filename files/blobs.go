@@ -78,6 +78,11 @@ func (st *staged) discard() {
 	}
 }
 
+// TooLarge returns the error of a file that is larger than [Options.MaxFileBytes].
+func TooLarge(limit int64) error {
+	return fault.New(fault.TooLarge, "the file is larger than the limit of %d bytes; the server can be started with a higher one: --max-file-bytes", limit)
+}
+
 // bounded is a writer that fails after a number of bytes.
 type bounded struct {
 	w      io.Writer
@@ -86,7 +91,7 @@ type bounded struct {
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.n+int64(len(p)) > b.max {
-		return 0, fault.New(fault.TooLarge, "the file is larger than the limit of %d bytes", b.max)
+		return 0, TooLarge(b.max)
 	}
 	n, err := b.w.Write(p)
 	b.n += int64(n)

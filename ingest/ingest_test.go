@@ -239,7 +239,7 @@ func TestIngestReportsFailures(t *testing.T) {
 		{at("empty.txt"), "the file is empty"},
 		{at("blank.md"), "holds no text"},
 		{at("bin.txt"), "a binary file cannot be read"},
-		{at("big.txt"), "larger than the limit of 100 bytes"},
+		{at("big.txt"), "larger than the limit of 100 bytes (--max-file-bytes)"},
 		{at("bad.pdf"), "not valid PDF"},
 		{at(`odd\xff\x0a.txt`), "the file is empty"},
 		{at("pipe"), "not a regular file"},

@@ -341,11 +341,11 @@ func (s *Service) abandon(ctx context.Context, key Key, run event.RunID, cause e
 		f, status = fault.New(fault.Cancelled, "the client left before the answer began"), Cancelled
 	}
 	e := End{Run: run, Answer: Answer{Run: run, Status: status, Failure: &event.RunFailed{Code: f.Code, Message: f.Message}, EndedAt: s.o.Now()}}
-	if err := s.store.End(context.WithoutCancel(ctx), e); err != nil {
+	if err := s.end(context.WithoutCancel(ctx), e); err != nil {
 		s.o.Logger.Error("end turn; it will be repeated", "run", run, "error", err)
 		s.later(func(ctx context.Context) error {
 			defer s.notify(key)
-			return s.store.End(ctx, e)
+			return s.end(ctx, e)
 		})
 	}
 	s.notify(key)

@@ -59,12 +59,24 @@ func (s *Service) finish(ctx context.Context, run event.RunID) error {
 			e.Summary, e.SummaryOf = sum.Summary, h.ids[sum.Turns-1]
 		}
 	}
-	if err := s.store.End(ctx, e); err != nil {
+	err = s.store.End(ctx, e)
+	if errors.Is(err, ErrNoMessage) { // another call has ended it, or it was deleted
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	s.notify(found.Key)
 	if !state.Writer.OwnKey { // otherwise no other model may see the conversation
 		s.makeTitle(found, m, state.Query, e.Text)
+	}
+	return nil
+}
+
+// end ends a turn unless it has ended or was deleted.
+func (s *Service) end(ctx context.Context, e End) error {
+	if err := s.store.End(ctx, e); !errors.Is(err, ErrNoMessage) {
+		return err
 	}
 	return nil
 }
@@ -155,7 +167,7 @@ func (s *Service) resolve(ctx context.Context, busy *BusyError) (bool, error) {
 		return false, nil
 	}
 	if state.Seq == 0 {
-		return true, s.store.End(ctx, interrupted(busy.Run, s.o.Now()))
+		return true, s.end(ctx, interrupted(busy.Run, s.o.Now()))
 	}
 	return true, s.finish(ctx, busy.Run)
 }

@@ -29,6 +29,10 @@ type failing struct {
 	*sqlstore.Store
 	locked atomic.Bool
 	starts atomic.Int64
+	// While held is set, those who have read the turn of a run wait for release.
+	held    atomic.Bool
+	arrived atomic.Int64
+	release chan struct{}
 }
 
 func (f *failing) write(do func() error) error {
@@ -55,6 +59,16 @@ func (f *failing) EraseRun(ctx context.Context, run event.RunID) error {
 	return f.write(func() error { return f.Store.EraseRun(ctx, run) })
 }
 
+// ByRun waits while held is set, after it has read.
+func (f *failing) ByRun(ctx context.Context, run event.RunID) (session.Session, session.Message, error) {
+	found, m, err := f.Store.ByRun(ctx, run)
+	if f.held.Load() {
+		f.arrived.Add(1)
+		<-f.release
+	}
+	return found, m, err
+}
+
 // damaged is a run log with a run that cannot be read.
 type damaged struct {
 	*eventlog.Memory
@@ -75,7 +89,7 @@ func openFailing(t *testing.T, a answer.Answerer, o session.Options, of engine.O
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &failing{Store: st}
+	f := &failing{Store: st, release: make(chan struct{})}
 	s := session.New(f, o)
 	of.Store, of.Ended, of.Deleted = eventlog.NewMemory(), s.Ended, s.Deleted
 	e := engine.New(a, of)
@@ -372,4 +386,90 @@ func (b *bench) first(id string) string {
 		b.t.Fatal(messages, err)
 	}
 	return messages[0].ID
+}
+
+// TestInterruptedTurnEndsOnce reads an interrupted turn, whose run another server has finished, several times at once: only one reader stores the end and has a title made.
+func TestInterruptedTurnEndsOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const readers = 8
+		var titles atomic.Int64
+		b, f := openFailing(t, script(echo), session.Options{Title: func(_ context.Context, question, _ string) (string, string, error) {
+			titles.Add(1)
+			return "Title of " + question, "m", nil
+		}}, engine.Options{})
+		interrupt(t, b, "s", "run-a")
+		rec, err := answer.NewRecorder(t.Context(), b.log, time.Now, event.RunStarted{Run: "run-a", Question: event.Question{Query: "one", Session: "s"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := answer.Run(t.Context(), script(echo), rec, answer.Ending{}); err != nil {
+			t.Fatal(err)
+		}
+		f.held.Store(true)
+		for range readers {
+			b.wantTexts("s", "", "one", "ONE")
+		}
+		synctest.Wait() // all have seen that the turn is interrupted
+		if f.arrived.Load() != readers {
+			t.Errorf("%d readers end the turn, want %d", f.arrived.Load(), readers)
+		}
+		close(f.release)
+		synctest.Wait()
+		if s, err := b.service.Session(t.Context(), "ada", "s"); err != nil || titles.Load() != 1 || s.Title != "Title of one" {
+			t.Errorf("%d titles, the last is %q, %v", titles.Load(), s.Title, err)
+		}
+		if _, m, err := b.store.ByRun(t.Context(), "run-a"); err != nil || m.Status != session.Completed || m.Text != "ONE" {
+			t.Errorf("stored answer %+v, %v", m, err)
+		}
+		b.close()
+	})
+}
+
+// TestInterruptedTurnWithoutEnd reads a turn that was interrupted and whose run never ends: it stays failed, and shows no text that seems to be an answer.
+func TestInterruptedTurnWithoutEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := openFailing(t, script(echo), session.Options{Title: func(context.Context, string, string) (string, string, error) {
+			t.Error("a title of a turn without an answer")
+			return "", "", errors.New("no title")
+		}}, engine.Options{})
+		interrupt(t, b, "s", "run-a")
+		rec, err := answer.NewRecorder(t.Context(), b.log, time.Now, event.RunStarted{Run: "run-a", Question: event.Question{Query: "one", Session: "s"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, body := range []event.Body{event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules"}, event.CacheChecked{}, event.GenerationStarted{Model: "m"}, event.Token{Text: "half an ans"}} {
+			if err := rec.Emit(t.Context(), body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			messages, err := b.service.Branch(t.Context(), "ada", "s", "", 1)
+			if err != nil || len(messages) != 1 || messages[0].Status != session.Failed || !messages[0].Interrupted() || messages[0].Text != "" {
+				t.Errorf("messages %+v, %v", messages, err)
+			}
+			synctest.Wait()
+		}
+		b.ask("s", "two", wire.Turn{})
+		b.wantTexts("s", "", "one", "", "two", "TWO")
+		b.close()
+	})
+}
+
+// interrupt adds a session whose only turn was ended because its server seemed to have stopped.
+func interrupt(t *testing.T, b *bench, id string, run event.RunID) {
+	t.Helper()
+	s, err := b.service.Create(t.Context(), "ada", id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.store.Begin(t.Context(), s.Key, session.Begin{Run: run, New: true, Title: "one", At: s.CreatedAt, Until: s.CreatedAt.Add(time.Hour),
+		Question: session.Message{ID: run.QuestionID(), Role: event.RoleUser, Text: "one", Parent: session.AtHead}}); err != nil {
+		t.Fatal(err)
+	}
+	failure := session.Interrupted
+	if err := b.store.End(t.Context(), session.End{Run: run, Answer: session.Answer{Run: run, Status: session.Failed, EndedAt: s.CreatedAt, Failure: &failure}}); err != nil {
+		t.Fatal(err)
+	}
 }

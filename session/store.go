@@ -83,7 +83,7 @@ type Turns interface {
 	// Start extends the lease of an open turn and, if no earlier turn of the session is open, makes its answer Running. Errors: a [BusyError]
 	// with the first open turn, if there is an earlier one; the lease is extended nevertheless. [ErrNoMessage] if the turn is not open.
 	Start(ctx context.Context, run event.RunID, now, until time.Time) error
-	// End ends a turn that is open or [Answer.Interrupted] with a status that is not open. Without such a turn of the run, it does nothing.
+	// End ends a turn that is open or [Answer.Interrupted] with a status that is not open. Errors: [ErrNoMessage] if the run has no such turn.
 	End(ctx context.Context, e End) error
 	// Open returns the open turns of all sessions.
 	Open(ctx context.Context) ([]OpenTurn, error)

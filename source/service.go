@@ -80,6 +80,8 @@ type Service struct {
 	active     map[string]*job // by the id of the source
 	ingestions []*Ingestion    // in the order of their starts
 	watches    map[string]*watching
+
+	attributeCache attributeCache
 }
 
 // job is a sync, a removal or an ingestion of paths in progress.
@@ -191,10 +193,16 @@ func (s *Service) kindOf(location string) string {
 
 // Add adds a source. Without a kind, the location selects it. Without local, kinds that read the disk of the server are refused, except for locations in [Kind.Shared]. Errors are of the type [fault.Error], or those of the store.
 func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, error) {
+	if set.Location == "" {
+		return Source{}, fault.Invalid("location", "is required: such as https://HOST/PATH, or the path of a folder")
+	}
 	if set.Kind == "" {
 		set.Kind = s.kindOf(set.Location)
 	}
 	kind, ok := s.o.Kinds[set.Kind]
+	if !ok && set.Kind == "" {
+		return Source{}, fault.Invalid("location", "no kind of source has such locations; /docs/ and \"sluice sources add --help\" describe those of the kinds %s", strings.Join(s.Kinds(), " "))
+	}
 	if !ok {
 		return Source{}, fault.Invalid("kind", "want one of: %s", strings.Join(s.Kinds(), " "))
 	}
@@ -241,6 +249,7 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if err := s.o.Store.AddSource(ctx, src); err != nil {
 		return Source{}, err
 	}
+	s.attributeCache.forget()
 	s.watchNow(src)
 	s.rereadSchedule()
 	return s.view(src), nil
@@ -437,6 +446,7 @@ func (s *Service) Resume(ctx context.Context) error {
 // change changes the record of a source.
 func (s *Service) change(ctx context.Context, id string, change func(*store.Source) error) (store.Source, error) {
 	src, err := s.o.Store.UpdateSource(ctx, id, change)
+	s.attributeCache.forget()
 	if errors.Is(err, store.ErrNotFound) {
 		err = notFound(id)
 	}

@@ -24,8 +24,6 @@ const (
 	// A watch that fails is tried again after retryFirst, since a folder that is replaced is away for a moment. The time doubles with each failure, up to retryLast.
 	retryFirst = time.Second
 	retryLast  = watchEvery
-	// RetryFailed is the time after which an ingestion is tried again that failed, for example because the disk is full. It is that of uploaded files.
-	RetryFailed = 15 * time.Second
 )
 
 // watching is the watch of a source.
@@ -155,8 +153,8 @@ func (s *Service) watchFailure(id string) string {
 }
 
 // FollowChanges calls watch, a function like [Watcher.Watch], and calls sync with the URIs of what has changed as soon as there was no change for a moment. Nil URIs mean that everything may have
-// changed. A sync that fails is tried again after [RetryFailed]. While watch fails, everything is synced once a minute. It returns when ctx has ended.
-func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx context.Context, changed func(uris ...string)) error, sync func(ctx context.Context, uris []string) error) {
+// changed. Sync returns after what time to try again, or zero if it succeeded. While watch fails, everything is synced once a minute. It returns when ctx has ended.
+func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx context.Context, changed func(uris ...string)) error, sync func(ctx context.Context, uris []string) (again time.Duration)) {
 	first, reported := true, ""
 	followChanges(ctx, newChanges(), func(ctx context.Context, c *changes) error {
 		return watch(ctx, func(uris ...string) {
@@ -167,7 +165,7 @@ func FollowChanges(ctx context.Context, logger *slog.Logger, watch func(ctx cont
 		})
 	}, func(ctx context.Context, c *changes) bool {
 		uris, _ := c.take()
-		if sync(ctx, uris) != nil && wait(ctx, RetryFailed) == nil {
+		if again := sync(ctx, uris); again > 0 && wait(ctx, again) == nil {
 			c.add(uris...)
 		}
 		return true

@@ -57,6 +57,9 @@ func decodeFault(body []byte, err error) error {
 	if errors.Is(err, io.EOF) {
 		return fault.Invalid("body", "empty; want a JSON object")
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fault.Invalid("body", "not valid JSON: it ends too early")
+	}
 	return fault.Invalid("body", "not valid JSON")
 }
 

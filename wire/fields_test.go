@@ -100,6 +100,7 @@ func TestDecodeNamesTypes(t *testing.T) {
 		`{"top_k":[]}`: "top_k: want an integer, got array", `{"names":1}`: "names: want a list, got number", `{"of":true}`: "of: want an object, got bool",
 		`{"names":["a", {"b":1}, "c"]}`: "names[1]: want a string, got object", `{ "names" : [ "a", [ ], "c" ] }`: "names[1]: want a string, got array", `{"names":["a",7],"of":1}`: "names[1]: want a string, got number",
 		`{"of":{"a":{}}}`: "of.a: want a string, got object", `[]`: "body: want a JSON object, got array", `"a"`: "body: want a JSON object, got string",
+		`{"names":["a"`: "body: not valid JSON: it ends too early", `{"stream":true,}`: "body: not valid JSON at byte 16", ` `: "body: empty; want a JSON object",
 	} {
 		var q struct {
 			Stream      bool              `json:"stream"`

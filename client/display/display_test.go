@@ -281,6 +281,19 @@ func TestAbstention(t *testing.T) {
 	}
 }
 
+// TestLongQuestionOfAbstention: an abstention does not repeat a long question.
+func TestLongQuestionOfAbstention(t *testing.T) {
+	t.Parallel()
+	long := strings.Replace(search, "tides", strings.Repeat("tides and ", 2000), 1)
+	answer := `{"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","text":"No.","annotations":[]}]}`
+	for _, name := range []string{"plain", "rich"} {
+		got, err := displays()[name](stream(snapshot("completed", "completed", long+","+answer, `,"abstained":true,"confidence":0`), done))
+		if err != nil || !strings.Contains(got, "Searched for “tides and") || !strings.Contains(got, "…”.") || len(got) > 2000 {
+			t.Errorf("%s: %v, %d bytes: %.500s", name, err, len(got), got)
+		}
+	}
+}
+
 // TestMissedSnapshots: the final output does not depend on the snapshots that a display misses.
 func TestMissedSnapshots(t *testing.T) {
 	t.Parallel()

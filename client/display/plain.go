@@ -238,6 +238,11 @@ func Quote(c client.Citation, limit int) string {
 	if text == "" {
 		text = strings.TrimPrefix(passage(c), "…")
 	}
+	return quoted(text, limit)
+}
+
+// quoted returns a line in quotation marks, with at most limit characters, cut between words; empty: there is none.
+func quoted(text string, limit int) string {
 	if text == "" {
 		return ""
 	}
@@ -284,11 +289,14 @@ func footer(s *client.Snapshot) string {
 	return strings.Join(append(parts, Line(s.Run)), " · ")
 }
 
+// maxQueryShown is the number of characters of a query that an abstention names.
+const maxQueryShown = 100
+
 // abstention returns lines that say that the documents contain no answer, and list the searches.
 func abstention(s *client.Snapshot) (verdict, searched string) {
 	var queries []string
 	for _, step := range s.Steps {
-		q := "“" + Line(step.Query) + "”"
+		q := quoted(Line(step.Query), maxQueryShown)
 		if step.Kind == client.Search && step.Query != "" && step.Tool != event.ToolHydeSearch && !slices.Contains(queries, q) {
 			queries = append(queries, q)
 		}

@@ -135,6 +135,8 @@ type App struct {
 	indexing     atomic.Pointer[ingest.Progress] // nil: no indexing is in progress
 	allIngesting *semaphore.Weighted             // [Shared.ingesting]
 	ingesting    *semaphore.Weighted             // held during an ingestion of files that were not uploaded
+	Docs         DocsIndexing                    // of all documents of the settings
+	DocsChanges  DocsIndexing                    // of changes of them, with --watch
 
 	access      *access.Access // nil: no logins
 	keys        *keydb.Store   // nil: no keys
@@ -205,7 +207,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	a.Ingester = ingest.New(invalidatingIndex{ix, a}, v.embedder, ingest.Options{Workers: cfg.Ingest.Workers, MaxFileBytes: int64(cfg.Parsing.MaxFileBytes), Parse: s.parsers.Parse, Extensions: s.parsers.Extensions, Failures: a.Failures,
 		Propositions: m.proposer(cfg.Ingest.Propose, logger), Entities: m.extractor(cfg.Ingest.Entities, logger), Logger: logger})
 	a.reranker = s.reranker(tenant, v.embedder.Space)
-	pipeline := &answer.Pipeline{MinConfidence: cfg.Runs.MinConfidence, HistoryTokens: cfg.Runs.HistoryTokens, Index: a.scopes, Vectors: a.scopes, Attributes: a.attributes, SourceAttributes: a.sourceAttributes, Reranker: a.reranker,
+	pipeline := &answer.Pipeline{MinConfidence: cfg.Runs.MinConfidence, HistoryTokens: cfg.Runs.HistoryTokens, Index: a.scopes, Vectors: a.scopes, Attributes: a.attributes, SourceAttributes: a.sourceAttributes, Collections: a.visibleCollections, Reranker: a.reranker,
 		Budget: agent.Budget{Iterations: cfg.Runs.AgentIterations, Tokens: cfg.Runs.AgentTokens}}
 	m.judge(cfg.Models, logger, pipeline)
 	o := engine.Options{Store: log, Limiter: s.limiter, Deadline: cfg.Runs.Deadline,

@@ -56,6 +56,9 @@ func (a *App) partNames() []string {
 	if a.files.service != nil {
 		names = append(names, "store")
 	}
+	if len(a.Config.Ingest.Docs) > 0 {
+		names = append(names, "docs")
+	}
 	if a.records.External() {
 		names = append(names, "database")
 	}
@@ -71,6 +74,13 @@ func (a *App) checkParts(ctx context.Context) map[string]server.Part {
 		"index":    a.part("index", "the index cannot be read", errors.Join(a.Index.Health(), second(a.Index.Documents(ctx, a.Config.Store.Collection, "", 1)))),
 		"disk":     a.part("disk", "the data folder cannot be written", errors.Join(a.reserve.Check(), writable(a.Config.Store.Data))),
 		"sessions": a.part("sessions", "the session database cannot be read; see the log", second(a.sessionStore.List(ctx, session.Filter{}, session.Cursor{}, 1))),
+	}
+	if len(a.Config.Ingest.Docs) > 0 {
+		docs := server.Part{Status: server.PartOK}
+		if reason := a.docsFailing(); reason != "" {
+			docs = server.Part{Status: server.PartDegraded, Detail: "documents of --docs may be missing or not up to date: " + reason}
+		}
+		out["docs"] = docs
 	}
 	if a.records.External() {
 		out["database"] = a.part("database", "PostgreSQL cannot be reached; see the log", a.records.Check(ctx))

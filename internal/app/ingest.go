@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/source"
@@ -27,8 +28,8 @@ func (a *App) ingest(ctx context.Context, req ingest.Request, progress func(inge
 }
 
 // WatchDocs brings the collection of the settings up to date with changes of files and folders until ctx ends. It calls ready when changes are noticed from then on, or cannot
-// be; until then, nothing is indexed. The function indexed is called after each ingestion; one that failed is tried again.
-func (a *App) WatchDocs(ctx context.Context, paths []string, ready func(), indexed func(ingest.Report, error)) {
+// be; until then, nothing is indexed. The function indexed is called after each ingestion; one that failed is tried again after the time again.
+func (a *App) WatchDocs(ctx context.Context, paths []string, ready func(), indexed func(r ingest.Report, err error, again time.Duration)) {
 	ready = sync.OnceFunc(ready)
 	source.FollowChanges(ctx, a.logger, func(ctx context.Context, changed func(uris ...string)) error {
 		defer ready()
@@ -36,12 +37,13 @@ func (a *App) WatchDocs(ctx context.Context, paths []string, ready func(), index
 			ready()
 			changed(uris...)
 		})
-	}, func(ctx context.Context, uris []string) error {
+	}, func(ctx context.Context, uris []string) (again time.Duration) {
 		r, err := a.ingest(ctx, ingest.Request{Collection: a.Config.Store.Collection, Paths: paths, Only: uris}, nil)
 		if ctx.Err() == nil {
-			indexed(r, err)
+			again = a.DocsChanges.Ended(err)
+			indexed(r, err, again)
 		}
-		return err
+		return again
 	})
 }
 

@@ -21,6 +21,22 @@ func (a *App) defaultScope(ctx context.Context) string {
 	return s.String()
 }
 
+// maxVisible is how many collections [App.visibleCollections] looks at.
+const maxVisible = 100
+
+// visibleCollections returns the collections with documents if the caller of a context may list documents.
+func (a *App) visibleCollections(ctx context.Context) []string {
+	if i, ok := auth.From(ctx); ok && (i.Limited() || !i.Permits(auth.Read)) || !ok && a.keys != nil {
+		return nil
+	}
+	names, err := a.Index.Collections(ctx)
+	if err != nil {
+		return nil // the question has an error already
+	}
+	names = names[:min(len(names), maxVisible)]
+	return slices.DeleteFunc(names, func(name string) bool { return !a.hasDocuments(ctx, name) })
+}
+
 // scopeOf returns the scope of a collection and all uploaded files. If the name has another meaning in a list, such as one with a comma, it is that
 // of the collection alone.
 func scopeOf(collection string) corpus.Scope {

@@ -105,3 +105,34 @@ func TestDefaultScopeOfLimitedKey(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownCollection asks about a collection that does not exist: the error names those that do, to whom may list documents.
+func TestUnknownCollection(t *testing.T) {
+	t.Parallel()
+	c := openHandbooks(t)
+	const others = "; there are documents in default, files, handbooks"
+	ask := func(secret string) string {
+		w := limited{city: c, secret: secret}.send("POST", "/api/query", `{"query":"Who keeps the lighthouse?","collection":"handbook"}`)
+		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "no documents are in handbook") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		return w.Body.String()
+	}
+	for _, key := range []struct {
+		auth.Key
+		want bool
+	}{
+		{auth.Key{Scopes: []auth.Scope{auth.Ask, auth.Read}}, true},
+		{auth.Key{Scopes: []auth.Scope{auth.Ask}}, false},
+		{auth.Key{Scopes: []auth.Scope{auth.Ask}, Collections: []string{"handbook"}}, false},
+	} {
+		key.Tenant, key.Account = "acme", fmt.Sprint("site", key.Scopes, len(key.Collections))
+		secret, _, err := auth.Create(t.Context(), c.keys, key.Key, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := ask(secret); strings.Contains(text, others) != key.want || !key.want && strings.Contains(text, "handbooks") {
+			t.Errorf("%v: %s", key.Key.Scopes, text)
+		}
+	}
+}

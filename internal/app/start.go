@@ -39,17 +39,20 @@ func (a *App) hasDocuments(ctx context.Context, collection string) bool {
 	return err == nil && len(docs) > 0
 }
 
-// accept refuses a question while its documents are being indexed and none can be searched yet. The answer that there are no
+// accept refuses a question while its documents are being indexed, or could not be, and none can be searched yet. The answer that there are no
 // documents would be wrong.
 func (a *App) accept(ctx context.Context, collection string) error {
-	p := a.indexing.Load()
-	if p == nil {
+	p, failing := a.indexing.Load(), a.docsFailing()
+	if p == nil && failing == "" {
 		return nil
 	}
 	collection = cmp.Or(collection, a.defaultScope(ctx))
 	s, _ := corpus.ParseScope(collection) // the pipeline returns the error
 	if !slices.Contains(s.Collections, a.Config.Store.Collection) || a.hasDocuments(ctx, collection) {
 		return nil
+	}
+	if p == nil {
+		return fault.New(fault.Unavailable, "the documents could not be indexed: %s", failing)
 	}
 	return fault.New(fault.Unavailable, "the documents are being indexed (%d of %d files), and none can be searched yet; try again", p.Done, p.Total)
 }

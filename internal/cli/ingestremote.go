@@ -37,7 +37,7 @@ func (c *ingestCmd) through(e *env, at remote) error {
 	}
 	var accepted ingestions.Accepted
 	if err := cl.Post(e.ctx, "/api/ingestions", req, &accepted); err != nil {
-		return fmt.Errorf("ingest: %w", err)
+		return task("ingest", err)
 	}
 	e.logger.Info("a server uses the data folder, so it ingests the files", "server", at.url, "ingestion", accepted.ID)
 	show, done := newProgress(e, "indexing")

@@ -67,7 +67,7 @@ func (c *runsCmd) list(e *env) (list server.RunList, err error) {
 			return list, err
 		}
 		err = cl.Get(e.ctx, fmt.Sprintf("/api/runs?limit=%d", c.Limit), &list)
-		return list, err
+		return list, task("list runs", err)
 	}
 	a, err := c.openExisting(e)
 	if err != nil {

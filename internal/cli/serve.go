@@ -27,7 +27,6 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
-	"github.com/sluice-rag/sluice/source"
 )
 
 type serveCmd struct {
@@ -174,10 +173,10 @@ func watchDocs(ctx context.Context, e *env, a *app.App, background *sync.WaitGro
 	ready := make(chan struct{})
 	if docs := e.cfg.Ingest.Docs; e.cfg.Start.Watch && len(docs) > 0 {
 		background.Go(func() {
-			a.WatchDocs(ctx, docs, func() { close(ready) }, func(r ingest.Report, err error) {
+			a.WatchDocs(ctx, docs, func() { close(ready) }, func(r ingest.Report, err error, again time.Duration) {
 				switch {
 				case err != nil:
-					e.logger.Error("could not index changes of the documents; it is tried again", "error", err, "after", source.RetryFailed.String())
+					e.logger.Error("could not index changes of the documents; it is tried again", "error", err, "after", again.Round(time.Second/10).String())
 					logFailures(e, r.Failed)
 				case r.Added+r.Updated+r.Deleted+r.NotRemoved+len(r.Failed) > 0:
 					logReport(e, r)
@@ -192,23 +191,23 @@ func watchDocs(ctx context.Context, e *env, a *app.App, background *sync.WaitGro
 
 // indexAll calls indexDocs until nothing fails. It closes ready after the first time.
 func indexAll(ctx context.Context, e *env, a *app.App, ready chan<- struct{}) {
-	err := indexDocs(ctx, e, a)
+	again := indexDocs(ctx, e, a)
 	if ctx.Err() == nil {
 		close(ready)
 	}
-	for err != nil && waitFor(ctx, source.RetryFailed) == nil {
-		err = indexDocs(ctx, e, a)
+	for again > 0 && waitFor(ctx, again) == nil {
+		again = indexDocs(ctx, e, a)
 	}
 }
 
 // indexDocs indexes the configured documents and warms the caches of the collection. Errors are logged: the server continues with
-// what is indexed. It returns the error of the ingestion, which has to be tried again.
-func indexDocs(ctx context.Context, e *env, a *app.App) (failed error) {
+// what is indexed. It returns after what time to try again; zero: all is indexed.
+func indexDocs(ctx context.Context, e *env, a *app.App) (again time.Duration) {
 	defer a.EndIndexing()
 	if docs := e.cfg.Ingest.Docs; len(docs) > 0 {
 		report, err := ingestPaths(ctx, e, a, docs, false)
-		if failed = err; err != nil && ctx.Err() == nil {
-			e.logger.Error("could not index all documents; it is tried again", "error", err, "after", source.RetryFailed.String())
+		if again = a.Docs.Ended(err); err != nil && ctx.Err() == nil {
+			e.logger.Error("could not index all documents; it is tried again", "error", err, "after", again.Round(time.Second/10).String())
 		}
 		if report.Other > 0 {
 			e.logger.Info("the collection also has documents that are not from --docs; to keep folders apart, use another --collection", "collection", e.cfg.Store.Collection, "documents", report.Other)
@@ -217,7 +216,7 @@ func indexDocs(ctx context.Context, e *env, a *app.App) (failed error) {
 	if err := a.Warm(ctx, e.cfg.Store.Collection); err != nil && ctx.Err() == nil {
 		e.logger.Error("could not read the collection", "error", err)
 	}
-	return failed
+	return again
 }
 
 func listen(e *env) (*net.TCPListener, error) {

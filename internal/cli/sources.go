@@ -200,7 +200,10 @@ func (c *sourcesListCmd) Run(e *env) error {
 		for _, v := range all {
 			last, docs, failed, state := "never", 0, 0, v.State
 			if l := v.LastSync; l != nil {
-				last, docs, failed = localTime(l.Ended), l.Added+l.Updated+l.Unchanged, l.Failed
+				last, failed = localTime(l.Ended), l.Failed
+				if l.Documents != nil {
+					docs = *l.Documents
+				}
 				if l.Error != "" && state == sources.Idle {
 					state = "failed"
 				}

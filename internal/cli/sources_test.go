@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -113,4 +114,59 @@ func TestSharedFolders(t *testing.T) {
 			t.Errorf("%s: status %d: %s", dir, status, errs)
 		}
 	}
+}
+
+// TestErrorsOfSources checks what the command says when a server refuses: what the user wanted, and not the route.
+func TestErrorsOfSources(t *testing.T) {
+	data := t.TempDir()
+	url, stop := serve(t, "--data", data)
+	defer stop()
+	for want, args := range map[string][]string{
+		"add source: every: want a duration":                         {"sources", "add", docs(t), "--every", "5s", "--data", data},
+		"add source: location: no kind of source has such locations": {"sources", "add", "gopher://example.com/", "--data", data},
+		"list sources: no such page":                                 {"sources", "list", "--server", url + "/nothing"},
+		"list runs: no such page":                                    {"runs", "--server", url + "/nothing"},
+	} {
+		if status, out, errs := run(t, args...); status != 1 || !strings.Contains(errs, "sluice: "+want) || strings.Contains(errs, "/api/") {
+			t.Errorf("%v: status %d, want %q: %s%s", args, status, want, out, errs)
+		}
+	}
+	res, err := http.Post(url+"/api/sources", "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "location: is required") {
+		t.Errorf("a source without fields: status %d, %s, %v", res.StatusCode, text, err)
+	}
+}
+
+// TestDocumentsOfSourceInList empties a folder with a source: the list shows that its documents are still searchable, since an empty place may not be mounted.
+func TestDocumentsOfSourceInList(t *testing.T) {
+	folder, data := t.TempDir(), t.TempDir()
+	for _, name := range []string{"a.md", "b.md", "c.md"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("# Pumps\n\nThe pump of "+name+" is in the cellar.\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(want string) {
+		t.Helper()
+		status, out, errs := run(t, "sources", "list", "--data", data)
+		if fields := strings.Fields(strings.SplitN(out+"\n\n", "\n", 3)[1]); status != 0 || len(fields) < 4 || fields[3] != want {
+			t.Errorf("status %d, want %s documents: %s%s", status, want, out, errs)
+		}
+	}
+	if status, _, errs := run(t, "sources", "add", folder, "--data", data); status != 0 {
+		t.Fatal(errs)
+	}
+	list("3")
+	for _, name := range []string{"a.md", "b.md", "c.md"} {
+		if err := os.Remove(filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status, _, _ := run(t, "sources", "sync", folder, "--data", data); status != 1 {
+		t.Errorf("sync of an empty folder: status %d", status)
+	}
+	list("3")
 }

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/url"
 	"time"
 
@@ -21,29 +23,40 @@ type remoteSources struct {
 
 func sourcePath(id string) string { return "/api/sources/" + url.PathEscape(id) }
 
+// task returns an error of [client.Client.Get], Post and the like with what the user wanted instead of the method and path of the request.
+func task(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if cause := errors.Unwrap(err); cause != nil {
+		err = cause
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
 func (s remoteSources) list(ctx context.Context) ([]sources.SourceView, error) {
 	var out sources.SourceList
 	err := s.c.Get(ctx, "/api/sources", &out)
-	return out.Sources, err
+	return out.Sources, task("list sources", err)
 }
 
 func (s remoteSources) add(ctx context.Context, req sources.SourceRequest) (v sources.SourceView, err error) {
 	err = s.c.Post(ctx, "/api/sources", req, &v)
-	return v, err
+	return v, task("add source", err)
 }
 
 func (s remoteSources) set(ctx context.Context, id string, to sources.SourceSettings) (v sources.SourceView, err error) {
 	err = s.c.Patch(ctx, sourcePath(id), to, &v)
-	return v, err
+	return v, task("change source", err)
 }
 
 func (s remoteSources) sync(ctx context.Context, id string, req sources.SyncRequest) (v sources.SourceView, err error) {
 	err = s.c.Post(ctx, sourcePath(id)+"/sync", req, &v)
-	return v, err
+	return v, task("sync source", err)
 }
 
 func (s remoteSources) remove(ctx context.Context, id string) error {
-	return s.c.Delete(ctx, sourcePath(id), nil)
+	return task("remove source", s.c.Delete(ctx, sourcePath(id), nil))
 }
 
 func (s remoteSources) follow(ctx context.Context, id string, show func(ingest.Progress)) (source.Result, error) {

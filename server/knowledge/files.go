@@ -72,8 +72,8 @@ func (s *routes) fileRoutes() []server.Route {
 
 func (s *routes) uploadFile(w http.ResponseWriter, r *http.Request) error {
 	form, err := openForm(r)
-	if limit := s.o.MaxFileBytes + maxForm; err == nil && r.ContentLength > limit {
-		err = fault.New(fault.TooLarge, "body: over the limit of %d bytes", limit)
+	if err == nil && r.ContentLength > s.o.MaxFileBytes+maxForm {
+		err = files.TooLarge(s.o.MaxFileBytes)
 	}
 	if err != nil && r.Header.Get("Expect") != "" {
 		return err // the client waits for permission to send the body

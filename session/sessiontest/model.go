@@ -299,16 +299,17 @@ func (m *model) Start(run event.RunID, now, until time.Time) error {
 	return nil
 }
 
-func (m *model) End(e session.End) {
+func (m *model) End(e session.End) error {
 	r, a := m.answer(e.Run)
 	if a == nil || r.hidden || !a.Status.Open() && !a.Interrupted() {
-		return
+		return session.ErrNoMessage
 	}
 	e.Answer.Run, e.Asked, e.Protocol, e.Feedback = a.Run, a.Asked, a.Protocol, a.Feedback
 	a.Text, a.Answer = e.Text, e.Answer
 	if of := r.find(e.SummaryOf); of != nil && e.Summary != "" && of.Status != session.Deleted {
 		of.Summary = e.Summary
 	}
+	return nil
 }
 
 func (m *model) Open() (open []session.OpenTurn) {

@@ -224,8 +224,7 @@ func (r *random) end(s session.Store) string {
 		}
 	}
 	what := fmt.Sprintf("end %+v", e)
-	r.same(what, nil, s.End(r.ctx, e), nil, nil)
-	r.model.End(e)
+	r.same(what, nil, s.End(r.ctx, e), nil, r.model.End(e))
 	return what
 }
 

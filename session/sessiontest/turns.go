@@ -140,9 +140,9 @@ func (s *suite) answer() {
 	}
 	check()
 	end.Text, end.Summary, end.Status = "another", "another", session.Completed
-	s.must(s.End(s.ctx, end))
+	s.is(session.ErrNoMessage, s.End(s.ctx, end))
 	end.Run = "unknown"
-	s.must(s.End(s.ctx, end))
+	s.is(session.ErrNoMessage, s.End(s.ctx, end))
 	check()
 	s.is(session.ErrNoMessage, s.Start(s.ctx, b.Run, start, start.Add(time.Hour)))
 	s.is(session.ErrNoMessage, s.Start(s.ctx, "unknown", start, start.Add(time.Hour)))
@@ -326,7 +326,7 @@ func (s *suite) hide() {
 	s.is(session.ErrNoMessage, err)
 	s.is(session.ErrNoMessage, other.Start(s.ctx, runID(2), start, start.Add(time.Hour)))
 	s.is(session.ErrNoMessage, other.Rate(s.ctx, key, answered, nil))
-	s.must(other.End(s.ctx, session.End{Run: runID(2), Answer: session.Answer{Status: session.Completed}}))
+	s.is(session.ErrNoMessage, other.End(s.ctx, session.End{Run: runID(2), Answer: session.Answer{Status: session.Completed}}))
 	all, err := other.All(s.ctx, key, 0, 10)
 	s.must(err)
 	rated, err := other.Rated(s.ctx, nil, "", 10)

@@ -217,8 +217,11 @@ func (s *Store) End(ctx context.Context, e session.End) error {
 		ended, err := sqldb.All(ctx, tx, sqldb.Integer, `UPDATE messages AS m SET status = ?, owner = '', until = 0, text = ?, standalone = ?, failure = ?, citations = ?,
 			confidence = ?, abstained = ?, tokens = ?, ended_at = ? WHERE m.id = ? AND (m.status IN ('queued', 'running') OR m.status = 'failed' AND m.failure = ?) AND `+visible+" RETURNING seq",
 			e.Status, e.Text, e.Standalone, failure, citations, e.Confidence, e.Abstained, tokens, sqldb.Micros(e.EndedAt), e.Run.AnswerID(), interrupted)
-		if err != nil || len(ended) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(ended) == 0 {
+			return session.ErrNoMessage
 		}
 		if e.Summary != "" {
 			first, last := bounds(keyOf(ended[0]))

@@ -3,6 +3,7 @@ package knowledge
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/sluice-rag/sluice/event"
@@ -18,6 +19,7 @@ const (
 	maxLine        = 120_000
 	maxCalls       = 48
 	maxCallBytes   = 24 << 10
+	maxCall        = 4 << 10 // of one call with the attributes of its documents
 	maxAnnotations = MaxTopK
 	maxQuotedBytes = 24 << 10
 	maxThoughts    = 8 << 10
@@ -216,6 +218,12 @@ func (d *builder) finishItem(s *outputItem, status string) {
 func (d *builder) encodeCall(s *outputItem) {
 	d.callSize -= len(s.data)
 	d.encode(s)
+	if len(s.data) > maxCall { // the ids and the results of later calls matter more than attributes
+		for i := range s.Results {
+			maps.DeleteFunc(s.Results[i].Attributes, func(name string, _ any) bool { return name != "chunk_id" && name != "level" })
+		}
+		d.encode(s)
+	}
 	if d.callSize += len(s.data); d.callSize > maxCallBytes {
 		s.ExecutionTrace, s.DocumentID, s.Results = "", wire.Clip(s.DocumentID, maxBrief), nil
 		for i, q := range s.Queries {

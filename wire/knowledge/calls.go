@@ -85,17 +85,17 @@ func (p *projection) finishSearch(b event.RetrievalFinished) *outputItem {
 		if f.Document == "" {
 			continue // written by a version that did not record the document
 		}
-		s.Results = append(s.Results, result(string(f.Document), f.Name, string(f.Chunk), f.Level.String(), f.Score))
+		s.Results = append(s.Results, result(string(f.Document), f.Name, string(f.Chunk), f.Level.String(), f.Score, b.Attributes[f.Document]))
 	}
 	p.finishCall(s, b.Error != "", new(len(b.Found)), b.Duration)
 	return s
 }
 
 // result returns the result for a passage.
-func result(document, name, chunk, level string, score float64) Result {
+func result(document, name, chunk, level string, score float64, attributes map[string]any) Result {
 	id := wire.Clip(document, MaxNameLength)
 	return Result{FileID: id, Filename: wire.Clip(cmp.Or(name, id), MaxNameLength), Score: wire.Round(max(0, min(1, score))),
-		Attributes: ResultAttributes{ChunkID: wire.Clip(chunk, MaxNameLength), Level: level}}
+		Attributes: wire.ResultAttributes(wire.Clip(chunk, MaxNameLength), level, attributes)}
 }
 
 // finishCall sets the final status of a call.
@@ -219,7 +219,7 @@ func graphResults(passages []json.RawMessage) []Result {
 			Score    float64 `json:"score"`
 		}
 		if json.Unmarshal(raw, &passage) == nil && passage.Document != "" {
-			out = append(out, result(passage.Document, passage.Title, passage.Chunk, level(passage.Level), passage.Score))
+			out = append(out, result(passage.Document, passage.Title, passage.Chunk, level(passage.Level), passage.Score, nil))
 		}
 	}
 	return out

@@ -141,16 +141,10 @@ type Item struct {
 
 // Result is a passage that a file_search_call found. It has no text; the annotations have the texts of the cited passages.
 type Result struct {
-	FileID     string           `json:"file_id"`
-	Filename   string           `json:"filename"`
-	Score      float64          `json:"score" minimum:"0" maximum:"1" description:"Relevance of the passage. Scores of different questions are comparable."`
-	Attributes ResultAttributes `json:"attributes"`
-}
-
-// ResultAttributes is part of [Result].
-type ResultAttributes struct {
-	ChunkID string `json:"chunk_id"`
-	Level   string `json:"level,omitempty" enum:"L1,L2,L3"`
+	FileID     string         `json:"file_id"`
+	Filename   string         `json:"filename"`
+	Score      float64        `json:"score" minimum:"0" maximum:"1" description:"Relevance of the passage. Scores of different questions are comparable."`
+	Attributes map[string]any `json:"attributes" description:"chunk_id and level of the passage, and the attributes that the source of the document sets: at most 16 texts, numbers and truth values, and fewer if they are long."`
 }
 
 // Warning is a failure that did not end the run, such as that of a model that another one replaced.

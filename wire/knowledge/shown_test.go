@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire/knowledge"
@@ -81,14 +84,41 @@ func TestFileSearchResults(t *testing.T) {
 			continue
 		}
 		want := []knowledge.Result{
-			{FileID: "file_1", Filename: "streams.md", Score: 0.8472, Attributes: knowledge.ResultAttributes{ChunkID: "c_1", Level: "L2"}},
-			{FileID: "file_2", Filename: "file_2", Score: 0.5, Attributes: knowledge.ResultAttributes{ChunkID: "c_8", Level: "L3"}}}
+			{FileID: "file_1", Filename: "streams.md", Score: 0.8472, Attributes: map[string]any{"chunk_id": "c_1", "level": "L2"}},
+			{FileID: "file_2", Filename: "file_2", Score: 0.5, Attributes: map[string]any{"chunk_id": "c_8", "level": "L3"}}}
 		if fmt.Sprint(it.Results) != fmt.Sprint(want) || *it.ResultCount != 2 {
 			t.Errorf("%+v", it.Results)
 		}
 		return
 	}
 	t.Error("there is no call")
+}
+
+// TestAttributesOfResults: results have the attributes of their documents, unless they are so long that the results of other calls would not fit.
+func TestAttributesOfResults(t *testing.T) {
+	found := []event.Found{{Chunk: "c_1", Level: corpus.Passage, Score: 0.5, Document: "d_1", Name: "a.md"}, {Chunk: "c_2", Level: corpus.Sentence, Score: 0.4, Document: "d_2", Name: "b.md"}}
+	long := map[string]any{}
+	for i := range 16 {
+		long[fmt.Sprint("name", i)] = strings.Repeat("x", 500)
+	}
+	for name, c := range map[string]struct{ attributes, want map[string]any }{
+		"some":     {map[string]any{"team": "harbour", "year": 1871.0, "level": "L9"}, map[string]any{"chunk_id": "c_1", "level": "L2", "team": "harbour", "year": 1871.0}},
+		"too long": {long, map[string]any{"chunk_id": "c_1", "level": "L2"}},
+	} {
+		log := started(direct)
+		for i := range event.CallID(10) {
+			log = append(log, event.RetrievalStarted{Call: i + 1, Tool: event.ToolHybridSearch, Query: "How?", Iteration: 1},
+				event.RetrievalFinished{Call: i + 1, Tool: event.ToolHybridSearch, Found: found, Attributes: map[corpus.DocumentID]map[string]any{"d_1": c.attributes}})
+		}
+		for i, it := range knowledge.ResponseOf(wiretest.LogOf(log...)).Output {
+			if len(it.Results) != 2 {
+				t.Fatalf("%s: call %d has %d results", name, i+1, len(it.Results))
+			}
+			if diff := cmp.Diff([]map[string]any{c.want, {"chunk_id": "c_2", "level": "L3"}}, []map[string]any{it.Results[0].Attributes, it.Results[1].Attributes}); diff != "" {
+				t.Errorf("%s: call %d: %s", name, i+1, diff)
+			}
+		}
+	}
 }
 
 // TestShortenedSnippetIsMarked checks the field truncated of annotations.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
@@ -20,10 +21,6 @@ import (
 const (
 	maxQueryShown = 4 << 10
 	maxResults    = 50
-	// Limits of OpenAI for attributes of files: their number, and the characters of a key and of a text.
-	maxAttributes     = 16
-	maxAttributeKey   = 64
-	maxAttributeValue = 512
 )
 
 // output is an item of a response.
@@ -85,13 +82,20 @@ func (p *responding) apply(e event.Event) {
 	case event.RunStarted:
 		p.whole("response.created")
 		p.whole("response.in_progress")
+	case event.CacheChecked:
+		if b.Hit && p.results {
+			p.search(event.RetrievalStarted{Call: cachedCall, Query: b.Query})
+		}
 	case event.RetrievalStarted:
 		p.search(b)
 	case event.RetrievalFinished:
 		p.found(b)
 	case event.GenerationFinished:
 		p.closeTexts(statusCompleted)
+	case event.Attributed:
+		p.foundInCache(b.Sources)
 	case event.RunFinished:
+		p.foundInCache(nil)
 		p.closeTexts(statusCompleted)
 		if p.state.Incomplete() {
 			p.whole("response.incomplete")
@@ -212,7 +216,7 @@ func (p *responding) found(b event.RetrievalFinished) {
 		for _, f := range b.Found[:min(len(b.Found), maxResults)] {
 			id := cmp.Or(string(f.Document), string(f.Chunk)) // logs of earlier versions have no documents
 			list = append(list, Result{wire.Clip(id, MaxNameLength), wire.Clip(cmp.Or(f.Name, id), MaxNameLength), wire.Round(math.Max(0, math.Min(1, f.Score))),
-				attributesOf(f, b.Attributes[f.Document])})
+				wire.ResultAttributes(string(f.Chunk), f.Level.String(), b.Attributes[f.Document])})
 		}
 		o.Results = &list
 	}
@@ -221,19 +225,18 @@ func (p *responding) found(b event.RetrievalFinished) {
 	p.end(o, statusCompleted)
 }
 
-// attributesOf returns the attributes of a result: those of the passage, and as many of its document as OpenAI's limits permit, in the order of their names.
-func attributesOf(f event.Found, document map[string]any) map[string]any {
-	out := map[string]any{"chunk_id": string(f.Chunk), "level": f.Level.String()}
-	for _, key := range slices.Sorted(maps.Keys(document)) {
-		value := document[key]
-		if text, ok := value.(string); ok {
-			value = wire.Clip(text, maxAttributeValue)
-		}
-		if _, taken := out[key]; !taken && len(out) < maxAttributes && len(key) <= maxAttributeKey {
-			out[key] = value
-		}
+// cachedCall is the number of the search that stands for those of the run whose answer was cached. Its results are the sources of the answer.
+const cachedCall event.CallID = 0
+
+// foundInCache ends the search of a cached answer, if it has not ended.
+func (p *responding) foundInCache(sources []event.Source) {
+	b := event.RetrievalFinished{Call: cachedCall, Attributes: map[corpus.DocumentID]map[string]any{}}
+	for _, s := range sources {
+		b.Found = append(b.Found, event.Found{Chunk: s.Chunk, Level: s.Level, Score: s.Score, Document: s.Document, Name: cmp.Or(s.Name, s.Title)})
+		b.Attributes[s.Document] = s.Attributes
 	}
-	return out
+	slices.SortStableFunc(b.Found, func(a, c event.Found) int { return cmp.Compare(c.Score, a.Score) })
+	p.found(b)
 }
 
 // message returns the item of the answer, and opens it if there is none.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
@@ -175,6 +176,40 @@ func TestResponsesGoldens(t *testing.T) {
 			}
 			golden.Check(t, filepath.Join("testdata", "responses_"+name+".txt"), wiretest.Golden(p, [][]event.Event{log})+string(reply)+"\n")
 		})
+	}
+}
+
+// TestResultsOfCachedAnswer: a client that asks for what searches found gets the sources of a cached answer, which needed no search.
+func TestResultsOfCachedAnswer(t *testing.T) {
+	t.Parallel()
+	log := wiretest.Runs()["cached"]
+	for i, e := range log {
+		if b, ok := e.Body.(event.Attributed); ok {
+			b.Sources = slices.Insert(slices.Clone(b.Sources), 0, event.Source{N: 2, Chunk: "c_9", Document: "d_9", Name: "b.md", Level: corpus.Passage, Score: 0.2})
+			b.Sources[1].Attributes = map[string]any{"team": "harbour"}
+			log[i].Body = b
+		}
+	}
+	for results, want := range map[bool]int{true: 2, false: 1} {
+		r := openai.Responses{Results: results}.Reply(log).(openai.Response)
+		if len(r.Output) != want || r.Output[want-1].Type != "message" {
+			t.Errorf("results %v: %+v", results, r.Output)
+		}
+		if !results {
+			continue
+		}
+		call := r.Output[0]
+		if call.Type != "file_search_call" || call.Status != "completed" || !slices.Equal(call.Queries, []string{"Who keeps it?"}) || call.Results == nil {
+			t.Fatalf("%+v", call)
+		}
+		if diff := cmp.Diff([]openai.Result{{FileID: "d_1", Filename: "farland.pdf", Score: 0.84, Attributes: map[string]any{"chunk_id": "c_1", "level": "L2", "team": "harbour"}},
+			{FileID: "d_9", Filename: "b.md", Score: 0.2, Attributes: map[string]any{"chunk_id": "c_9", "level": "L2"}}}, *call.Results); diff != "" {
+			t.Error(diff)
+		}
+	}
+	none := slices.DeleteFunc(slices.Clone(log), func(e event.Event) bool { _, is := e.Body.(event.Attributed); return is })
+	if r := (openai.Responses{Results: true}).Reply(none).(openai.Response); r.Output[0].Status != "completed" || len(*r.Output[0].Results) != 0 {
+		t.Errorf("without sources: %+v", r.Output[0])
 	}
 }
 

@@ -10785,7 +10785,10 @@ export interface components {
             status: "in_progress" | "completed" | "failed" | "incomplete";
         };
         KnowledgeResult: {
-            attributes: components["schemas"]["KnowledgeResultAttributes"];
+            /** @description chunk_id and level of the passage, and the attributes that the source of the document sets: at most 16 texts, numbers and truth values, and fewer if they are long. */
+            attributes: {
+                [key: string]: unknown;
+            };
             file_id: string;
             filename: string;
             /**
@@ -10793,11 +10796,6 @@ export interface components {
              * @description Relevance of the passage. Scores of different questions are comparable.
              */
             score: number;
-        };
-        KnowledgeResultAttributes: {
-            chunk_id: string;
-            /** @enum {string} */
-            level?: "L1" | "L2" | "L3";
         };
         KnowledgeSearchAttributes: {
             chunk_id: string;
