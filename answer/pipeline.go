@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sluice-rag/sluice/answer/agent"
@@ -109,6 +110,8 @@ type job struct {
 	confidence  float64                    // in the answer, if it was computed for the verification
 	finished    bool                       // the sources are in the log
 	files       map[corpus.DocumentID]file // of the documents whose passages are shown
+	readMu      sync.Mutex                 // held while readFiles is used
+	readFiles   map[corpus.DocumentID]file // that were read: several searches find the same documents
 
 	focus   string   // the topic of a question that names documents or pages
 	summary bool     // the question asks for a summary of whole documents or pages
@@ -125,7 +128,7 @@ type job struct {
 
 // Answer implements [Answerer].
 func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
-	j := &job{Pipeline: p, rec: r, resumed: resumedRun{State: r.Resumed()}, q: r.State().RunStarted, poolIndex: map[corpus.ChunkID]int{}, replacedBy: map[corpus.ChunkID]corpus.ChunkID{}}
+	j := &job{Pipeline: p, rec: r, resumed: resumedRun{State: r.Resumed()}, q: r.State().RunStarted, poolIndex: map[corpus.ChunkID]int{}, replacedBy: map[corpus.ChunkID]corpus.ChunkID{}, readFiles: map[corpus.DocumentID]file{}}
 	with := *p
 	if with.Now == nil {
 		with.Now = time.Now
