@@ -120,6 +120,7 @@ type job struct {
 	indexErr error // the first failure of the index after which the run continued
 
 	start      event.GenerationStarted // written with the first piece of the answer
+	started    bool                    // start was written by this process
 	cacheable  bool                    // the answer may be cached
 	scored     bool                    // the scores of searches are the grades of their hits
 	version    uint64                  // of the collection, before the first search

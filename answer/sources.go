@@ -272,6 +272,10 @@ func coveringSentences(sentences []map[string]struct{}, wanted map[string]struct
 // cite returns the citation of a source for the text that it supports.
 func (j *job) cite(n int, c candidate, supported string) event.Cited {
 	cited := event.Cited{N: n, Chunk: c.Chunk.ID}
+	known := n <= len(j.quotes)
+	if known && len(c.Chunk.Pages) == 0 && len(j.quotes[n-1].last) == 0 {
+		return cited // only pages could differ
+	}
 	spans, best := supportingSentences(c.Chunk.Text, supported)
 	var pages []int
 	for _, s := range spans {
@@ -281,7 +285,6 @@ func (j *job) cite(n int, c candidate, supported string) event.Cited {
 		pages = c.Chunk.Pages
 	}
 	pages = sortedUnique(pages)
-	known := n <= len(j.quotes)
 	if !known {
 		j.quotes = append(j.quotes, quote{span: best})
 	}
