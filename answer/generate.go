@@ -83,11 +83,13 @@ func (j *job) setGenerationStart(ctx context.Context, start event.GenerationStar
 // emitGenerationStart emits that event once. It is called with the first output of a model, since another model may take over before that and the
 // event names the model that writes.
 func (j *job) emitGenerationStart(ctx context.Context) error {
-	if j.resumed.Generation != nil || j.rec.State().Generation != nil {
+	if j.started || j.resumed.Generation != nil {
 		return nil
 	}
 	j.start.Model = cmp.Or(j.modelCalls.writer(), j.start.Model)
-	return j.rec.Emit(ctx, j.start)
+	err := j.rec.Emit(ctx, j.start)
+	j.started = err == nil
+	return err
 }
 
 // stream emits the output of a generator. Text that was emitted before a restart is not emitted again: a generator that starts over

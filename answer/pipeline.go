@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sluice-rag/sluice/answer/agent"
@@ -111,6 +112,8 @@ type job struct {
 	confidence  float64                    // in the answer, if it was computed for the verification
 	finished    bool                       // the sources are in the log
 	files       map[corpus.DocumentID]file // of the documents whose passages are shown
+	readMu      sync.Mutex                 // held while readFiles is used
+	readFiles   map[corpus.DocumentID]file // that were read: several searches find the same documents
 
 	focus   string   // the topic of a question that names documents or pages
 	summary bool     // the question asks for a summary of whole documents or pages
@@ -119,6 +122,7 @@ type job struct {
 	indexErr error // the first failure of the index after which the run continued
 
 	start      event.GenerationStarted // written with the first piece of the answer
+	started    bool                    // start was written by this process
 	cacheable  bool                    // the answer may be cached
 	scored     bool                    // the scores of searches are the grades of their hits
 	version    uint64                  // of the collection, before the first search
@@ -127,7 +131,7 @@ type job struct {
 
 // Answer implements [Answerer].
 func (p *Pipeline) Answer(ctx context.Context, r *Recorder) error {
-	j := &job{Pipeline: p, rec: r, resumed: resumedRun{State: r.Resumed()}, q: r.State().RunStarted, poolIndex: map[corpus.ChunkID]int{}, replacedBy: map[corpus.ChunkID]corpus.ChunkID{}}
+	j := &job{Pipeline: p, rec: r, resumed: resumedRun{State: r.Resumed()}, q: r.State().RunStarted, poolIndex: map[corpus.ChunkID]int{}, replacedBy: map[corpus.ChunkID]corpus.ChunkID{}, readFiles: map[corpus.DocumentID]file{}}
 	with := *p
 	if with.Now == nil {
 		with.Now = time.Now

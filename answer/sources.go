@@ -49,9 +49,22 @@ func (j *job) describe(ctx context.Context, chunks []corpus.Chunk) {
 
 // filesByID returns what sources show of documents. Those that cannot be read are missing, because an answer does not need it. Concurrent searches may call it.
 func (j *job) filesByID(ctx context.Context, c index.DocumentReader, ids []corpus.DocumentID) map[corpus.DocumentID]file {
+	out := make(map[corpus.DocumentID]file, len(ids))
+	j.readMu.Lock()
+	ids = slices.DeleteFunc(ids, func(id corpus.DocumentID) bool {
+		f, known := j.readFiles[id]
+		if known {
+			out[id] = f
+		}
+		return known
+	})
+	j.readMu.Unlock()
+	if len(ids) == 0 {
+		return out
+	}
 	docs, err := c.DocumentsByID(ctx, j.q.Collection, ids)
 	if err != nil {
-		return nil
+		return out
 	}
 	var attributes map[string]map[string]any
 	if j.SourceAttributes != nil {
@@ -61,11 +74,12 @@ func (j *job) filesByID(ctx context.Context, c index.DocumentReader, ids []corpu
 		}
 		attributes, _ = j.SourceAttributes(ctx, names)
 	}
-	out := make(map[corpus.DocumentID]file, len(docs))
+	j.readMu.Lock()
+	defer j.readMu.Unlock()
 	for _, d := range docs {
 		f := fileOf(d)
 		f.attributes = shown(attributes[string(d.ID)])
-		out[d.ID] = f
+		out[d.ID], j.readFiles[d.ID] = f, f
 	}
 	return out
 }
@@ -273,6 +287,10 @@ func coveringSentences(sentences []map[string]struct{}, wanted map[string]struct
 // cite returns the citation of a source for the text that it supports.
 func (j *job) cite(n int, c candidate, supported string) event.Cited {
 	cited := event.Cited{N: n, Chunk: c.Chunk.ID}
+	known := n <= len(j.quotes)
+	if known && len(c.Chunk.Pages) == 0 && len(j.quotes[n-1].last) == 0 {
+		return cited // only pages could differ
+	}
 	spans, best := supportingSentences(c.Chunk.Text, supported)
 	best.Start += listMarker(c.Chunk.Text[best.Start:best.End])
 	var pages []int
@@ -283,7 +301,6 @@ func (j *job) cite(n int, c candidate, supported string) event.Cited {
 		pages = c.Chunk.Pages
 	}
 	pages = sortedUnique(pages)
-	known := n <= len(j.quotes)
 	if !known {
 		j.quotes = append(j.quotes, quote{span: best})
 	}

@@ -36,7 +36,8 @@ type Language struct {
 	elides       bool // articles and prepositions are joined to a word: l'ascenseur
 	umlauts      bool // ä, ö and ü can be written as ae, oe and ue
 	stem         func(*snowballstem.Env) bool
-	stems        *stemCache
+	stems        *recent[string]
+	stopWords    wordList
 	script       *unicode.RangeTable // nil: Latin
 
 	readOnce  sync.Once
@@ -180,7 +181,7 @@ var languages = sync.OnceValue(func() map[string]*Language {
 // readLanguage reads a file of a language: sections, each with a name in brackets and a list of words, or of phrases that are separated by semicolons.
 // A number in a list of words is the value of the words after it. Lines that begin with # are comments.
 func readLanguage(code, text string) *Language {
-	l := &Language{Code: code, sections: map[Section]wordList{}, stem: stemmers[code], stems: newStemCache(), script: scripts[code]}
+	l := &Language{Code: code, sections: map[Section]wordList{}, stem: stemmers[code], stems: newRecent[string](maxStems), script: scripts[code]}
 	var section Section
 	number := 0.0
 	for line := range strings.Lines(text) {
@@ -206,6 +207,7 @@ func readLanguage(code, text string) *Language {
 			}
 		}
 	}
+	l.stopWords = l.sections[StopWords]
 	_, l.Compounds = l.sections["compounds"]
 	_, l.elides = l.sections["elision"]
 	_, l.umlauts = l.sections["umlauts"]
@@ -234,14 +236,14 @@ func (l *Language) Number(s Section, word string) (float64, bool) {
 // IsStopWord reports whether a lower-cased word of [Words] has too little meaning to be searched for: articles, pronouns, prepositions, auxiliary verbs,
 // question words. In Japanese, all words in Hiragana are.
 func (l *Language) IsStopWord(word string) bool {
-	if l.Has(StopWords, word) {
+	if has(l.stopWords, word) {
 		return true
 	}
 	if l.Code == "ja" {
 		r, n := utf8.DecodeRuneInString(word)
 		return n == len(word) && unicode.Is(unicode.Hiragana, r)
 	}
-	return l.elides && l.Has(StopWords, l.withoutElision(word))
+	return l.elides && has(l.stopWords, l.withoutElision(word))
 }
 
 // Stem returns the stem of a lower-cased word of [Words], by Snowball's algorithm of the language, without accents. Numbers lose their thousands
@@ -253,7 +255,7 @@ func (l *Language) Stem(word string) string {
 	if word[0] >= '0' && word[0] <= '9' {
 		return strings.ReplaceAll(word, ",", "")
 	}
-	return l.stems.stem(word, l.computeStem)
+	return l.stems.get(word, maxStem, l.computeStem)
 }
 
 // computeStem computes the stem of a word of letters.

@@ -13,11 +13,29 @@ type Matcher struct {
 	Terms []Term // of the question
 	Held  []int  // number of passages that have a form of each term
 
+	asked   *asked
+	unknown []int              // indexes of the terms that may be misspelled
+	known   map[string][]Match // nil without such terms
+}
+
+// asked is what the matchers of a question share. It may be used concurrently.
+type asked struct {
+	*Language
+	terms   []Term
 	stems   map[string]int     // index of the term, by stem; of one spelled without accents too
 	similar map[string][]Match // by the stem of a word of the same meaning
-	unknown []int              // indexes of the terms that may be misspelled
-	known   map[string][]Match
+	known   *recent[[]Match]
 }
+
+// The matchers of recent questions: a question is compared with passages in several steps. The sizes limit the memory to about 100 KB for each question.
+const (
+	maxQuestions       = 64
+	maxQuestion        = 1000 // length of a question that is kept, in bytes
+	maxWordsOfQuestion = 1 << 11
+	maxWord            = 64 // length of a word that is kept, in bytes
+)
+
+var questions = newRecent[*asked](maxQuestions)
 
 // Match says that a word stands for a term.
 type Match struct {
@@ -38,29 +56,8 @@ const maxRead = 3
 // frequency 0 may be misspelled if no passage has a form of it.
 func NewMatcher(question string, passages []string, df map[string]int) *Matcher {
 	l := OfQuestion(question, passages[:min(len(passages), maxRead)]...)
-	m := &Matcher{Language: l, Terms: l.UniqueTerms(question), stems: map[string]int{}, known: map[string][]Match{}}
-	for i, t := range m.Terms {
-		m.stems[t.Stem] = i
-	}
-	for i, t := range m.Terms {
-		for _, s := range l.spellings(t.Word) {
-			if _, ok := m.stems[s]; !ok {
-				m.stems[s] = i
-			}
-		}
-	}
-	m.similar = map[string][]Match{}
-	for _, a := range l.Alternatives(question) {
-		if len(a.Words) > 1 || !a.Same {
-			continue
-		}
-		stem := l.Stem(a.Words[0])
-		for i, t := range m.Terms {
-			if slices.Contains(a.For, t.Word) && !slices.Contains(m.similar[stem], Match{i, similarCredit}) {
-				m.similar[stem] = append(m.similar[stem], Match{i, similarCredit})
-			}
-		}
-	}
+	of := questions.get(l.Code+" "+question, maxQuestion, func(key string) *asked { return l.read(key[len(l.Code)+1:]) })
+	m := &Matcher{Language: l, Terms: of.terms, asked: of}
 	m.count(passages)
 	var unknown []int
 	for i, t := range m.Terms {
@@ -72,6 +69,33 @@ func NewMatcher(question string, passages []string, df map[string]int) *Matcher 
 		m.unknown, m.known = unknown, map[string][]Match{}
 	}
 	return m
+}
+
+// read returns what matchers of a question need.
+func (l *Language) read(question string) *asked {
+	a := &asked{Language: l, terms: l.UniqueTerms(question), stems: map[string]int{}, similar: map[string][]Match{}, known: newRecent[[]Match](maxWordsOfQuestion)}
+	for i, t := range a.terms {
+		a.stems[t.Stem] = i
+	}
+	for i, t := range a.terms {
+		for _, s := range l.spellings(t.Word) {
+			if _, ok := a.stems[s]; !ok {
+				a.stems[s] = i
+			}
+		}
+	}
+	for _, o := range l.Alternatives(question) {
+		if len(o.Words) > 1 || !o.Same {
+			continue
+		}
+		stem := l.Stem(o.Words[0])
+		for i, t := range a.terms {
+			if slices.Contains(o.For, t.Word) && !slices.Contains(a.similar[stem], Match{i, similarCredit}) {
+				a.similar[stem] = append(a.similar[stem], Match{i, similarCredit})
+			}
+		}
+	}
+	return a
 }
 
 // count counts the passages that hold each term.
@@ -116,40 +140,44 @@ func isASCII(s string) bool {
 
 // Match returns the terms for which a lower-cased word of [Words] stands; nil if there are none. The caller must not change the result.
 func (m *Matcher) Match(word string) []Match {
+	if m.unknown == nil {
+		return m.asked.known.get(word, maxWord, func(word string) []Match { return m.asked.match(word, nil) })
+	}
 	out, ok := m.known[word]
 	if !ok {
-		out = m.match(word)
+		out = m.asked.match(word, m.unknown)
 		m.known[word] = out
 	}
 	return out
 }
 
-func (m *Matcher) match(word string) []Match {
-	if m.IsStopWord(word) {
+// match returns the terms for which a word stands. unknown has the indexes of those that may be misspelled.
+func (a *asked) match(word string, unknown []int) []Match {
+	if a.IsStopWord(word) {
 		return nil
 	}
-	stem := m.Stem(word)
-	if i, ok := m.stems[stem]; ok {
+	stem := a.Stem(word)
+	if i, ok := a.stems[stem]; ok {
 		return []Match{{i, 1}}
 	}
-	for _, s := range m.spellings(word) {
-		if i, ok := m.stems[s]; ok {
+	for _, s := range a.spellings(word) {
+		if i, ok := a.stems[s]; ok {
 			return []Match{{i, 1}}
 		}
 	}
-	if same, ok := m.similar[stem]; ok {
+	if same, ok := a.similar[stem]; ok {
 		return same
 	}
 	var out []Match
-	if m.Compounds {
-		for i, t := range m.Terms {
+	if a.Compounds {
+		for i, t := range a.terms {
 			if IsPart(t.Stem, stem) || IsPart(stem, t.Stem) {
 				out = append(out, Match{i, similarCredit})
 			}
 		}
 	}
-	for _, i := range m.unknown {
-		if Similar(FoldAccents(m.Terms[i].Word), FoldAccents(word)) {
+	for _, i := range unknown {
+		if Similar(FoldAccents(a.terms[i].Word), FoldAccents(word)) {
 			out = append(out, Match{i, similarCredit})
 		}
 	}

@@ -323,7 +323,7 @@ func isNumber(w string) bool {
 	return w != ""
 }
 
-func has(set map[string]struct{}, w string) bool {
+func has[V any](set map[string]V, w string) bool {
 	_, ok := set[w]
 	return ok
 }

@@ -59,34 +59,54 @@ func (m *MaxSim) Rerank(ctx context.Context, question string, chunks []corpus.Ch
 		return Ranking{}, fmt.Errorf("embed passages: %w", err)
 	}
 	out := make([]float64, len(chunks))
-	cosines := cosines{asked: asked, at: map[*float32]int{}}
+	cosines := cosines{terms: terms, asked: asked, words: map[string]*word{}}
 	for i := range out {
 		if err := ctx.Err(); err != nil {
 			return Ranking{}, err
 		}
-		out[i] = cosines.maxSim(terms, read[i])
+		out[i] = cosines.maxSim(i, read[i])
 	}
 	return Ranking{out, "colbert"}, nil
 }
 
-// cosines are the cosines of the question's tokens with those of passages, which share most of their vectors.
+// cosines are the cosines of the question's tokens with those of passages, which share most of their words and vectors.
 type cosines struct {
+	terms *lang.Matcher
 	asked []token
-	at    map[*float32]int // index of a vector's cosines, by its first element
-	all   []float64        // NaN until they are needed
+	words map[string]*word
+	all   []float64 // NaN until they are needed
 }
 
-// of returns the index of the cosines of a vector.
-func (c *cosines) of(vector []float32) int {
-	at, ok := c.at[&vector[0]]
-	if !ok {
-		at = len(c.all)
-		c.at[&vector[0]] = at
+// word is what is known of a word of the passages.
+type word struct {
+	stop    bool
+	matches []lang.Match
+	vector  *float32 // first element of the vector that row is for
+	row     int      // index in cosines.all of the cosines of the vector
+	last    int      // the last passage with the word
+}
+
+// of returns what is known of a token. next reports whether it is the first one of the word in a passage.
+func (c *cosines) of(passage int, t model.TokenVector) (w *word, next bool) {
+	w = c.words[t.Token]
+	if w == nil {
+		w = &word{stop: c.terms.IsStopWord(t.Token), last: -1}
+		if !w.stop {
+			w.matches = c.terms.Match(t.Token)
+		}
+		c.words[t.Token] = w
+	}
+	if w.last == passage {
+		return w, false
+	}
+	w.last = passage
+	if len(t.Vector) > 0 && w.vector != &t.Vector[0] && !w.stop {
+		w.vector, w.row = &t.Vector[0], len(c.all)
 		for range c.asked {
 			c.all = append(c.all, math.NaN())
 		}
 	}
-	return at
+	return w, true
 }
 
 func (m *MaxSim) question(ctx context.Context, s string, terms *lang.Matcher, stats index.TermStats) ([]token, error) {
@@ -130,20 +150,19 @@ func (m *MaxSim) question(ctx context.Context, s string, terms *lang.Matcher, st
 	return out[:min(len(out), maxQuestion)], nil
 }
 
-func (c *cosines) maxSim(terms *lang.Matcher, read []model.TokenVector) float64 {
-	credits := make([]float64, len(terms.Terms))
-	seen := make(map[string]struct{}, len(read))
+func (c *cosines) maxSim(passage int, read []model.TokenVector) float64 {
+	credits := make([]float64, len(c.terms.Terms))
 	vectors, rows := make([][]float32, 0, len(read)), make([]int, 0, len(read))
 	for _, r := range read {
-		if _, ok := seen[r.Token]; ok || terms.IsStopWord(r.Token) {
+		w, next := c.of(passage, r)
+		if !next || w.stop {
 			continue
 		}
-		seen[r.Token] = struct{}{}
-		for _, m := range terms.Match(r.Token) {
+		for _, m := range w.matches {
 			credits[m.Term] = max(credits[m.Term], m.Credit)
 		}
 		if len(r.Vector) > 0 {
-			vectors, rows = append(vectors, r.Vector), append(rows, c.of(r.Vector))
+			vectors, rows = append(vectors, r.Vector), append(rows, w.row)
 		}
 	}
 	sum := 0.0

@@ -2,7 +2,11 @@
 // of the passages. Vectors are averages of static word vectors, which are embedded in the binary.
 package local
 
-import "github.com/sluice-rag/sluice/model"
+import (
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/sluice-rag/sluice/model"
+)
 
 // Options configure a [Model]. The zero value works.
 type Options struct {
@@ -15,7 +19,8 @@ type Options struct {
 // Model implements model.Generator, model.Embedder and model.TokenEmbedder. Its methods may be called concurrently.
 type Model struct {
 	opts  Options
-	table *table // nil if the embedded table is damaged, which a test excludes
+	table *table                                // nil if the embedded table is damaged, which a test excludes
+	known *lru.Cache[string, model.TokenVector] // words that were embedded lately
 
 	observe func(model.Task)
 }
@@ -32,7 +37,8 @@ func New(opts Options) *Model {
 		opts.Patience = 1
 	}
 	t, _ := embedded()
-	return &Model{opts: opts, table: t, observe: func(model.Task) {}}
+	known, _ := lru.New[string, model.TokenVector](maxTokenVectors) // it fails only without a size
+	return &Model{opts: opts, table: t, known: known, observe: func(model.Task) {}}
 }
 
 // Name returns the display name.
