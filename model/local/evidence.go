@@ -450,6 +450,9 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	if q.fact != noFact {
 		e[measured] = value(q.states(c))
 		e[unmeasured], e[keyed] = 1-e[measured], e[measured]
+		if c.row && c.columns == nil && q.namesCode(c) {
+			e[unmeasured] = 0 // one of its cells may be it
+		}
 	}
 	if len(q.identifiers) > 0 {
 		switch {

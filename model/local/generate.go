@@ -167,6 +167,11 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		byPassage[i] = sentences(p, i, q.lang)
 	}
 	m.correctTypos(q, byPassage)
+	for _, cs := range byPassage {
+		for _, c := range cs {
+			q.shorten(c)
+		}
+	}
 	prose := false
 	for _, cs := range byPassage {
 		prose = prose || slices.ContainsFunc(cs, func(c *sentence) bool { return c.whole && !c.row && !c.code && !c.label })
