@@ -26,6 +26,29 @@ const maxRanked = 60
 // few say what it is.
 var definitionBonus = map[grade.Definition]float64{grade.InTable: 0.5, grade.Stated: 1}
 
+// nameBonus is added to the score of a passage that has an option, a variable, a function or a file that the question names literally, and entryBonus if an
+// entry of a list or a table begins with it.
+const nameBonus, entryBonus = 0.5, 0.5
+
+// commandBonus is added to the score of a passage with a line of code that has the verb of a question how to do something near its object.
+const commandBonus = 0.5
+
+// hasCommand reports whether a line of fenced code of a text has a verb near its object.
+func hasCommand(text, verb, object string) bool {
+	if verb == "" || !strings.Contains(text, "```") {
+		return false
+	}
+	in := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			in = !in
+		} else if in && lang.HasAction(line, verb, object) {
+			return true
+		}
+	}
+	return false
+}
+
 // titleBonus is added, in agentic mode, to the score of a passage about something that the question names.
 const titleBonus = 0.2
 
@@ -155,13 +178,23 @@ func (j *job) rank(rerankScores []float64) []float64 {
 			searchScores[i] += titleBonus
 		}
 	}
-	subject := lang.DefinitionSubject(j.q.Query)
+	subject, names := lang.DefinitionSubject(j.q.Query), lang.Identifiers(j.q.Query)
+	verb, object := lang.Action(j.q.Query)
 	scaleSearch, scaleRerank := scale(searchScores), scale(rerankScores)
 	out := make([]float64, len(j.pool))
 	for i, c := range j.pool {
 		out[i] = (1-rerankWeight)*scaleSearch(searchScores[i]) + rerankWeight*scaleRerank(rerankScores[i])
 		if subject != nil {
 			out[i] += definitionBonus[grade.Defines(c.Chunk.Text, subject)]
+		}
+		if hasCommand(c.Chunk.Text, verb, object) {
+			out[i] += commandBonus
+		}
+		if lang.HoldsIdentifier(c.Chunk.WithHeadings(), names) {
+			out[i] += nameBonus
+			if lang.HasEntry(c.Chunk.Text, names) {
+				out[i] += entryBonus
+			}
 		}
 	}
 	return out

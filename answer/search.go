@@ -113,8 +113,8 @@ func (j *job) find(ctx context.Context, s *search) error {
 	if q.Vector == nil && q.Text == "" {
 		q.Text = s.vectorText
 	}
-	subject := lang.DefinitionSubject(s.asked)
-	if subject != nil && slices.Equal(s.levels, []corpus.Level{corpus.Passage}) {
+	subject, names := lang.DefinitionSubject(s.asked), lang.Identifiers(s.asked)
+	if (subject != nil || names != nil) && slices.Equal(s.levels, []corpus.Level{corpus.Passage}) {
 		q.Limit = max(s.limit, definitionHits)
 	}
 	hits, err := j.Index.Search(ctx, q)
@@ -134,21 +134,21 @@ func (j *job) find(ctx context.Context, s *search) error {
 	if err != nil {
 		return err
 	}
-	return j.score(ctx, s, withDefinitions(hits, s.limit, subject))
+	return j.score(ctx, s, withNamed(hits, s.limit, subject, names))
 }
 
-// definitionHits is the number of hits among which definitions are looked for.
+// definitionHits is the number of hits among which definitions and literal names are looked for.
 const definitionHits = 200
 
-// withDefinitions returns the first hits, and those after them that define the subject. All passages of a document about a thing can precede the one that
-// says what it is.
-func withDefinitions(hits []index.Hit, limit int, subject []string) []index.Hit {
+// withNamed returns the first hits, and those after them that define the subject or have one of the names. All passages of a document about a thing can
+// precede the one that says what it is, and all passages about a lease the one about the option --lease.
+func withNamed(hits []index.Hit, limit int, subject, names []string) []index.Hit {
 	if len(hits) <= limit {
 		return hits
 	}
 	out := slices.Clip(hits[:limit])
 	for _, h := range hits[limit:] {
-		if len(out) < 2*limit && grade.Defines(h.Chunk.Text, subject) != grade.NoDefinition {
+		if len(out) < 2*limit && (lang.HoldsIdentifier(h.Chunk.Text, names) || grade.Defines(h.Chunk.Text, subject) != grade.NoDefinition) {
 			out = append(out, h)
 		}
 	}

@@ -88,7 +88,8 @@ const (
 	WeightUnits      Section = "unit-weight"
 	LengthUnits      Section = "unit-length"
 	TemperatureUnits Section = "unit-temperature"
-	Age              Section = "age" // words that make an age of a number near them: aged, born
+	Age              Section = "age"       // words that make an age of a number near them: aged, born
+	AgeAfter         Section = "age-after" // words that make an age of a number before them: old
 )
 
 // The sections of phrases about amounts. They tell questions apart that [Language.Asks] gives one section, so asking does not have them.
@@ -97,6 +98,8 @@ const (
 	AsksClock    Section = "clock"            // for a time of the day
 	AsksDay      Section = "weekday-question" // for a day or a date
 	AsksAge      Section = "age-question"
+	AsksHot      Section = "temperature-question"
+	Lasts        Section = "lasts"          // verbs with which a phrase for an age asks for a duration
 	AsksPhone    Section = "phone-question" // for the number of a telephone
 	AsksEmail    Section = "email-question" // for an address of e-mail
 	Above        Section = "above"          // phrases that make a range with a number: at least, or more

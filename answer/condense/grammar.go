@@ -113,7 +113,11 @@ var onlyWords = words("not else exactly so nicht sonst genau noch")
 
 // hasVerb reports whether a text has a known verb.
 func (g *grammar) hasVerb(s string) bool {
-	return slices.ContainsFunc(lang.Words(lang.Truncate(s, maxQuestionBytes)), func(w lang.Token) bool { return g.Has(lang.Auxiliaries, w.Text) })
+	s = lang.Truncate(s, maxQuestionBytes)
+	return slices.ContainsFunc(lang.Words(s), func(w lang.Token) bool {
+		month := w.Start > 0 && g.Has(lang.Months, w.Text) && isCapitalized(s[w.Start:w.End]) // in late May
+		return g.Has(lang.Auxiliaries, w.Text) && !month
+	})
 }
 
 // cutOpening removes the words that connect a question to the last one, and reports whether there were any.

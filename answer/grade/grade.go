@@ -66,6 +66,7 @@ func (g Coverage) Grade(ctx context.Context, question string, chunks []Scored, s
 			defined = defined || defines[i] == Stated
 		}
 	}
+	named, held := HoldsNames(question, chunks)
 	calibration := g.Fitted.Of(space)
 	asked := readQuestion(question, chunks, stats)
 	signals := asked.signals(chunks)
@@ -78,16 +79,28 @@ func (g Coverage) Grade(ctx context.Context, question string, chunks []Scored, s
 			out[i] = calibration.Score(s)
 		}
 		switch {
-		case defines[i] != NoDefinition:
+		case defines[i] != NoDefinition, named[i]:
 			out[i] = max(out[i], CorrectFrom+0.1)
-		case defined:
+		case defined, held:
 			out[i] *= mentionedFactor
 		}
 	}
 	return Grades{out, "coverage"}, ctx.Err()
 }
 
-// mentionedFactor is the factor for passages that mention the term of a definition question while another passage defines it.
+// HoldsNames reports which chunks have an option, a variable, a function or a file that the question names literally, and whether any has.
+func HoldsNames(question string, chunks []Scored) (held []bool, some bool) {
+	held = make([]bool, len(chunks))
+	if names := lang.Identifiers(question); names != nil {
+		for i, c := range chunks {
+			held[i] = lang.HoldsIdentifier(c.Chunk.WithHeadings(), names)
+			some = some || held[i]
+		}
+	}
+	return held, some
+}
+
+// mentionedFactor is the factor for passages that mention the words of a question while another passage defines its subject, or has what it names literally.
 const mentionedFactor = 0.39
 
 // Definition is how a text defines a thing.

@@ -65,6 +65,8 @@ const (
 	rowExact            // of a row: how exactly a cell names what the question is about
 	keyed               // it, its heading or its row begins with a number or code of the question: clause 4.2
 	unstated            // no part that was read holds the quantity or the fact that is asked for
+	literal             // it holds an option or another identifier that the question names literally; half if only what leads to it does
+	unnamed             // no part that was read holds such an identifier of the question
 	// Of the best sentence, compared with the others:
 	total       // its score
 	ahead       // how much more that is than the next score
@@ -448,6 +450,17 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	if q.fact != noFact {
 		e[measured] = value(q.states(c))
 		e[unmeasured], e[keyed] = 1-e[measured], e[measured]
+		if c.row && c.columns == nil && q.namesCode(c) {
+			e[unmeasured] = 0 // one of its cells may be it
+		}
+	}
+	if len(q.identifiers) > 0 {
+		switch {
+		case lang.HoldsIdentifier(c.text, q.identifiers) || lang.HoldsIdentifier(c.own, q.identifiers):
+			e[literal] = 1
+		case lang.HoldsIdentifier(c.leadingText(), q.identifiers):
+			e[literal] = 0.5
+		}
 	}
 	if next := q.continuation(c, cs); next != nil && !next.code {
 		e[fitNear], e[unfit], e[unmeasured] = 1, 0, 0 // it is said too

@@ -167,6 +167,11 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		byPassage[i] = sentences(p, i, q.lang)
 	}
 	m.correctTypos(q, byPassage)
+	for _, cs := range byPassage {
+		for _, c := range cs {
+			q.shorten(c)
+		}
+	}
 	prose := false
 	for _, cs := range byPassage {
 		prose = prose || slices.ContainsFunc(cs, func(c *sentence) bool { return c.whole && !c.row && !c.code && !c.label })
@@ -196,9 +201,11 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 	}
 	if q.open {
 		m.centrality(all)
-	} else if q.isUnstated(readings) {
+	} else {
+		none := q.isUnstated(readings)
+		named := q.isNamed(t.Passages, readings)
 		for _, c := range all {
-			c.evid[unstated] = 1
+			c.evid[unstated], c.evid[unnamed] = value(none), value(!named)
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].score > all[j].score })

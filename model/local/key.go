@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/lang"
+	"github.com/sluice-rag/sluice/model"
 )
 
 // repeatsValue reports whether what a line says after its label is in the question already, without what is in parentheses.
@@ -93,4 +94,13 @@ func (q *question) repeatsQuestion(c *sentence) bool {
 		}
 	}
 	return old >= 2 && news == 0
+}
+
+// isNamed reports whether a part of the passages has an identifier that the question names, or a document has it as its name. If the question names none, it is true.
+func (q *question) isNamed(passages []model.Passage, readings []*passageView) bool {
+	return len(q.identifiers) == 0 ||
+		slices.ContainsFunc(passages, func(p model.Passage) bool { return lang.HoldsIdentifier(p.Chunk.Title, q.identifiers) }) ||
+		slices.ContainsFunc(readings, func(r *passageView) bool {
+			return slices.ContainsFunc(r.cs, func(c *sentence) bool { return c.evid[literal] > 0 })
+		})
 }

@@ -14,6 +14,7 @@ type measure struct {
 	phrases    lang.Section   // phrases of questions; empty: a single word is enough
 	words      lang.Section   // words of questions and of names of columns
 	units      lang.Section   // words for units
+	after      lang.Section   // further units, which only follow a number: old
 	symbols    *regexp.Regexp // units that all languages have
 	also       *measure       // another quantity that the same question may ask for: "how long" asks for a duration or a length
 	recognized bool           // each usual way to state it is recognized
@@ -24,7 +25,7 @@ var length = &measure{words: lang.Length, units: lang.LengthUnits, symbols: rege
 
 // measures are the known quantities. The first one that a question has counts: "how long is the notice" asks for a duration.
 var measures = []*measure{
-	{phrases: lang.AsksAge, recognized: true, units: lang.Age, around: 4, symbols: regexp.MustCompile(`\b[0-9]{1,3}-year-old|\pL ?\([0-9]{1,2}\)|[0-9]{1,3} ?[岁歳才]`)},
+	{phrases: lang.AsksAge, recognized: true, units: lang.Age, after: lang.AgeAfter, around: 4, symbols: regexp.MustCompile(`\b[0-9]{1,3}-year-old|\pL ?\([0-9]{1,2}\)|[0-9]{1,3} ?[岁歳才]`)},
 	{phrases: lang.AsksDuration, units: lang.TimeUnits, symbols: regexp.MustCompile(`[0-9] ?(?:h|min|ms|s|d)\b`), also: length},
 	{phrases: lang.AsksClock, symbols: regexp.MustCompile(`\b[0-9]{1,2}[:.hH][0-9]{2}\b|\b[0-9]{1,2} ?(?:[ap]\.?m\b|h\b|Uhr|uur)|[0-9][点點时時]`)},
 	{phrases: lang.AsksDay, units: lang.Days, symbols: regexp.MustCompile(`\b[0-9]{1,2}[./-][0-9]{1,2}\b|[0-9][日号]`)},
@@ -33,7 +34,7 @@ var measures = []*measure{
 	{words: lang.Money, units: lang.MoneyUnits, symbols: regexp.MustCompile(`[€$£¥₺₽元円]|\b(?:EUR|USD|GBP|CHF|TL)\b`)},
 	{words: lang.Weight, units: lang.WeightUnits, symbols: regexp.MustCompile(`\b(?:kg|g|mg|t|lbs?|oz)\b`)},
 	length,
-	{words: lang.Temperature, units: lang.TemperatureUnits, symbols: regexp.MustCompile(`°`)},
+	{phrases: lang.AsksHot, words: lang.Temperature, units: lang.TemperatureUnits, symbols: regexp.MustCompile(`°`)},
 }
 
 // measureOf returns the quantity that a question asks for; nil if it asks for none.
@@ -57,12 +58,14 @@ func (q *question) measureOf() *measure {
 		if m.phrases != "" {
 			for _, p := range q.lang.List(m.phrases) {
 				if text == q.text && strings.Contains(text, p) || strings.Contains(text, " "+p+" ") {
+					if m.phrases == lang.AsksAge && q.hasWord(q.text, lang.Lasts) {
+						break
+					}
 					return m
 				}
 			}
-			continue
 		}
-		if m.hasWord(q.lang, q.text) {
+		if m.words != "" && m.hasWord(q.lang, q.text) {
 			return m
 		}
 	}
@@ -80,8 +83,27 @@ func (m *measure) hasWord(l *lang.Language, text string) bool {
 // maxUnitGap is the number of words that may be between a number and its unit: three working days.
 const maxUnitGap = 1
 
+// joinedUnitRE matches a digit before a unit in Katakana, which belong to one word.
+var joinedUnitRE = regexp.MustCompile(`([0-9])(\p{Katakana})`)
+
+// asciiDigits returns a text with full-width digits and marks as ASCII characters.
+func asciiDigits(s string) string {
+	if !strings.ContainsFunc(s, isFullWidth) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if isFullWidth(r) {
+			return r - '！' + '!'
+		}
+		return r
+	}, s)
+}
+
+func isFullWidth(r rune) bool { return r >= '！' && r <= '～' }
+
 // in reports whether a text has an amount of the quantity.
 func (m *measure) in(l *lang.Language, text string) bool {
+	text = joinedUnitRE.ReplaceAllString(asciiDigits(text), "$1 $2")
 	if m.symbols.MatchString(text) || m.also != nil && m.also.in(l, text) {
 		return true
 	}
@@ -97,6 +119,9 @@ func (m *measure) in(l *lang.Language, text string) bool {
 		}
 		if l.Has(m.units, w.Text) {
 			unit = k
+		}
+		if m.after != "" && l.Has(m.after, w.Text) && k-last <= reach {
+			return true
 		}
 		if unit == k && (m.phrases == lang.AsksDay || k-last <= reach) || m.around > 0 && last == k && k-unit <= reach {
 			return true
@@ -142,15 +167,24 @@ func (q *question) isMeasured(c *sentence) bool {
 	return !c.row && q.measure.in(q.lang, numberingRE.ReplaceAllString(c.own, ""))
 }
 
-// isUnstated reports whether no part of the passages, and nothing that leads to one, holds the quantity or the fact that the question asks for.
+// isUnstated reports whether no part of the passages, and nothing that leads to one, holds the quantity or the fact that the question asks for. An age counts
+// if the part or its headings name something of the question: most documents have some age or year of another thing.
 func (q *question) isUnstated(readings []*passageView) bool {
 	if q.measure == nil && q.fact == noFact || q.measure != nil && !q.measure.recognized {
 		return false // other quantities can be stated in words: at noon, free of charge
 	}
 	return !slices.ContainsFunc(readings, func(r *passageView) bool {
 		return slices.ContainsFunc(r.cs, func(c *sentence) bool {
-			return c.evid[measured] > 0 || c.evid[unmeasured] == 0
+			return (c.evid[measured] > 0 || c.evid[unmeasured] == 0) && (q.measure == nil || q.measure.phrases != lang.AsksAge || q.names(c))
 		})
+	})
+}
+
+// names reports whether a part, the sentence that it continues, or its headings have a term of the question.
+func (q *question) names(c *sentence) bool {
+	return q.open || slices.ContainsFunc(q.terms, func(t lang.Term) bool {
+		i := q.index[t.Stem]
+		return max(c.exact[i], c.over[i]) >= minAction && !q.lang.Has(lang.Age, t.Word) && !q.lang.Has(lang.AgeAfter, t.Word)
 	})
 }
 

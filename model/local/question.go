@@ -27,32 +27,33 @@ const (
 
 // question is the analysis of a question.
 type question struct {
-	text    string
-	lang    *lang.Language
-	matched map[string]partial // by stem, for other stems than those of the terms
-	terms   []lang.Term
-	vector  [][]float32
-	sum     []float32 // vector of the question
-	index   map[string]int
-	plain   []float64 // weight over the greatest weight, reduced for words that name a type of thing
-	words   []lang.Token
-	named   []int // terms that are names or numbers
-	numbers []int
-	stems   map[string]string        // of words of the passages
-	vectors map[string]wordVectors   // of words of the question and the passages
-	meant   map[string][]alternative // alternatives of words of the question, by the first stem or, of phrases, by the first word
-	measure *measure                 // the quantity that is asked for; nil: none
-	amounts []float64                // numbers with units
-	negated bool                     // the question is negated
-	kind    kind
-	broad   bool     // asks for an explanation, not for a fact
-	listed  bool     // asks for a list
-	way     bool     // asks how to do something, which code may answer
-	open    bool     // has no subject: summarize this
-	code    bool     // asks for a command or code
-	fact    fact     // what it asks for, if that is said in few ways
-	codes   []string // options and identifiers that it names: --retry, maxAge
-	action  int      // the term of what is to be done, for a question how to do something; -1: none
+	text        string
+	lang        *lang.Language
+	matched     map[string]partial // by stem, for other stems than those of the terms
+	terms       []lang.Term
+	vector      [][]float32
+	sum         []float32 // vector of the question
+	index       map[string]int
+	plain       []float64 // weight over the greatest weight, reduced for words that name a type of thing
+	words       []lang.Token
+	named       []int // terms that are names or numbers
+	numbers     []int
+	stems       map[string]string        // of words of the passages
+	vectors     map[string]wordVectors   // of words of the question and the passages
+	meant       map[string][]alternative // alternatives of words of the question, by the first stem or, of phrases, by the first word
+	measure     *measure                 // the quantity that is asked for; nil: none
+	amounts     []float64                // numbers with units
+	negated     bool                     // the question is negated
+	kind        kind
+	broad       bool     // asks for an explanation, not for a fact
+	listed      bool     // asks for a list
+	way         bool     // asks how to do something, which code may answer
+	open        bool     // has no subject: summarize this
+	code        bool     // asks for a command or code
+	fact        fact     // what it asks for, if that is said in few ways
+	codes       []string // options and identifiers that it names: --retry, maxAge
+	identifiers []string // those that documents must have as they are written: --retry
+	action      int      // the term of what is to be done, for a question how to do something; -1: none
 
 	plainTotal float64             // of plain
 	follows    map[[2]string][]int // indexes in words of the second word of each pair
@@ -170,6 +171,7 @@ func (m *Model) ask(t model.Task) *question {
 	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
 		q.code = false // it asks what an option does, and not for an example of it
 	}
+	q.identifiers = lang.Identifiers(s)
 	q.follows = followersOf(q.words)
 	return q
 }

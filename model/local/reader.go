@@ -106,7 +106,7 @@ func (r *reader) fence(i int, wasCode bool) int {
 }
 
 // maxRow is the maximum number of words of a quoted table row.
-const maxRow = 60
+const maxRow = 100
 
 // maxCode is the maximum length of quoted code in bytes.
 const maxCode = 600

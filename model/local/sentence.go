@@ -67,15 +67,20 @@ func sentences(p model.Passage, number int, l *lang.Language) []*sentence {
 	}
 	r.readAll(dropFences(lang.Clean(s)))
 	for _, c := range r.out {
-		c.words = lang.Words(c.own)
-		c.stems = make([]string, len(c.words))
-		for i, w := range c.words {
-			if !l.IsStopWord(w.Text) {
-				c.stems[i] = stemIn(l, w.Text)
-			}
-		}
+		c.readWords(l)
 	}
 	return r.out
+}
+
+// readWords sets the words of what the candidate says, and their stems.
+func (c *sentence) readWords(l *lang.Language) {
+	c.words = lang.Words(c.own)
+	c.stems = make([]string, len(c.words))
+	for i, w := range c.words {
+		if !l.IsStopWord(w.Text) {
+			c.stems[i] = stemIn(l, w.Text)
+		}
+	}
 }
 
 // checkComplete decides whether the candidate is a complete statement, and adds a missing full stop.
