@@ -35,7 +35,7 @@ const commandBonus = 0.5
 
 // hasCommand reports whether a line of fenced code of a text has a verb near its object.
 func hasCommand(text, verb, object string) bool {
-	if verb == "" || !strings.Contains(text, "```") {
+	if object == "" || !strings.Contains(text, "```") {
 		return false
 	}
 	in := false

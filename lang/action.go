@@ -6,7 +6,7 @@ import "regexp"
 var actionRE = regexp.MustCompile(`(?i)\b(?:how|way) (?:(?:do|can|should|could|would|must) (?:i|you|we|one) |to )`)
 
 // Action returns the stems of the verb and of its object, the next content word, in an English question how to do something: remov and sourc in "How do I
-// remove a source?". They are empty for other questions, for verbs such as get or do that say nothing, and without an object.
+// remove a source?". Both are empty for other questions and for verbs such as get or do that say nothing.
 func Action(question string) (verb, object string) {
 	question = Truncate(question, 2000)
 	at := actionRE.FindStringIndex(question)
@@ -23,7 +23,7 @@ func Action(question string) (verb, object string) {
 			return verb, Stem(w.Text)
 		}
 	}
-	return "", ""
+	return verb, ""
 }
 
 // maxActionGap is the number of words that may be between a verb and its object.

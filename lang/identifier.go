@@ -64,7 +64,7 @@ func HasEntry(text string, identifiers []string) bool {
 			line = strings.TrimLeft(strings.TrimPrefix(line, dash), "`*\" \t")
 		}
 		if len(line) > 0 && slices.ContainsFunc(identifiers, func(id string) bool {
-			return len(line) >= len(id) && strings.EqualFold(line[:len(id)], id) && !joinsIdentifier("", line[len(id):])
+			return len(line) >= len(id) && (line[:len(id)] == id || id[0] != '-' && strings.EqualFold(line[:len(id)], id)) && !joinsIdentifier("", line[len(id):])
 		}) {
 			return true
 		}

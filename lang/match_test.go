@@ -2,6 +2,7 @@ package lang_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,4 +55,28 @@ func TestSimilar(t *testing.T) {
 			t.Errorf("%s %s: %v", c.a, c.b, got)
 		}
 	}
+}
+
+// TestMatchersOfOneQuestion checks that matchers of a question, which share what they have found, differ in the words that may be misspelled, and may be
+// used at the same time.
+func TestMatchersOfOneQuestion(t *testing.T) {
+	const question, passage = "when does the shfit end", "The shift ends at six."
+	var all sync.WaitGroup
+	for range 8 {
+		for _, df := range []map[string]int{{"shfit": 0}, {"shfit": 1}} {
+			all.Go(func() {
+				m := lang.NewMatcher(question, []string{passage}, df)
+				if got, want := len(m.Match("shift")) > 0, df["shfit"] == 0; got != want {
+					t.Errorf("%v: shift stands for shfit: %v", df, got)
+				}
+				if got := m.Match("ends"); len(got) != 1 || m.Terms[got[0].Term].Word != "end" {
+					t.Errorf("%v: ends stands for %v", df, got)
+				}
+				if got := m.Match("the"); got != nil {
+					t.Errorf("%v: a stop word stands for %v", df, got)
+				}
+			})
+		}
+	}
+	all.Wait()
 }

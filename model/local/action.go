@@ -1,29 +1,16 @@
 package local
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// actionRE matches the beginning of an English question how to do something, up to the verb.
-var actionRE = regexp.MustCompile(`(?i)\b(?:how|way) (?:(?:do|can|should|could|would|must) (?:i|you|we|one) |to )`)
-
 // actionOf returns the term of the verb of a question how to do something; -1 if it asks nothing like that.
 func (q *question) actionOf() int {
-	at := actionRE.FindStringIndex(q.text)
-	if at == nil || q.lang != lang.English {
-		return -1
-	}
-	for _, w := range q.words {
-		if w.Start < at[1] {
-			continue
-		}
-		if i, ok := q.index[stemIn(q.lang, w.Text)]; ok {
-			return i
-		}
-		return -1 // a verb such as get or do says nothing
+	verb, _ := lang.Action(q.text)
+	if i, ok := q.index[verb]; ok && q.lang == lang.English {
+		return i
 	}
 	return -1
 }

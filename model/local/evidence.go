@@ -447,21 +447,8 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	}
 	e[measured] = value(q.isMeasured(c))
 	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !q.measure.in(q.lang, c.leadingText()))
-	if q.fact != noFact {
-		e[measured] = value(q.states(c))
-		e[unmeasured], e[keyed] = 1-e[measured], e[measured]
-		if c.row && c.columns == nil && q.namesCode(c) {
-			e[unmeasured] = 0 // one of its cells may be it
-		}
-	}
-	if len(q.identifiers) > 0 {
-		switch {
-		case lang.HoldsIdentifier(c.text, q.identifiers) || lang.HoldsIdentifier(c.own, q.identifiers):
-			e[literal] = 1
-		case lang.HoldsIdentifier(c.leadingText(), q.identifiers):
-			e[literal] = 0.5
-		}
-	}
+	q.weighFact(c)
+	e[literal] = q.literalFit(c)
 	if next := q.continuation(c, cs); next != nil && !next.code {
 		e[fitNear], e[unfit], e[unmeasured] = 1, 0, 0 // it is said too
 	}

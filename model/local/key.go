@@ -104,3 +104,16 @@ func (q *question) isNamed(passages []model.Passage, readings []*passageView) bo
 			return slices.ContainsFunc(r.cs, func(c *sentence) bool { return c.evid[literal] > 0 })
 		})
 }
+
+// literalFit returns 1 if a part has an identifier of the question as it is written, and 0.5 if only what leads to it has.
+func (q *question) literalFit(c *sentence) float64 {
+	switch {
+	case len(q.identifiers) == 0:
+		return 0
+	case lang.HoldsIdentifier(c.text, q.identifiers) || lang.HoldsIdentifier(c.own, q.identifiers):
+		return 1
+	case lang.HoldsIdentifier(c.leadingText(), q.identifiers):
+		return 0.5
+	}
+	return 0
+}

@@ -175,7 +175,10 @@ func (q *question) isUnstated(readings []*passageView) bool {
 	}
 	return !slices.ContainsFunc(readings, func(r *passageView) bool {
 		return slices.ContainsFunc(r.cs, func(c *sentence) bool {
-			return (c.evid[measured] > 0 || c.evid[unmeasured] == 0) && (q.measure == nil || q.measure.phrases != lang.AsksAge || q.names(c))
+			if q.measure != nil && q.measure.phrases == lang.AsksAge {
+				return q.names(c) && (c.evid[measured] > 0 || q.measure.in(q.lang, c.leadingText()))
+			}
+			return c.evid[measured] > 0 || c.evid[unmeasured] == 0
 		})
 	})
 }

@@ -171,8 +171,7 @@ func (m *Model) ask(t model.Task) *question {
 	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
 		q.code = false // it asks what an option does, and not for an example of it
 	}
-	q.identifiers = lang.Identifiers(s)
-	q.follows = followersOf(q.words)
+	q.identifiers, q.follows = lang.Identifiers(s), followersOf(q.words)
 	return q
 }
 

@@ -57,3 +57,16 @@ func (q *question) states(c *sentence) bool {
 	}
 	return c.setting || defaultRE.MatchString(c.own)
 }
+
+// weighFact computes the features of whether a part states the fact that the question asks for.
+func (q *question) weighFact(c *sentence) {
+	if q.fact == noFact {
+		return
+	}
+	e := &c.evid
+	e[measured] = value(q.states(c))
+	e[unmeasured], e[keyed] = 1-e[measured], e[measured]
+	if c.row && c.columns == nil && q.namesCode(c) {
+		e[unmeasured] = 0 // one of its cells may be it
+	}
+}

@@ -1,0 +1,43 @@
+package local_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/local"
+)
+
+// TestLiteralNames asks for options and variables that passages have as they are written, have as words only, or do not have.
+func TestLiteralNames(t *testing.T) {
+	t.Parallel()
+	m := local.New(local.Options{})
+	const text = "A lease is the time for which a server holds a run. A lease ends when the server stops. The default of a lease is one minute.\n\n" +
+		"- `--lease`: how long the others wait for a silent server, by default 2 seconds\n- `--lease-log`: where leases are written\n"
+	for _, c := range []struct{ question, holds string }{
+		{"What does --lease do?", "how long the others wait"},
+		{"What is the default of --lease?", "2 seconds"},
+		{"What does --lease-log do?", "where leases are written"},
+		{"What does --lease-time do?", ""},
+		{"What does SERVER_LEASE set?", ""},
+	} {
+		got, cites := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{titled(1, "Servers", text)}})
+		if c.holds == "" && len(cites) > 0 || !strings.Contains(got, c.holds) {
+			t.Errorf("%s: got %q, want one with %q", c.question, got, c.holds)
+		}
+	}
+}
+
+// TestCommandOfLongCode: of code that is too long to be quoted, the command that does what is asked for is.
+func TestCommandOfLongCode(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for _, word := range strings.Fields("add list show sync pause resume rename export import verify repair") {
+		b.WriteString("lagerctl places " + word + " ./contracts --server https://lager.example  # one of the commands\n")
+	}
+	text := "Places can be changed by commands.\n\n```\n" + b.String() + "lagerctl places remove ./contracts\n```\n\nThe commands need a key."
+	got, _ := answer(t, local.New(local.Options{}), model.Task{Question: "How do I remove a place?", Passages: []model.Passage{titled(1, "Places", text)}})
+	if want := "```\nlagerctl places remove ./contracts\n```\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
