@@ -107,10 +107,10 @@ func (x *Index) openLexical(c *collection, level int) (*lexical, error) {
 
 // removeForeign removes an index that an earlier version of the program made with another format, which has this file.
 func removeForeign(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, "root.bolt")); err != nil {
-		return nil
+	if _, err := os.Stat(filepath.Join(dir, "root.bolt")); err == nil {
+		return os.RemoveAll(dir)
 	}
-	return os.RemoveAll(dir)
+	return nil
 }
 
 // termsOf returns the terms of a field of the visible chunks.

@@ -123,10 +123,7 @@ func (s *Segment) Range(from, to uint64) (first, end uint32) {
 // length returns the number of terms of a field of document n.
 func (f *segmentField) length(n uint32) uint32 { return binary.LittleEndian.Uint32(f.lengths[4*n:]) }
 
-func (s *Segment) retain() *Segment {
-	s.refs.Add(1)
-	return s
-}
+func (s *Segment) retain() { s.refs.Add(1) }
 
 // release ends a use of the segment. After the last one, the file is unmapped, and removed if it is obsolete.
 func (s *Segment) release() {
