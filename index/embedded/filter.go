@@ -46,12 +46,12 @@ func (f *filter) Visible(seg *inverted.Segment) (inverted.Bits, int) {
 	return v.numbers, v.count
 }
 
-// prune removes segments from the cache that s does not have.
+// prune removes segments from the cache that s does not have, if these are many. The others may be those of another level.
 func (f *filter) prune(s *inverted.Snapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	used := slices.Collect(s.Segments())
-	if len(f.segments) > len(used) {
+	if len(f.segments) > 2*len(used)+levels {
 		maps.DeleteFunc(f.segments, func(seg *inverted.Segment, _ visible) bool { return !slices.Contains(used, seg) })
 	}
 }

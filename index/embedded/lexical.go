@@ -95,7 +95,10 @@ func (x *Index) openLexical(c *collection, level int) (*lexical, error) {
 	}
 	l, err := inverted.Open(dir, inverted.Options{Fields: details, OnError: func(err error) {
 		x.opts.Logger.Warn("merging segments failed; it is tried again after the next change", "folder", dir, "error", err)
-		if errors.Is(err, inverted.ErrDamaged) {
+		c.mu.Lock()
+		loaded := c.cur != nil
+		c.mu.Unlock()
+		if errors.Is(err, inverted.ErrDamaged) && loaded {
 			x.scheduleReload(c, err)
 		}
 	}})

@@ -60,7 +60,7 @@ func (l *list) open(b []byte, detail Detail) {
 		l.blocks = append(l.blocks, block{before: -1, size: l.df, docs: docs, positions: positions})
 		return
 	}
-	if uint64(l.df)/blockSize > uint64(len(b)) {
+	if l.df/blockSize > len(b)/3 {
 		panic(errList)
 	}
 	before := int64(-1)

@@ -30,7 +30,13 @@ type manifestSegment struct {
 	Deleted []byte `json:"deleted,omitempty"`
 }
 
-func (x *Index) writeManifest(segments []live, tag []byte) error {
+// writeManifest replaces the manifest. fresh means that it lists a new file, whose name is made durable before.
+func (x *Index) writeManifest(segments []live, tag []byte, fresh bool) error {
+	if fresh {
+		if err := atomicfile.SyncDir(x.dir); err != nil {
+			return err
+		}
+	}
 	m := manifest{Tag: tag, Next: x.next, Segments: make([]manifestSegment, len(segments))}
 	for i, s := range segments {
 		m.Segments[i].Number = s.number
@@ -70,13 +76,16 @@ func (x *Index) load() error {
 	x.tag, x.next = m.Tag, m.Next
 	listed := map[string]bool{}
 	for _, s := range m.Segments {
+		if s.Number >= m.Next || listed[x.path(s.Number)] {
+			return fmt.Errorf("%s: %w: number of a segment", path, ErrDamaged)
+		}
 		listed[x.path(s.Number)] = true
 	}
 	if err := x.removeOthers(listed); err != nil {
 		return err
 	}
 	for _, s := range m.Segments {
-		seg, err := openSegment(x.path(s.Number), s.Number, x.opts.Fields, &x.closed)
+		seg, err := openSegment(x.path(s.Number), s.Number, x.opts.Fields, x.files)
 		if err != nil {
 			return err
 		}
@@ -113,17 +122,16 @@ func (s *live) readDeleted(b []byte) error {
 	return nil
 }
 
-// removeOthers removes the segments that are not listed.
+// removeOthers removes the segments that are not listed. Those that cannot be removed are tried again later.
 func (x *Index) removeOthers(listed map[string]bool) error {
-	files, err := filepath.Glob(filepath.Join(x.dir, "*"+segmentSuffix))
+	files, err := os.ReadDir(x.dir)
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		if !listed[f] {
-			if err := os.Remove(f); err != nil {
-				return err
-			}
+		path := filepath.Join(x.dir, f.Name())
+		if filepath.Ext(path) == segmentSuffix && !listed[path] && !x.files.remove(path) {
+			x.unlisted = append(x.unlisted, path)
 		}
 	}
 	return nil

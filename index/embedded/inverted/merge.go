@@ -40,7 +40,7 @@ func (x *Index) due() []live {
 
 // startMerge starts a merge in the background, if one is due and none runs.
 func (x *Index) startMerge() {
-	if x.merging || x.closed.Load() {
+	if x.merging || x.wanted || x.files.isClosed() {
 		return
 	}
 	inputs := x.due()
@@ -51,20 +51,13 @@ func (x *Index) startMerge() {
 	run := x.beginMerge(inputs, cancel)
 	go func() {
 		defer cancel()
-		err := run(ctx)
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
+		if err := run(ctx); err != nil && ctx.Err() == nil {
 			x.opts.OnError(err)
-		default:
-			x.startMerge()
 		}
 	}()
 }
 
-// beginMerge notes that a merge runs, and returns the function that runs it.
+// beginMerge notes that a merge runs, and returns the function that runs it. After it, the next one that is due starts.
 func (x *Index) beginMerge(inputs []live, stop func()) func(context.Context) error {
 	number := x.next
 	x.next++
@@ -77,12 +70,15 @@ func (x *Index) beginMerge(inputs []live, stop func()) func(context.Context) err
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if err == nil {
-			err = x.replace(inputs, merged)
+			err = safely(func() error { return x.replace(inputs, merged) })
 		}
 		for _, s := range inputs {
 			s.release()
 		}
 		x.merging = false
+		if err == nil {
+			x.startMerge()
+		}
 		x.idle.Broadcast()
 		return err
 	}
@@ -93,8 +89,14 @@ func (x *Index) beginMerge(inputs []live, stop func()) func(context.Context) err
 func (x *Index) Merge(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.idle.Broadcast()
+	})()
 	x.mu.Lock()
-	for x.merging {
+	x.wanted = true
+	for x.merging && ctx.Err() == nil {
 		x.idle.Wait()
 	}
 	var inputs []live
@@ -103,13 +105,19 @@ func (x *Index) Merge(ctx context.Context) error {
 			inputs = append(inputs, s)
 		}
 	}
-	if len(inputs) == 0 || x.closed.Load() {
+	var err error
+	if ctx.Err() == nil && len(inputs) > 0 && !x.files.isClosed() {
+		run := x.beginMerge(inputs, cancel)
 		x.mu.Unlock()
-		return nil
+		err = run(ctx)
+		x.mu.Lock()
+	} else {
+		err = ctx.Err()
 	}
-	run := x.beginMerge(inputs, cancel)
-	x.mu.Unlock()
-	return run(ctx)
+	defer x.mu.Unlock()
+	x.wanted = false
+	x.startMerge()
+	return err
 }
 
 // replace puts the merged segment, or nil, in the place of others. Documents that were deleted during the merge are deleted in it.
@@ -171,10 +179,7 @@ func (x *Index) mergeFiles(ctx context.Context, inputs []live, number uint64) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := w.close(safely(func() error { return m.run(ctx, w) })); err != nil {
-		return nil, err
-	}
-	return openSegment(x.path(number), number, x.opts.Fields, &x.closed)
+	return x.adopt(w, number, safely(func() error { return m.run(ctx, w) }))
 }
 
 // order numbers the documents by row.

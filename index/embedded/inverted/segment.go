@@ -31,8 +31,8 @@ type Segment struct {
 	rows   []byte
 
 	refs     atomic.Int32
-	obsolete atomic.Bool  // the index does not list it any more
-	closed   *atomic.Bool // of the index: files belong to the one that opens the folder next
+	obsolete atomic.Bool // the index does not list it any more
+	files    *folder
 }
 
 // segmentField is a field of a segment.
@@ -44,7 +44,7 @@ type segmentField struct {
 }
 
 // openSegment maps a file, and verifies its checksum.
-func openSegment(path string, number uint64, details []Detail, closed *atomic.Bool) (*Segment, error) {
+func openSegment(path string, number uint64, details []Detail, files *folder) (*Segment, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func openSegment(path string, number uint64, details []Detail, closed *atomic.Bo
 	if info, err := f.Stat(); err != nil || info.Size() < trailerSize { // an empty file cannot be mapped
 		return nil, cmp.Or(err, fmt.Errorf("%s: %w: too short", path, ErrDamaged))
 	}
-	s := &Segment{path: path, number: number, closed: closed}
+	s := &Segment{path: path, number: number, files: files}
 	err = safely(func() error {
 		if s.data, err = mmap.Map(f, mmap.RDONLY, 0); err != nil {
 			return err
@@ -98,6 +98,9 @@ func (s *Segment) read(details []Detail) error {
 		if f.terms, err = vellum.Load(b[at(3*i+1):at(3*i+2)]); err != nil {
 			return fmt.Errorf("%w: terms: %w", ErrDamaged, err)
 		}
+		if d != Documents && len(f.lengths) != 4*s.docs {
+			return fmt.Errorf("%w: numbers of terms", ErrDamaged)
+		}
 		s.fields = append(s.fields, f)
 	}
 	s.rows = b[at(offsets-2):at(offsets-1)]
@@ -131,7 +134,7 @@ func (s *Segment) release() {
 		return
 	}
 	_ = s.data.Unmap()
-	if s.obsolete.Load() && !s.closed.Load() {
-		_ = os.Remove(s.path) // if it fails, the next open removes it
+	if s.obsolete.Load() {
+		s.files.remove(s.path) // if it fails, it is tried again after the next change, and at the next open
 	}
 }

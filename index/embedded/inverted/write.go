@@ -32,7 +32,7 @@ const permFile = 0o600
 
 // createSegment creates the file of a segment. The caller calls close.
 func createSegment(path string, fields []Detail) (*segmentWriter, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, permFile)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, permFile)
 	if err != nil {
 		return nil, err
 	}
