@@ -327,11 +327,19 @@ func TestDamagedWhileOpen(t *testing.T) {
 		_ = f.Close()
 		err = read()
 		if verr := x.Verify(t.Context()); verr == nil && err == nil {
+			// Only pages were damaged that the newest state does not use. The next open may find them.
 			closeIndex(t, x)
-			x = open(t, dir) // verifies all; only free pages were damaged
+			var damaged error
+			if x, damaged = embedded.Open(t.Context(), dir, embedded.Options{}); damaged != nil {
+				if !strings.Contains(damaged.Error(), "documents.db") {
+					t.Errorf("seed %d: %v", seed, damaged)
+				}
+				continue
+			}
 			if err := read(); err != nil {
 				t.Errorf("seed %d: the damage is not found: %v", seed, err)
 			}
+			closeIndex(t, x)
 			continue
 		}
 		found++
