@@ -327,7 +327,9 @@ func (f file) readOnce(limit int64) (data []byte, changed bool, err error) {
 	return data, after.Size() != int64(len(data)) || !after.ModTime().Equal(before.ModTime()), nil
 }
 
-func tooLarge(limit int64) error { return fmt.Errorf("larger than the limit of %d bytes (--max-file-bytes)", limit) }
+func tooLarge(limit int64) error {
+	return fmt.Errorf("larger than the limit of %d bytes (--max-file-bytes)", limit)
+}
 
 func appendAll(data []byte, r io.Reader) ([]byte, error) {
 	for {
