@@ -17,7 +17,7 @@ import (
 
 // cutVersion is part of every document's hash. Increase it after a change of the rules below, or of a parser, after which documents must be
 // ingested again.
-const cutVersion = "cut-10"
+const cutVersion = "cut-11"
 
 // Sizes in bytes.
 const (
@@ -29,6 +29,8 @@ const (
 	sentenceMax    = 2000 // a longer sentence is split
 	declarationMin = 200  // a shorter declaration is merged with the next one
 	headingsMax    = 600  // of consecutive headings that are kept with the text after them
+	tableMax       = 1000 // of a part of a table that is longer than a passage
+	tableHeadMax   = 200  // a longer row of the names of columns is not repeated
 )
 
 // Limits of a document. Indexing takes up to about 4 KiB of memory per chunk.
@@ -42,7 +44,8 @@ const (
 //
 //   - A section is the text under one heading.
 //   - A passage is 600 to 1,100 bytes of a section, if the section is long enough. It ends at the end of a sentence. A heading stays with
-//     the text after it. Lists, tables and code are not split if they fit. Code in prose keeps its fences.
+//     the text after it. Lists, tables and code are not split if they fit. Each part of a longer table begins with the names of its
+//     columns, which the text repeats. Code in prose keeps its fences.
 //   - A sentence is a sentence, a table row, a fenced code block, or a source file's code between blank lines.
 func Cut(doc corpus.DocumentID, p parse.Parsed) (string, []corpus.Chunk) {
 	c := cut(doc, p, math.MaxInt)
@@ -128,7 +131,7 @@ func newLayout(p parse.Parsed) *layout {
 			begun, headingsOnly = n, 0
 		}
 	}
-	for _, blk := range p.Blocks {
+	for _, blk := range repeatHeads(p.Blocks) {
 		if blk.Kind == parse.Heading {
 			inner := len(path) == 0 || blk.Level > path[len(path)-1].Level
 			small := blk.Synthetic && inner && len(l.atoms) > begun && b.Len()-l.atoms[begun].start < declarationMin
@@ -166,6 +169,40 @@ func newLayout(p parse.Parsed) *layout {
 	closeSection()
 	l.text = b.String()
 	return l
+}
+
+// repeatHeads returns the blocks with the names of the columns of each table that does not fit into a passage before each part of it that does.
+func repeatHeads(blocks []parse.Block) []parse.Block {
+	var out []parse.Block // nil: as blocks
+	for i := 0; i < len(blocks); {
+		n, size := i+1, len(blocks[i].Text)
+		for blocks[i].Kind == parse.TableRow && n < len(blocks) && blocks[n].Kind == parse.TableRow && blocks[n].Tight {
+			size += 1 + len(blocks[n].Text)
+			n++
+		}
+		head := blocks[i]
+		repeat := size > passageMax && n > i+1 && len(head.Text) <= tableHeadMax && lang.IsTableHead(lang.TableCells(head.Text))
+		if repeat && out == nil {
+			out = slices.Clone(blocks[:i])
+		}
+		if size = 0; i > 0 && blocks[i-1].Kind == parse.Paragraph { // what leads to the table stays with its first part
+			size = min(len(blocks[i-1].Text), passageFloor)
+		}
+		if out != nil || repeat {
+			for k, row := range blocks[i:n] {
+				if size += 1 + len(row.Text); repeat && k > 1 && size > tableMax {
+					out = append(out, parse.Block{Kind: parse.TableRow, Text: head.Text, Page: row.Page})
+					size = 2 + len(head.Text) + len(row.Text)
+				}
+				out = append(out, row)
+			}
+		}
+		i = n
+	}
+	if out == nil {
+		return blocks
+	}
+	return out
 }
 
 // span is a piece of the text.
@@ -247,14 +284,14 @@ func (c *cutter) passages(s headingRange) []span {
 	return out
 }
 
-// group returns the end of the atoms that should stay together: a list, a table, or one atom.
+// group returns the end of the atoms that should stay together: a list, a table or a part of one, or one atom.
 func (c *cutter) group(i, last int) int {
 	kind := c.atoms[i].kind
 	n := i + 1
 	if kind != parse.ListItem && kind != parse.TableRow {
 		return n
 	}
-	for n < last && (c.atoms[n].kind == kind || c.atoms[n].tight && kind == parse.ListItem) {
+	for n < last && (c.atoms[n].kind == kind && kind == parse.ListItem || c.atoms[n].tight && (kind == parse.ListItem || c.atoms[n].kind == kind)) {
 		n++
 	}
 	return n

@@ -1,6 +1,9 @@
 package lang
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // IsTableRow reports whether a line is a table row: cells separated by vertical bars with spaces around them. A bar within
 // brackets, as in P(a | b), does not separate cells.
@@ -45,6 +48,22 @@ func TableCells(row string) []string {
 		}
 	}
 	return append(out, strings.TrimSpace(row[from:]))
+}
+
+// yearRE matches a year.
+var yearRE = regexp.MustCompile(`\b(?:19|20)[0-9]{2}\b`)
+
+// maxHeadWords is the maximum number of words of the name of a column.
+const maxHeadWords = 4
+
+// IsTableHead reports whether the cells of a first row look like the names of columns: short, and without figures other than years.
+func IsTableHead(cells []string) bool {
+	for _, c := range cells {
+		if len(strings.Fields(c)) > maxHeadWords || strings.ContainsAny(yearRE.ReplaceAllString(c, ""), "0123456789") {
+			return false
+		}
+	}
+	return len(cells) > 1
 }
 
 // maxFence is the widest fence, in characters.

@@ -26,8 +26,8 @@ func TestKeptVectorsAreBounded(t *testing.T) {
 	for _, text := range texts {
 		m.embed(text, kept)
 	}
-	if len(kept) != maxKept {
-		t.Errorf("the vectors of %d words are kept, want %d", len(kept), maxKept)
+	if len(kept) == 0 || len(kept) > maxKept {
+		t.Errorf("the vectors of %d words are kept, want at most %d", len(kept), maxKept)
 	}
 	last := texts[len(texts)-1] + " lighthouse"
 	all, err := m.Embed(t.Context(), append(texts, last), model.ForPassage)

@@ -128,7 +128,7 @@ func (r *reader) table(i int) int {
 	}
 	r.groups++
 	var columns []string
-	if len(rows) > 1 && (from > 0 || r.passage.Chunk.Start == 0 || looksLikeHead(rows[0])) {
+	if len(rows) > 1 && (from > 0 || r.passage.Chunk.Start == 0 || lang.IsTableHead(rows[0])) {
 		columns, rows = rows[0], rows[1:]
 	}
 	for _, cells := range rows {
@@ -139,16 +139,6 @@ func (r *reader) table(i int) int {
 	}
 	r.inList, r.lead = false, ""
 	return i
-}
-
-// looksLikeHead reports whether a first row has short names and no numbers, as a table header.
-func looksLikeHead(cells []string) bool {
-	for _, cell := range cells {
-		if strings.ContainsAny(cell, "0123456789") || len(strings.Fields(cell)) > 3 {
-			return false
-		}
-	}
-	return true
 }
 
 // rowText returns a row as text: its first cell, and the others with the names of their columns. Without names, the other cells follow. Only the
