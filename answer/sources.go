@@ -234,17 +234,21 @@ func supportingSentences(passage, answer string) (all []lang.Span, best lang.Spa
 	return all, best
 }
 
-// addColumns adds to the words of each row of a table those of its first row, the names of the columns: otherwise these names alone support
+// addColumns adds to the words of each row of a table those of its first row, if these are the names of the columns: otherwise these names alone support
 // an answer better than the row that it is about.
 func addColumns(passage string, spans []lang.Span, words []map[string]struct{}) {
 	header, cells := 0, 0
 	for i, s := range spans {
 		n := strings.Count(passage[s.Start:s.End], " | ")
 		if n == 0 || n != cells || strings.TrimSpace(passage[spans[i-1].End:s.Start]) != "" {
-			header, cells = i, n
+			if header, cells = -1, n; lang.IsTableHead(lang.TableCells(passage[s.Start:s.End])) {
+				header = i
+			}
 			continue
 		}
-		maps.Copy(words[i], words[header])
+		if header >= 0 {
+			maps.Copy(words[i], words[header])
+		}
 	}
 }
 

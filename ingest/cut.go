@@ -181,12 +181,15 @@ func repeatHeads(blocks []parse.Block) []parse.Block {
 			n++
 		}
 		head := blocks[i]
-		repeat := size > passageMax && n > i+1 && len(head.Text) <= tableHeadMax && lang.IsTableHead(lang.TableCells(head.Text))
+		repeat := size > passageMax && n > i+1 && len(head.Text) <= tableHeadMax && isHead(blocks[i:n])
 		if repeat && out == nil {
 			out = slices.Clone(blocks[:i])
 		}
 		if size = 0; i > 0 && blocks[i-1].Kind == parse.Paragraph { // what leads to the table stays with its first part
 			size = min(len(blocks[i-1].Text), passageFloor)
+		}
+		for k := i - 1; k >= 0 && blocks[k].Kind == parse.Heading && !blocks[k].Synthetic && size < headingsMax; k-- { // they stay with it too
+			size += len(blocks[k].Text) + 2
 		}
 		if out != nil || repeat {
 			for k, row := range blocks[i:n] {
@@ -203,6 +206,24 @@ func repeatHeads(blocks []parse.Block) []parse.Block {
 		return blocks
 	}
 	return out
+}
+
+// isHead reports whether the first of some rows has the names of the columns: it looks so, and at most a tenth of the others have the same text in a column.
+func isHead(rows []parse.Block) bool {
+	head := lang.TableCells(rows[0].Text)
+	if !lang.IsTableHead(head) {
+		return false
+	}
+	same := 0
+	for _, r := range rows[1:] {
+		for k, cell := range lang.TableCells(r.Text) {
+			if k < len(head) && cell != "" && cell == head[k] {
+				same++
+				break
+			}
+		}
+	}
+	return 10*same <= len(rows)
 }
 
 // span is a piece of the text.

@@ -22,6 +22,7 @@ func TestTableHeads(t *testing.T) {
 	}{
 		"long":              {"Item | Unit | Price 2024 | Supplier", rows, true},
 		"short":             {"Item | Unit | Price 2024 | Supplier", 5, false},
+		"names of people":   {"Anna Moss | piece | five | Hansen & Sons", rows, false},
 		"without names":     {"Article 17 | piece | 4.50 | Hansen", rows, false},
 		"names of one word": {"Item", rows, false},
 		"long names":        {strings.Repeat("very long name of a column | ", 9) + "x", rows, false},

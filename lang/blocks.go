@@ -54,7 +54,7 @@ func TableCells(row string) []string {
 var yearRE = regexp.MustCompile(`\b(?:19|20)[0-9]{2}\b`)
 
 // maxHeadWords is the maximum number of words of the name of a column.
-const maxHeadWords = 4
+const maxHeadWords = 6
 
 // IsTableHead reports whether the cells of a first row look like the names of columns: short, and without figures other than years.
 func IsTableHead(cells []string) bool {

@@ -11,11 +11,11 @@ import (
 // maxIdentifiers is the maximum number of identifiers of a question.
 const maxIdentifiers = 8
 
-// identifierRE matches an option of a command, a name with an underscore, a call of a function, and the name of a file.
-var identifierRE = regexp.MustCompile("(?:^|[\\s(\"'`“‘„«])(--?[A-Za-z][\\w-]*|[A-Za-z_]\\w*_\\w+|[A-Za-z_][\\w.]*\\(\\)|[\\w-]+\\.(?:md|rst|txt|ya?ml|json|toml|ini|conf|cfg|env|csv|tsv|xml|html?|pdf|docx?|xlsx?|pptx?|sql|db|log|lock|go|py|rs|sh|service))(?:$|[\\s)\"'`”’“»?!.,:;=])")
+// identifierRE matches an option of a command, a name with an underscore, and a call of a function. The name of a file says in which document an answer is,
+// and is rarely in its text.
+var identifierRE = regexp.MustCompile("(?:^|[\\s(\"'`“‘„«])(--?[A-Za-z][\\w-]*|[A-Za-z_]\\w*_\\w+|[A-Za-z_][\\w.]*\\(\\))(?:$|[\\s)\"'`”’“»?!.,:;=])")
 
-// Identifiers returns the options, names of variables and functions, and files that a question names literally: --retry, -v, max_rows, dump(),
-// settings.yaml.
+// Identifiers returns the options, and the names of variables and functions, that a question names literally: --retry, -v, max_rows, dump().
 func Identifiers(question string) (out []string) {
 	for s := Truncate(question, 2000); len(out) < maxIdentifiers; {
 		at := identifierRE.FindStringSubmatchIndex(s)
@@ -23,7 +23,7 @@ func Identifiers(question string) (out []string) {
 			return out
 		}
 		id := s[at[2]:at[3]]
-		if !slices.Contains(out, id) {
+		if !slices.Contains(out, id) && !joinsIdentifier("", s[at[3]:]) { // a_b.pdf is the name of a file
 			out = append(out, id)
 		}
 		s = s[at[3]:] // what follows one can precede the next

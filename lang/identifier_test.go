@@ -19,7 +19,7 @@ func TestIdentifiers(t *testing.T) {
 		{"What is the difference between -v and `-q`?", []string{"-v", "-q"}},
 		{"What does SLUICE_LEASE set, and max_connections?", []string{"SLUICE_LEASE", "max_connections"}},
 		{"Who calls pool.Acquire()?", []string{"pool.Acquire()"}},
-		{"What is in config.yaml?", []string{"config.yaml"}},
+		{"What is in config.yaml, and in annual_report.pdf?", nil},
 		{"Is the well-known PostgreSQL free, e.g. at example.com?", nil},
 		{"Was kostet die E-Mail-Adresse - und wann?", nil},
 		{strings.Repeat("--a --b ", 1000), []string{"--a", "--b"}},

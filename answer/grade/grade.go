@@ -94,6 +94,7 @@ func HoldsNames(question string, chunks []Scored) (held []bool, some bool) {
 	if names := lang.Identifiers(question); names != nil {
 		for i, c := range chunks {
 			held[i] = lang.HoldsIdentifier(c.Chunk.WithHeadings(), names)
+			held[i] = held[i] && coversRest(question, names, c.Chunk.WithHeadings())
 			some = some || held[i]
 		}
 	}
@@ -154,4 +155,21 @@ func clamp(x float64) float64 {
 		return 0
 	}
 	return max(0, min(1, x))
+}
+
+// coversRest reports whether a text has a term of the question besides those of the names, or the question has none.
+func coversRest(question string, names []string, text string) bool {
+	l := lang.OfQuestion(question)
+	named, has := l.TermSet(strings.Join(names, " ")), l.TermSet(text)
+	rest := false
+	for _, t := range l.UniqueTerms(question) {
+		if _, ok := named[t.Stem]; ok {
+			continue
+		}
+		rest = true
+		if _, ok := has[t.Stem]; ok {
+			return true
+		}
+	}
+	return !rest
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -168,10 +169,14 @@ func (x *Index) eraseLocked(ctx context.Context) (left bool, err error) {
 	return false, x.update(func(tx *txn) error { return tx.Bucket(bucketMeta).Delete(keyScrub) })
 }
 
-// shrink copies documents.db if more than half of it is free. The copy replaces the file while both are open, so that a failure leaves
-// the old one in use.
+// shrink copies documents.db if more than half of it is free, or it has pages of an earlier version: smaller values that replace others leave space in the pages. The copy
+// replaces the file while both are open, so that a failure leaves the old one in use. A full disk is no error.
 func (x *Index) shrink(ctx context.Context) error {
 	old, err := x.exchange(ctx)
+	if errors.Is(err, syscall.ENOSPC) {
+		x.opts.Logger.Warn("the index is not made smaller: the disk has no space for a copy", "error", err)
+		return nil
+	}
 	if err != nil || old == nil {
 		return err
 	}
@@ -190,7 +195,8 @@ func (x *Index) exchange(ctx context.Context) (old *bolt.DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if free := int64(x.db.Stats().FreePageN) * int64(x.db.Info().PageSize); free < minShrink || free < info.Size()/2 {
+	size := x.db.Info().PageSize
+	if free := int64(x.db.Stats().FreePageN) * int64(size); size == pageSize && (free < minShrink || free < info.Size()/2) {
 		return nil, nil
 	}
 	to, err := openDB(fresh)

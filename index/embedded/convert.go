@@ -68,10 +68,7 @@ func (x *Index) convert(ctx context.Context, c *conversion, turn time.Duration) 
 	defer x.write.Unlock()
 	err = x.update(func(tx *txn) error {
 		meta := tx.Bucket(bucketMeta)
-		if c.vectors > 0 { // a compaction shrinks the file
-			err = meta.Put(keyScrub, nil)
-		}
-		return errors.Join(err, meta.Delete(keyConvert))
+		return errors.Join(meta.Put(keyScrub, nil), meta.Delete(keyConvert)) // a compaction shrinks the file
 	})
 	if err != nil {
 		return false, err

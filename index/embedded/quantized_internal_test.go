@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -207,5 +208,49 @@ func TestConvertVectors(t *testing.T) {
 		if err := errors.Join(x.Verify(t.Context()), x.Close()); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestConvertShrinks converts vectors of floats in a file with the pages of an earlier version. The compaction that follows must make the file smaller.
+func TestConvertShrinks(t *testing.T) {
+	const dim = 384
+	dir := t.TempDir()
+	db, err := bolt.Open(filepath.Join(dir, fileDocuments), permFile, &bolt.Options{PageSize: pageSize / 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x := openAt(t, dir)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 10 {
+		d, es := computedDocument(fmt.Sprintf("lights%02d", i), 50)
+		for k := range es {
+			if es[k].Vector != nil {
+				es[k].Vector = randomUnit(r, dim, 0)
+			}
+		}
+		putAll(t, x, []corpus.Document{d}, [][]index.Entry{es})
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	withFloats(t, dir, dim)
+	size := func() int64 {
+		info, err := os.Stat(filepath.Join(dir, fileDocuments))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	before := size()
+	x = openAt(t, dir)
+	convertAll(t, x)
+	if err := x.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after := size(); x.db.Info().PageSize != pageSize || 2*after > before {
+		t.Errorf("pages of %d bytes, %d bytes before and %d after", x.db.Info().PageSize, before, after)
 	}
 }

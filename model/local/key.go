@@ -108,7 +108,7 @@ func (q *question) isNamed(passages []model.Passage, readings []*passageView) bo
 // literalFit returns 1 if a part has an identifier of the question as it is written, and 0.5 if only what leads to it has.
 func (q *question) literalFit(c *sentence) float64 {
 	switch {
-	case len(q.identifiers) == 0:
+	case len(q.identifiers) == 0 || !q.coversRest(c):
 		return 0
 	case lang.HoldsIdentifier(c.text, q.identifiers) || lang.HoldsIdentifier(c.own, q.identifiers):
 		return 1
@@ -116,4 +116,18 @@ func (q *question) literalFit(c *sentence) float64 {
 		return 0.5
 	}
 	return 0
+}
+
+// coversRest reports whether a part has a term of the question besides those of its identifiers, or the question has none.
+func (q *question) coversRest(c *sentence) bool {
+	named, rest := q.lang.TermSet(strings.Join(q.identifiers, " ")), false
+	for i, t := range q.terms {
+		if _, ok := named[t.Stem]; ok {
+			continue
+		}
+		if rest = true; max(c.exact[i], c.over[i]) >= minAction {
+			return true
+		}
+	}
+	return !rest
 }
