@@ -23,7 +23,7 @@ type remoteSources struct {
 
 func sourcePath(id string) string { return "/api/sources/" + url.PathEscape(id) }
 
-// task returns an error of [client.Client.Get], Post and the like with what the user wanted instead of the method and path of the request.
+// task replaces the method and path of the request, with which errors of [client.Client] begin, by what the user wanted to do, such as "add source".
 func task(what string, err error) error {
 	if err == nil {
 		return nil
