@@ -106,6 +106,19 @@ const (
 	Below        Section = "below"          // up to, or less
 )
 
+// The sections for questions about the rows of a table.
+const (
+	Smaller Section = "smaller" // words that compare: less, below
+	Greater Section = "greater"
+	Than    Section = "than"
+	Absent  Section = "absent" // phrases for what is not there, besides negations: out of
+	Yes     Section = "yes"    // cells that say that something is there
+	No      Section = "no"     // and that it is not
+	Old     Section = "old"    // words that ask for the earliest year: oldest
+	New     Section = "new"
+	Totals  Section = "total" // words before the sums of a table
+)
+
 // The sections for follow-up questions. Those of phrases are separated by semicolons.
 const (
 	Articles      Section = "article"

@@ -60,7 +60,7 @@ const (
 	foreign             // the question is not in English
 	measured            // it holds the quantity that is asked for
 	unmeasured          // neither it nor what leads to it holds that
-	inRange             // a number of the question is in a range of the row or the item: 5 to 10 years
+	inRange             // a number of the question is in a range of the row or the item, 5 to 10 years, or the row meets another condition of the question
 	outOfRange          // it is in none of these
 	rowExact            // of a row: how exactly a cell names what the question is about
 	keyed               // it, its heading or its row begins with a number or code of the question: clause 4.2
@@ -215,6 +215,7 @@ func (m *Model) termCoverage(q *question, c *sentence) (exact, covers, nearest [
 			}
 		}
 	}
+	q.markMoments(covers, c.own)
 	exact = slices.Clone(covers)
 	q.markMeant(covers, c.words)
 	for k, s := range c.stems {
@@ -257,6 +258,7 @@ func (q *question) mark(dst []float64, s string) {
 		}
 	}
 	q.markMeant(dst, lang.Words(s))
+	q.markMoments(dst, s)
 }
 
 // markRelated is mark, and counts related words in part.
@@ -416,6 +418,7 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 		m.weighForm(q, c, r.cs)
 		e[terms], e[foreign] = float64(len(q.terms)), value(q.lang != lang.English)
 	}
+	q.selectRows(r.cs)
 }
 
 // weighForm computes the features of what kind of text a sentence is.

@@ -43,6 +43,7 @@ type question struct {
 	meant       map[string][]alternative // alternatives of words of the question, by the first stem or, of phrases, by the first word
 	measure     *measure                 // the quantity that is asked for; nil: none
 	amounts     []float64                // numbers with units
+	moments     []moment                 // dates and times of day
 	negated     bool                     // the question is negated
 	kind        kind
 	broad       bool     // asks for an explanation, not for a fact
@@ -171,7 +172,7 @@ func (m *Model) ask(t model.Task) *question {
 	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
 		q.code = false // it asks what an option does, and not for an example of it
 	}
-	q.identifiers, q.follows = lang.Identifiers(s), followersOf(q.words)
+	q.identifiers, q.follows, q.moments = lang.Identifiers(s), followersOf(q.words), q.momentsIn()
 	return q
 }
 

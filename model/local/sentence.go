@@ -27,6 +27,7 @@ type sentence struct {
 	listed  bool     // an item of a list
 	ordered bool     // an item with a number
 	row     bool     // a row of a table
+	met     bool     // of a row: its cells meet a condition of the question
 	code    bool     // fenced code
 	label   bool     // a line with a label: Place: clubroom
 	setting bool     // a line of a configuration file that sets something

@@ -1,0 +1,166 @@
+package local
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxCells is the greatest number of cells of a row that meets a condition of the question, and is said in whole.
+const maxCells = 5
+
+// rows returns a row of a table, and the other rows of the table that match the question as well.
+func (q *question) rows(best *sentence, cs []*sentence) []*sentence {
+	most := 3
+	if q.kind == listKind || q.listed || best.met {
+		most = maxRows
+	}
+	only := q.columnsOf(best)
+	if best.met && len(best.cells) <= maxCells {
+		only = nil // any of them can be the thing that is asked for
+	}
+	named := q.cellPrecision(best)
+	var out []*sentence
+	for _, c := range cs {
+		if !c.row || c.group != best.group || len(out) >= most && c != best {
+			continue
+		}
+		alike := c.score > best.score-1.5 && sameCover(c.exact, best.exact) && best.evid[rowKey] > 0 && best.evid[inRange] == 0 && q.cellPrecision(c) >= named
+		if c != best && !alike && !(best.met && c.met) {
+			continue
+		}
+		one := *c
+		if text, ok := rowText(c.columns, c.cells, only); ok {
+			one.text = text
+		}
+		if len(out) == 0 {
+			one.text = q.prefix(&one) + one.text
+		}
+		out = append(out, &one)
+	}
+	return out
+}
+
+// yearRE matches a year.
+var yearRE = regexp.MustCompile(`\b(?:19|20)[0-9]{2}\b`)
+
+// versions returns the same row of several versions of a table, each with the title of its document, for a question that names the years of two or more:
+// what did the tariff cost in 2024, and what in 2025? It returns nil for other questions.
+func (q *question) versions(best *sentence, readings []*passageView) []*sentence {
+	years := yearRE.FindAllString(q.text, 4)
+	if len(years) < 2 {
+		return nil
+	}
+	var out []*sentence
+	titles := map[string]bool{}
+	for _, year := range years {
+		for _, r := range readings {
+			if titles[r.written] || !strings.Contains(r.written, year) {
+				continue
+			}
+			if c := sameRow(best, r.cs); c != nil {
+				titles[r.written] = true
+				one := *c
+				if text, ok := rowText(c.columns, c.cells, q.columnsOf(c)); ok {
+					one.text = text
+				}
+				one.text = r.written + ": " + one.text
+				out = append(out, &one)
+				break
+			}
+		}
+	}
+	if len(out) < 2 {
+		return nil
+	}
+	return out
+}
+
+// sameRow returns the row with the highest score that has the same first cell as another one, or covers the same terms; nil if there is none.
+func sameRow(row *sentence, cs []*sentence) *sentence {
+	var found *sentence
+	for _, c := range cs {
+		if c.row && (c.cells[0] == row.cells[0] || sameCover(c.exact, row.exact)) && (found == nil || c.score > found.score) {
+			found = c
+		}
+	}
+	return found
+}
+
+// sameCover reports whether two sentences cover the same terms.
+func sameCover(a, b []float64) bool {
+	for i := range a {
+		if (a[i] == 1) != (b[i] == 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// cellPrecision returns how exactly a cell names what the question is about, 0..1: the greatest share of the terms of a cell that the question has. For a
+// question about adults, it is 1 for the cell Adult and 0.5 for Young adult.
+func (q *question) cellPrecision(c *sentence) float64 {
+	most := 0.0
+	columns := map[int]bool{} // terms in names of columns: they do not select a row, except in its first cell
+	for _, name := range c.columns {
+		for _, t := range stemsIn(q.lang, name) {
+			if i, ok := q.index[t]; ok {
+				columns[i] = true
+			}
+		}
+	}
+	for k, cell := range c.cells {
+		terms, found := 0, 0
+		for _, t := range stemsIn(q.lang, cell) {
+			terms++
+			if i, ok := q.index[t]; ok && (k == 0 || !columns[i]) {
+				found++
+			}
+		}
+		if terms > 0 {
+			most = max(most, float64(found)/float64(terms))
+		}
+	}
+	return most
+}
+
+// columnsOf returns the columns of a row that answer the question, and those with terms of it. These are the columns whose names have a term, or the
+// thing that is asked for, but whose cells have none. It returns nil for all columns, if there is no such column.
+func (q *question) columnsOf(c *sentence) []int {
+	var only []int
+	answers := false
+	for i := 1; i < len(c.cells); i++ {
+		name, cell := make([]float64, len(q.terms)), make([]float64, len(q.terms))
+		if i < len(c.columns) {
+			q.mark(name, c.columns[i])
+		}
+		q.mark(cell, c.cells[i])
+		switch {
+		case q.share(cell) > 0:
+			only = append(only, i)
+		case (q.share(name) > 0 || q.measuredColumn(c, i)) && c.cells[i] != "":
+			answers = true
+			only = append(only, i)
+		}
+	}
+	if !answers {
+		return nil
+	}
+	if i := nameColumn(c.cells); i > 0 && !slices.Contains(only, i) {
+		only = append(only, i)
+	}
+	return only
+}
+
+// nameColumn returns the column of a row that names it, if the first cell is only a code such as M5 or 10-2318: the first one with a word.
+func nameColumn(cells []string) int {
+	for i, cell := range cells {
+		if wordRE.MatchString(cell) {
+			return i
+		}
+	}
+	return 0
+}
+
+// wordRE matches a word that is not an abbreviation.
+var wordRE = regexp.MustCompile(`\p{Ll}{2}|\p{Lo}`)
