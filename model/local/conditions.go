@@ -221,7 +221,9 @@ func (q *question) answeredCells(rows []*sentence) (met []*sentence) {
 }
 
 // saysNo reports whether a lower-cased cell says that something is not there.
-func (q *question) saysNo(cell string) bool { return q.lang.Has(lang.No, cell) || blankRE.MatchString(cell) }
+func (q *question) saysNo(cell string) bool {
+	return q.lang.Has(lang.No, cell) || blankRE.MatchString(cell)
+}
 
 // blankRE matches a cell without a value, and one with the number 0 or a mark for no.
 var blankRE = regexp.MustCompile(`^[\s–—−-]*$|^0$|^[✗✘×]$`)

@@ -108,6 +108,7 @@ func (m *Model) ask(t model.Task) *question {
 	if english {
 		q.broad, q.listed = broadRE.MatchString(s), listRE.MatchString(s)
 	}
+	q.listed = q.listed || asksSeveral(q.lang, s)
 	most := 0.0
 	for _, w := range t.IDF {
 		most = max(most, w)
@@ -174,6 +175,35 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.identifiers, q.follows, q.moments = lang.Identifiers(s), followersOf(q.words), q.momentsIn()
 	return q
+}
+
+// severalRE matches a question for several things by the plural of the noun that it asks for, or by what it says of them. The first group is the noun.
+var severalRE = map[string]*regexp.Regexp{
+	"en": regexp.MustCompile(`(?i)\b(?:which|what)(?: \pL[\pL-]*){0,2}? (\pL+[^su\W]s)\b|\bwhat (?:(?:do|must|should|can|may|have|has|need|needs|is|are)\b.{0,40}\b(?:need|bring|show|present|submit|hand in|pack|wear|included|excluded|covered|allowed|forbidden|prohibited|required|part of)\b|(?:belongs|comes|counts) )`),
+	"es": regexp.MustCompile(`(?i)(?:^|\PL)qué (\pL+s)\b`),
+	"pt": regexp.MustCompile(`(?i)(?:^|\PL)que (\pL+s)\b`),
+	"de": regexp.MustCompile(`(?i)\b(?:was|wofür|womit|wodurch|gegen was)\b.*\balles\b`),
+	"nl": regexp.MustCompile(`(?i)\bwat\b.*\ballemaal\b`),
+}
+
+// notPlural are words that end as plurals do.
+var notPlural = wordSet("is was does has this its days hours times years months weeks minutes seconds miles metres meters más mais mas tens dias horas años anos meses")
+
+// asksSeveral reports whether a question asks for several things.
+func asksSeveral(l *lang.Language, s string) bool {
+	re := severalRE[l.Code]
+	if re == nil {
+		return false
+	}
+	for _, m := range re.FindAllStringSubmatch(s, 4) {
+		if len(m) < 2 || m[1] == "" {
+			return true
+		}
+		if _, no := notPlural[strings.ToLower(m[1])]; !no {
+			return true
+		}
+	}
+	return false
 }
 
 // followersOf returns the indexes of the second words of all pairs.
