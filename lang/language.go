@@ -73,8 +73,9 @@ const (
 	AsksManner     Section = "manner" // how to do something
 	AsksList       Section = "list"
 	AsksDefinition Section = "definition"
-	AsksBroadly    Section = "broad" // for a summary or an explanation
-	AsksName       Section = "name"  // what something is called: wie heißt
+	AsksBroadly    Section = "broad"   // for a summary or an explanation
+	AsksName       Section = "name"    // what something is called: wie heißt
+	AsksWhether    Section = "whether" // phrases with which a question for yes or no begins; in Turkish, Chinese and Japanese, which it has
 )
 
 // The sections that show what kind of amount a question or the name of a column is about, and the units of these amounts.
@@ -404,6 +405,30 @@ func (l *Language) Asks(question string) Section {
 		}
 	}
 	return best
+}
+
+// AsksWhether reports whether a question asks for yes or no: it begins with a verb, or has a particle for it, and has no question word.
+func (l *Language) AsksWhether(question string) bool {
+	var b strings.Builder
+	for _, w := range Words(question) {
+		if l.Has("question", w.Text) {
+			return false
+		}
+		b.WriteString(" " + w.Text)
+	}
+	text := b.String() + " "
+	within := l.Code == "tr" || l.script == scripts["zh"] || l.script == scripts["ja"]
+	for phrase := range l.sections[AsksWhether] {
+		switch {
+		case l.script != nil && within:
+			if strings.Contains(question, phrase) {
+				return l.Asks(question) == ""
+			}
+		case strings.HasPrefix(text, " "+strings.ReplaceAll(phrase, "-", " ")+" "), within && strings.Contains(text, " "+phrase+" "):
+			return true
+		}
+	}
+	return false
 }
 
 // Elides reports whether articles and prepositions are joined to the word after them by an apostrophe: l'ascenseur.

@@ -46,6 +46,7 @@ type question struct {
 	moments     []moment                 // dates and times of day
 	negated     bool                     // the question is negated
 	kind        kind
+	whether     bool     // asks for yes or no
 	broad       bool     // asks for an explanation, not for a fact
 	listed      bool     // asks for a list
 	way         bool     // asks how to do something, which code may answer
@@ -108,7 +109,7 @@ func (m *Model) ask(t model.Task) *question {
 	if english {
 		q.broad, q.listed = broadRE.MatchString(s), listRE.MatchString(s)
 	}
-	q.listed = q.listed || asksSeveral(q.lang, s)
+	q.listed, q.whether = q.listed || asksSeveral(q.lang, s), q.lang.AsksWhether(s)
 	most := 0.0
 	for _, w := range t.IDF {
 		most = max(most, w)
