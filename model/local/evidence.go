@@ -481,6 +481,9 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 		q.mark(names, c.key)
 		e[isLabel], e[labelled] = 1, q.share(names)
 	}
+	if q.kind == reasonKind && e[fit] < 1 { // its key and its label say what it is about, and its cells seldom why
+		e[rowExact], e[labelled] = 0, 0
+	}
 	n := len(c.words)
 	e[short], e[long] = value(n < 5 && !c.row && !c.label && !c.setting), max(0, min(1, float64(n-40)/40))
 	e[asks] = value(strings.HasSuffix(strings.TrimRight(removeMarks(c.text), " "), "?"))
