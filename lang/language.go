@@ -75,6 +75,7 @@ const (
 	AsksDefinition Section = "definition"
 	AsksBroadly    Section = "broad"   // for a summary or an explanation
 	AsksName       Section = "name"    // what something is called: wie heißt
+	AsksSeveral    Section = "several" // words with which a question for what there is asks for several things: bring, included
 	AsksWhether    Section = "whether" // phrases with which a question for yes or no begins; in Turkish, Chinese and Japanese, which it has
 )
 

@@ -389,4 +389,4 @@ func report(t *testing.T, ts []*trial, rank *evidence) {
 }
 
 var featureNames = strings.Fields(`own exactly exactFar near far around wide rarest elsewhere absent pairs phrase copied similar related fit fitNear defines unfit passage rank names unknownNames
-	numbers headed first isRow figure rowKey rowColumn isItem isListed isCode isRequested isLabel labelled short long asks hangs repeats opposed flipped negated terms foreign measured unmeasured inRange outOfRange rowExact keyed unstated total ahead aheadOfSome certain`)
+	numbers headed first isRow figure rowKey rowColumn isItem isListed isCode isRequested isLabel labelled short long asks hangs repeats opposed flipped negated terms foreign measured unmeasured inRange outOfRange rowExact keyed unstated literal unnamed total ahead aheadOfSome certain`)

@@ -2,6 +2,7 @@ package local
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -109,7 +110,6 @@ func (m *Model) ask(t model.Task) *question {
 	if english {
 		q.broad, q.listed = broadRE.MatchString(s), listRE.MatchString(s)
 	}
-	q.listed, q.whether = q.listed || asksSeveral(q.lang, s), q.lang.AsksWhether(s)
 	most := 0.0
 	for _, w := range t.IDF {
 		most = max(most, w)
@@ -168,6 +168,8 @@ func (m *Model) ask(t model.Task) *question {
 	} else if english && (q.kind == anyKind || q.kind == personKind) && len(q.terms) <= 3 && meanRE.MatchString(s) {
 		q.kind = definitionKind
 	}
+	q.whether = q.lang.AsksWhether(s)
+	q.listed = q.listed || q.asksSeveral()
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
 	q.action, q.fact = q.actionOf(), q.factOf()
@@ -178,33 +180,32 @@ func (m *Model) ask(t model.Task) *question {
 	return q
 }
 
-// severalRE matches a question for several things by the plural of the noun that it asks for, or by what it says of them. The first group is the noun.
-var severalRE = map[string]*regexp.Regexp{
-	"en": regexp.MustCompile(`(?i)\b(?:which|what)(?: \pL[\pL-]*){0,2}? (\pL+[^su\W]s)\b|\bwhat (?:(?:do|must|should|can|may|have|has|need|needs|is|are)\b.{0,40}\b(?:need|bring|show|present|submit|hand in|pack|wear|included|excluded|covered|allowed|forbidden|prohibited|required|part of)\b|(?:belongs|comes|counts) )`),
+// pluralRE matches the noun of a question for several things. It is the first group.
+var pluralRE = map[string]*regexp.Regexp{
+	"en": regexp.MustCompile(`(?i)\b(?:which|what)(?: \pL[\pL-]*){0,2}? (\pL+[^su\W]s)\b`),
 	"es": regexp.MustCompile(`(?i)(?:^|\PL)qué (\pL+s)\b`),
 	"pt": regexp.MustCompile(`(?i)(?:^|\PL)que (\pL+s)\b`),
-	"de": regexp.MustCompile(`(?i)\b(?:was|wofür|womit|wodurch|gegen was)\b.*\balles\b`),
-	"nl": regexp.MustCompile(`(?i)\bwat\b.*\ballemaal\b`),
 }
 
 // notPlural are words that end as plurals do.
 var notPlural = wordSet("is was does has this its days hours times years months weeks minutes seconds miles metres meters más mais mas tens dias horas años anos meses")
 
-// asksSeveral reports whether a question asks for several things.
-func asksSeveral(l *lang.Language, s string) bool {
-	re := severalRE[l.Code]
-	if re == nil {
+// asksSeveral reports whether a question asks for several things: the noun that it asks for is a plural, or it asks what is needed or included.
+func (q *question) asksSeveral() bool {
+	if re := pluralRE[q.lang.Code]; re != nil {
+		for _, m := range re.FindAllStringSubmatch(q.text, 4) {
+			if _, no := notPlural[strings.ToLower(m[1])]; !no {
+				return true
+			}
+		}
+	}
+	if q.kind != anyKind && q.kind != definitionKind || q.whether {
 		return false
 	}
-	for _, m := range re.FindAllStringSubmatch(s, 4) {
-		if len(m) < 2 || m[1] == "" {
-			return true
-		}
-		if _, no := notPlural[strings.ToLower(m[1])]; !no {
-			return true
-		}
+	if q.lang.Code == "zh" || q.lang.Code == "ja" {
+		return slices.ContainsFunc(q.lang.List(lang.AsksSeveral), func(w string) bool { return strings.Contains(q.text, w) })
 	}
-	return false
+	return slices.ContainsFunc(q.words, func(w lang.Token) bool { return q.lang.Has(lang.AsksSeveral, w.Text) })
 }
 
 // followersOf returns the indexes of the second words of all pairs.
