@@ -278,6 +278,21 @@ func (q *question) wantsExtreme() float64 {
 	return 0
 }
 
+// measureOfExtreme returns the quantity that a superlative of the question is about, such as that of cheapest; nil if there is none.
+func (q *question) measureOfExtreme() *measure {
+	for _, w := range q.words {
+		if !q.lang.Has(lang.Least, w.Text) && !q.lang.Has(lang.Most, w.Text) {
+			continue
+		}
+		for _, m := range measures {
+			if m.words != "" && q.lang.Has(m.words, w.Text) {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
 // wantsAge returns -1 if the question has a word for what is old, 1 for what is new, and 0 otherwise.
 func (q *question) wantsAge() float64 {
 	for _, w := range q.words {
@@ -317,7 +332,7 @@ var wholeYearRE = regexp.MustCompile(`^(?:1[0-9]{3}|20[0-9]{2})$`)
 
 // valueColumn returns the column of numbers that the question names, or the only one; -1 if there is none or there are several.
 func (q *question) valueColumn(rows []*sentence) int {
-	columns := q.numericColumns(rows)
+	columns, ofExtreme := q.numericColumns(rows), q.measureOfExtreme()
 	named, most := -1, 0.0
 	for _, i := range columns {
 		covers := make([]float64, len(q.terms))
@@ -325,7 +340,7 @@ func (q *question) valueColumn(rows []*sentence) int {
 			q.mark(covers, rows[0].columns[i])
 		}
 		x := q.share(covers)
-		if q.measuredColumn(rows[0], i) {
+		if q.measuredColumn(rows[0], i) || ofExtreme != nil && i < len(rows[0].columns) && ofExtreme.names(q.lang, fileName.Replace(rows[0].columns[i])) {
 			x = max(x, 0.5)
 		}
 		if x > most {

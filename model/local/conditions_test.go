@@ -1,0 +1,68 @@
+package local_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/local"
+)
+
+const (
+	stores = "Bin | Material | Thickness (mm) | Stock (kg) | Minimum (kg) | Checked\nB1 | Copper wire | 2 | 40 | 25 | 2031-03-01\nB2 | Brass rod | 8 | 6 | 12 | 2031-02-10\n" +
+		"B3 | Zinc sheet | 1 | 3 | 5 | 2031-04-22\nB4 | Tin solder | 1 | 0 | 0 | 2030-11-30\nTotal |  |  | 49 | 42 |\n"
+	huts = "Hut | Built | Beds | Stove | Price (€)\nEagle | 1931 | 12 | yes | 24.00\nMarmot | 1987 | 30 | no | 19.00\nIbex | 2014 | 22 | yes | 31.00\n"
+	duty = "Date | Shift | Who\n2031-06-04 | early | Ida Holm\n2031-06-05 | early | Per Lund\n2031-06-05 | late | Nils Dahl\n2031-07-05 | early | Eva Krog\n"
+	hall = "Day | Begin | Group\nTuesday | 18:30 | Judo\nTuesday | 20:00 | Fencing\nFriday | 20:00 | Rowing\n"
+)
+
+func TestConditions(t *testing.T) {
+	m := local.New(local.Options{})
+	for _, c := range []struct{ name, question, title, table, want string }{
+		{"less in one column than in another", "Which materials are below the minimum stock?", "stores.csv", stores,
+			"B2: Material Brass rod; Stock (kg) 6; Minimum (kg) 12. B3: Material Zinc sheet; Stock (kg) 3; Minimum (kg) 5."},
+		{"a cell that says no", "Which materials are out of stock?", "stores.csv", stores, "B4: Material Tin solder; Stock (kg) 0."},
+		{"the smallest value, without the sums", "Which material has the lowest minimum?", "stores.csv", stores, "B4: Material Tin solder; Minimum (kg) 0."},
+		{"a cell that says yes", "Which huts have a stove?", "huts.csv", huts, "Eagle: Built 1931; Beds 12; Stove yes; Price (€) 24.00. Ibex: Built 2014; Beds 22; Stove yes; Price (€) 31.00."},
+		{"a negated question", "Which hut has no stove?", "huts.csv", huts, "Marmot: Built 1987; Beds 30; Stove no; Price (€) 19.00."},
+		{"the oldest by the year", "Which is the oldest hut?", "huts.csv", huts, "Eagle: Built 1931; Beds 12; Stove yes; Price (€) 24.00."},
+		{"the newest by the year", "Which is the newest hut?", "huts.csv", huts, "Ibex: Built 2014; Beds 22; Stove yes; Price (€) 31.00."},
+		{"the cheapest", "What is the cheapest hut?", "huts.csv", huts, "Marmot: Built 1987; Beds 30; Stove no; Price (€) 19.00."},
+		{"a date in another form", "Who is on the late shift on 5 June?", "duty.csv", duty, "2031-06-05: Shift late; Who Nils Dahl."},
+		{"a time in another form", "Which group meets on Tuesday at 8 p.m.?", "hall.csv", hall, "Tuesday: Begin 20:00; Group Fencing."},
+		{"a date in German", "Wer hat am 5. Juli die Frühschicht?", "dienste.csv", "Datum | Schicht | Name\n05.06.2031 | Frühschicht | Per Lund\n05.07.2031 | Frühschicht | Eva Krog\n",
+			"05.07.2031: Schicht Frühschicht; Name Eva Krog."},
+		{"less in one column, in Spanish", "¿Qué materiales tienen menos existencias que el mínimo?", "almacen.csv", "Material | Existencias | Mínimo\nCobre | 40 | 25\nZinc | 3 | 5\nLatón | 9 | 5\n",
+			"Zinc: Existencias 3; Mínimo 5."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := chunk(c.title, nil, c.table)
+			p.N, p.Score = 1, 0.8
+			got, _ := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{p}})
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestLenientQuestions are questions that answers seldom repeat the words of.
+func TestLenientQuestions(t *testing.T) {
+	m := local.New(local.Options{Patience: 1})
+	rules := chunk("House rules", []string{"House rules", "Animals"}, "Animals stay outside. Guide dogs are welcome.\n")
+	list := chunk("Course in the mountains", []string{"Course in the mountains", "Equipment"}, "Participants of the course meet at the hut.\n\nPlease bring:\n\n- sturdy boots\n- a map at 1 : 25,000\n- a whistle\n")
+	for _, c := range []struct {
+		question string
+		passage  model.Passage
+		want     string
+	}{
+		{"May I bring my poodle into the house?", rules, "Animals stay outside. Guide dogs are welcome."},
+		{"What do participants need to bring to the course in the mountains?", list, "Please bring: sturdy boots; a map at 1 : 25,000; a whistle."},
+	} {
+		c.passage.N, c.passage.Score = 1, 0.8
+		if got, _ := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{c.passage}}); got != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.question, got, c.want)
+		}
+	}
+}
