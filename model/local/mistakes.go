@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/lang"
+	"github.com/sluice-rag/sluice/model"
 )
 
 // contradictions returns the weight of the question's words whose antonym is said instead, and whether a word that flips the
@@ -112,4 +113,28 @@ func (c *sentence) hasStems(k int, words []string) bool {
 		k++
 	}
 	return true
+}
+
+// correctQuestionWord returns an English question whose first word is neither a word nor in the passages, but a question word with one mistake, with that
+// word: wat is the price?
+func (m *Model) correctQuestionWord(s string, passages []model.Passage) string {
+	words := lang.Words(s)
+	if len(words) < 3 || len(words[0].Text) < 3 {
+		return s
+	}
+	first := words[0]
+	if row, ok := m.table.row(first.Text); ok && m.table.rank(row) < maxKnown || lang.English.IsStopWord(first.Text) {
+		return s
+	}
+	if slices.ContainsFunc(words, func(w lang.Token) bool { return lang.English.Has(lang.QuestionWords, w.Text) }) {
+		return s
+	}
+	asking := slices.DeleteFunc(lang.English.List(lang.QuestionWords), func(w string) bool { return strings.Contains(w, "'") })
+	word := lang.Nearest(first.Text, asking, 1)
+	if word == "" || slices.ContainsFunc(passages, func(p model.Passage) bool {
+		return strings.Contains(strings.ToLower(p.Chunk.Title+"\n"+p.Chunk.Text), first.Text)
+	}) {
+		return s
+	}
+	return s[:first.Start] + word + s[first.End:]
 }

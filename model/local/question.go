@@ -102,7 +102,11 @@ func (m *Model) ask(t model.Task) *question {
 	if len(s) > 4000 {
 		s = lang.Clean(s[:4000])
 	}
-	q := &question{text: s, lang: languageOf(s, t.Passages), matched: map[string]partial{}, stems: map[string]string{}, index: map[string]int{}, vectors: map[string]wordVectors{}, words: lang.Words(s)}
+	l := languageOf(s, t.Passages)
+	if l == lang.English {
+		s = m.correctQuestionWord(s, t.Passages)
+	}
+	q := &question{text: s, lang: l, matched: map[string]partial{}, stems: map[string]string{}, index: map[string]int{}, vectors: map[string]wordVectors{}, words: lang.Words(s)}
 	q.sum = m.embed(s, q.vectors)
 	english := q.lang == lang.English
 	asked := q.lang.Asks(s)
