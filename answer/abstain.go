@@ -184,9 +184,10 @@ func (j *job) sourcesRead(cited []int) (out []event.Source) {
 	return out
 }
 
-// setClaims sets the claims of an answer that stopped for a reason. An abstention has none, and the passages that it does not name are no sources of it.
+// setClaims sets the claims of an answer that stopped for a reason. Parts of a table that it does not cite are no sources. An abstention has none, and the passages that it does not name are no sources of it.
 func (j *job) setClaims(text *answerText, stop string) {
 	j.claims = text.claims()
+	j.read = slices.DeleteFunc(j.read, func(place int) bool { return j.context[place].rest && !slices.Contains(j.order, place) })
 	if j.listing != nil || len(text.marks) > 0 || stop != event.StopEnd {
 		return
 	}

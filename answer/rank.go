@@ -74,7 +74,7 @@ func (j *job) rerank(ctx context.Context) error {
 			}
 		}
 		j.context = withoutIncorrect(kept)
-		return nil
+		return j.addTableParts(ctx)
 	}
 	began := j.Now()
 	j.limitPool()
@@ -99,6 +99,9 @@ func (j *job) rerank(ctx context.Context) error {
 		r.TopScore = math.Max(r.TopScore, f.Score)
 	}
 	j.context = withoutIncorrect(kept)
+	if err := j.addTableParts(ctx); err != nil {
+		return err
+	}
 	r.Duration = j.elapsed(began)
 	return j.rec.Emit(ctx, r)
 }

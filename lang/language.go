@@ -432,6 +432,33 @@ func (l *Language) AsksWhether(question string) bool {
 	return false
 }
 
+// AsksOfAllRows reports whether the answer to a question can depend on all rows of a table: it asks for the greatest or the smallest, compares, or asks
+// what is not there.
+func (l *Language) AsksOfAllRows(question string) bool {
+	if l.Code == "zh" || l.Code == "ja" {
+		for _, s := range []Section{Most, Least, Old, New} {
+			for w := range l.sections[s] {
+				if strings.Contains(question, w) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	words := Words(question)
+	if slices.ContainsFunc(words, func(w Token) bool {
+		return slices.ContainsFunc([]Section{Most, Least, Smaller, Greater, Old, New, Negations}, func(s Section) bool { return l.Has(s, w.Text) })
+	}) {
+		return true
+	}
+	var b strings.Builder
+	for _, w := range words {
+		b.WriteString(" " + w.Text)
+	}
+	text := b.String() + " "
+	return slices.ContainsFunc(l.List(Absent), func(p string) bool { return strings.Contains(text, " "+p+" ") })
+}
+
 // Elides reports whether articles and prepositions are joined to the word after them by an apostrophe: l'ascenseur.
 func (l *Language) Elides() bool { return l.elides }
 

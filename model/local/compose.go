@@ -39,7 +39,7 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			}
 			if key := [2]int{c.passage, -c.group}; !groups[key] {
 				groups[key] = true
-				out = append(out, q.rows(c, cs)...)
+				out = append(out, q.rows(c, readings)...)
 			}
 			continue
 		}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -8,29 +9,60 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/lang"
+	"github.com/sluice-rag/sluice/model"
 )
 
 // selectRows marks the rows of each table that meet a condition of the question on their cells, and those that do not.
-func (q *question) selectRows(cs []*sentence) {
+func (q *question) selectRows(passages []model.Passage, byPassage [][]*sentence) {
 	if q.open || q.broad {
 		return
 	}
-	for from := 0; from < len(cs); {
-		to := from + 1
-		for cs[from].row && to < len(cs) && cs[to].row && cs[to].group == cs[from].group {
-			to++
+	for _, rows := range tablesOf(passages, byPassage) {
+		met := q.selected(rows)
+		if met == nil {
+			continue
 		}
-		if rows := cs[from:to]; len(rows) > 1 {
-			met := q.selected(rows)
-			for _, c := range rows {
-				if met != nil {
-					c.met = slices.Contains(met, c)
-					c.evid[inRange], c.evid[outOfRange] = value(c.met), value(!c.met)
-				}
+		for _, c := range met {
+			c.met = true
+		}
+		for _, c := range rows {
+			c.evid[inRange], c.evid[outOfRange] = value(c.met), value(!c.met)
+		}
+	}
+}
+
+// tablesOf returns the rows of each table. A long table goes on in the next passage of the document, if that begins with a row with the same columns.
+func tablesOf(passages []model.Passage, byPassage [][]*sentence) (tables [][]*sentence) {
+	order := make([]int, len(passages))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := passages[a].Chunk, passages[b].Chunk
+		return cmp.Or(cmp.Compare(x.Document, y.Document), x.Ordinal-y.Ordinal)
+	})
+	var last *sentence
+	for k, i := range order {
+		if k > 0 {
+			x, y := passages[order[k-1]].Chunk, passages[i].Chunk
+			if x.Document != y.Document || x.Ordinal+1 != y.Ordinal {
+				last = nil
 			}
 		}
-		from = to
+		for _, c := range byPassage[i] {
+			if c.row {
+				goesOn := last != nil && last.row && (last.passage == c.passage && last.group == c.group ||
+					last.passage != c.passage && c.at == 0 && last.heading == c.heading && c.columns != nil && slices.Equal(last.columns, c.columns))
+				if !goesOn {
+					tables = append(tables, nil)
+				}
+				c.table = len(tables)
+				tables[len(tables)-1] = append(tables[len(tables)-1], c)
+			}
+			last = c
+		}
 	}
+	return tables
 }
 
 // maxKeyLoss is the share of the question's terms that a row may have less than the best row, and still be compared with it.
@@ -39,6 +71,9 @@ const maxKeyLoss = 0.15
 // selected returns the rows that meet a condition of the question: less in one column than in another, a cell that says yes or no, or the greatest or
 // smallest value. It returns nil if the question states no such condition, or all or no rows meet it.
 func (q *question) selected(rows []*sentence) []*sentence {
+	if len(rows) < 2 {
+		return nil
+	}
 	most := 0.0
 	for _, c := range rows {
 		most = max(most, q.keyShare(c))

@@ -418,7 +418,6 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 		m.weighForm(q, c, r.cs)
 		e[terms], e[foreign] = float64(len(q.terms)), value(q.lang != lang.English)
 	}
-	q.selectRows(r.cs)
 }
 
 // weighForm computes the features of what kind of text a sentence is.

@@ -190,9 +190,11 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		if err := ctx.Err(); err != nil {
 			return nil, nil, nil, err
 		}
-		cs := byPassage[i]
 		m.weigh(q, p, best, readings[i], unknown)
-		for _, c := range cs {
+	}
+	q.selectRows(t.Passages, byPassage)
+	for i, p := range t.Passages {
+		for _, c := range byPassage[i] {
 			c.score = c.evid.score() + q.before.score(p.Chunk.Document, c)
 			if c.whole && (!c.code || q.isRequestedCode(c)) && !((c.row || c.label && c.evid[labelled] == 0) && (q.broad || q.open) && prose) {
 				all = append(all, c)

@@ -184,9 +184,9 @@ func (m *Model) ask(t model.Task) *question {
 	return q
 }
 
-// pluralRE matches the noun of a question for several things. It is the first group.
+// pluralRE matches the noun of a question for several things. It is the last word of the first group.
 var pluralRE = map[string]*regexp.Regexp{
-	"en": regexp.MustCompile(`(?i)\b(?:which|what)(?: \pL[\pL-]*){0,2}? (\pL+[^su\W]s)\b`),
+	"en": regexp.MustCompile(`(?i)\b(?:which|what) ((?:\pL[\pL-]* ){0,2}?\pL+[^su\W]s)\b`),
 	"es": regexp.MustCompile(`(?i)(?:^|\PL)qué (\pL+s)\b`),
 	"pt": regexp.MustCompile(`(?i)(?:^|\PL)que (\pL+s)\b`),
 }
@@ -198,7 +198,10 @@ var notPlural = wordSet("is was does has this its days hours times years months 
 func (q *question) asksSeveral() bool {
 	if re := pluralRE[q.lang.Code]; re != nil {
 		for _, m := range re.FindAllStringSubmatch(q.text, 4) {
-			if _, no := notPlural[strings.ToLower(m[1])]; !no {
+			if !slices.ContainsFunc(strings.Fields(strings.ToLower(m[1])), func(w string) bool {
+				_, no := notPlural[w]
+				return no || q.lang.Has(lang.Auxiliaries, w)
+			}) {
 				return true
 			}
 		}

@@ -10,7 +10,7 @@ import (
 const maxCells = 5
 
 // rows returns a row of a table, and the other rows of the table that match the question as well.
-func (q *question) rows(best *sentence, cs []*sentence) []*sentence {
+func (q *question) rows(best *sentence, readings []*passageView) []*sentence {
 	most := 3
 	if q.kind == listKind || q.listed || best.met {
 		most = maxRows
@@ -19,14 +19,9 @@ func (q *question) rows(best *sentence, cs []*sentence) []*sentence {
 	if best.met && len(best.cells) <= maxCells {
 		only = nil // any of them can be the thing that is asked for
 	}
-	named := q.cellPrecision(best)
 	var out []*sentence
-	for _, c := range cs {
-		if !c.row || c.group != best.group || len(out) >= most && c != best {
-			continue
-		}
-		alike := c.score > best.score-1.5 && sameCover(c.exact, best.exact) && best.evid[rowKey] > 0 && best.evid[inRange] == 0 && q.cellPrecision(c) >= named
-		if c != best && !alike && !(best.met && c.met) {
+	for _, c := range q.alike(best, readings) {
+		if len(out) >= most && c != best {
 			continue
 		}
 		one := *c
@@ -40,6 +35,31 @@ func (q *question) rows(best *sentence, cs []*sentence) []*sentence {
 	}
 	return out
 }
+
+// alike returns a row with the others of its table that meet the same condition or, if the question states none, that match it as well in the same passage.
+func (q *question) alike(best *sentence, readings []*passageView) (out []*sentence) {
+	if best.met {
+		for _, r := range readings {
+			for _, c := range r.cs {
+				if c.met && c.table == best.table {
+					out = append(out, c)
+				}
+			}
+		}
+		return out
+	}
+	named := q.cellPrecision(best)
+	for _, c := range readings[best.passage].cs {
+		if c == best || c.row && c.group == best.group && c.score > best.score-maxBehind && sameCover(c.exact, best.exact) &&
+			best.evid[rowKey] > 0 && best.evid[inRange] == 0 && q.cellPrecision(c) >= named {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// maxBehind is by how much the score of a row may be lower than that of the best one, to be said with it.
+const maxBehind = 1.5
 
 // yearRE matches a year.
 var yearRE = regexp.MustCompile(`\b(?:19|20)[0-9]{2}\b`)

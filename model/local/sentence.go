@@ -27,6 +27,7 @@ type sentence struct {
 	listed  bool     // an item of a list
 	ordered bool     // an item with a number
 	row     bool     // a row of a table
+	table   int      // of a row: its table, from 1
 	met     bool     // of a row: its cells meet a condition of the question
 	code    bool     // fenced code
 	label   bool     // a line with a label: Place: clubroom
