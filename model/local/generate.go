@@ -212,9 +212,11 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].score > all[j].score })
 	if !q.open && len(all) > 0 {
-		scores := make([]float64, len(all))
+		var scores []float64
 		for i, c := range all {
-			scores[i] = c.score
+			if i == 0 || !c.met || c.table != all[0].table { // rows that meet the same condition are one answer
+				scores = append(scores, c.score)
+			}
 		}
 		all[0].evid.compare(scores)
 	}
