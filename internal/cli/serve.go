@@ -55,6 +55,9 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if c.NoCache {
 		e.cfg.Cache.CacheBytes = 0
 	}
+	if err := app.CheckFree(e.cfg.Store.Data); err != nil { // before the address, which the same server may use
+		return inUseBy(e, err)
+	}
 	l, err := listen(e)
 	if err != nil {
 		return err
