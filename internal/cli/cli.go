@@ -105,7 +105,7 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 		e.logger.Warn("unknown variable", "problem", problem)
 	}
 	noteOtherServer(e, command.Selected())
-	err = command.Run(e)
+	err = inUseBy(e, command.Run(e))
 	var quiet exit
 	switch {
 	case err == nil:

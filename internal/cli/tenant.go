@@ -72,7 +72,7 @@ func (f tenantFlag) awaitRunning(ctx context.Context, e *env) (at remote, ok boo
 	if !f.isDefault() {
 		return at, false
 	}
-	return awaitRunning(ctx, e.cfg.Store.Data)
+	return awaitRunning(ctx, e)
 }
 
 type tenantsCmd struct {
