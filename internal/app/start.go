@@ -39,21 +39,14 @@ func (a *App) hasDocuments(ctx context.Context, collection string) bool {
 	return err == nil && len(docs) > 0
 }
 
-// accept refuses a question while its documents are being indexed, or could not be, and none can be searched yet: the answer that there are no
-// documents would be wrong. It also refuses a question that names a collection which does not exist.
+// accept refuses a question while its documents are being indexed, or could not be, and none can be searched yet. The answer that there are no
+// documents would be wrong.
 func (a *App) accept(ctx context.Context, collection string) error {
-	if err := a.indexed(ctx, cmp.Or(collection, a.defaultScope(ctx))); err != nil {
-		return err
-	}
-	return a.CheckScope(ctx, collection, a.Config.Store.Collection, corpus.DefaultCollection)
-}
-
-// indexed returns an error if a scope has the documents of the settings, and none of them can be searched yet.
-func (a *App) indexed(ctx context.Context, collection string) error {
 	p, failing := a.indexing.Load(), a.docsFailing()
 	if p == nil && failing == "" {
 		return nil
 	}
+	collection = cmp.Or(collection, a.defaultScope(ctx))
 	s, _ := corpus.ParseScope(collection) // the pipeline returns the error
 	if !slices.Contains(s.Collections, a.Config.Store.Collection) || a.hasDocuments(ctx, collection) {
 		return nil
