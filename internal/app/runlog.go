@@ -101,7 +101,7 @@ func lockRuns(dir string) (*flock.Flock, error) {
 	return lock, nil
 }
 
-// CheckFree returns [ErrInUse] if another process has a data folder open, so that a server can say so before anything else. Other errors are left to [OpenShared].
+// CheckFree returns [ErrInUse] if another process has a data folder open, so that a server can say so before anything else.
 func CheckFree(data string) error {
 	dir := filepath.Join(data, runsFolder)
 	if _, err := os.Stat(dir); err != nil {
@@ -109,10 +109,7 @@ func CheckFree(data string) error {
 	}
 	lock, err := lockRuns(dir)
 	if err != nil {
-		if errors.Is(err, filelog.ErrLocked) {
-			return inUse(data, err)
-		}
-		return nil
+		return inUse(data, err)
 	}
 	return lock.Unlock()
 }

@@ -53,9 +53,9 @@ func scopeOf(collection string) corpus.Scope {
 // CheckScope returns an error if a scope of several parts names a collection or vector store that has no documents and no record: the others would be
 // searched as if it had not been named. The known names are not checked. A scope of one part is checked by the pipeline.
 func (a *App) CheckScope(ctx context.Context, text string, known ...string) error {
-	s, err := corpus.ParseScope(text)
-	if err != nil || len(s.Collections)+len(s.Documents) < 2 {
-		return nil // the pipeline returns the error
+	s, _ := corpus.ParseScope(text) // the pipeline returns the error
+	if len(s.Collections)+len(s.Documents) < 2 {
+		return nil
 	}
 	if whole, err := a.Index.Documents(ctx, text, "", 1); err == nil && len(whole) > 0 {
 		return nil // a name with a comma

@@ -110,6 +110,7 @@ func (h *heard) Write(p []byte) (int, error) {
 
 // TestAskIsStopped: who stops the command stops the run at the server too, and is told no more than that.
 func TestAskIsStopped(t *testing.T) {
+	clean(t)
 	cancelled := 0
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/runs/run_1/cancel" {
@@ -184,9 +185,9 @@ func TestAskUnknownCollection(t *testing.T) {
 	}
 	check := func(where string) {
 		t.Helper()
-		for _, args := range [][]string{{"--collection", "wrok"}, {"--use", "wrok"}, {"--use", "wrok", "--use", "files"}} {
+		for _, args := range [][]string{{"--collection", "worx"}, {"--use", "worx"}, {"--use", "worx", "--use", "files"}} {
 			status, out, errs := run(t, append([]string{"ask", "--data", data, question}, args...)...)
-			if status != 1 || strings.Contains(out, "1951") || !strings.Contains(errs, "no documents are in wrok; there are documents in files, work") {
+			if status != 1 || strings.Contains(out, "1951") || !strings.Contains(errs, "no documents are in worx; there are documents in files, work") {
 				t.Errorf("%s, %v: status %d\n%s\n%s", where, args, status, out, errs)
 			}
 		}
