@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -118,6 +119,14 @@ func clip(s string, limit int) string {
 		return s
 	}
 	return fitting(s, limit-len("…")) + "…"
+}
+
+// fenceLine matches the lines that enclose code in Markdown.
+var fenceLine = regexp.MustCompile("(?m)^[ \t]*`{3,}[^`\n]*$")
+
+// excerpt converts a quote or passage to one line of at most maxSnippet bytes. The fences of code would stand in the middle of it.
+func excerpt(s string) string {
+	return clip(fenceLine.ReplaceAllString(s[:min(len(s), 8*maxSnippet)], ""), maxSnippet)
 }
 
 // fitting returns the beginning of s, at most limit bytes, cut between characters.

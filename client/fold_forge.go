@@ -197,7 +197,7 @@ func (f *Fold) sources(v forge.Sources) {
 			continue
 		}
 		c := Citation{N: i + 1, Document: clip(s.DocumentID, 300), Chunk: clip(s.ChunkID, 300), Title: clip(s.Title, maxLine), Heading: clip(s.Heading, maxLine),
-			File: clip(cmp.Or(s.URL, s.File), maxLine), Pages: s.PageNumbers[:min(len(s.PageNumbers), maxPages)], Quote: clip(s.Quote, maxSnippet), Snippet: clip(s.Text, maxSnippet), Score: s.Score, Weight: s.Weight}
+			File: clip(cmp.Or(s.URL, s.File), maxLine), Pages: s.PageNumbers[:min(len(s.PageNumbers), maxPages)], Quote: excerpt(s.Quote), Snippet: excerpt(s.Text), Score: s.Score, Weight: s.Weight}
 		for _, p := range s.Path[:min(len(s.Path), maxNames)] {
 			c.Path = append(c.Path, clip(p, 300))
 		}

@@ -187,7 +187,7 @@ func (f *Fold) annotated(i int, a knowledge.Annotation) {
 
 func citationOf(n int, a knowledge.Annotation) Citation {
 	c := Citation{N: n, Document: clip(a.FileID, 300), Chunk: clip(a.ChunkID, 300), Title: clip(a.Filename, maxLine), Heading: clip(a.Heading, maxLine),
-		File: clip(cmp.Or(a.Path, a.Filename), maxLine), Pages: a.Pages[:min(len(a.Pages), maxPages)], Quote: clip(a.Quote, maxSnippet), Segment: a.Index, Snippet: clip(a.Snippet, maxSnippet), Score: a.Score}
+		File: clip(cmp.Or(a.Path, a.Filename), maxLine), Pages: a.Pages[:min(len(a.Pages), maxPages)], Quote: excerpt(a.Quote), Segment: a.Index, Snippet: excerpt(a.Snippet), Score: a.Score}
 	if len(c.Pages) == 0 && a.Page > 0 {
 		c.Pages = []int{a.Page}
 	}

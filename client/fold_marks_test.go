@@ -20,3 +20,17 @@ func TestTextThatLooksLikeCitation(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestQuotesOfCode: a quotation is one line, without the fences of code.
+func TestQuotesOfCode(t *testing.T) {
+	t.Parallel()
+	var f client.Fold
+	data := `{"sources":[{"text":"Stop it:\n\n` + "```bash" + `\nls | wc\n` + "```" + `\n\nUse ` + "```a``` or `b`" + `.","quote":"` + "````\\nls | wc\\n````" + `","cited":true}]}`
+	if err := f.Add(client.Event{Protocol: "forge", Name: "sources", Data: []byte(data)}); err != nil {
+		t.Fatal(err)
+	}
+	c := f.Snapshot().Citations
+	if len(c) != 1 || c[0].Quote != "ls | wc" || c[0].Snippet != "Stop it: ls | wc Use ```a``` or `b`." {
+		t.Errorf("%+v", c)
+	}
+}

@@ -185,7 +185,9 @@ func (s *Stream) follow(yield func(Event, error) bool) {
 		failures++
 		if s.run == "" {
 			err = fmt.Errorf("ask: the stream ended before the server sent the id of the run: %w", err)
-		} else if err = s.retry(failures, err); err != nil {
+		} else if err = s.retry(failures, err); err != nil && s.after == "" {
+			err = fmt.Errorf("stream run %s: %w", s.run, err)
+		} else if err != nil {
 			err = fmt.Errorf("stream run %s after event %q: %w", s.run, s.after, err)
 		}
 		if err != nil {

@@ -33,6 +33,18 @@ func Skipped(name string) bool {
 	return strings.HasPrefix(base, ".")
 }
 
+// HoldsData reports whether a folder is the data folder of a server. It holds no documents, but logs that change all the time, and secrets. lstat describes a file in the folder.
+func HoldsData(lstat func(name string) (fs.FileInfo, error)) bool {
+	_, err := lstat("reserve")
+	if err == nil {
+		_, err = lstat(filepath.Join("runs", "lock"))
+	}
+	return err == nil
+}
+
+// errData is the reason why a data folder is not read that a path names.
+var errData = errors.New("the data folder of a server")
+
 // ignoredExtensions are file types that are often next to documents and are not documents.
 const ignoredExtensions = ".png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .heic .avif .svg .mp3 .mp4 .m4a .wav .ogg .flac .mov .avi .mkv .webm " +
 	".7z .rar .jar .war .exe .dll .so .dylib .a .o .obj .class .pyc .wasm .bin .dat .db .sqlite " +
@@ -103,7 +115,7 @@ func reasonOf(err error) string {
 }
 
 // list finds the files of the paths. A path to a file is always included. In folders, it skips hidden entries, folders of dependencies,
-// symbolic links and special files. If only is not nil, it lists the parts of the paths that only names: see [Request.Only].
+// data folders of servers, symbolic links and special files. If only is not nil, it lists the parts of the paths that only names: see [Request.Only].
 func list(ctx context.Context, paths, read, only []string) (*listing, error) {
 	l := &listing{read: read, seen: map[string]bool{}}
 	for _, p := range paths {
@@ -215,6 +227,12 @@ func (l *listing) add(f file) {
 func (l *listing) walk(ctx context.Context, root *os.Root, dir, uri string) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if HoldsData(func(name string) (fs.FileInfo, error) { return root.Lstat(filepath.Join(dir, name)) }) {
+		if dir == "." {
+			l.fail(uri, errData)
+		}
+		return nil
 	}
 	entries, err := readDir(root, dir)
 	if err != nil {

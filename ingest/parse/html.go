@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -288,8 +289,28 @@ func (w *htmlWalk) cut() {
 	w.a.start = w.buf.Len()
 }
 
+// isPermalink reports whether a link leads to a place on the same page and has a sign as its text, such as the ¶ that documentation has after each heading.
+func isPermalink(n *html.Node) bool {
+	if !strings.HasPrefix(attr(n, "href"), "#") {
+		return false
+	}
+	for range 3 { // it may be in a span
+		n = n.FirstChild
+		switch {
+		case n == nil || n.NextSibling != nil:
+			return false
+		case n.Type == html.TextNode:
+			return len(n.Data) <= 16 && !strings.ContainsFunc(n.Data, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
+		}
+	}
+	return false
+}
+
 // link walks a link.
 func (w *htmlWalk) link(n *html.Node) {
+	if isPermalink(n) {
+		return
+	}
 	if target := attr(n, "href"); target != "" {
 		w.cut()
 		w.a = anchor{true, w.buf.Len(), target}

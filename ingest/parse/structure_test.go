@@ -66,6 +66,23 @@ func pathOf(blocks []parse.Block, text string) (string, bool) {
 }
 
 // TestRecognised checks which format is chosen by the content, and by the name.
+// TestPermalinks: the signs that documentation has after headings and terms are no text, and other links are.
+func TestPermalinks(t *testing.T) {
+	t.Parallel()
+	doc, err := parse.Parse(t.Context(), "json.html", []byte(`<h1>json<a class="headerlink" href="#json" title="Permalink">¶</a></h1><dl><dt>dump(obj)<a href="#dump"><span> # </span></a></dt><dd>Writes obj<a href="#n1">1</a>.</dd></dl>`+
+		`<p>See <a href="#top"><img alt="a picture"></a>, <a href="https://example.com/">→</a> and <a href="#up">up</a>.</p>`), parse.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, b := range doc.Blocks {
+		texts = append(texts, b.Text)
+	}
+	if got, want := strings.Join(texts, "|"), "json|- dump(obj): Writes obj1.|See a picture , → and up."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestRecognised(t *testing.T) {
 	page := ".\\\" comment\n.TH LS 1\n.SH NAME\nls \\- list\n"
 	for _, tt := range []struct{ name, data, media, title string }{

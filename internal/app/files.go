@@ -129,7 +129,7 @@ func (n notifyingIngester) IngestFile(ctx context.Context, f ingest.File, progre
 	return taken, err
 }
 
-// expiringAnswerer deletes the expired vector stores of a question before it answers.
+// expiringAnswerer deletes the expired vector stores of a question before it answers, and fails if the question names one that does not exist.
 type expiringAnswerer struct {
 	answer.Answerer
 	app *App
@@ -137,7 +137,11 @@ type expiringAnswerer struct {
 
 // Answer implements [answer.Answerer].
 func (t expiringAnswerer) Answer(ctx context.Context, r *answer.Recorder) error {
-	if err := t.app.expireNamed(ctx, r.State().Collection); err != nil {
+	scope := r.State().Collection
+	if err := t.app.expireNamed(ctx, scope); err != nil {
+		return err
+	}
+	if err := t.app.CheckScope(ctx, scope, t.app.Config.Store.Collection, corpus.DefaultCollection); err != nil {
 		return err
 	}
 	return t.Answerer.Answer(ctx, r)

@@ -171,12 +171,14 @@ func TestMCPTools(t *testing.T) {
 		t.Errorf("%t %s", failed, text)
 	}
 	for name, want := range map[string]string{
-		`ask {"query":" "}`:                      "query: required",
-		`ask {"query":"a","topk":1}`:             "topk",
-		`ask {"query":"a","mode":"fast"}`:        "mode",
-		`search {"query":"a","collection":"no"}`: "no such collection",
-		`read_document {"id":"none"}`:            "no such document",
-		`list_documents {"limit":1000}`:          "limit",
+		`ask {"query":" "}`:                              "query: required",
+		`ask {"query":"a","topk":1}`:                     "topk",
+		`ask {"query":"a","mode":"fast"}`:                "mode",
+		`search {"query":"a","collection":"no"}`:         "no such collection: no",
+		`search {"query":"a","collection":"default,no"}`: "no such collection: no",
+		`list_documents {"collection":"default,no"}`:     "no such collection: no",
+		`read_document {"id":"none"}`:                    "no such document",
+		`list_documents {"limit":1000}`:                  "limit",
 	} {
 		tool, raw, _ := strings.Cut(name, " ")
 		var arguments map[string]any

@@ -101,6 +101,19 @@ func lockRuns(dir string) (*flock.Flock, error) {
 	return lock, nil
 }
 
+// CheckFree returns [ErrInUse] if another process has a data folder open, so that a server can say so before anything else.
+func CheckFree(data string) error {
+	dir := filepath.Join(data, runsFolder)
+	if _, err := os.Stat(dir); err != nil {
+		return nil
+	}
+	lock, err := lockRuns(dir)
+	if err != nil {
+		return inUse(data, err)
+	}
+	return lock.Unlock()
+}
+
 // serverID returns the name of the server with the data folder, which it creates if need be.
 func serverID(data string) (string, error) {
 	path := filepath.Join(data, serverFile)

@@ -3,10 +3,13 @@ package app
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // defaultScope returns what a question searches that names no collection, whatever its protocol: the documents of the server's folders and sources and the
@@ -45,4 +48,39 @@ func scopeOf(collection string) corpus.Scope {
 		return corpus.Scope{Collections: []string{collection}}
 	}
 	return s
+}
+
+// CheckScope returns an error if a scope of several parts names a collection or vector store that has no documents and no record: the others would be
+// searched as if it had not been named. The known names are not checked. A scope of one part is checked by the pipeline.
+func (a *App) CheckScope(ctx context.Context, text string, known ...string) error {
+	s, _ := corpus.ParseScope(text) // the pipeline returns the error
+	if len(s.Collections)+len(s.Documents) < 2 {
+		return nil
+	}
+	if whole, err := a.Index.Documents(ctx, text, "", 1); err == nil && len(whole) > 0 {
+		return nil // a name with a comma
+	}
+	for _, name := range s.Collections {
+		if name == files.Collection || slices.Contains(known, name) || a.hasDocuments(ctx, name) || a.hasStore(ctx, name) {
+			continue
+		}
+		end := ""
+		if others := a.visibleCollections(ctx); len(others) > 0 {
+			end = "; there are documents in " + lang.Truncate(strings.Join(others, ", "), maxNames)
+		}
+		return fault.New(fault.NoDocuments, "no documents are in %s%s", lang.Truncate(name, maxNames), end)
+	}
+	return nil
+}
+
+// maxNames limits the names of collections in an error, in bytes.
+const maxNames = 500
+
+// hasStore reports whether there is a vector store, which may be empty.
+func (a *App) hasStore(ctx context.Context, id string) bool {
+	if a.files.service == nil {
+		return false
+	}
+	_, err := a.files.service.Store(ctx, id)
+	return err == nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +134,41 @@ func TestUnknownCollection(t *testing.T) {
 		}
 		if text := ask(secret); strings.Contains(text, others) != key.want || !key.want && strings.Contains(text, "handbooks") {
 			t.Errorf("%v: %s", key.Key.Scopes, text)
+		}
+	}
+}
+
+// TestUnknownCollectionAmongOthers asks about a list of collections of which one does not exist, in every protocol: the others are not searched without a word. An empty
+// vector store exists.
+func TestUnknownCollectionAmongOthers(t *testing.T) {
+	t.Parallel()
+	c := openHandbooks(t)
+	c.reply(http.StatusCreated, "acme", "POST", "/v1/rag/sessions", `{"session_id":"made"}`)
+	c.reply(http.StatusOK, "acme", "POST", "/v1/vector_stores", `{"name":"fresh","id":"fresh"}`)
+	for name, q := range map[string]struct{ path, body string }{
+		"forge":            {"/api/query", `{"query":"QUESTION","collection":"SCOPE"}`},
+		"forge stream":     {"/api/query/stream", `{"query":"QUESTION","collection":"SCOPE"}`},
+		"knowledge":        {"/v1/responses", `{"input":"QUESTION","stream":false,"tools":[{"type":"file_search","vector_store_ids":["STORE","files"]}]}`},
+		"ragevents":        {"/functions/v1/rag", `{"question":"QUESTION","collection":"SCOPE"}`},
+		"openai chat":      {"/openai/v1/chat/completions", `{"model":"sluice/SCOPE","messages":[{"role":"user","content":"QUESTION"}]}`},
+		"openai responses": {"/openai/v1/responses", `{"input":"QUESTION","collection":"SCOPE"}`},
+		"openai tools":     {"/openai/v1/responses", `{"input":"QUESTION","tools":[{"type":"file_search","vector_store_ids":["STORE","files"]}]}`},
+		"agui":             {"/agui", `{"messages":[{"role":"user","content":"QUESTION"}],"forwardedProps":{"collection":"SCOPE"}}`},
+		"anthropic":        {"/anthropic/v1/messages", `{"model":"sluice/SCOPE","max_tokens":100,"messages":[{"role":"user","content":"QUESTION"}]}`},
+		"ai":               {"/api/ai/chat", `{"messages":[{"role":"user","parts":[{"type":"text","text":"QUESTION"}]}],"collection":"SCOPE"}`},
+		"turns":            {"/v1/rag/sessions/made/messages", `{"content":"QUESTION","collection":"SCOPE"}`},
+		"ask":              {"/forrst", `{"protocol":{"name":"forrst","version":"0.1.0"},"id":"1","call":{"function":"rag.ask","version":"1.0.0","arguments":{"query":"QUESTION","collection":"SCOPE"}}}`},
+	} {
+		ask := func(store string) *httptest.ResponseRecorder {
+			return c.request("acme", "POST", q.path, strings.NewReplacer("QUESTION", "Who keeps the lighthouse of Nearland?", "SCOPE", store+",files", "STORE", store).Replace(q.body))
+		}
+		if w := ask("handbook"); !strings.Contains(w.Body.String(), "o documents are in handbook; there are documents in default, files, handbooks") || strings.Contains(w.Body.String(), "Brook") {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+		for _, store := range []string{"fresh", "default", "handbooks"} {
+			if w := ask(store); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "Brook") {
+				t.Errorf("%s, with %s: %d %s", name, store, w.Code, w.Body)
+			}
 		}
 	}
 }

@@ -47,7 +47,7 @@ const uploadForm = "--b\r\nContent-Disposition: form-data; name=\"id\"\r\n\r\nID
 var attacks = []attack{
 	{route: "POST /api/query/stream", kind: "collection", body: `{"query":"Who keeps Farland?","collection":"ID"}`, varies: true, found: true},
 	{route: "POST /api/query/stream", kind: "store", body: `{"query":"Who keeps Farland?","collection":"ID"}`, varies: true, found: true},
-	{route: "POST /api/query", kind: "store", body: `{"query":"Who keeps Farland?","collection":"default, ID"}`, varies: true, found: true},
+	{route: "POST /api/query", kind: "store", body: `{"query":"Who keeps Farland?","collection":"default, ID"}`, varies: true},
 	{route: "POST /api/query/stream", kind: "run", body: `{"query":"Who keeps Farland?"}`, headers: []string{"Sluice-Run-Id", "ID"}},
 	{route: "POST /api/query/stream", kind: "run", headers: []string{"Sluice-Run-Id", "ID", "Last-Event-ID", "3"}},
 	{route: "POST /api/query/stream", kind: "cursor", body: `{"query":"Who keeps Farland?"}`, headers: []string{"Last-Event-ID", "ID"}},
@@ -224,7 +224,7 @@ var attacks = []attack{
 	{route: "POST /forrst", kind: "other store", body: callBody("rag.search", `{"query":"Farland","collection":"ID"}`)},
 	{route: "POST /forrst", kind: "other file", body: callBody("rag.search", `{"query":"Farland","collection":"file:ID"}`)},
 	{route: "POST /forrst", kind: "document", body: callBody("rag.search", `{"query":"Farland","collection":"file:ID"}`)},
-	{route: "POST /forrst", kind: "other store", body: callBody("rag.search", `{"query":"Farland","collection":"own-s,ID"}`), varies: true, found: true},
+	{route: "POST /forrst", kind: "other store", body: callBody("rag.search", `{"query":"Farland","collection":"own-s,ID"}`)},
 	{route: "POST /forrst", kind: "other file", body: callBody("rag.search", `{"query":"Farland","collection":"own-s","filter":{"type":"eq","key":"file_id","value":"ID"}}`), varies: true, found: true},
 	{route: "POST /forrst", kind: "collection", body: callBody("documents.list", `{"collection":"ID"}`)},
 	{route: "POST /forrst", kind: "other store", body: callBody("documents.list", `{"collection":"ID"}`)},

@@ -167,6 +167,9 @@ func scopeOf(use []string, collection string) string {
 
 // askLocal asks a question without a server. A session belongs to the account of requests without a key.
 func askLocal(ctx context.Context, a *app.App, q event.Question) (event.RunID, error) {
+	if err := a.CheckScope(ctx, q.Collection); err != nil {
+		return "", fmt.Errorf("ask: %w", err)
+	}
 	caller := engine.Caller{Protocol: forge.Name}
 	if q.Session == "" {
 		return a.Engine.Ask(ctx, q, caller)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +110,7 @@ func (h *heard) Write(p []byte) (int, error) {
 
 // TestAskIsStopped: who stops the command stops the run at the server too, and is told no more than that.
 func TestAskIsStopped(t *testing.T) {
+	clean(t)
 	cancelled := 0
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/runs/run_1/cancel" {
@@ -167,4 +169,35 @@ func TestAskOnATerminal(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAskUnknownCollection: a mistyped collection is an error that names those that exist, with and without a server, although there are uploaded files.
+func TestAskUnknownCollection(t *testing.T) {
+	dir, data := docs(t), t.TempDir()
+	if status, _, errs := run(t, "ingest", "--data", data, "--collection", "work", dir); status != 0 {
+		t.Fatal(errs)
+	}
+	url, stop := serve(t, "--data", data)
+	upload(t, url, "south.md", "# South lock\n\nThe south lock was opened in 1951.\n")
+	const question = "When was the south lock opened?"
+	for _, out, _ := run(t, "ask", "--data", data, "--no-cache", question); !strings.Contains(out, "1951"); _, out, _ = run(t, "ask", "--data", data, "--no-cache", question) {
+		runtime.Gosched() // until the file is indexed
+	}
+	check := func(where string) {
+		t.Helper()
+		for _, args := range [][]string{{"--collection", "worx"}, {"--use", "worx"}, {"--use", "worx", "--use", "files"}} {
+			status, out, errs := run(t, append([]string{"ask", "--data", data, question}, args...)...)
+			if status != 1 || strings.Contains(out, "1951") || !strings.Contains(errs, "no documents are in worx; there are documents in files, work") {
+				t.Errorf("%s, %v: status %d\n%s\n%s", where, args, status, out, errs)
+			}
+		}
+		for _, args := range [][]string{{"--collection", "work"}, {"--use", "files,work"}, {"--use", "files"}, {}} {
+			if status, out, errs := run(t, append([]string{"ask", "--data", data, question}, args...)...); status != 0 || !strings.Contains(out, "1951") {
+				t.Errorf("%s, %v: status %d\n%s\n%s", where, args, status, out, errs)
+			}
+		}
+	}
+	check("a server")
+	stop()
+	check("no server")
 }

@@ -63,16 +63,17 @@ func (c *chatCmd) Run(e *env) (err error) {
 	} else if e.cfg.Store.Data != config.Default().Store.Data {
 		o.Flags = []string{"--data", e.cfg.Store.Data}
 	}
+	var own *ownServer
 	if !ok {
-		own, err := startServer(e)
-		if err != nil {
+		if own, at, err = ownOrRunning(e, c.keyFlag); err != nil {
 			return err
 		}
+	}
+	if own != nil {
 		defer func() { err = errors.Join(err, own.stop()) }()
 		if err := own.ingest(e.ctx, e); err != nil {
 			return err
 		}
-		at = own.remote
 	} else if len(e.cfg.Ingest.Docs) > 0 {
 		fmt.Fprintln(e.Err, docsIgnored)
 	}
@@ -103,6 +104,20 @@ func (s *ownServer) ingest(ctx context.Context, e *env) error {
 		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", shorten(f.Path, 200), shorten(f.Reason, 200))
 	}
 	return err
+}
+
+// ownOrRunning starts a server in this process. If another process has the data folder open, it is probably a server that is starting: it waits for that one.
+func ownOrRunning(e *env, key keyFlag) (own *ownServer, at remote, err error) {
+	own, err = startServer(e)
+	if errors.Is(err, app.ErrInUse) {
+		if at, ok := awaitRunning(e.ctx, e); ok {
+			return nil, key.over(at), nil
+		}
+	}
+	if err != nil {
+		return nil, at, err
+	}
+	return own, own.remote, nil
 }
 
 // startServer starts a server in this process and announces it in the data folder. On a terminal its log is discarded, because it

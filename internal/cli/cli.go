@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -83,6 +84,8 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
+	} else if args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
 	}
 	command, err := parser.Parse(args)
 	if done {
@@ -98,11 +101,11 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 		return 2
 	}
 	e := &env{ctx: ctx, cfg: cfg, logger: newLogger(cfg.Log, s.Err), given: loader.HasFlag, Streams: s}
-	for _, problem := range loader.Misspelled() {
+	for _, problem := range loader.Unknown() {
 		e.logger.Warn("unknown variable", "problem", problem)
 	}
 	noteOtherServer(e, command.Selected())
-	err = command.Run(e)
+	err = inUseBy(e, command.Run(e))
 	var quiet exit
 	switch {
 	case err == nil:

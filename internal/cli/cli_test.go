@@ -252,7 +252,8 @@ func TestFailures(t *testing.T) {
 		{"docs that are not there", []string{"serve", "--data", data, "--docs", filepath.Join(dir, "none")}, 2, []string{"docs"}},
 		{"path that is not there", []string{"ingest", "--data", data, filepath.Join(dir, "none")}, 1, []string{"none"}},
 		{"unknown run", []string{"replay", "--data", data, "run_0"}, 1, []string{"no such run"}},
-		{"mistyped data", []string{"runs", "--data", filepath.Join(dir, "none")}, 1, []string{"none"}},
+		{"mistyped data", []string{"runs", "--data", filepath.Join(dir, "none")}, 1, []string{filepath.Join(dir, "none") + " does not exist; \"sluice ingest PATH\""}},
+		{"help about a command", []string{"help", "ask"}, 0, []string{"Usage: sluice ask <question>"}},
 		{"unknown protocol", []string{"replay", "--data", data, "--protocol", "morse", "run_0"}, 1, []string{"morse"}},
 		{"hostile run", []string{"replay", "--data", data, "../../etc"}, 1, []string{"not a run id"}},
 		{"no server there", []string{"ask", "--server", "http://127.0.0.1:1", "why?"}, 1, []string{"refused"}},
@@ -274,9 +275,15 @@ func TestFailures(t *testing.T) {
 
 func TestDataInUse(t *testing.T) {
 	data := t.TempDir()
-	serve(t, "--data", data)
+	url, _ := serve(t, "--data", data)
+	for _, addr := range []string{"127.0.0.1:0", strings.TrimPrefix(url, "http://")} {
+		status, out, errs := run(t, "serve", "--data", data, "--addr", addr)
+		if want := "sluice: open " + data + ": the data folder is in use by another process, the server at " + url + ": stop it or wait for its end, or choose another folder with --data\n"; status != 1 || out+errs != want {
+			t.Errorf("a second server at %s: status %d, %s%s, want %s", addr, status, out, errs, want)
+		}
+	}
 	status, _, errs := run(t, "reconcile", "--data", data)
-	if status != 1 || !strings.Contains(errs, "in use by another process: stop the server first") {
+	if status != 1 || !strings.Contains(errs, "in use by another process, the server at "+url+": stop it") {
 		t.Errorf("status %d\n%s", status, errs)
 	}
 }
@@ -297,12 +304,12 @@ func TestHelpNamesEverything(t *testing.T) {
 // TestOnlySettingsHaveVariables: flags that are no settings are not set by variables that another program may have set.
 func TestOnlySettingsHaveVariables(t *testing.T) {
 	dir, data := docs(t), t.TempDir()
-	for _, name := range []string{"SLUICE_VERSION", "SLUICE_HELP", "SLUICE_JSON", "SLUICE_TOP_K", "SLUICE_SERVER", "SLUICE_PORT", "SLUICE_SERVICE_HOST"} {
+	for _, name := range []string{"SLUICE_VERSION", "SLUICE_HELP", "SLUICE_JSON", "SLUICE_TOP_K", "SLUICE_SERVER"} {
 		t.Setenv(name, "tcp://10.0.0.7:8000")
 	}
 	for _, args := range [][]string{{"ingest", "--data", data, dir}, {"ask", "--data", data, "When was the north lock opened?"}, {"runs", "--data", data}} {
 		status, out, errs := run(t, args...)
-		if status != 0 || strings.HasPrefix(out, "sluice ") || strings.Contains(out+errs, "SLUICE_") || strings.HasPrefix(out, "{") {
+		if status != 0 || strings.HasPrefix(out, "sluice ") || strings.HasPrefix(out, "{") {
 			t.Errorf("%s: status %d\n%s\n%s", args[0], status, out, errs)
 		}
 	}
@@ -312,11 +319,26 @@ func TestOnlySettingsHaveVariables(t *testing.T) {
 	}
 }
 
-func TestMisspelledVariablesAreReported(t *testing.T) {
+func TestUnknownVariablesAreReported(t *testing.T) {
 	clean(t)
-	t.Setenv("SLUICE_MAXRUNS", "5")
-	if _, _, errs := run(t, "runs", "--data", t.TempDir()); !strings.Contains(errs, "SLUICE_MAXRUNS is not a setting; did you mean SLUICE_MAX_RUNS?") {
-		t.Errorf("no warning of the misspelled variable: %s", errs)
+	data := t.TempDir()
+	for name, value := range map[string]string{"SLUICE_MAXRUNS": "5", "SLUICE_DATA": data, "SLUICE_TOP_K": "5", "SLUICE_PORT": "8000", // not settings
+		"SLUICE_KEY": "k", "SLUICE_URL": "http://localhost:8000", "SLUICE_SOURCE_WIKI": "u:p", "SLUICE_MAX_BODY": "1MiB", "SLUICE_SERVICE_HOST": "10.0.0.7", "SLUICE_SERVICE_PORT_HTTP": "80",
+		"SLUICE_PORT_8000_TCP": "tcp://10.0.0.7:8000", "SLUICE_PORT_8000_TCP_ADDR": "10.0.0.7", "SLUICE_WEB_PORT": "tcp://10.0.0.8:80"} {
+		t.Setenv(name, value)
+	}
+	_, _, errs := run(t, "keys", "list", "--log-format", "text")
+	for _, want := range []string{`"SLUICE_MAXRUNS is not a setting; did you mean SLUICE_MAX_RUNS?"`, `"SLUICE_DATA is not a setting; did you mean SLUICE_DATA_DIR?"`,
+		`"SLUICE_TOP_K is not a setting"`, `"SLUICE_PORT is not a setting"`} {
+		if !strings.Contains(errs, want) {
+			t.Errorf("no warning %s: %s", want, errs)
+		}
+	}
+	if n := strings.Count(errs, "is not a setting"); n != 4 {
+		t.Errorf("%d warnings, want 4: %s", n, errs)
+	}
+	if _, _, errs := run(t, "runs", "--data", data); strings.Contains(errs, "SLUICE_DATA") {
+		t.Errorf("a warning although the folder is given by the flag: %s", errs)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -58,8 +57,8 @@ func (c *ledgerOf) open(e *env, create bool, do func(book) error) error {
 		return err
 	}
 	defer records.Close()
-	if _, err := os.Stat(app.Folder(e.cfg.Store.Data, c.Tenant)); err != nil && !records.External() {
-		return fmt.Errorf("open ledger: %w", err) // a mistyped folder must not be created
+	if err := exists(app.Folder(e.cfg.Store.Data, c.Tenant)); err != nil && !records.External() {
+		return err // a mistyped folder must not be created
 	}
 	b, err := records.Ledger(e.ctx, c.Tenant, create && app.IsData(e.cfg.Store.Data))
 	if errors.Is(err, app.ErrNoLedger) {

@@ -50,7 +50,7 @@ func TestLedger(t *testing.T) {
 		{"transfer ann issuer 1", 0, "", ""},
 		{"credit ann 1 --tenant acme", 0, "the balance of ann is 1.00", ""},
 		{"show --tenant acme", 0, "1.00  0.00       1.00 ann\n", ""},
-		{"show --tenant other", 1, "", "open ledger"},
+		{"show --tenant other", 1, "", "does not exist"},
 		{"show --tenant ../x", 1, "", "tenant"},
 	} {
 		args := strings.Fields(c.args)

@@ -17,7 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	mcproutes "github.com/sluice-rag/sluice/server/mcp"
 )
@@ -45,13 +44,7 @@ func (c *mcpCmd) Run(e *env) (err error) {
 	at = c.over(at)
 	var own *ownServer
 	if !ok {
-		own, err = startServer(e)
-		if errors.Is(err, app.ErrInUse) { // probably by a server that is starting
-			if at, ok = awaitRunning(e.ctx, e.cfg.Store.Data); ok {
-				at, err = c.over(at), nil
-			}
-		}
-		if err != nil {
+		if own, at, err = ownOrRunning(e, c.keyFlag); err != nil {
 			return err
 		}
 	}
@@ -68,7 +61,6 @@ func (c *mcpCmd) Run(e *env) (err error) {
 			}
 		})
 		defer func() { cancel(); work.Wait(); err = errors.Join(err, own.stop()) }()
-		at = own.remote
 	case len(e.cfg.Ingest.Docs) > 0:
 		fmt.Fprintln(e.Err, docsIgnored)
 	}

@@ -6,7 +6,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/sluice-rag/sluice/files"
-	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
@@ -23,9 +22,6 @@ type reconcileCmd struct {
 // Run repairs the data folder, which no server may use, and prints the differences. The exit status is 1 if some cannot be repaired.
 func (c *reconcileCmd) Run(e *env) (err error) {
 	a, err := c.open(e.ctx, e, e.logger)
-	if errors.Is(err, app.ErrInUse) {
-		return fmt.Errorf("%w: stop the server first", err)
-	}
 	if err != nil {
 		return err
 	}

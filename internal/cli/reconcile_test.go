@@ -15,7 +15,7 @@ func TestReconcile(t *testing.T) {
 	}
 	url, stop := serve(t, "--data", data)
 	upload(t, url, "handbook.md", handbook)
-	if status, _, errs := run(t, "reconcile", "--data", data); status != 1 || !strings.Contains(errs, "stop the server") {
+	if status, _, errs := run(t, "reconcile", "--data", data); status != 1 || !strings.Contains(errs, "stop it") {
 		t.Errorf("with a running server: status %d\n%s", status, errs)
 	}
 	if status := stop(); status != 0 {

@@ -55,6 +55,9 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if c.NoCache {
 		e.cfg.Cache.CacheBytes = 0
 	}
+	if err := app.CheckFree(e.cfg.Store.Data); err != nil { // before the address, which the same server may use
+		return err
+	}
 	l, err := listen(e)
 	if err != nil {
 		return err
@@ -89,7 +92,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 	}
 	shared, err := app.OpenShared(e.ctx, e.cfg, e.logger)
 	if err != nil {
-		return inUseBy(e, err)
+		return err
 	}
 	defer func() { err = errors.Join(err, shared.Close()) }()
 	if err := shared.OpenAccess(e.ctx, token, closed || !c.Insecure && !access.Loopback(l.Addr())); err != nil {
@@ -99,7 +102,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 	e.logger.Info("models", "write", write, "embed", embed)
 	tenants, err := app.OpenTenants(e.ctx, shared, version(), instance)
 	if err != nil {
-		return inUseBy(e, err)
+		return err
 	}
 	defer func() { err = errors.Join(err, tenants.Close()) }()
 	a := tenants.Default
@@ -127,16 +130,16 @@ func (c *serveCmd) Run(e *env) (err error) {
 	return serveNamed(e.ctx, shared, front, l)
 }
 
-// inUseBy adds to [app.ErrInUse] what to do. Other errors are returned as they are.
+// inUseBy adds to [app.ErrInUse] what to do, unless a command has. Other errors are returned as they are.
 func inUseBy(e *env, err error) error {
-	if !errors.Is(err, app.ErrInUse) {
+	if !errors.Is(err, app.ErrInUse) || !strings.HasSuffix(err.Error(), app.ErrInUse.Error()) {
 		return err
 	}
 	by := ""
 	if at, ok := running(e.ctx, e.cfg.Store.Data); ok {
 		by = ", the server at " + at.url
 	}
-	return fmt.Errorf("%w%s: stop it, or choose another folder with --data", err, by)
+	return fmt.Errorf("%w%s: stop it or wait for its end, or choose another folder with --data", err, by)
 }
 
 // serveNamed serves until the context ends, or until another server turns out to have the same name.
@@ -318,11 +321,14 @@ func running(ctx context.Context, data string) (at remote, ok bool) {
 const startTimeout = 30 * time.Second
 
 // awaitRunning waits until a server that is starting has announced its address, and returns it.
-func awaitRunning(ctx context.Context, data string) (at remote, ok bool) {
+func awaitRunning(ctx context.Context, e *env) (at remote, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	for {
-		if at, ok = running(ctx, data); ok || wait(ctx) != nil {
+	for polls := 0; ; polls++ {
+		if polls == 5 { // a server usually starts faster
+			fmt.Fprintln(e.Err, "another process uses the data folder; if it is a server that is starting, this command goes on when that is ready")
+		}
+		if at, ok = running(ctx, e.cfg.Store.Data); ok || wait(ctx) != nil {
 			return at, ok
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"text/tabwriter"
@@ -36,10 +37,22 @@ func (f tenantFlag) open(ctx context.Context, e *env, logger *slog.Logger) (*app
 
 // openExisting opens the data folder of the tenant if it exists. Commands that only read must not create a mistyped folder.
 func (f tenantFlag) openExisting(e *env) (*app.App, error) {
-	if _, err := os.Stat(app.Folder(e.cfg.Store.Data, f.Tenant)); err != nil {
-		return nil, fmt.Errorf("read data folder: %w", err)
+	if err := exists(app.Folder(e.cfg.Store.Data, f.Tenant)); err != nil {
+		return nil, err
 	}
 	return f.open(e.ctx, e, e.logger)
+}
+
+// exists returns an error if the data folder of a tenant cannot be read.
+func exists(folder string) error {
+	_, err := os.Stat(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("read data folder: %s does not exist; \"sluice ingest PATH\" and \"sluice serve\" create it, and --data names another one", folder)
+	case err != nil:
+		return fmt.Errorf("read data folder: %w", err)
+	}
+	return nil
 }
 
 // server returns the server to ask: the given one, or else the one that uses the data folder. Its address is empty if there is none.
@@ -59,7 +72,7 @@ func (f tenantFlag) awaitRunning(ctx context.Context, e *env) (at remote, ok boo
 	if !f.isDefault() {
 		return at, false
 	}
-	return awaitRunning(ctx, e.cfg.Store.Data)
+	return awaitRunning(ctx, e)
 }
 
 type tenantsCmd struct {

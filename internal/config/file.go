@@ -12,6 +12,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	spell "github.com/sluice-rag/sluice/lang"
 )
 
 // maxFile is the maximum size of a configuration file in bytes.
@@ -155,11 +157,12 @@ func describe(node ast.Node) string {
 
 // unknown returns the problem of an unknown key, with a suggestion if a setting has a similar name.
 func unknown(key string, known []setting) string {
-	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s)) }
-	for _, s := range known {
-		if plain(s.name) == plain(key) {
-			return "is not a setting; did you mean " + s.name + "?"
-		}
+	names := make([]string, len(known))
+	for i, s := range known {
+		names[i] = s.name
+	}
+	if near := spell.Nearest(key, names, 1); near != "" {
+		return "is not a setting; did you mean " + near + "?"
 	}
 	return "is not a setting"
 }

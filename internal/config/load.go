@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -164,26 +165,36 @@ func (l *Loader) lookup() func(string) (string, bool) {
 	return os.LookupEnv
 }
 
-// Misspelled describes the variables that are not settings but have a name close to that of a setting. Other variables with the
-// prefix SLUICE_ are ignored: container images and orchestrators set some for purposes of their own.
-func (l *Loader) Misspelled() []string {
+// serviceLink matches the variables that Kubernetes sets for each service in the namespace, if its name begins with "sluice".
+var serviceLink = regexp.MustCompile(`^SLUICE_([A-Z0-9_]+_)?(SERVICE_(HOST|PORT)[_=]|PORT=[a-z]+://|PORT_[0-9]+_(TCP|UDP|SCTP)[_=])`)
+
+// Unknown describes the variables with the prefix SLUICE_ that have no meaning, with the nearest setting. A variable whose nearest setting is given as a flag
+// is left out: it would have no effect with the right name either.
+func (l *Loader) Unknown() []string {
 	environ := l.Environ
 	if environ == nil {
 		environ = os.Environ
 	}
-	known := []string{variableOfSecret, variableOfIndexKey}
+	known := []string{variableOfSecret, variableOfIndexKey, "SLUICE_KEY", "SLUICE_URL"} // the last is that of the examples
+	flags := map[string]string{}
 	for _, s := range fields() {
 		known = append(known, s.variable())
+		flags[s.variable()] = s.name
 	}
 	var out []string
 	for _, pair := range environ() {
 		name, value, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(name, "SLUICE_") || value == "" || slices.Contains(known, name) {
+		if !strings.HasPrefix(name, "SLUICE_") || value == "" || slices.Contains(known, name) || strings.HasPrefix(name, "SLUICE_SOURCE_") || serviceLink.MatchString(pair) {
 			continue
 		}
-		if near := spell.Nearest(name, known, 1); near != "" && !strings.HasPrefix(near, name+"_") {
-			out = append(out, name+" is not a setting; did you mean "+near+"?")
+		problem := name + " is not a setting"
+		if near := spell.Nearest(name, known, 1); near != "" {
+			if l.HasFlag(flags[near]) {
+				continue
+			}
+			problem += "; did you mean " + near + "?"
 		}
+		out = append(out, problem)
 	}
 	slices.Sort(out)
 	return out

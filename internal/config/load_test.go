@@ -276,6 +276,7 @@ func TestFaults(t *testing.T) {
 		"a scalar":         {input{args: serve, yaml: "addr"}, "must contain settings"},
 		"two documents":    {input{args: serve, yaml: "max-runs: 1\n---\nmax-runs: 2\n"}, "more than one document"},
 		"twice":            {input{args: serve, yaml: "max-runs: 1\nmax-runs: 2\n"}, "max-runs: is set twice (sluice.yaml:2)"},
+		"a missing letter": {input{args: serve, yaml: "adr: :1\n"}, "adr: is not a setting; did you mean addr? (sluice.yaml:1)"},
 		"the file itself":  {input{args: serve, yaml: "config: other.yaml\n"}, "config: is not a setting (sluice.yaml:1)"},
 		"list of a list":   {input{args: serve, yaml: "docs:\n  - a\n  - [b]\n"}, "docs: line 3: must be a list of texts, not a list"},
 		"float":            {input{args: serve, yaml: "max-runs: 1.5\n"}, "max-runs: must be a whole number, not the number 1.5"},

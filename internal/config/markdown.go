@@ -59,8 +59,8 @@ Sluice runs without configuration. Each setting can be set in three ways. The fi
    An empty variable counts as unset;
 3. a key of the YAML file that ` + "`--config FILE`" + ` or ` + "`SLUICE_CONFIG`" + ` names. The key is the name of the flag.
 
-Other variables with the prefix ` + "`SLUICE_`" + ` are ignored, because container images and orchestrators set some of their own. A name that is similar to
-that of a setting is logged as a warning. Flags that are not settings, such as ` + "`--version` and `--json`" + `, have no variable.
+Other variables with the prefix ` + "`SLUICE_`" + ` are ignored. A warning in the log names each of them, and the setting with a similar name. Those that Kubernetes sets for the services of a
+namespace are ignored without a warning. Flags that are not settings, such as ` + "`--version` and `--json`" + `, have no variable.
 
 If settings are invalid, the program stops before it does anything. It reports all invalid settings with their sources:
 

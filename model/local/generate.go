@@ -28,12 +28,16 @@ func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delt
 			return
 		}
 		if len(chosen) == 0 {
-			streamWords(ctx, NoAnswer, true, yield)
+			streamWords(ctx, NoAnswer, "", yield)
 			return
 		}
-		for i, c := range chosen {
-			if !c.stream(ctx, i == 0, yield) || !yield(model.Delta{Cite: t.Passages[c.passage].N}, nil) {
+		gap := ""
+		for _, c := range chosen {
+			if !c.stream(ctx, gap, yield) || !yield(model.Delta{Cite: t.Passages[c.passage].N}, nil) {
 				return
+			}
+			if gap = " "; c.code {
+				gap = paragraph
 			}
 		}
 		if answerability > 0 {
@@ -42,17 +46,20 @@ func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delt
 	}
 }
 
-// stream yields a sentence, or code.
-func (c *sentence) stream(ctx context.Context, first bool, yield func(model.Delta, error) bool) bool {
+// paragraph is what stands between code and the sentences around it.
+const paragraph = "\n\n"
+
+// stream yields a sentence, or code, after a gap.
+func (c *sentence) stream(ctx context.Context, gap string, yield func(model.Delta, error) bool) bool {
 	code, ok := lang.Fence(c.text)
 	if !c.code || !ok {
-		return streamWords(ctx, c.text, first, yield)
+		return streamWords(ctx, c.text, gap, yield)
 	}
 	if err := ctx.Err(); err != nil {
 		yield(model.Delta{}, err)
 		return false
 	}
-	if !first && !yield(model.Delta{Text: "\n\n"}, nil) {
+	if gap != "" && !yield(model.Delta{Text: paragraph}, nil) {
 		return false
 	}
 	for line := range strings.Lines(code + "\n") {
@@ -63,20 +70,17 @@ func (c *sentence) stream(ctx context.Context, first bool, yield func(model.Delt
 	return true
 }
 
-// streamWords yields a sentence by word. It returns false if the consumer has stopped.
-func streamWords(ctx context.Context, s string, first bool, yield func(model.Delta, error) bool) bool {
+// streamWords yields a sentence by word, after a gap. It returns false if the consumer has stopped.
+func streamWords(ctx context.Context, s, gap string, yield func(model.Delta, error) bool) bool {
 	if err := ctx.Err(); err != nil {
 		yield(model.Delta{}, err)
 		return false
 	}
 	for w := range strings.FieldsSeq(s) {
-		if !first {
-			w = " " + w
-		}
-		first = false
-		if !yield(model.Delta{Text: showMarks(w)}, nil) {
+		if !yield(model.Delta{Text: gap + showMarks(w)}, nil) {
 			return false
 		}
+		gap = " "
 	}
 	return true
 }

@@ -100,6 +100,9 @@ func TestGenerateFromPages(t *testing.T) {
 			"A server that starts over a folder indexes it first."},
 		"code as it stands": {"Which command starts the server over a folder?", []model.Passage{manual("serve", starting)},
 			"```\nsluice serve --docs ./docs\n```\n"},
+		"a paragraph after code": {"How do I restart the pump from the console?", []model.Passage{manual("Restart the pump", "Restart the pump\n\nTo restart the pump from the console, "+
+			"stop it first:\n\n```bash\npumpctl stop\npumpctl start --wait 45s\n```\n\nThe second command returns when the pressure is above 2 bar.")},
+			"```\npumpctl stop\npumpctl start --wait 45s\n```\n\n\nThe second command returns when the pressure is above 2 bar."},
 		"no heading alone": {"How do I resume a stream?", []model.Passage{manual("Resume a stream",
 			"Resume a stream\n\nSend the cursor of the last event that you received.")}, "Send the cursor of the last event that you received."},
 		"a definition": {"What is a run?", []model.Passage{manual("Retention", kept), manual("Run", runs)}, "A run is one question being answered."},

@@ -142,6 +142,9 @@ func (d *documents) list(ctx context.Context, in listArguments) (listResult, err
 	case strings.ContainsFunc(in.Cursor, unicode.IsControl):
 		return out, fault.Invalid("cursor", "not the cursor of a page")
 	}
+	if err := d.checkList(ctx, in.Collection); err != nil {
+		return out, err
+	}
 	limit, after := cmp.Or(in.Limit, defaultPage), in.Cursor
 	for examined := 0; ; {
 		all, more, err := d.page(ctx, scope, after, limit)
@@ -150,7 +153,7 @@ func (d *documents) list(ctx context.Context, in listArguments) (listResult, err
 		}
 		if len(all) == 0 && !more {
 			if in.Cursor == "" && examined == 0 {
-				err = d.checkCollections(ctx, in.Collection)
+				err = d.checkNothing(ctx, in.Collection)
 			}
 			return out, err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -103,6 +104,9 @@ func (d *documents) find(ctx context.Context, in searchArguments) (out searchRes
 		return out, err
 	}
 	in.Collection = cmp.Or(in.Collection, d.o.Scope)
+	if err := d.checkList(ctx, in.Collection); err != nil {
+		return out, err
+	}
 	topK, mode, level := cmp.Or(in.TopK, defaultTopK), cmp.Or(in.Mode, Hybrid), cmp.Or(levels[in.Level], corpus.Passage)
 	x := d.searcher(mode).New(in.Collection, f)
 	docs, err := x.Documents(ctx, 1)
@@ -110,7 +114,7 @@ func (d *documents) find(ctx context.Context, in searchArguments) (out searchRes
 		return out, err
 	}
 	if len(docs) == 0 {
-		return searchResult{Passages: []passage{}}, d.checkCollections(ctx, in.Collection)
+		return searchResult{Passages: []passage{}}, d.checkNothing(ctx, in.Collection)
 	}
 	limit := topK + 1
 	reranks := (in.Rerank == nil || *in.Rerank) && d.o.Rerank != nil
@@ -203,19 +207,41 @@ func (d *documents) searcher(mode string) *search.Searcher {
 	return &search.Searcher{Files: d.o.Files, Index: d.o.Index, Find: func(ctx context.Context, q index.Query) ([]index.Hit, error) { return d.o.Search(ctx, mode, q) }}
 }
 
-// checkCollections returns an error if none of the collections that an argument names exists. Those that every server has always do.
+// checkList is checkCollections for an argument with several names: without it, those that do not exist would be left out without a word.
+func (d *documents) checkList(ctx context.Context, text string) error {
+	if text == d.o.Scope || !strings.Contains(text, ",") {
+		return nil
+	}
+	return d.checkCollections(ctx, text)
+}
+
+// checkNothing is checkCollections for an argument by which nothing is found.
+func (d *documents) checkNothing(ctx context.Context, text string) error {
+	if s, err := corpus.ParseScope(text); err == nil && len(s.Collections) == 0 {
+		return notFound("document", "collection")
+	}
+	return d.checkCollections(ctx, text)
+}
+
+// checkCollections returns an error if a collection that an argument names does not exist. Those that every server has always do.
 func (d *documents) checkCollections(ctx context.Context, text string) error {
 	s, err := corpus.ParseScope(text)
 	if err != nil {
 		return err
 	}
+	if _, err := d.o.Files.Store(ctx, text); err == nil {
+		return nil // the name may have a comma
+	}
+	always, _ := corpus.ParseScope(d.o.Scope)
 	for _, name := range s.Collections {
-		if name == files.Collection || name == corpus.DefaultCollection {
-			return nil
+		if name == files.Collection || name == corpus.DefaultCollection || slices.Contains(always.Collections, name) {
+			continue
 		}
-		if _, err := d.o.Files.Store(ctx, name); err == nil || !isNotFound(err) {
+		if _, err := d.o.Files.Store(ctx, name); isNotFound(err) {
+			return notFound(fmt.Sprintf("collection: %.100s", name), "collection")
+		} else if err != nil {
 			return err
 		}
 	}
-	return notFound("collection", "collection")
+	return nil
 }

@@ -75,6 +75,8 @@ func TestWatch(t *testing.T) {
 		f.Put("a.md", "one")
 		f.Put("sub/b.md", "two")
 		f.Put("node_modules/x.md", "no document")
+		f.Put("data/reserve", "no document")
+		f.Put("data/runs/lock", "no document")
 	})
 	w.Put("a.md", "three")
 	w.await("a.md")
@@ -90,7 +92,7 @@ func TestWatch(t *testing.T) {
 	w.await("sub")
 	w.check(os.RemoveAll(filepath.Join(w.dir, "renamed")))
 	w.await("renamed")
-	for _, name := range []string{".hidden.md", ".git/x.md", "node_modules/x.md", "picture.png", "last.md"} {
+	for _, name := range []string{".hidden.md", ".git/x.md", "node_modules/x.md", "data/server.json", "data/runs/1.log", "picture.png", "last.md"} {
 		w.Put(name, "text")
 	}
 	for got := ""; got != "last.md"; {
