@@ -125,7 +125,7 @@ func (v *view) weigh(ctx context.Context, terms []lang.Term, stats *index.TermSt
 		if err != nil {
 			return nil, err
 		}
-		others, err := more.expand(word, df > 0)
+		others, err := more.expand(texts, word, df > 0)
 		if err != nil {
 			return nil, err
 		}
