@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/viterin/vek/vek32"
+
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/lang"
@@ -185,13 +187,8 @@ func (c *cosines) maxSim(passage int, read []model.TokenVector) float64 {
 
 // dot returns 0 for vectors of different lengths, such as a missing one.
 func dot(a, b []float32) float64 {
-	if len(a) != len(b) {
+	if len(a) != len(b) || len(a) == 0 {
 		return 0
 	}
-	var x float32
-	b = b[:len(a)]
-	for i := range a {
-		x += a[i] * b[i]
-	}
-	return float64(x)
+	return float64(vek32.Dot(a, b))
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/viterin/vek/vek32"
+
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
@@ -97,9 +99,7 @@ func (m *Model) embed(s string, vectors map[string]wordVectors) []float32 {
 		}
 		known = known || of.known
 		for _, x := range of.vectors {
-			for i := range v {
-				v[i] += x[i]
-			}
+			vek32.Add_Inplace(v, x)
 		}
 	}
 	if !known {
