@@ -152,15 +152,19 @@ func (x *Index) searchLevel(ctx context.Context, v *view, i int, terms []lang.Te
 
 // hydrate reads the chunks of hits.
 func (x *Index) hydrate(all []found) ([]index.Hit, error) {
-	hits := make([]index.Hit, len(all))
+	hits, order := make([]index.Hit, len(all)), make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(all[a].row, all[b].row) }) // the chunks of a section follow each other
 	err := x.view(func(tx *txn) error {
 		reader := chunkReader{tx: tx}
-		for i, f := range all {
-			c, err := reader.read(f.row)
+		for _, i := range order {
+			c, err := reader.read(all[i].row)
 			if err != nil {
 				return err
 			}
-			hits[i] = f.hit
+			hits[i] = all[i].hit
 			hits[i].Chunk = *c
 		}
 		return nil
