@@ -39,10 +39,10 @@ func (j *job) abstain() abstention {
 	}
 	best, most := -1, minNear*total
 	var held map[int]bool
-	for i, text := range texts {
+	for i := range texts {
 		has, sum := map[int]bool{}, 0.0
-		for _, w := range lang.Words(text) {
-			for _, t := range m.Match(w.Text) {
+		for _, w := range m.Words[i] {
+			for _, t := range w.Matches {
 				if !has[t.Term] && (t.Credit == 1 || m.Compounds) {
 					has[t.Term] = true
 					sum += weights[t.Term]

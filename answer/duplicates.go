@@ -42,7 +42,10 @@ func fingerprintOf(text string) fingerprint {
 	var words []uint64
 	for line := range strings.SplitSeq(text, "\n") {
 		h := uint64(offset)
-		for _, r := range layout.ReplaceAllLiteralString(line, "") {
+		if mayBegin(line) {
+			line = layout.ReplaceAllLiteralString(line, "")
+		}
+		for _, r := range line {
 			if unicode.IsLetter(r) || unicode.IsDigit(r) {
 				h = (h ^ uint64(unicode.ToLower(r))) * prime
 			} else if h != offset {
@@ -89,9 +92,8 @@ func (f *fingerprint) similarity(o *fingerprint) float64 {
 	return float64(both) / float64(max(n, 1))
 }
 
-// share returns which share of the sequences of f is also in o, 0..1.
-func (f *fingerprint) share(o *fingerprint) float64 {
-	similar := f.similarity(o)
+// share returns which share of the sequences of f is also in o, 0..1. similar is their similarity.
+func (f *fingerprint) share(o *fingerprint, similar float64) float64 {
 	return min(1, similar/(1+similar)*float64(f.size+o.size)/float64(max(f.size, 1)))
 }
 
@@ -103,6 +105,19 @@ var extension = regexp.MustCompile(`(?i)(?:\.[a-z][a-z0-9]{0,4})?(?:\.(?:gz|bz2|
 
 // layout matches the mark of an item of a list, such as - or 2. or (a), and the fence of a block of code.
 var layout = regexp.MustCompile("^\\s*(?:[-*+•] |\\(?(?:\\d{1,3}|[a-zA-Z])[.)] |(?:```|~~~).*$)")
+
+// mayBegin reports whether a line may begin with what layout matches. Most lines do not, and the expression takes much longer to say so.
+func mayBegin(line string) bool {
+	line = strings.TrimLeft(line, "\t\n\f\r ")
+	n := strings.IndexAny(line[:min(len(line), 5)], ".) ")
+	switch {
+	case strings.HasPrefix(line, "```"), strings.HasPrefix(line, "~~~"), strings.HasPrefix(line, "• "):
+		return true
+	case n == 1 && strings.ContainsAny(line[:1], "-*+"):
+		return true
+	}
+	return n > 0 && n+1 < len(line) && line[n] != ' ' && line[n+1] == ' '
+}
 
 // formats are extensions of documents. Files with others, such as Dockerfile.dev, are not the same document in another format.
 var formats = func() map[string]bool {
@@ -123,8 +138,9 @@ var year = regexp.MustCompile(`^\d{4}`)
 
 // duplicates finds passages of the pool that repeat others.
 type duplicates struct {
-	job    *job
-	prints map[int]*fingerprint // by the index in the pool
+	job      *job
+	prints   map[int]*fingerprint // by the index in the pool
+	versions map[corpus.DocumentID]version
 }
 
 func (d *duplicates) print(i int) *fingerprint {
@@ -148,14 +164,15 @@ func (d *duplicates) of(ctx context.Context, i int, kept []int, outputs []event.
 	}
 	for place, k := range kept {
 		o := d.job.pool[k]
-		similar, share := d.print(i).similarity(d.print(k)), d.print(i).share(d.print(k))
+		similar := d.print(i).similarity(d.print(k))
+		share := d.print(i).share(d.print(k), similar)
 		if similar < versionSimilarity && share < formatShare || o.pinned {
 			continue
 		}
 		d.job.describe(ctx, []corpus.Chunk{c.Chunk, o.Chunk})
-		a := d.job.versionOf(c.Chunk.Document)
+		a := d.versionOf(c.Chunk.Document)
 		for _, other := range append([]corpus.DocumentID{o.Chunk.Document}, outputs[place].Also...) {
-			b := d.job.versionOf(other)
+			b := d.versionOf(other)
 			if a.of == b.of && a.text == b.text && a.format != b.format && share >= formatShare && isFormat(a.format) && isFormat(b.format) {
 				return place, a.newerThan(b)
 			}
@@ -185,8 +202,19 @@ type version struct {
 }
 
 // versionOf returns the version of a document by its path, which describe has loaded.
-func (j *job) versionOf(d corpus.DocumentID) version {
-	f := j.files[d]
+func (d *duplicates) versionOf(id corpus.DocumentID) version {
+	v, known := d.versions[id]
+	if !known {
+		v = d.job.versionOf(d.job.files[id])
+		if d.versions == nil {
+			d.versions = map[corpus.DocumentID]version{}
+		}
+		d.versions[id] = v
+	}
+	return v
+}
+
+func (j *job) versionOf(f file) version {
 	v := version{of: path.Clean(versionMark.ReplaceAllString(f.uri, "")), text: strings.Join(versionMark.FindAllString(f.uri, -1), " ")}
 	v.format = extension.FindString(v.of)
 	v.of = strings.TrimSuffix(v.of, v.format)
@@ -203,6 +231,9 @@ func (j *job) versionOf(d corpus.DocumentID) version {
 // asksVersion reports whether a question names a version: v2 and version 2 for v2, 1.4 and v1.4 for 1.4.
 func asksVersion(question, mark string) bool {
 	number := strings.TrimLeft(mark, "vV")
+	if !strings.Contains(question, number) {
+		return false
+	}
 	before := `v?`
 	if number != mark && !strings.Contains(number, ".") {
 		before = `(?:v|version )`

@@ -248,7 +248,7 @@ func (j *job) searchRanks(s *search, grades []float64) []float64 {
 	asked := j.termWeights(s)
 	best := 1e-9
 	for i, h := range s.hits {
-		out[i] = asked.bestSentence(h.Chunk)
+		out[i] = asked.bestSentence(h.Chunk, asked.Words[i])
 		best = max(best, out[i])
 	}
 	for i, h := range s.hits {
@@ -291,32 +291,43 @@ func (j *job) termWeights(s *search) termWeights {
 // commonTermShare is the remaining share of the weight of a term that all passages have.
 const commonTermShare = 0.3
 
-// credits returns how well the words of a text stand for each term, and the number of its words that are not stop words.
-func (t termWeights) credits(s string) (credits []float64, words int) {
-	credits = make([]float64, len(t.weights))
-	for _, w := range lang.Words(s) {
-		if t.IsStopWord(w.Text) {
+// credit raises the credits of the terms for which words stand, and returns the number of the words that are not stop words.
+func credit(credits []float64, of []lang.Word) (words int) {
+	for _, w := range of {
+		if w.Stop {
 			continue
 		}
 		words++
-		for _, m := range t.Match(w.Text) {
+		for _, m := range w.Matches {
 			credits[m.Term] = max(credits[m.Term], m.Credit)
 		}
 	}
-	return credits, words
+	return words
 }
 
-// bestSentence returns the BM25 score of the passage's best sentence, in which the words of the title count as present.
-func (t termWeights) bestSentence(c corpus.Chunk) float64 {
-	title, _ := t.credits(c.Title)
+// bestSentence returns the BM25 score of the passage's best sentence, in which the words of the title count as present. words are those of the title and of the
+// text in the next line.
+func (t termWeights) bestSentence(c corpus.Chunk, words []lang.Word) float64 {
+	next := 0 // the first word that was not read
+	until := func(end int) []lang.Word {
+		from := next
+		for next < len(words) && words[next].Start < end {
+			next++
+		}
+		return words[from:next]
+	}
+	title, credits := make([]float64, len(t.weights)), make([]float64, len(t.weights))
+	text := len(c.Title) + 1
+	credit(title, until(text))
 	base := 0.0
 	for i, x := range title {
 		base += 0.7 * x * t.weights[i]
 	}
 	best := 0.0
 	for _, span := range lang.Sentences(c.Text) {
-		credits, words := t.credits(c.Text[span.Start:span.End])
-		norm := 1.9 / (1 + 0.9*(0.6+0.4*float64(words)/typicalSentence))
+		clear(credits)
+		n := credit(credits, until(text+span.End))
+		norm := 1.9 / (1 + 0.9*(0.6+0.4*float64(n)/typicalSentence))
 		sum := base
 		for i, x := range credits {
 			if title[i] == 0 {

@@ -10,12 +10,25 @@ import (
 // that contain it or are part of it, and misspellings. It is not safe for concurrent use.
 type Matcher struct {
 	*Language
-	Terms []Term // of the question
-	Held  []int  // number of passages that have a form of each term
+	Terms []Term   // of the question
+	Held  []int    // number of passages that have a form of each term
+	Words [][]Word // of each passage, in order; nobody changes them
 
 	asked   *asked
-	unknown []int              // indexes of the terms that may be misspelled
-	known   map[string][]Match // nil without such terms
+	unknown []int                // indexes of the terms that may be misspelled
+	known   map[string]*Compared // nil without such terms
+}
+
+// Word is a word of a passage that was compared with the terms of a question.
+type Word struct {
+	Token
+	*Compared
+}
+
+// Compared is the result of the comparison of a word. It is shared, so nobody changes it.
+type Compared struct {
+	Stop    bool    // it is a stop word
+	Matches []Match // the terms for which it stands; nil if there are none
 }
 
 // asked is what the matchers of a question share. It may be used concurrently.
@@ -24,7 +37,7 @@ type asked struct {
 	terms   []Term
 	stems   map[string]int     // index of the term, by stem; of one spelled without accents too
 	similar map[string][]Match // by the stem of a word of the same meaning
-	known   *recent[[]Match]
+	known   *recent[*Compared]
 }
 
 // The matchers of recent questions: a question is compared with passages in several steps. The sizes limit the memory to about 100 KB for each question.
@@ -66,14 +79,19 @@ func NewMatcher(question string, passages []string, df map[string]int) *Matcher 
 		}
 	}
 	if unknown != nil {
-		m.unknown, m.known = unknown, map[string][]Match{}
+		m.unknown, m.known = unknown, map[string]*Compared{}
+		for _, words := range m.Words {
+			for k := range words {
+				words[k].Compared = m.compare(words[k].Text)
+			}
+		}
 	}
 	return m
 }
 
 // read returns what matchers of a question need.
 func (l *Language) read(question string) *asked {
-	a := &asked{Language: l, terms: l.UniqueTerms(question), stems: map[string]int{}, similar: map[string][]Match{}, known: newRecent[[]Match](maxWordsOfQuestion)}
+	a := &asked{Language: l, terms: l.UniqueTerms(question), stems: map[string]int{}, similar: map[string][]Match{}, known: newRecent[*Compared](maxWordsOfQuestion)}
 	for i, t := range a.terms {
 		a.stems[t.Stem] = i
 	}
@@ -98,19 +116,23 @@ func (l *Language) read(question string) *asked {
 	return a
 }
 
-// count counts the passages that hold each term.
+// count splits the passages into words, and counts those that hold each term.
 func (m *Matcher) count(passages []string) {
-	m.Held = make([]int, len(m.Terms))
+	m.Held, m.Words = make([]int, len(m.Terms)), make([][]Word, len(passages))
 	last := make([]int, len(m.Terms))
 	for n, s := range passages {
-		for _, w := range Words(s) {
-			for _, t := range m.Match(w.Text) {
+		tokens := Words(s)
+		words := make([]Word, len(tokens))
+		for k, w := range tokens {
+			words[k] = Word{w, m.compare(w.Text)}
+			for _, t := range words[k].Matches {
 				if last[t.Term] <= n {
 					last[t.Term] = n + 1
 					m.Held[t.Term]++
 				}
 			}
 		}
+		m.Words[n] = words
 	}
 }
 
@@ -139,23 +161,30 @@ func isASCII(s string) bool {
 }
 
 // Match returns the terms for which a lower-cased word of [Words] stands; nil if there are none. The caller must not change the result.
-func (m *Matcher) Match(word string) []Match {
+func (m *Matcher) Match(word string) []Match { return m.compare(word).Matches }
+
+func (m *Matcher) compare(word string) *Compared {
 	if m.unknown == nil {
-		return m.asked.known.get(word, maxWord, func(word string) []Match { return m.asked.match(word, nil) })
+		return m.asked.known.get(word, maxWord, func(word string) *Compared { return m.asked.compare(word, nil) })
 	}
 	out, ok := m.known[word]
 	if !ok {
-		out = m.asked.match(word, m.unknown)
+		out = m.asked.compare(word, m.unknown)
 		m.known[word] = out
 	}
 	return out
 }
 
-// match returns the terms for which a word stands. unknown has the indexes of those that may be misspelled.
-func (a *asked) match(word string, unknown []int) []Match {
+// compare compares a word with the terms. unknown has the indexes of those that may be misspelled.
+func (a *asked) compare(word string, unknown []int) *Compared {
 	if a.IsStopWord(word) {
-		return nil
+		return &Compared{Stop: true}
 	}
+	return &Compared{Matches: a.match(word, unknown)}
+}
+
+// match returns the terms for which a word that is no stop word stands. unknown has the indexes of those that may be misspelled.
+func (a *asked) match(word string, unknown []int) []Match {
 	stem := a.Stem(word)
 	if i, ok := a.stems[stem]; ok {
 		return []Match{{i, 1}}

@@ -80,7 +80,7 @@ func (b *Billing) Settle(ctx context.Context, s event.State) (*event.Settled, er
 	settled := Settle(min(fee, run.Held), b.o.Share, s.Account, s.Contributing())
 	settled.Type, settled.Duration = typeUsage, event.MillisOf(s.Worked())
 	settled, err = b.runs.Post(ctx, Charge{Run: s.Run, Account: s.Account, At: b.o.Now(), Settlement: settled, Model: modelOf(s),
-		Collection: s.Collection, Input: used.Input, Output: used.Output, Cached: s.Cached()})
+		Collection: s.Collection, Input: used.Input, Output: used.Output, Cached: s.Cached(), Free: run.Held == 0})
 	if err != nil {
 		return nil, fmt.Errorf("charge run: %w", err)
 	}

@@ -72,6 +72,8 @@ type Charge struct {
 	Input      int // tokens
 	Output     int // tokens
 	Cached     bool
+	// Free means that the run holds and costs nothing: the charge only counts its usage, and a loss of power may lose it.
+	Free bool
 }
 
 // Book shows accounts and moves credits between them. It is safe for concurrent use, as [Runs] is.

@@ -116,6 +116,9 @@ const (
 
 // Defines returns how s defines the subject; see [lang.DefinitionSubject].
 func Defines(s string, subject []string) Definition {
+	if len(subject) == 0 {
+		return NoDefinition
+	}
 	for _, sp := range lang.Sentences(s) {
 		if lang.Defines(s[sp.Start:sp.End], subject) {
 			return Stated

@@ -101,7 +101,7 @@ func (a *questionTerms) signals(chunks []Scored) []Signals {
 	}
 	r := reading{questionTerms: a, held: make([]float64, len(a.Terms))}
 	for i, c := range chunks {
-		out[i] = r.read(c)
+		out[i] = r.read(c, a.Words[i])
 	}
 	return out
 }
@@ -116,35 +116,40 @@ type reading struct {
 // occurrence is an occurrence of a term, by word number.
 type occurrence struct{ word, term int }
 
-func (r *reading) read(c Scored) Signals {
+// read returns the signals of a passage. words are those of the text with the headings.
+func (r *reading) read(c Scored, words []lang.Word) Signals {
 	s := Signals{Cosine: clamp(c.Cosine)}
 	clear(r.held)
 	r.seen = r.seen[:0]
-	for n, w := range lang.Words(c.Chunk.Text) {
-		for _, t := range r.Match(w.Text) {
-			r.held[t.Term] = max(r.held[t.Term], t.Credit)
-			if len(r.seen) < maxOccurrences {
-				r.seen = append(r.seen, occurrence{n, t.Term})
-			}
-		}
-	}
 	base, _, _ := strings.Cut(c.Chunk.Title, " (")
-	title, asked := 0, 0
-	for _, w := range lang.Words(base) {
-		if r.IsStopWord(w.Text) {
-			continue
+	text := len(c.Chunk.Title) + 1
+	for _, h := range c.Chunk.Headings {
+		text += len(h) + 1
+	}
+	from, title, asked := 0, 0, 0
+	for _, w := range words {
+		if w.Start >= text {
+			break
 		}
-		title++
-		if r.addHeadingWord(w.Text) {
-			asked++
+		from++
+		if w.Start > len(c.Chunk.Title) {
+			r.addHeadingWord(w)
+		} else if w.Start < len(base) && !w.Stop {
+			title++
+			if r.addHeadingWord(w) {
+				asked++
+			}
 		}
 	}
 	if title > 0 {
 		s[Titled] = float64(asked) / float64(title)
 	}
-	for _, h := range c.Chunk.Headings {
-		for _, w := range lang.Words(h) {
-			r.addHeadingWord(w.Text)
+	for n, w := range words[from:] {
+		for _, t := range w.Matches {
+			r.held[t.Term] = max(r.held[t.Term], t.Credit)
+			if len(r.seen) < maxOccurrences {
+				r.seen = append(r.seen, occurrence{n, t.Term})
+			}
 		}
 	}
 	for i, x := range r.held {
@@ -160,12 +165,11 @@ func (r *reading) read(c Scored) Signals {
 }
 
 // addHeadingWord records a word of the title or headings and reports whether the question contains it.
-func (r *reading) addHeadingWord(word string) bool {
-	matches := r.Match(word)
-	for _, t := range matches {
+func (r *reading) addHeadingWord(w lang.Word) bool {
+	for _, t := range w.Matches {
 		r.held[t.Term] = max(r.held[t.Term], headingShare*t.Credit)
 	}
-	return len(matches) > 0
+	return len(w.Matches) > 0
 }
 
 // share returns the share of the given terms that the passage contains.

@@ -4,7 +4,9 @@ package rerank
 import (
 	"context"
 	"fmt"
-	"math"
+	"slices"
+
+	"github.com/viterin/vek/vek32"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
@@ -54,59 +56,91 @@ func (m *MaxSim) Rerank(ctx context.Context, question string, chunks []corpus.Ch
 	if err != nil {
 		return Ranking{}, err
 	}
-	read, err := m.tokens.EmbedTokens(ctx, texts, model.ForPassage)
+	read := newReading(terms, asked)
+	vectors, err := m.vectors(ctx, read.unknown)
 	if err != nil {
-		return Ranking{}, fmt.Errorf("embed passages: %w", err)
+		return Ranking{}, err
 	}
 	out := make([]float64, len(chunks))
-	cosines := cosines{terms: terms, asked: asked, words: map[string]*word{}}
 	for i := range out {
 		if err := ctx.Err(); err != nil {
 			return Ranking{}, err
 		}
-		out[i] = cosines.maxSim(i, read[i])
+		out[i] = read.maxSim(i, vectors)
 	}
 	return Ranking{out, "colbert"}, nil
 }
 
-// cosines are the cosines of the question's tokens with those of passages, which share most of their words and vectors.
-type cosines struct {
-	terms *lang.Matcher
-	asked []token
-	words map[string]*word
-	all   []float64 // NaN until they are needed
-}
-
-// word is what is known of a word of the passages.
-type word struct {
-	stop    bool
-	matches []lang.Match
-	vector  *float32 // first element of the vector that row is for
-	row     int      // index in cosines.all of the cosines of the vector
-	last    int      // the last passage with the word
-}
-
-// of returns what is known of a token. next reports whether it is the first one of the word in a passage.
-func (c *cosines) of(passage int, t model.TokenVector) (w *word, next bool) {
-	w = c.words[t.Token]
-	if w == nil {
-		w = &word{stop: c.terms.IsStopWord(t.Token), last: -1}
-		if !w.stop {
-			w.matches = c.terms.Match(t.Token)
-		}
-		c.words[t.Token] = w
+// vectors returns the vector of each word; nil for a word without one.
+func (m *MaxSim) vectors(ctx context.Context, words []string) ([][]float32, error) {
+	embedded, err := m.tokens.EmbedTokens(ctx, words, model.ForPassage)
+	if err != nil {
+		return nil, fmt.Errorf("embed passages: %w", err)
 	}
-	if w.last == passage {
-		return w, false
-	}
-	w.last = passage
-	if len(t.Vector) > 0 && w.vector != &t.Vector[0] && !w.stop {
-		w.vector, w.row = &t.Vector[0], len(c.all)
-		for range c.asked {
-			c.all = append(c.all, math.NaN())
+	out := make([][]float32, len(words))
+	for i, tokens := range embedded[:min(len(words), len(embedded))] {
+		if len(tokens) == 1 {
+			out[i] = tokens[0].Vector
 		}
 	}
-	return w, true
+	return out, nil
+}
+
+// maxWords is the maximum number of words of a passage that are compared.
+const maxWords = 4096
+
+// reading holds the words of some passages. Passages share most of their words, so each is embedded and compared once.
+type reading struct {
+	asked    []token
+	passages []passage
+	unknown  []string    // the words whose vectors are needed
+	cosines  [][]float64 // of the question's tokens with each of unknown; nil until they are needed
+}
+
+// passage is a passage with what its words stand for.
+type passage struct {
+	credits []float64 // of each term of the question
+	words   []int     // indexes in unknown; nil if the credits suffice
+}
+
+func newReading(terms *lang.Matcher, asked []token) *reading {
+	r := &reading{asked: asked, passages: make([]passage, len(terms.Words))}
+	at := map[string]int{} // index in unknown
+	var last []int         // of unknown: the last passage with the word
+	for i, words := range terms.Words {
+		p := passage{credits: make([]float64, len(terms.Terms))}
+		words = words[:min(len(words), maxWords)]
+		for _, w := range words {
+			for _, m := range w.Matches {
+				p.credits[m.Term] = max(p.credits[m.Term], m.Credit)
+			}
+		}
+		if r.needsVectors(p) {
+			for _, w := range words {
+				if w.Stop {
+					continue
+				}
+				k, known := at[w.Text]
+				if !known {
+					k = len(r.unknown)
+					at[w.Text] = k
+					r.unknown, last = append(r.unknown, w.Text), append(last, -1)
+				}
+				if last[k] < i {
+					last[k] = i
+					p.words = append(p.words, k)
+				}
+			}
+		}
+		r.passages[i] = p
+	}
+	r.cosines = make([][]float64, len(r.unknown))
+	return r
+}
+
+// needsVectors reports whether a token of the question does not occur in a passage.
+func (r *reading) needsVectors(p passage) bool {
+	return slices.ContainsFunc(r.asked, func(t token) bool { return t.term < 0 || p.credits[t.term] < 1 })
 }
 
 func (m *MaxSim) question(ctx context.Context, s string, terms *lang.Matcher, stats index.TermStats) ([]token, error) {
@@ -150,48 +184,41 @@ func (m *MaxSim) question(ctx context.Context, s string, terms *lang.Matcher, st
 	return out[:min(len(out), maxQuestion)], nil
 }
 
-func (c *cosines) maxSim(passage int, read []model.TokenVector) float64 {
-	credits := make([]float64, len(c.terms.Terms))
-	vectors, rows := make([][]float32, 0, len(read)), make([]int, 0, len(read))
-	for _, r := range read {
-		w, next := c.of(passage, r)
-		if !next || w.stop {
-			continue
-		}
-		for _, m := range w.matches {
-			credits[m.Term] = max(credits[m.Term], m.Credit)
-		}
-		if len(r.Vector) > 0 {
-			vectors, rows = append(vectors, r.Vector), append(rows, w.row)
-		}
-	}
+// maxSim returns the score of a passage. vectors are those of the unknown words.
+func (r *reading) maxSim(i int, vectors [][]float32) float64 {
+	p := r.passages[i]
 	sum := 0.0
-	for k, t := range c.asked {
+	for k, t := range r.asked {
 		best := 0.0
 		if t.term >= 0 {
-			best = credits[t.term]
+			best = p.credits[t.term]
 		}
-		for i := 0; i < len(vectors) && best < 1; i++ {
-			x := &c.all[rows[i]+k]
-			if math.IsNaN(*x) {
-				*x = dot(t.vector, vectors[i])
-			}
-			best = max(best, *x)
+		for n := 0; n < len(p.words) && best < 1; n++ {
+			best = max(best, r.cosine(k, p.words[n], vectors))
 		}
 		sum += t.weight * min(best, 1)
 	}
 	return sum
 }
 
-// dot returns 0 for vectors of different lengths, such as a missing one.
-func dot(a, b []float32) float64 {
-	if len(a) != len(b) {
+// cosine returns the cosine of a token of the question and an unknown word.
+func (r *reading) cosine(k, word int, vectors [][]float32) float64 {
+	if vectors[word] == nil {
 		return 0
 	}
-	var x float32
-	b = b[:len(a)]
-	for i := range a {
-		x += a[i] * b[i]
+	if r.cosines[word] == nil {
+		r.cosines[word] = make([]float64, len(r.asked))
+		for i, t := range r.asked {
+			r.cosines[word][i] = dot(t.vector, vectors[word])
+		}
 	}
-	return float64(x)
+	return r.cosines[word][k]
+}
+
+// dot returns 0 for vectors of different lengths, such as a missing one.
+func dot(a, b []float32) float64 {
+	if len(a) != len(b) || len(a) == 0 {
+		return 0
+	}
+	return float64(vek32.Dot(a, b))
 }

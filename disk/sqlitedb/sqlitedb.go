@@ -5,6 +5,7 @@ package sqlitedb
 import (
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -38,7 +39,7 @@ type transaction struct {
 var _ sqldb.DB = (*DB)(nil)
 
 // Writer opens the file path with one connection for transactions that write, and creates the file if it does not exist. Each
-// transaction is synced, so a crash loses none. Deleted content is overwritten.
+// transaction is synced, so a crash loses none, except by [DB.ChangeUnsynced]. Deleted content is overwritten.
 func Writer(path string) (*DB, error) {
 	// SQLite would create the file with the permissions of the umask.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -92,28 +93,64 @@ func (d *DB) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	return first.(*sql.Stmt), err
 }
 
-// begin begins a transaction. Before, it prepares the statements that earlier transactions could not cache.
-func (d *DB) begin(ctx context.Context) (*transaction, error) {
+// preparePending prepares the statements that earlier transactions could not cache.
+func (d *DB) preparePending(ctx context.Context) error {
 	for query := range d.pending.Range {
 		if _, err := d.prepare(ctx, query.(string)); err != nil { //nolint:sqlclosecheck // Close closes it
-			return nil, err
+			return err
 		}
 		d.pending.Delete(query)
 	}
-	tx, err := d.BeginTx(ctx, nil)
-	return &transaction{tx, d}, err
+	return nil
 }
 
 // Change implements [sqldb.DB].
 func (d *DB) Change(ctx context.Context, do func(sqldb.Querier) error) error {
-	tx, err := d.begin(ctx)
+	if err := d.preparePending(ctx); err != nil {
+		return err
+	}
+	return d.change(ctx, d.BeginTx, do)
+}
+
+// ChangeUnsynced is [DB.Change] without waiting for the disk. A crash of the process loses nothing, but a loss of power may lose the transaction, until a later one
+// is synced. The file stays consistent.
+func (d *DB) ChangeUnsynced(ctx context.Context, do func(sqldb.Querier) error) (err error) {
+	if err := d.preparePending(ctx); err != nil {
+		return err
+	}
+	c, err := d.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	if err := do(tx); err != nil {
+	defer func() {
+		if _, failed := c.ExecContext(context.WithoutCancel(ctx), "PRAGMA synchronous = full"); failed != nil {
+			_ = c.Raw(func(any) error { return sqldriver.ErrBadConn }) // the next transaction gets another connection
+		}
+		err = errors.Join(err, ignoreClosed(c.Close()))
+	}()
+	if _, err := c.ExecContext(ctx, "PRAGMA synchronous = normal"); err != nil {
+		return err
+	}
+	return d.change(ctx, c.BeginTx, do)
+}
+
+func (d *DB) change(ctx context.Context, begin func(context.Context, *sql.TxOptions) (*sql.Tx, error), do func(sqldb.Querier) error) error {
+	tx, err := begin(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := do(&transaction{tx, d}); err != nil {
 		return errors.Join(err, ignoreDone(tx.Rollback()))
 	}
 	return tx.Commit()
+}
+
+// ignoreClosed drops the error of a connection that was closed because its state is unknown.
+func ignoreClosed(err error) error {
+	if errors.Is(err, sql.ErrConnDone) {
+		return nil
+	}
+	return err
 }
 
 // ignoreDone drops the error of a transaction that was already rolled back because its context has ended.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -54,6 +55,7 @@ type snapshot struct {
 // view is a level of a snapshot.
 type view struct {
 	lexical                *inverted.Snapshot // nil: no chunks
+	forms                  *formCache         // of words in lexical
 	only                   *filter            // visible rows; nil: all
 	chunks, tokens, titles uint64
 	generation             uint64 // of the last change
@@ -118,6 +120,7 @@ func (c *collection) publish(vectors [levels]spaces, parts map[string]*partEdit)
 		s.levels[i] = view{chunks: r.Chunks, tokens: r.Tokens, titles: r.Titles, generation: r.Generation, spaces: vectors[i]}
 		if c.lex[i] != nil {
 			s.levels[i].lexical = c.lex[i].Snapshot()
+			s.levels[i].forms, _ = lru.New[formKey, wordForms](maxForms) // it fails only without a size
 		}
 	}
 	c.mu.Lock()

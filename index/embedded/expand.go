@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/blevesearch/vellum"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/sluice-rag/sluice/index/embedded/inverted"
 	"github.com/sluice-rag/sluice/lang"
@@ -39,6 +40,7 @@ type variant struct {
 // languages are different terms. Words that the index does not have are replaced by similar ones.
 type expander struct {
 	terms     *inverted.Snapshot
+	known     *formCache
 	language  *lang.Language      // of the question; nil: unknown
 	same      map[string][]string // words of the same meaning, by word of the question
 	corrected map[string][]string // terms that replace words of the question
@@ -49,7 +51,7 @@ func newExpander(v *view, question string, l *lang.Language) *expander {
 	if v.lexical == nil {
 		return nil
 	}
-	return &expander{terms: v.lexical, language: l, same: cmp.Or(l, lang.English).SameMeaning(question)}
+	return &expander{terms: v.lexical, known: v.forms, language: l, same: cmp.Or(l, lang.English).SameMeaning(question)}
 }
 
 // corrections returns the words that were replaced so far.
@@ -60,8 +62,8 @@ func (x *expander) corrections() map[string][]string {
 	return x.corrected
 }
 
-// expand returns the terms that stand for a word of the question. known means that the index has the word itself.
-func (x *expander) expand(t lang.Term, known bool) ([]variant, error) {
+// expand returns the terms that stand for a word of the question. texts are the terms of the whole index, and known means that they have the word itself.
+func (x *expander) expand(texts *inverted.Terms, t lang.Term, known bool) ([]variant, error) {
 	if x == nil || utf8.RuneCountInString(t.Word) < 3 || t.Word[0] >= '0' && t.Word[0] <= '9' || len(t.Word) > 40 {
 		return nil, nil
 	}
@@ -70,7 +72,7 @@ func (x *expander) expand(t lang.Term, known bool) ([]variant, error) {
 	if l.IsStopWord(t.Word) {
 		return nil, nil
 	}
-	same, err := x.synonyms(t)
+	same, err := x.synonyms(texts, t)
 	if err != nil || known && !foreign {
 		return same, err
 	}
@@ -78,45 +80,91 @@ func (x *expander) expand(t lang.Term, known bool) ([]variant, error) {
 	return append(forms, same...), err
 }
 
-// synonyms returns the terms of the same meaning as a word of the question.
-func (x *expander) synonyms(t lang.Term) ([]variant, error) {
+// synonyms returns the most frequent terms of the same meaning as a word of the question.
+func (x *expander) synonyms(texts *inverted.Terms, t lang.Term) (out []variant, err error) {
 	var stems []string
 	for _, w := range x.same[t.Word] {
 		if s := lang.Stem(w); s != t.Stem {
-			stems = append(stems, regexp.QuoteMeta(s))
+			stems = append(stems, s)
 		}
 	}
-	if len(stems) == 0 {
-		return nil, nil
+	slices.Sort(stems)
+	counts := map[string]int{}
+	for _, s := range slices.Compact(stems) {
+		if counts[s], err = texts.Count(s); err != nil {
+			return nil, err
+		}
+		if counts[s] > 0 {
+			out = append(out, variant{s, synonymWeight})
+		}
 	}
-	return x.matching(strings.Join(stems, "|"), synonymWeight, func(string) bool { return true })
+	return mostFrequent(out, counts), nil
+}
+
+// mostFrequent returns the most frequent variants, at most [maxVariants].
+func mostFrequent(all []variant, counts map[string]int) []variant {
+	slices.SortStableFunc(all, func(a, b variant) int { return cmp.Compare(counts[b.text], counts[a.text]) })
+	return all[:min(len(all), maxVariants)]
+}
+
+// maxForms is the number of words whose forms a snapshot keeps: some 500 KB.
+const maxForms = 1024
+
+// formCache keeps the forms of words that were looked up in a snapshot. To find those of a word that the index does not have takes milliseconds, and the
+// searches of a question look for the same words.
+type formCache = lru.Cache[formKey, wordForms]
+
+type formKey struct {
+	language, word string
+	known          bool
+}
+
+// wordForms are the forms of a word, which nobody changes. corrected means that they are words for which it may be a typing error.
+type wordForms struct {
+	variants  []variant
+	corrected bool
 }
 
 // forms returns the other forms of a word, or the words for which it may be a typing error.
 func (x *expander) forms(l *lang.Language, t lang.Term, known bool) ([]variant, error) {
+	key := formKey{l.Code, t.Word, known}
+	found, ok := x.known.Get(key)
+	if !ok {
+		var err error
+		if found, err = x.findForms(l, t, known); err != nil {
+			return nil, err
+		}
+		key.word = strings.Clone(key.word) // it is a part of the question
+		x.known.Add(key, found)
+	}
+	if found.corrected {
+		if x.corrected == nil {
+			x.corrected = map[string][]string{}
+		}
+		for _, v := range found.variants {
+			x.corrected[t.Word] = append(x.corrected[t.Word], v.text)
+		}
+	}
+	return slices.Clip(found.variants), nil
+}
+
+// findForms looks for the forms of a word in the dictionary.
+func (x *expander) findForms(l *lang.Language, t lang.Term, known bool) (wordForms, error) {
 	out, err := x.matching(formPattern(l, t.Word), formWeight, func(term string) bool { return term != t.Stem && l.SameWord(t.Word, term) })
 	if err != nil || known || len(out) > 0 {
-		return out, err
+		return wordForms{variants: out}, err
 	}
 	for edits := 1; edits <= lang.Edits(t.Word) && len(out) == 0; edits++ {
 		if out, err = x.similar(t.Stem, edits); err != nil {
-			return nil, err
+			return wordForms{}, err
 		}
 	}
 	if len(out) == 0 && l.Compounds {
 		if out, err = x.compounds(l.Stem(t.Word)); err != nil {
-			return nil, err
+			return wordForms{}, err
 		}
 	}
-	if len(out) > 0 {
-		if x.corrected == nil {
-			x.corrected = map[string][]string{}
-		}
-		for _, v := range out {
-			x.corrected[t.Word] = append(x.corrected[t.Word], v.text)
-		}
-	}
-	return out, nil
+	return wordForms{out, len(out) > 0}, nil
 }
 
 // similar returns the most frequent terms within a number of edits.
@@ -202,8 +250,7 @@ func (x *expander) read(a vellum.Automaton, weight float64, conditions ...func(s
 		left--
 		return left > 0
 	})
-	slices.SortStableFunc(out, func(a, b variant) int { return cmp.Compare(counts[b.text], counts[a.text]) })
-	return out[:min(len(out), maxVariants)], err
+	return mostFrequent(out, counts), err
 }
 
 // formPattern matches the forms of a word: its stem with any accents, an ending, and before it an article that is joined to it.

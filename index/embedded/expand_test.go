@@ -52,3 +52,40 @@ func TestForms(t *testing.T) {
 		}
 	}
 }
+
+// TestFormsOfNewPassages checks that the forms of a word that was looked up before are those of the passages that have come since, and that a second search
+// gets the same corrections as the first.
+func TestFormsOfNewPassages(t *testing.T) {
+	t.Parallel()
+	x := open(t, t.TempDir())
+	search := func() (documents []string, corrected map[string][]string) {
+		hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: "where is the zepelin"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hits {
+			documents, corrected = append(documents, string(h.Chunk.Document)), h.Corrected
+		}
+		return documents, corrected
+	}
+	if err := put(t.Context(), x, "hall", "The hall is closed.", 1); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if found, _ := search(); found != nil {
+			t.Fatalf("found %q before there is a passage", found)
+		}
+	}
+	if err := put(t.Context(), x, "ship", "The zeppelin is over the lake.", 1); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		found, corrected := search()
+		if d := cmp.Diff([]string{"ship"}, found); d != "" {
+			t.Errorf("documents (-want +got)\n%s", d)
+		}
+		if d := cmp.Diff(map[string][]string{"zepelin": {"zeppelin"}}, corrected); d != "" {
+			t.Errorf("corrections (-want +got)\n%s", d)
+		}
+	}
+}

@@ -125,7 +125,7 @@ func (v *view) weigh(ctx context.Context, terms []lang.Term, stats *index.TermSt
 		if err != nil {
 			return nil, err
 		}
-		others, err := more.expand(word, df > 0)
+		others, err := more.expand(texts, word, df > 0)
 		if err != nil {
 			return nil, err
 		}
@@ -191,17 +191,17 @@ func (s *scorer) free() {
 	scorers.Put(s)
 }
 
-func (s *scorer) at(n uint32) *tally {
-	if int(n) >= len(s.tallies) {
-		s.tallies = append(s.tallies, make([]tally, int(n)+1-len(s.tallies)+int(n)/4)...)
-	}
-	return &s.tallies[n]
-}
-
 // score computes all scores, and returns the numbers of the n best chunks, best first.
 func (s *scorer) score(ctx context.Context, v *view, q *weightedQuery, with Scoring, n int) ([]uint32, error) {
 	if v.lexical == nil || v.chunks == 0 || len(q.terms) == 0 {
 		return nil, nil
+	}
+	documents := 0
+	for segment := range v.lexical.Segments() {
+		documents += segment.Docs()
+	}
+	if more := documents - len(s.tallies); more > 0 {
+		s.tallies = append(s.tallies, make([]tally, more)...)
 	}
 	texts := q.texts
 	if v.only != nil {
@@ -213,7 +213,7 @@ func (s *scorer) score(ctx context.Context, v *view, q *weightedQuery, with Scor
 	average := float64(max(v.tokens, 1)) / float64(v.chunks)
 	k0, k := float32(with.K1*(1-with.B)), float32(with.K1*with.B/average)
 	visit := func(n, length uint32) *tally {
-		a := s.at(n)
+		a := &s.tallies[n]
 		if a.length == 0 {
 			s.touched = append(s.touched, n)
 			a.length = float32(max(length, 1))
@@ -335,7 +335,7 @@ func (s *scorer) names(ctx context.Context, v *view, q *weightedQuery, field int
 				if !known {
 					w, known = idf(float64(v.chunks), float64(df)), true
 				}
-				a := s.at(n)
+				a := &s.tallies[n]
 				a.named += float32(w * o.weight)
 				a.share += float32(tf) / float32(max(length, 1))
 			})

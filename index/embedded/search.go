@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
@@ -150,15 +152,19 @@ func (x *Index) searchLevel(ctx context.Context, v *view, i int, terms []lang.Te
 
 // hydrate reads the chunks of hits.
 func (x *Index) hydrate(all []found) ([]index.Hit, error) {
-	hits := make([]index.Hit, len(all))
+	hits, order := make([]index.Hit, len(all)), make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(all[a].row, all[b].row) }) // the chunks of a section follow each other
 	err := x.view(func(tx *txn) error {
 		reader := chunkReader{tx: tx}
-		for i, f := range all {
-			c, err := reader.read(f.row)
+		for _, i := range order {
+			c, err := reader.read(all[i].row)
 			if err != nil {
 				return err
 			}
-			hits[i] = f.hit
+			hits[i] = all[i].hit
 			hits[i].Chunk = *c
 		}
 		return nil
@@ -173,6 +179,17 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 	n := max(candidates, q.Limit)
 	if q.Vector == nil || vectors == nil {
 		n = 2 * q.Limit // more than the limit, for ties
+	}
+	var query *target
+	var closest []near
+	var scan errgroup.Group // beside the lexical search
+	defer func() { _ = scan.Wait() }()
+	if q.Vector != nil && vectors != nil {
+		query = newTarget(q.Vector)
+		scan.Go(func() (err error) {
+			closest, err = vectors.nearest(ctx, query, max(nearest, q.Limit), v.only)
+			return err
+		})
 	}
 	var all []found
 	place := map[uint64]int{}
@@ -194,12 +211,10 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 			all = append(all, found{row, index.Hit{Lexical: float64(sc.tallies[d].score), Corrected: more.corrections()}})
 		}
 	}
-	if q.Vector == nil || vectors == nil {
+	if query == nil {
 		return fuse(all, nil, q.Weights), nil
 	}
-	asked := newTarget(q.Vector)
-	closest, err := vectors.nearest(ctx, asked, max(nearest, q.Limit), v.only)
-	if err != nil {
+	if err := scan.Wait(); err != nil {
 		return nil, err
 	}
 	for _, c := range closest {
@@ -222,7 +237,7 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 	has := make([]bool, len(all))
 	for i := range all {
 		if known, ok := vectors.find(all[i].row); ok {
-			all[i].hit.Cosine, has[i] = float64(asked.dot(known)), true
+			all[i].hit.Cosine, has[i] = float64(query.dot(known)), true
 		}
 	}
 	return fuse(all, has, q.Weights), nil

@@ -215,8 +215,11 @@ func (ss slabs) nearest(ctx context.Context, q *target, n int, only *filter) ([]
 
 func sortNear(v []near) {
 	slices.SortFunc(v, func(a, b near) int {
-		if c := cmp.Compare(b.cosine, a.cosine); c != 0 {
-			return c
+		switch { // no cosine is NaN
+		case a.cosine > b.cosine:
+			return -1
+		case a.cosine < b.cosine:
+			return 1
 		}
 		return cmp.Compare(a.row, b.row)
 	})

@@ -384,3 +384,35 @@ func TestSchema(t *testing.T) {
 	}
 	check(t, s, ledger.Account{ID: "ann", Balance: 50, Held: 20}, ledger.Account{ID: "issuer", Balance: -100}, ledger.Account{ID: "platform", Balance: 50})
 }
+
+// TestFreeCharge checks that a free charge counts the usage of a run and changes no balance, and that no run with a hold has one.
+func TestFreeCharge(t *testing.T) { each(t, testFreeCharge) }
+
+func testFreeCharge(t *testing.T, place func(testing.TB) string) {
+	ctx := t.Context()
+	s := open(t, place(t))
+	if err := s.Transfer(ctx, ledger.Transfer{ID: "1", From: "issuer", To: "ann", Amount: 100, At: now}); err != nil {
+		t.Fatal(err)
+	}
+	free := charge("r1", "ann", 0)
+	free.Free = true
+	first, err := s.Post(ctx, free)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.Post(ctx, free)
+	if diff := cmp.Diff(first, again); err != nil || diff != "" {
+		t.Errorf("posted again: %v %s", err, diff)
+	}
+	if run, err := s.Run(ctx, "r1"); err != nil || run.Settled == nil {
+		t.Errorf("the run is not settled: %+v, %v", run, err)
+	}
+	if err := s.Hold(ctx, "r2", "ann", 10, now); err != nil {
+		t.Fatal(err)
+	}
+	free.Run = "r2"
+	if _, err := s.Post(ctx, free); err == nil {
+		t.Error("a free charge of a run with a hold")
+	}
+	check(t, s, ledger.Account{ID: "ann", Balance: 100, Held: 10}, ledger.Account{ID: "issuer", Balance: -100})
+}

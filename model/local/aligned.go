@@ -16,10 +16,11 @@ type alignedCell struct {
 	from, to int
 }
 
-// alignedCells splits a line at its gaps. A gap of two spaces after the end of a sentence separates no cells. It returns nil for a line with a mark of its own.
+// alignedCells splits a line at its gaps. A gap of two spaces after the end of a sentence separates no cells. It returns nil for a line with a mark of its own,
+// and for one without gaps.
 func alignedCells(line string) (out []alignedCell) {
 	bare := strings.TrimSpace(line)
-	if bare == "" || strings.ContainsAny(bare[:1], "#|>`") || strings.Contains(bare, " | ") || markerRE.MatchString(bare) {
+	if bare == "" || !strings.Contains(bare, "  ") && !strings.ContainsAny(bare, "\t\u3000") || strings.ContainsAny(bare[:1], "#|>`") || strings.Contains(bare, " | ") || markerRE.MatchString(bare) {
 		return nil
 	}
 	at := strings.Index(line, bare)

@@ -37,7 +37,10 @@ func dropContents(lines []string) {
 		if bare == "" {
 			continue
 		}
-		m := leaderRE.FindAllStringSubmatchIndex(bare, -1)
+		var m [][]int
+		if strings.Count(bare, ".")+strings.Count(bare, "·") >= 4 || strings.Count(bare, "…") >= 2 { // few lines; the expression takes much longer to say so
+			m = leaderRE.FindAllStringSubmatchIndex(bare, -1)
+		}
 		switch {
 		case len(m) > 0 && sectionRE.MatchString(bare) && (len(m) > 1 || m[0][1] == len(bare)):
 			lines[i] = ""

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/viterin/vek/vek32"
+
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
@@ -97,9 +99,7 @@ func (m *Model) embed(s string, vectors map[string]wordVectors) []float32 {
 		}
 		known = known || of.known
 		for _, x := range of.vectors {
-			for i := range v {
-				v[i] += x[i]
-			}
+			vek32.Add_Inplace(v, x)
 		}
 	}
 	if !known {
@@ -161,29 +161,9 @@ func (m *Model) embedTokens(s string, known map[string]model.TokenVector) []mode
 	return out
 }
 
-// The words that a model keeps with their vectors: some 4 MB.
-const (
-	maxTokenVectors = 8192
-	maxWord         = 64 // bytes
-)
-
 // tokenVector returns the token of a word.
 func (m *Model) tokenVector(word string) model.TokenVector {
-	if t, ok := m.known.Get(word); ok {
-		return t
-	}
-	t := model.TokenVector{Token: strings.Clone(word), Weight: m.weight(word)} // the word may be a part of a long text
-	if parts := m.find(word); len(parts) > 0 {
-		v := make([]float32, m.dim())
-		for _, p := range parts {
-			m.table.add(v, p.row, p.share)
-		}
-		t.Vector = unit(v)
-	}
-	if len(word) <= maxWord {
-		m.known.Add(t.Token, t)
-	}
-	return t
+	return model.TokenVector{Token: strings.Clone(word), Weight: m.weight(word), Vector: m.vector(word)} // the word may be a part of a long text
 }
 
 func (m *Model) weight(word string) float64 {

@@ -2,11 +2,7 @@
 // of the passages. Vectors are averages of static word vectors, which are embedded in the binary.
 package local
 
-import (
-	lru "github.com/hashicorp/golang-lru/v2"
-
-	"github.com/sluice-rag/sluice/model"
-)
+import "github.com/sluice-rag/sluice/model"
 
 // Options configure a [Model]. The zero value works.
 type Options struct {
@@ -19,8 +15,7 @@ type Options struct {
 // Model implements model.Generator, model.Embedder and model.TokenEmbedder. Its methods may be called concurrently.
 type Model struct {
 	opts  Options
-	table *table                                // nil if the embedded table is damaged, which a test excludes
-	known *lru.Cache[string, model.TokenVector] // words that were embedded lately
+	table *table // nil if the embedded table is damaged, which a test excludes
 
 	observe func(model.Task)
 }
@@ -37,8 +32,7 @@ func New(opts Options) *Model {
 		opts.Patience = 1
 	}
 	t, _ := embedded()
-	known, _ := lru.New[string, model.TokenVector](maxTokenVectors) // it fails only without a size
-	return &Model{opts: opts, table: t, known: known, observe: func(model.Task) {}}
+	return &Model{opts: opts, table: t, observe: func(model.Task) {}}
 }
 
 // Name returns the display name.

@@ -4,8 +4,9 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"errors"
+	"hash/maphash"
 	"math"
-	"sort"
+	"math/bits"
 	"strings"
 	"sync"
 )
@@ -24,7 +25,8 @@ const tableMagic = "SLVT1\n"
 type table struct {
 	dim, n                               int
 	offsets, words, ranks, scales, cells string
-	first                                []uint32 // indexed by the first two bytes of words: the first row whose word does not sort before them
+	seed                                 maphash.Seed
+	slots                                []uint32 // open addressing: 1 + the row of a word, at its hash or after it; 0: none
 }
 
 // parseTable checks sizes and offsets, so that lookups cannot fail.
@@ -56,25 +58,21 @@ func parseTable(s string) (*table, error) {
 	if uint64(last) != size {
 		return nil, errors.New("parse vectors: words left over")
 	}
-	t.first = make([]uint32, 1<<16+1)
+	t.seed, t.slots = maphash.MakeSeed(), make([]uint32, 1<<bits.Len(uint(2*t.n)))
 	for i := range t.n {
-		t.first[beginning(t.word(i))+1] = uint32(i) + 1 // rows ascend
-	}
-	for i := 1; i < len(t.first); i++ {
-		t.first[i] = max(t.first[i], t.first[i-1])
+		t.slots[t.slot(t.word(i))] = uint32(i) + 1
 	}
 	return t, nil
 }
 
-// beginning returns the first two bytes of a word as a number, in the order of words.
-func beginning(word string) int {
-	switch len(word) {
-	case 0:
-		return 0
-	case 1:
-		return int(word[0]) << 8
+// slot returns the slot of a word, or the empty one where it would be.
+func (t *table) slot(word string) int {
+	mask := len(t.slots) - 1
+	at := int(maphash.String(t.seed, word)) & mask
+	for t.slots[at] != 0 && t.word(int(t.slots[at])-1) != word {
+		at = (at + 1) & mask
 	}
-	return int(word[0])<<8 | int(word[1])
+	return at
 }
 
 func u16(s string, i int) uint16 { return uint16(s[i]) | uint16(s[i+1])<<8 }
@@ -89,10 +87,8 @@ func (t *table) word(row int) string {
 
 // row returns the row of a word in lower case.
 func (t *table) row(word string) (int, bool) {
-	at := beginning(word)
-	from, to := int(t.first[at]), int(t.first[at+1])
-	i := from + sort.Search(to-from, func(i int) bool { return t.word(from+i) >= word })
-	return i, i < to && t.word(i) == word
+	i := int(t.slots[t.slot(word)])
+	return i - 1, i > 0
 }
 
 // rank returns the frequency rank of a row, from 0.
