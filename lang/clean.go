@@ -30,6 +30,39 @@ func Clean(s string) string {
 	return norm.NFC.String(b.String())
 }
 
+// OneLine returns the words of s that white space separates, with one space between them.
+func OneLine(s string) string {
+	i, space := 0, true // space: no space may follow
+	for i < len(s) && s[i] < utf8.RuneSelf && (s[i] > ' ' || s[i] == ' ' && !space) {
+		space = s[i] == ' '
+		i++
+	}
+	if i == len(s) {
+		return strings.TrimSuffix(s, " ")
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	b.WriteString(strings.TrimSuffix(s[:i], " "))
+	space = space && i > 0
+	for i < len(s) {
+		r, n := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(s[i:])
+		}
+		if unicode.IsSpace(r) {
+			space = b.Len() > 0
+		} else {
+			if space {
+				b.WriteByte(' ')
+				space = false
+			}
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
 // isClean reports whether s is clean ASCII text, as most texts are.
 func isClean(s string) bool {
 	for i := range len(s) {

@@ -39,6 +39,7 @@ type Language struct {
 	stems        *recent[string]
 	stopWords    wordList
 	script       *unicode.RangeTable // nil: Latin
+	number       int                 // from 0, among all languages
 
 	readOnce  sync.Once
 	thesaurus *thesaurus
@@ -176,6 +177,7 @@ var languages = sync.OnceValue(func() map[string]*Language {
 	for _, f := range files {
 		text, _ := dataFiles.ReadFile(path.Join("data", f.Name()))
 		l := readLanguage(strings.TrimSuffix(f.Name(), ".txt"), string(text))
+		l.number = len(out)
 		out[l.Code] = l
 	}
 	return out

@@ -2,6 +2,8 @@ package lang
 
 import (
 	"cmp"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/blevesearch/snowballstem"
@@ -44,15 +46,17 @@ func IsStopWord(word string) bool {
 }
 
 // Terms returns the stems of the words of s in order, as [Stem] does, with repetitions and without English stop words.
-func Terms(s string) []string {
-	words := Words(s)
-	out := make([]string, 0, len(words))
-	for _, w := range words {
-		if !IsStopWord(w.Text) {
-			out = append(out, Stem(w.Text))
+func Terms(s string) []string { return slices.AppendSeq(make([]string, 0, len(s)/8+1), AllTerms(s)) }
+
+// AllTerms returns the terms of s one after the other; see [Terms].
+func AllTerms(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for start, end := nextWord(s, 0); start < end; start, end = nextWord(s, end) {
+			if w := lower(s[start:end]); !IsStopWord(w) && !yield(Stem(w)) {
+				return
+			}
 		}
 	}
-	return out
 }
 
 // Term is a word in lower case, with its stem.

@@ -80,13 +80,12 @@ const maxKept = 10_000
 
 // embed returns the vector of a text. It adds the vectors of its words to those that are known.
 func (m *Model) embed(s string, vectors map[string]wordVectors) []float32 {
-	words := lang.Words(s)
-	if len(words) > maxTokens {
-		words = words[:maxTokens]
-	}
 	v := make([]float32, m.dim())
-	known := false
-	for _, w := range words {
+	known, words := false, 0
+	for w := range lang.AllWords(s) {
+		if words++; words > maxTokens {
+			break
+		}
 		of, ok := vectors[w.Text]
 		if !ok {
 			of = m.vectorsOf(w.Text)
@@ -97,15 +96,21 @@ func (m *Model) embed(s string, vectors map[string]wordVectors) []float32 {
 		}
 		known = known || of.known
 		for _, x := range of.vectors {
-			for i := range v {
-				v[i] += x[i]
-			}
+			add(v, x)
 		}
 	}
 	if !known {
 		return nil
 	}
 	return unit(v)
+}
+
+// add adds x, which has the same number of components, to v.
+func add(v, x []float32) {
+	x = x[:len(v)]
+	for i := range v {
+		v[i] += x[i]
+	}
 }
 
 // addHashed adds a unit vector that is derived from the hash of a word, so that an unknown name matches itself. Two such
