@@ -24,7 +24,7 @@ type asked struct {
 	terms   []Term
 	stems   map[string]int     // index of the term, by stem; of one spelled without accents too
 	similar map[string][]Match // by the stem of a word of the same meaning
-	known   *recent[[]Match]
+	known   *Recent[[]Match]
 }
 
 // The matchers of recent questions: a question is compared with passages in several steps. The sizes limit the memory to about 100 KB for each question.
@@ -35,7 +35,7 @@ const (
 	maxWord            = 64 // length of a word that is kept, in bytes
 )
 
-var questions = newRecent[*asked](maxQuestions)
+var questions = NewRecent[*asked](maxQuestions)
 
 // Match says that a word stands for a term.
 type Match struct {
@@ -56,7 +56,7 @@ const maxRead = 3
 // frequency 0 may be misspelled if no passage has a form of it.
 func NewMatcher(question string, passages []string, df map[string]int) *Matcher {
 	l := OfQuestion(question, passages[:min(len(passages), maxRead)]...)
-	of := questions.get(l.Code+" "+question, maxQuestion, func(key string) *asked { return l.read(key[len(l.Code)+1:]) })
+	of := questions.Get(l.Code+" "+question, maxQuestion, func(key string) *asked { return l.read(key[len(l.Code)+1:]) })
 	m := &Matcher{Language: l, Terms: of.terms, asked: of}
 	m.count(passages)
 	var unknown []int
@@ -73,7 +73,7 @@ func NewMatcher(question string, passages []string, df map[string]int) *Matcher 
 
 // read returns what matchers of a question need.
 func (l *Language) read(question string) *asked {
-	a := &asked{Language: l, terms: l.UniqueTerms(question), stems: map[string]int{}, similar: map[string][]Match{}, known: newRecent[[]Match](maxWordsOfQuestion)}
+	a := &asked{Language: l, terms: l.UniqueTerms(question), stems: map[string]int{}, similar: map[string][]Match{}, known: NewRecent[[]Match](maxWordsOfQuestion)}
 	for i, t := range a.terms {
 		a.stems[t.Stem] = i
 	}
@@ -141,7 +141,7 @@ func isASCII(s string) bool {
 // Match returns the terms for which a lower-cased word of [Words] stands; nil if there are none. The caller must not change the result.
 func (m *Matcher) Match(word string) []Match {
 	if m.unknown == nil {
-		return m.asked.known.get(word, maxWord, func(word string) []Match { return m.asked.match(word, nil) })
+		return m.asked.known.Get(word, maxWord, func(word string) []Match { return m.asked.match(word, nil) })
 	}
 	out, ok := m.known[word]
 	if !ok {

@@ -10,13 +10,13 @@ import (
 // NormalizeName returns a form in which spellings of the same name are equal: its words in lower case without accents,
 // possessive 's, apostrophes, punctuation and a leading article, separated by one space. "The Żuławskis' House (film)" becomes
 // "zulawskis house film". A text without words becomes "".
-func NormalizeName(s string) string { return normalized.get(s, maxNormalized, normalizeName) }
+func NormalizeName(s string) string { return normalized.Get(s, maxNormalized, normalizeName) }
 
 // maxNormalized is the size of the longest name, in bytes, whose normal form is kept.
 const maxNormalized = 80
 
 // normalized has the normal forms of names, because passages repeat those of their document.
-var normalized = newRecent[string](1 << 12)
+var normalized = NewRecent[string](1 << 12)
 
 func normalizeName(s string) string {
 	var b strings.Builder

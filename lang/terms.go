@@ -27,7 +27,7 @@ func Stem(word string) string {
 			return word
 		}
 	}
-	return asciiStems.get(word, maxStem, func(word string) string {
+	return asciiStems.Get(word, maxStem, func(word string) string {
 		env := snowballstem.NewEnv(word)
 		english.Stem(env)
 		return cmp.Or(env.Current(), word)
@@ -37,7 +37,7 @@ func Stem(word string) string {
 // maxStems is the number of words of a language whose stems are kept.
 const maxStems = 1 << 13
 
-var asciiStems = newRecent[string](maxStems)
+var asciiStems = NewRecent[string](maxStems)
 
 // IsStopWord reports whether a lower-cased word has too little meaning to be searched for: English function words, question
 // words and the pieces of contractions.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"strings"
-	"sync"
 
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
@@ -39,13 +38,11 @@ func (m *Model) dim() int {
 // have a vector derived from their hash. The purpose is ignored.
 func (m *Model) Embed(ctx context.Context, texts []string, _ model.Purpose) ([][]float32, error) {
 	out := make([][]float32, len(texts))
-	known := knownWords.Get().(map[string]wordVectors)
-	defer knownWords.Put(known)
 	for i, s := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out[i] = m.embed(s, known)
+		out[i] = m.embed(s)
 	}
 	return out, nil
 }
@@ -71,29 +68,20 @@ func (m *Model) vectorsOf(word string) (out wordVectors) {
 	return out
 }
 
-// knownWords are maps of words whose vectors were needed lately, because most words of a text are in those before it. They are of the embedded table, so
-// all models share them.
-var knownWords = sync.Pool{New: func() any { return map[string]wordVectors{} }}
+// wordVectorsOf has what recent words add to a vector, at most some 8 MB. It is of the embedded table, so all models share it.
+var wordVectorsOf = lang.NewRecent[wordVectors](maxKept)
 
-// maxKept bounds the words of a map, to some 5 MB.
-const maxKept = 10_000
+const maxKept = 1 << 14
 
-// embed returns the vector of a text. It adds the vectors of its words to those that are known.
-func (m *Model) embed(s string, vectors map[string]wordVectors) []float32 {
+// embed returns the vector of a text.
+func (m *Model) embed(s string) []float32 {
 	v := make([]float32, m.dim())
-	known, words := false, 0
+	known, words, vectorsOf := false, 0, m.vectorsOf
 	for w := range lang.AllWords(s) {
 		if words++; words > maxTokens {
 			break
 		}
-		of, ok := vectors[w.Text]
-		if !ok {
-			of = m.vectorsOf(w.Text)
-			if len(vectors) == maxKept {
-				clear(vectors)
-			}
-			vectors[strings.Clone(w.Text)] = of // it is a part of a long text
-		}
+		of := wordVectorsOf.Get(w.Text, maxWord, vectorsOf)
 		known = known || of.known
 		for _, x := range of.vectors {
 			add(v, x)
