@@ -45,7 +45,8 @@ func votes(s string) ballot {
 	if len(s) > 10*maxDetect {
 		s = Truncate(s, 10*maxDetect)
 	}
-	known, stop := languages(), stopLanguages()
+	known := languages()
+	stop, shapes := stopLanguages()
 	out := make(ballot, len(known))
 	vote := func(code string, v float64) { out[known[code].number] += v }
 	kana := false
@@ -66,6 +67,9 @@ func votes(s string) ballot {
 		}
 		if code := particular(w); code != "" {
 			vote(code, 0.5)
+		}
+		if !shapes.may(w) {
+			continue
 		}
 		in := stop[w]
 		for _, l := range in {
@@ -98,14 +102,15 @@ func particular(word string) string {
 var letters = map[rune]string{'ı': "tr", 'ğ': "tr", 'ş': "tr", 'ß': "de", 'ñ': "es", 'ã': "pt", 'õ': "pt", 'œ': "fr"}
 
 // stopLanguages returns the languages that have a stop word.
-var stopLanguages = sync.OnceValue(func() map[string][]*Language {
-	out := map[string][]*Language{}
+var stopLanguages = sync.OnceValues(func() (map[string][]*Language, *shapes) {
+	out, all := map[string][]*Language{}, &shapes{}
 	for _, l := range languages() {
 		for w := range l.sections[StopWords] {
 			out[w] = append(out[w], l)
+			all.add(w)
 		}
 	}
-	return out
+	return out, all
 })
 
 // mostVotes returns the language with most votes, or nil if there are none or two languages have as many.

@@ -18,7 +18,7 @@ type recentValue[V any] struct {
 	value V
 }
 
-// NewRecent returns a cache of at most size strings.
+// NewRecent returns a cache of at most size strings, which is a power of two.
 func NewRecent[V any](size int) *Recent[V] {
 	return &Recent[V]{maphash.MakeSeed(), make([]atomic.Pointer[recentValue[V]], size)}
 }
@@ -28,7 +28,7 @@ func (c *Recent[V]) Get(s string, longest int, compute func(string) V) V {
 	if len(s) > longest {
 		return compute(s)
 	}
-	at := &c.values[maphash.String(c.seed, s)%uint64(len(c.values))]
+	at := &c.values[maphash.String(c.seed, s)&uint64(len(c.values)-1)]
 	if v := at.Load(); v != nil && v.of == s {
 		return v.value
 	}

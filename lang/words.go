@@ -214,8 +214,17 @@ func lower(w string) string {
 		}
 		upper = upper || 'A' <= c && c <= 'Z'
 	}
-	if upper {
-		return strings.ToLower(w)
+	if !upper {
+		return w
 	}
-	return w
+	var b strings.Builder
+	b.Grow(len(w))
+	for i := range len(w) {
+		c := w[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
 }

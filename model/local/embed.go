@@ -109,16 +109,12 @@ func addHashed(v []float32, word string) {
 	for i := range len(word) {
 		h = (h ^ uint64(word[i])) * 1099511628211
 	}
-	cell := float32(1 / math.Sqrt(float64(len(v))))
+	cell := math.Float32bits(float32(1 / math.Sqrt(float64(len(v)))))
 	for i := range v {
 		h ^= h << 13
 		h ^= h >> 7
 		h ^= h << 17
-		if h&1024 == 0 {
-			v[i] += cell
-		} else {
-			v[i] -= cell
-		}
+		v[i] += math.Float32frombits(cell | uint32(h>>10)<<31) // bit 10 is the sign, without a branch
 	}
 }
 
@@ -245,10 +241,10 @@ func (m *Model) find(word string) []rowShare {
 			if len(word)-cut < 4 {
 				continue
 			}
-			a, ok := m.table.row(word[:cut])
-			b, ok2 := m.table.row(word[cut:])
-			if ok && ok2 {
-				return []rowShare{{a, 0.4}, {b, 0.4}}
+			if a, ok := m.table.row(word[:cut]); ok {
+				if b, ok := m.table.row(word[cut:]); ok {
+					return []rowShare{{a, 0.4}, {b, 0.4}}
+				}
 			}
 		}
 	}
