@@ -39,7 +39,13 @@ func (c ChunkIDs) Are(id ChunkID, l Level, ordinal int, text string) bool {
 }
 
 func (c ChunkIDs) append(dst []byte, l Level, ordinal int, text string) []byte {
-	content := sha256.Sum256([]byte(text))
+	var short [1024]byte // most texts fit, and need no copy in the heap
+	var content [sha256.Size]byte
+	if len(text) <= len(short) {
+		content = sha256.Sum256(short[:copy(short[:], text)])
+	} else {
+		content = sha256.Sum256([]byte(text))
+	}
 	raw := append(append(make([]byte, 0, idDocument+idText+binary.MaxVarintLen64), c.document[:]...), content[:idText]...)
 	raw = binary.AppendUvarint(raw, uint64(ordinal)<<2|uint64(l))
 	return idEncoding.AppendEncode(append(dst, "c_"...), raw)

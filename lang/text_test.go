@@ -273,3 +273,14 @@ func TestOneLine(t *testing.T) {
 		}
 	}
 }
+
+// TestCleanRunes compares [lang.Clean] for text that has to be changed and text that has not.
+func TestCleanRunes(t *testing.T) {
+	t.Parallel()
+	for r := rune(1); r < 0x20000; r++ {
+		s := "a" + string(r) + "b"
+		if got, want := lang.Clean(s), lang.Clean(s+"\x01"); got != want { // \x01 is removed
+			t.Errorf("%U: %q, and %q before a control character", r, got, want)
+		}
+	}
+}
