@@ -79,13 +79,10 @@ func phraseLength(line string, words []lang.Token, i int) int {
 // beginsName reports whether a name may begin at word i.
 func beginsName(line string, words []lang.Token, i int) bool {
 	w := words[i]
-	if isDate(line, words, i) || w.Text == "i" {
-		return false
-	}
 	if isDigit(w.Text[0]) { // such as 20th Century Fox
 		return strings.ContainsFunc(w.Text, unicode.IsLetter) && i+1 < len(words) && adjacent(line, w, words[i+1]) && capitalised(line[words[i+1].Start:])
 	}
-	return capitalised(line[w.Start:])
+	return capitalised(line[w.Start:]) && !isDate(line, words, i) && w.Text != "i"
 }
 
 // isDate reports whether word i is the name of a month or day.
@@ -230,9 +227,9 @@ type phrase struct {
 	key        uint64 // hash of the words
 }
 
-// phrases returns the pairs and triples of adjacent lower-case words of at least three letters that are not stop words, and the runs of two
+// appendPhrases appends the pairs and triples of adjacent lower-case words of at least three letters that are not stop words, and the runs of two
 // to eight ideographs. A triple comes before the pairs in it.
-func phrases(line string, words []lang.Token) (out []phrase) {
+func appendPhrases(out []phrase, line string, words []lang.Token) []phrase {
 	var hashes []uint64 // of the words of a run
 	for i := 0; i < len(words); {
 		kind := wordClass(line, words[i])

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -90,10 +91,15 @@ type line struct {
 func lines(s string) []line {
 	spans := lang.Sentences(s)
 	out := make([]line, len(spans))
+	words, found := make([]lang.Token, 0, len(s)/5+1), make([]phrase, 0, len(s)/8+1) // of all lines
 	for i, sp := range spans {
-		out[i].text = s[sp.Start:sp.End]
-		out[i].words = lang.Words(out[i].text)
-		out[i].phrases = phrases(out[i].text, out[i].words)
+		l := &out[i]
+		l.text = s[sp.Start:sp.End]
+		from, begun := len(words), len(found)
+		words = slices.AppendSeq(words, lang.AllWords(l.text))
+		l.words = words[from:]
+		found = appendPhrases(found, l.text, l.words)
+		l.phrases = found[begun:]
 	}
 	return out
 }
