@@ -59,7 +59,7 @@ func (c *cutter) chunks() []corpus.Chunk { return slices.Concat(c.l1, c.l2, c.l3
 // cut stops when there are more than limit chunks.
 func cut(doc corpus.DocumentID, p parse.Parsed, limit int) *cutter {
 	l := newLayout(p)
-	c := &cutter{layout: l, doc: doc, title: p.Title}
+	c := &cutter{layout: l, doc: doc, ids: corpus.ChunkIDsOf(doc), title: p.Title}
 	for _, s := range l.sections {
 		if c.section(s, limit); c.count() > limit {
 			break
@@ -232,6 +232,7 @@ type span struct{ start, end int }
 type cutter struct {
 	*layout
 	doc        corpus.DocumentID
+	ids        corpus.ChunkIDs
 	title      string
 	l1, l2, l3 []corpus.Chunk
 }
@@ -474,7 +475,7 @@ func (c *cutter) chunk(level corpus.Level, ordinal int, parent corpus.ChunkID, s
 	body := c.text[s.start:s.end]
 	pages, starts := c.pages(s)
 	return corpus.Chunk{
-		ID: corpus.NewChunkID(c.doc, level, ordinal, body), Document: c.doc, Parent: parent, Level: level, Ordinal: ordinal,
+		ID: c.ids.New(level, ordinal, body), Document: c.doc, Parent: parent, Level: level, Ordinal: ordinal,
 		Title: c.title, Headings: in.headings, Pages: pages, PageStarts: starts, Start: s.start, End: s.end, Text: body,
 	}
 }

@@ -31,7 +31,7 @@ type Options struct {
 	Parse        Parser                // default [parse.Parse]; for untrusted files, use a pool of package sandbox
 	Extensions   []string              // of files in folders that are read although such files are commonly no documents, such as ".png"
 	Failures     *FailureStore         // documents that are not parsed again; may be nil
-	BatchDocs    int                   // most documents in one write to the index; default 64
+	BatchDocs    int                   // most documents in one write to the index; default 256
 	BatchBytes   int                   // text in one write to the index, about; default 4 MiB
 	EmbedBatch   int                   // texts in one call to the embedder; default 128
 	Entities     entities.Extractor    // default [entities.Rules]; if its name changes, documents are ingested again
@@ -49,7 +49,7 @@ func (o Options) withDefaults() Options {
 	o.Limits.Bytes = int(o.MaxFileBytes)
 	o.Limits.Text = cmp.Or(max(o.Limits.Text, 0), maxText)
 	o.Limits.Blocks = cmp.Or(max(o.Limits.Blocks, 0), maxChunks)
-	o.BatchDocs = cmp.Or(max(o.BatchDocs, 0), 64)
+	o.BatchDocs = cmp.Or(max(o.BatchDocs, 0), 256)
 	o.BatchBytes = cmp.Or(max(o.BatchBytes, 0), 4<<20)
 	o.EmbedBatch = cmp.Or(max(o.EmbedBatch, 0), 128)
 	if o.Parse == nil {

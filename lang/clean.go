@@ -13,8 +13,10 @@ import (
 // hide or reorder words (bidirectional overrides, tags, zero-width spaces). It replaces typographic ligatures by their letters. It keeps
 // joiners, which Indic scripts, Persian and emoji need. Clean(Clean(s)) equals Clean(s).
 func Clean(s string) string {
-	if isClean(s) {
+	if ascii, ok := isClean(s); ok && ascii {
 		return s
+	} else if ok {
+		return norm.NFC.String(s)
 	}
 	var b strings.Builder
 	b.Grow(len(s))
@@ -30,14 +32,59 @@ func Clean(s string) string {
 	return norm.NFC.String(b.String())
 }
 
-// isClean reports whether s is clean ASCII text, as most texts are.
-func isClean(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
-			return false
-		}
+// OneLine returns the words of s that white space separates, with one space between them.
+func OneLine(s string) string {
+	i, space := 0, true // space: no space may follow
+	for i < len(s) && s[i] < utf8.RuneSelf && (s[i] > ' ' || s[i] == ' ' && !space) {
+		space = s[i] == ' '
+		i++
 	}
-	return true
+	if i == len(s) {
+		return strings.TrimSuffix(s, " ")
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	b.WriteString(strings.TrimSuffix(s[:i], " "))
+	space = space && i > 0
+	for i < len(s) {
+		r, n := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(s[i:])
+		}
+		if unicode.IsSpace(r) {
+			space = b.Len() > 0
+		} else {
+			if space {
+				b.WriteByte(' ')
+				space = false
+			}
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// isClean reports whether s is ASCII, and whether it is clean except that it may not be in normal form C, as most texts are.
+func isClean(s string) (ascii, ok bool) {
+	ascii = true
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c == 0x7f || c < ' ' && c != '\n' && c != '\t' {
+				return false, false
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 || r == 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0xfb00 && r <= 0xfb06 || unicode.IsControl(r) || isInvisible(r) {
+			return false, false
+		}
+		ascii = false
+		i += n
+	}
+	return ascii, true
 }
 
 func cleanRune(b *strings.Builder, r rune) {

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -15,20 +16,19 @@ func Detect(s string) *Language { return mostVotes(votes(s)) }
 func OfQuestion(question string, passages ...string) *Language {
 	asked := votes(question)
 	total := 0.0
-	about := map[*Language]float64{}
+	about := make(ballot, len(asked))
 	for _, p := range passages {
-		for l, v := range votes(p) {
-			about[l] += v
+		for i, v := range votes(p) {
+			about[i] += v
 			total += v
 		}
 	}
-	for l, v := range about {
-		asked[l] += passageVotes * v / total
+	for i, v := range about {
+		if v > 0 {
+			asked[i] += passageVotes * v / total
+		}
 	}
-	if l := mostVotes(asked); l != nil {
-		return l
-	}
-	return English
+	return cmp.Or(mostVotes(asked), English)
 }
 
 // passageVotes are the votes of all passages together. A stop word of the question that only one language has is one vote.
@@ -37,69 +37,87 @@ const passageVotes = 0.7
 // maxDetect is the number of words of a text by which its language is recognized.
 const maxDetect = 300
 
+// ballot has the votes for each language, by [Language.number].
+type ballot []float64
+
 // votes returns how many words show each language. A word that several languages have counts as a part for each.
-func votes(s string) map[*Language]float64 {
+func votes(s string) ballot {
 	if len(s) > 10*maxDetect {
 		s = Truncate(s, 10*maxDetect)
 	}
-	out := map[*Language]float64{}
 	known := languages()
+	stop, shapes := stopLanguages()
+	out := make(ballot, len(known))
+	vote := func(code string, v float64) { out[known[code].number] += v }
 	kana := false
-	for _, w := range Words(s) {
-		r, _ := utf8.DecodeRuneInString(w.Text)
+	for start, end := nextWord(s, 0); start < end; start, end = nextWord(s, end) {
+		w := lower(s[start:end])
+		r, _ := utf8.DecodeRuneInString(w)
 		switch {
 		case r < utf8.RuneSelf || unicode.Is(unicode.Latin, r):
 		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
 			kana = true
-			out[known["ja"]] += 0.5
+			vote("ja", 0.5)
 			continue
 		case unicode.Is(unicode.Han, r):
-			out[known["zh"]] += 0.5
+			vote("zh", 0.5)
 			continue
 		case unicode.Is(unicode.Cyrillic, r):
-			out[known["ru"]] += 0.5
+			vote("ru", 0.5)
 		}
-		for _, r := range w.Text {
-			if r < utf8.RuneSelf {
-				continue
-			}
-			if code, ok := letters[r]; ok {
-				out[known[code]] += 0.5
-				break
-			}
+		if code := particular(w); code != "" {
+			vote(code, 0.5)
 		}
-		in := stopLanguages()[w.Text]
+		if !shapes.may(w) {
+			continue
+		}
+		in := stop[w]
 		for _, l := range in {
-			out[l] += 1 / float64(len(in))
+			out[l.number] += 1 / float64(len(in))
 		}
 	}
 	if kana { // Japanese has Chinese characters too
-		out[known["ja"]] += out[known["zh"]]
-		delete(out, known["zh"])
+		vote("ja", out[known["zh"].number])
+		out[known["zh"].number] = 0
 	}
 	return out
+}
+
+// particular returns the language of the first letter of a word that only one language has, or "".
+func particular(word string) string {
+	for i := range len(word) {
+		if word[i] >= utf8.RuneSelf {
+			for _, r := range word[i:] {
+				if code, ok := letters[r]; ok {
+					return code
+				}
+			}
+			break
+		}
+	}
+	return ""
 }
 
 // letters are Latin letters that only one of the languages has.
 var letters = map[rune]string{'ı': "tr", 'ğ': "tr", 'ş': "tr", 'ß': "de", 'ñ': "es", 'ã': "pt", 'õ': "pt", 'œ': "fr"}
 
 // stopLanguages returns the languages that have a stop word.
-var stopLanguages = sync.OnceValue(func() map[string][]*Language {
-	out := map[string][]*Language{}
+var stopLanguages = sync.OnceValues(func() (map[string][]*Language, *shapes) {
+	out, all := map[string][]*Language{}, &shapes{}
 	for _, l := range languages() {
 		for w := range l.sections[StopWords] {
 			out[w] = append(out[w], l)
+			all.add(w)
 		}
 	}
-	return out
+	return out, all
 })
 
 // mostVotes returns the language with most votes, or nil if there are none or two languages have as many.
-func mostVotes(votes map[*Language]float64) *Language {
-	var best *Language
+func mostVotes(votes ballot) (best *Language) {
 	most, second := 0.0, 0.0
-	for l, v := range votes {
-		if v > most {
+	for _, l := range languages() {
+		if v := votes[l.number]; v > most {
 			best, most, second = l, v, most
 		} else {
 			second = max(second, v)

@@ -36,9 +36,11 @@ type Language struct {
 	elides       bool // articles and prepositions are joined to a word: l'ascenseur
 	umlauts      bool // ä, ö and ü can be written as ae, oe and ue
 	stem         func(*snowballstem.Env) bool
-	stems        *recent[string]
+	stems        *Recent[string]
 	stopWords    wordList
+	stopShapes   shapes              // of the stop words
 	script       *unicode.RangeTable // nil: Latin
+	number       int                 // from 0, among all languages
 
 	readOnce  sync.Once
 	thesaurus *thesaurus
@@ -191,6 +193,7 @@ var languages = sync.OnceValue(func() map[string]*Language {
 	for _, f := range files {
 		text, _ := dataFiles.ReadFile(path.Join("data", f.Name()))
 		l := readLanguage(strings.TrimSuffix(f.Name(), ".txt"), string(text))
+		l.number = len(out)
 		out[l.Code] = l
 	}
 	return out
@@ -199,7 +202,7 @@ var languages = sync.OnceValue(func() map[string]*Language {
 // readLanguage reads a file of a language: sections, each with a name in brackets and a list of words, or of phrases that are separated by semicolons.
 // A number in a list of words is the value of the words after it. Lines that begin with # are comments.
 func readLanguage(code, text string) *Language {
-	l := &Language{Code: code, sections: map[Section]wordList{}, stem: stemmers[code], stems: newRecent[string](maxStems), script: scripts[code]}
+	l := &Language{Code: code, sections: map[Section]wordList{}, stem: stemmers[code], stems: NewRecent[string](maxStems), script: scripts[code]}
 	var section Section
 	number := 0.0
 	for line := range strings.Lines(text) {
@@ -226,6 +229,9 @@ func readLanguage(code, text string) *Language {
 		}
 	}
 	l.stopWords = l.sections[StopWords]
+	for w := range l.stopWords {
+		l.stopShapes.add(w)
+	}
 	_, l.Compounds = l.sections["compounds"]
 	_, l.elides = l.sections["elision"]
 	_, l.umlauts = l.sections["umlauts"]
@@ -254,7 +260,7 @@ func (l *Language) Number(s Section, word string) (float64, bool) {
 // IsStopWord reports whether a lower-cased word of [Words] has too little meaning to be searched for: articles, pronouns, prepositions, auxiliary verbs,
 // question words. In Japanese, all words in Hiragana are.
 func (l *Language) IsStopWord(word string) bool {
-	if has(l.stopWords, word) {
+	if l.stopShapes.may(word) && has(l.stopWords, word) {
 		return true
 	}
 	if l.Code == "ja" {
@@ -262,6 +268,36 @@ func (l *Language) IsStopWord(word string) bool {
 		return n == len(word) && unicode.Is(unicode.Hiragana, r)
 	}
 	return l.elides && has(l.stopWords, l.withoutElision(word))
+}
+
+// shapes are the first letter, the length and the last letter of the words of a list of ASCII words. Most words that are not in the list have other ones, which is found out
+// faster than that the list has no such word.
+type shapes [26][maxShape]uint32
+
+const maxShape = 16
+
+func (s *shapes) at(word string) (row *uint32, bit uint32) {
+	n := len(word)
+	if n == 0 || n >= maxShape {
+		return nil, 0
+	}
+	first, last := word[0]-'a', word[n-1]-'a'
+	if first >= 26 || last >= 26 {
+		return nil, 0
+	}
+	return &s[first][n], 1 << last
+}
+
+func (s *shapes) add(word string) {
+	if row, bit := s.at(word); row != nil {
+		*row |= bit
+	}
+}
+
+// may reports whether the list may have a word.
+func (s *shapes) may(word string) bool {
+	row, bit := s.at(word)
+	return row == nil || *row&bit != 0
 }
 
 // Stem returns the stem of a lower-cased word of [Words], by Snowball's algorithm of the language, without accents. Numbers lose their thousands
@@ -273,7 +309,7 @@ func (l *Language) Stem(word string) string {
 	if word[0] >= '0' && word[0] <= '9' {
 		return strings.ReplaceAll(word, ",", "")
 	}
-	return l.stems.get(word, maxStem, l.computeStem)
+	return l.stems.Get(word, maxStem, l.computeStem)
 }
 
 // computeStem computes the stem of a word of letters.

@@ -37,7 +37,7 @@ type asked struct {
 	terms   []Term
 	stems   map[string]int     // index of the term, by stem; of one spelled without accents too
 	similar map[string][]Match // by the stem of a word of the same meaning
-	known   *recent[*Compared]
+	known   *Recent[*Compared]
 }
 
 // The matchers of recent questions: a question is compared with passages in several steps. The sizes limit the memory to about 100 KB for each question.
@@ -48,7 +48,7 @@ const (
 	maxWord            = 64 // length of a word that is kept, in bytes
 )
 
-var questions = newRecent[*asked](maxQuestions)
+var questions = NewRecent[*asked](maxQuestions)
 
 // Match says that a word stands for a term.
 type Match struct {
@@ -69,7 +69,7 @@ const maxRead = 3
 // frequency 0 may be misspelled if no passage has a form of it.
 func NewMatcher(question string, passages []string, df map[string]int) *Matcher {
 	l := OfQuestion(question, passages[:min(len(passages), maxRead)]...)
-	of := questions.get(l.Code+" "+question, maxQuestion, func(key string) *asked { return l.read(key[len(l.Code)+1:]) })
+	of := questions.Get(l.Code+" "+question, maxQuestion, func(key string) *asked { return l.read(key[len(l.Code)+1:]) })
 	m := &Matcher{Language: l, Terms: of.terms, asked: of}
 	m.count(passages)
 	var unknown []int
@@ -91,7 +91,7 @@ func NewMatcher(question string, passages []string, df map[string]int) *Matcher 
 
 // read returns what matchers of a question need.
 func (l *Language) read(question string) *asked {
-	a := &asked{Language: l, terms: l.UniqueTerms(question), stems: map[string]int{}, similar: map[string][]Match{}, known: newRecent[*Compared](maxWordsOfQuestion)}
+	a := &asked{Language: l, terms: l.UniqueTerms(question), stems: map[string]int{}, similar: map[string][]Match{}, known: NewRecent[*Compared](maxWordsOfQuestion)}
 	for i, t := range a.terms {
 		a.stems[t.Stem] = i
 	}
@@ -165,7 +165,7 @@ func (m *Matcher) Match(word string) []Match { return m.compare(word).Matches }
 
 func (m *Matcher) compare(word string) *Compared {
 	if m.unknown == nil {
-		return m.asked.known.get(word, maxWord, func(word string) *Compared { return m.asked.compare(word, nil) })
+		return m.asked.known.Get(word, maxWord, func(word string) *Compared { return m.asked.compare(word, nil) })
 	}
 	out, ok := m.known[word]
 	if !ok {

@@ -10,15 +10,23 @@ import (
 // NormalizeName returns a form in which spellings of the same name are equal: its words in lower case without accents,
 // possessive 's, apostrophes, punctuation and a leading article, separated by one space. "The Żuławskis' House (film)" becomes
 // "zulawskis house film". A text without words becomes "".
-func NormalizeName(s string) string {
-	words := Words(s)
-	if len(words) > 1 && IsArticle(words[0].Text) {
-		words = words[1:]
-	}
+func NormalizeName(s string) string { return normalized.Get(s, maxNormalized, normalizeName) }
+
+// maxNormalized is the size of the longest name, in bytes, whose normal form is kept.
+const maxNormalized = 80
+
+// normalized has the normal forms of names, because passages repeat those of their document.
+var normalized = NewRecent[string](1 << 12)
+
+func normalizeName(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
-	for _, w := range words {
-		if f := FoldWord(w.Text); f != "" {
+	start, end := nextWord(s, 0)
+	if next, after := nextWord(s, end); next < after && IsArticle(lower(s[start:end])) {
+		start, end = next, after
+	}
+	for ; start < end; start, end = nextWord(s, end) {
+		if f := FoldWord(lower(s[start:end])); f != "" {
 			if b.Len() > 0 {
 				b.WriteByte(' ')
 			}

@@ -2,6 +2,8 @@ package lang
 
 import (
 	"cmp"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/blevesearch/snowballstem"
@@ -25,7 +27,7 @@ func Stem(word string) string {
 			return word
 		}
 	}
-	return asciiStems.get(word, maxStem, func(word string) string {
+	return asciiStems.Get(word, maxStem, func(word string) string {
 		env := snowballstem.NewEnv(word)
 		english.Stem(env)
 		return cmp.Or(env.Current(), word)
@@ -35,7 +37,7 @@ func Stem(word string) string {
 // maxStems is the number of words of a language whose stems are kept.
 const maxStems = 1 << 13
 
-var asciiStems = newRecent[string](maxStems)
+var asciiStems = NewRecent[string](maxStems)
 
 // IsStopWord reports whether a lower-cased word has too little meaning to be searched for: English function words, question
 // words and the pieces of contractions.
@@ -44,15 +46,17 @@ func IsStopWord(word string) bool {
 }
 
 // Terms returns the stems of the words of s in order, as [Stem] does, with repetitions and without English stop words.
-func Terms(s string) []string {
-	words := Words(s)
-	out := make([]string, 0, len(words))
-	for _, w := range words {
-		if !IsStopWord(w.Text) {
-			out = append(out, Stem(w.Text))
+func Terms(s string) []string { return slices.AppendSeq(make([]string, 0, len(s)/8+1), AllTerms(s)) }
+
+// AllTerms returns the terms of s one after the other; see [Terms].
+func AllTerms(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for start, end := nextWord(s, 0); start < end; start, end = nextWord(s, end) {
+			if w := lower(s[start:end]); !IsStopWord(w) && !yield(Stem(w)) {
+				return
+			}
 		}
 	}
-	return out
 }
 
 // Term is a word in lower case, with its stem.

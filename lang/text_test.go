@@ -264,3 +264,23 @@ func BenchmarkTerms(b *testing.B) {
 		lang.Terms(sample)
 	}
 }
+
+func TestOneLine(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"", " ", "\n", "a", " a", "a ", "a b", "a  b", "a b ", "a b\n", "a\nb", "a \n b", "ä b", "a\u00a0b", "\u00a0a", "a\u2003 b c", "a\xffb \xff", "a\x01b", "x\t\v\f\r y", "über die  Brücke"} {
+		if got, want := lang.OneLine(s), strings.Join(strings.Fields(s), " "); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+}
+
+// TestCleanRunes compares [lang.Clean] for text that has to be changed and text that has not.
+func TestCleanRunes(t *testing.T) {
+	t.Parallel()
+	for r := rune(1); r < 0x20000; r++ {
+		s := "a" + string(r) + "b"
+		if got, want := lang.Clean(s), lang.Clean(s+"\x01"); got != want { // \x01 is removed
+			t.Errorf("%U: %q, and %q before a control character", r, got, want)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"iter"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,19 +17,37 @@ type Token struct {
 // Words returns the words of s in order. A word is a run of letters, digits, marks and underscores. A word can contain
 // full stops and commas between digits (3.5 and 1,000), apostrophes between letters (don't; ’ becomes '), full stops in acronyms (U.S),
 // and hyphens in dates (2024-01-02). Each Han or Hiragana character is a word, because these scripts have no spaces.
-func Words(s string) []Token {
-	out := make([]Token, 0, len(s)/6+1)
-	for i := 0; i < len(s); {
-		c, n := classAt(s, i)
-		if c == other || c == mark {
-			i += n
-			continue
+func Words(s string) []Token { return slices.AppendSeq(make([]Token, 0, len(s)/5+1), AllWords(s)) }
+
+// AllWords returns the words of s one after the other; see [Words].
+func AllWords(s string) iter.Seq[Token] {
+	return func(yield func(Token) bool) {
+		for start, end := nextWord(s, 0); start < end; start, end = nextWord(s, end) {
+			if !yield(Token{Text: lower(s[start:end]), Start: start, End: end}) {
+				return
+			}
 		}
-		end := wordEnd(s, i)
-		out = append(out, Token{Text: lower(s[i:end]), Start: i, End: end})
-		i = end
 	}
-	return out
+}
+
+// CountWords returns the number of words of s; see [Words].
+func CountWords(s string) (n int) {
+	for start, end := nextWord(s, 0); start < end; start, end = nextWord(s, end) {
+		n++
+	}
+	return n
+}
+
+// nextWord returns the position of the first word that begins at i or after it. If there is none, start equals end.
+func nextWord(s string, i int) (start, end int) {
+	for i < len(s) {
+		c, n := classAt(s, i)
+		if c != other && c != mark {
+			return i, wordEnd(s, i)
+		}
+		i += n
+	}
+	return i, i
 }
 
 type class uint8
@@ -194,8 +214,17 @@ func lower(w string) string {
 		}
 		upper = upper || 'A' <= c && c <= 'Z'
 	}
-	if upper {
-		return strings.ToLower(w)
+	if !upper {
+		return w
 	}
-	return w
+	var b strings.Builder
+	b.Grow(len(w))
+	for i := range len(w) {
+		c := w[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
 }

@@ -125,7 +125,7 @@ func plain(s string) string {
 
 // fromSentence returns a question that the sentence answers; empty: there is none.
 func (g *grammar) fromSentence(s string) (string, float64) {
-	for _, r := range g.rules {
+	for _, r := range g.rules() {
 		m := r.pattern.FindStringSubmatch(s)
 		if m == nil {
 			continue

@@ -3,6 +3,7 @@ package suggest
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // rule turns a sentence into a question that the sentence answers.
@@ -14,7 +15,7 @@ type rule struct {
 
 // grammar holds the rules of a language.
 type grammar struct {
-	rules    []rule
+	rules    func() []rule
 	heading  string          // template of a question about a heading, the last resort
 	price    string          // template of a question about the price in a row of a table
 	common   map[string]bool // frequent words, by which the language of a text is recognized
@@ -32,9 +33,13 @@ func set(list string) map[string]bool {
 	return out
 }
 
-// build compiles patterns, in which {S} is a subject with an article, {N} a name, {P} the name of a person, {V} a clause without
-// comma, and {#} a number.
-func build(subject string, rows ...[3]any) []rule {
+// build returns a function that compiles patterns when it is first called, because that takes some 10 ms. In them {S} is a subject with
+// an article, {N} a name, {P} the name of a person, {V} a clause without comma, and {#} a number.
+func build(subject string, rows ...[3]any) func() []rule {
+	return sync.OnceValue(func() []rule { return compile(subject, rows) })
+}
+
+func compile(subject string, rows [][3]any) []rule {
 	insert := strings.NewReplacer(
 		"{S}", subject,
 		"{N}", `\p{Lu}[\pL\pN-]+(?: \p{Lu}[\pL\pN-]+){0,2}`,

@@ -186,6 +186,7 @@ func dropAllVectors(tx *txn) error {
 	if _, err := tx.CreateBucket(bucketVectors); err != nil {
 		return err
 	}
+	delete(tx.opened, string(bucketVectors))
 	tx.sums[string(bucketVectors)] = bucketSum{}
 	return tx.Bucket(bucketMeta).Put(keyScrub, nil)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,17 +45,18 @@ func analyse(c *corpus.Chunk, n *prepare.Mentions) analysed {
 	var a analysed
 	all, subjects := n.Keys()
 	a.named, a.about = nameTokens(all), nameTokens(subjects)
-	a.title = appendTerms(nil, c.Title)
+	text := c.SearchText()
+	a.text = appendTerms(make([]inverted.Token, 0, (len(c.Title)+len(text))/8+8), c.Title)
+	a.title = slices.Clone(a.text)
 	if h := c.Heading(); h != c.Title {
 		a.heading = appendTerms(nil, h)
 	}
-	a.text = appendTerms(a.text, c.Title)
 	for _, h := range c.Headings {
 		if h != c.Title {
 			a.text = appendTerms(a.text, h)
 		}
 	}
-	a.text = appendTerms(a.text, c.SearchText())
+	a.text = appendTerms(a.text, text)
 	return a
 }
 
@@ -63,8 +65,9 @@ func appendTerms(tokens []inverted.Token, s string) []inverted.Token {
 	if n := len(tokens); n > 0 {
 		position = tokens[n-1].Position + fieldGap
 	}
-	for i, t := range lang.Terms(s) {
-		tokens = append(tokens, inverted.Token{Term: t, Position: position + i})
+	for t := range lang.AllTerms(s) {
+		tokens = append(tokens, inverted.Token{Term: t, Position: position})
+		position++
 	}
 	return tokens
 }

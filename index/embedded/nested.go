@@ -24,8 +24,8 @@ type nesting struct {
 	at          []uint64 // its row minus the first row of the document
 	parts       [][2]int // of a section or passage: the range of its parts in the order of rows
 	order       []entryRow
-	proposition []int // of a sentence: where its proposition begins after the text of its section
-	mentions    []int // of a passage: where its mentions begin after the text of its section
+	proposition []int       // of a sentence: where its proposition begins after the text of its section
+	mentions    [][2]uint64 // of a passage: where its mentions begin after the text of its section, and their size
 	// computed means that the ids are those of [corpus.NewChunkID] and the ordinals count from 0, and that the sentences of a passage are in the order of the text. So records have no ids, and
 	// those of the sentences of a passage are one; see sentenceRun.
 	computed bool
@@ -33,8 +33,8 @@ type nesting struct {
 
 // nestingOf returns the nesting of a change's entries, or nil if the document is not nested.
 func nestingOf(ch *change) *nesting {
-	size := len(ch.entries)
-	n := &nesting{parent: make([]int, size), at: make([]uint64, size), parts: make([][2]int, size), order: assignRows(ch, 0), proposition: make([]int, size), mentions: make([]int, size), computed: true}
+	size, ids := len(ch.entries), corpus.ChunkIDsOf(ch.doc.ID)
+	n := &nesting{parent: make([]int, size), at: make([]uint64, size), parts: make([][2]int, size), order: assignRows(ch, 0), proposition: make([]int, size), mentions: make([][2]uint64, size), computed: true}
 	byID := make(map[corpus.ChunkID]int, size)
 	last := 0 // row of the parent of the chunk before
 	var ordinals [levels]int
@@ -43,10 +43,11 @@ func nestingOf(ch *change) *nesting {
 		e := &ch.entries[p.entry]
 		n.at[p.entry] = uint64(i)
 		byID[e.ID] = p.entry
-		if slices.ContainsFunc(slices.Concat(e.Pages, e.PageStarts, []int{e.Ordinal, e.Start}), func(n int) bool { return n < 0 || n > maxNumber }) {
+		odd := func(n int) bool { return n < 0 || n > maxNumber }
+		if odd(e.Ordinal) || odd(e.Start) || slices.ContainsFunc(e.Pages, odd) || slices.ContainsFunc(e.PageStarts, odd) {
 			return nil
 		}
-		n.computed = n.computed && e.Ordinal == ordinals[e.Level-1] && e.ID == corpus.NewChunkID(ch.doc.ID, e.Level, e.Ordinal, e.Text)
+		n.computed = n.computed && e.Ordinal == ordinals[e.Level-1] && ids.Are(e.ID, e.Level, e.Ordinal, e.Text)
 		ordinals[e.Level-1]++
 		if e.Level == corpus.Section {
 			if n.parent[p.entry] = -1; e.Parent != "" || e.Proposition != "" || e.End != e.Start+len(e.Text) {
@@ -85,9 +86,10 @@ func nestingOf(ch *change) *nesting {
 	var b []byte
 	for _, p := range n.order {
 		if m := ch.named[p.entry]; m != nil {
-			n.mentions[p.entry] = written[n.parent[p.entry]]
+			section := n.parent[p.entry]
 			b = appendMentions(b[:0], m)
-			written[n.parent[p.entry]] += len(b)
+			n.mentions[p.entry] = [2]uint64{uint64(written[section]), uint64(len(b))}
+			written[section] += len(b)
 		}
 	}
 	return n
@@ -207,9 +209,7 @@ func (n *nesting) record(ch *change, entry int) *nestedRecord {
 	if e.Proposition != "" {
 		r.proposition = [2]uint64{uint64(n.proposition[entry]), uint64(len(e.Proposition))}
 	}
-	if m := ch.named[entry]; m != nil {
-		r.mentions = [2]uint64{uint64(n.mentions[entry]), uint64(len(appendMentions(nil, m)))}
-	}
+	r.mentions = n.mentions[entry]
 	return r
 }
 

@@ -78,6 +78,7 @@ func (s sums) empty() bool {
 type txn struct {
 	*bolt.Tx
 	sums    sums // nil: read only
+	opened  map[string]*bucket
 	deletes bool // it deletes text that has to be erased
 }
 
@@ -110,11 +111,19 @@ func putTxID(tx *bolt.Tx) error {
 
 // Bucket returns a bucket, which must exist.
 func (tx *txn) Bucket(name []byte) *bucket {
+	if b := tx.opened[string(name)]; b != nil {
+		return b
+	}
 	b := tx.Tx.Bucket(name)
 	if b == nil {
 		panic(fmt.Errorf("%w: no bucket %s", errDamaged, name))
 	}
-	return &bucket{Bucket: b, tx: tx, name: string(name)}
+	if tx.opened == nil {
+		tx.opened = map[string]*bucket{}
+	}
+	opened := &bucket{Bucket: b, tx: tx, name: string(name)}
+	tx.opened[opened.name] = opened
+	return opened
 }
 
 // bucket is a bucket of documents.db.

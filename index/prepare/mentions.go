@@ -36,8 +36,9 @@ func mentionsOf(e *index.Entry) (*Mentions, error) {
 	if e.Level != corpus.Passage || len(e.Mentions) == 0 {
 		return nil, nil
 	}
-	out := &Mentions{}
-	place := map[string]int{}
+	size := min(len(e.Mentions), MaxMentions)
+	out := &Mentions{List: make([]corpus.Mention, 0, size), names: make([]string, 0, size)}
+	place := make(map[string]int, size)
 	for _, m := range e.Mentions {
 		if m.Kind < corpus.Subject || m.Kind > corpus.Phrase {
 			return nil, fault.Invalid("mention", "there is no kind %d", m.Kind)

@@ -79,13 +79,10 @@ func phraseLength(line string, words []lang.Token, i int) int {
 // beginsName reports whether a name may begin at word i.
 func beginsName(line string, words []lang.Token, i int) bool {
 	w := words[i]
-	if isDate(line, words, i) || w.Text == "i" {
-		return false
-	}
 	if isDigit(w.Text[0]) { // such as 20th Century Fox
 		return strings.ContainsFunc(w.Text, unicode.IsLetter) && i+1 < len(words) && adjacent(line, w, words[i+1]) && capitalised(line[words[i+1].Start:])
 	}
-	return capitalised(line[w.Start:])
+	return capitalised(line[w.Start:]) && !isDate(line, words, i) && w.Text != "i"
 }
 
 // isDate reports whether word i is the name of a month or day.
@@ -184,7 +181,7 @@ func marked(line string) (out []span) {
 			continue
 		}
 		s := span{start: from, end: from + to, kind: kind}
-		s.words = len(lang.Words(line[s.start:s.end]))
+		s.words = lang.CountWords(line[s.start:s.end])
 		i = s.end + utf8.RuneLen(r)
 		if kind == corpus.Link {
 			i = after
@@ -230,25 +227,33 @@ type phrase struct {
 	key        uint64 // hash of the words
 }
 
-// phrases returns the pairs and triples of adjacent lower-case words of at least three letters that are not stop words, and the runs of two
+// appendPhrases appends the pairs and triples of adjacent lower-case words of at least three letters that are not stop words, and the runs of two
 // to eight ideographs. A triple comes before the pairs in it.
-func phrases(line string, words []lang.Token) (out []phrase) {
+func appendPhrases(out []phrase, line string, words []lang.Token) []phrase {
+	var hashes []uint64 // of the words of a run
 	for i := 0; i < len(words); {
 		kind := wordClass(line, words[i])
 		n := i + 1
-		for n < len(words) && kind != 0 && wordClass(line, words[n]) == kind && inPhrase(line[words[n-1].End:words[n].Start]) {
+		for n < len(words) && kind != 0 && inPhrase(line[words[n-1].End:words[n].Start]) && wordClass(line, words[n]) == kind {
 			n++
 		}
-		switch {
-		case kind == lower:
-			for k := i; k+2 <= n; k++ {
-				if k+3 <= n {
-					out = append(out, phraseOf(words[k:k+3]))
-				}
-				out = append(out, phraseOf(words[k:k+2]))
+		if run := words[i:n]; kind != 0 && len(run) >= 2 && (kind == lower || len(run) <= 8) {
+			hashes = hashes[:0]
+			for _, w := range run {
+				hashes = append(hashes, maphash.String(phraseSeed, w.Text))
 			}
-		case kind == ideographic && n-i >= 2 && n-i <= 8:
-			out = append(out, phraseOf(words[i:n]))
+			add := func(from, to int) {
+				out = append(out, phrase{run[from].Start, run[to-1].End, phraseKey(hashes[from:to])})
+			}
+			for k := 0; kind == lower && k+2 <= len(run); k++ {
+				if k+3 <= len(run) {
+					add(k, k+3)
+				}
+				add(k, k+2)
+			}
+			if kind == ideographic {
+				add(0, len(run))
+			}
 		}
 		i = n
 	}
@@ -262,12 +267,12 @@ func inPhrase(between string) bool {
 
 var phraseSeed = maphash.MakeSeed()
 
-func phraseOf(words []lang.Token) phrase {
-	key := uint64(0)
+// phraseKey returns the hash of a phrase from those of its words.
+func phraseKey(words []uint64) (key uint64) {
 	for _, w := range words {
-		key = key*31 + maphash.String(phraseSeed, w.Text)
+		key = key*31 + w
 	}
-	return phrase{words[0].Start, words[len(words)-1].End, key}
+	return key
 }
 
 const (
@@ -277,6 +282,12 @@ const (
 
 // wordClass returns the class of a word in phrases, or 0 if phrases cannot contain it.
 func wordClass(line string, w lang.Token) int {
+	if c := line[w.Start]; c < utf8.RuneSelf { // most words
+		if c < 'a' || c > 'z' || w.End-w.Start < 3 || lang.IsStopWord(w.Text) {
+			return 0
+		}
+		return lower
+	}
 	r, n := utf8.DecodeRuneInString(line[w.Start:])
 	switch {
 	case unicode.Is(unicode.Han, r):

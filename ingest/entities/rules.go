@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -83,16 +84,22 @@ type line struct {
 	text    string
 	words   []lang.Token
 	phrases []phrase
-	names   []span // nil: not known yet, or none
+	names   []span
+	named   bool // names are known
 }
 
 func lines(s string) []line {
 	spans := lang.Sentences(s)
 	out := make([]line, len(spans))
+	words, found := make([]lang.Token, 0, len(s)/5+1), make([]phrase, 0, len(s)/8+1) // of all lines
 	for i, sp := range spans {
-		out[i].text = s[sp.Start:sp.End]
-		out[i].words = lang.Words(out[i].text)
-		out[i].phrases = phrases(out[i].text, out[i].words)
+		l := &out[i]
+		l.text = s[sp.Start:sp.End]
+		from, begun := len(words), len(found)
+		words = slices.AppendSeq(words, lang.AllWords(l.text))
+		l.words = words[from:]
+		found = appendPhrases(found, l.text, l.words)
+		l.phrases = found[begun:]
 	}
 	return out
 }
@@ -101,17 +108,19 @@ func lines(s string) []line {
 type document struct {
 	lower    map[string]struct{} // words written in lower case
 	capital  map[string]struct{} // words written with a capital letter inside a sentence
-	phrases  map[uint64]int      // number of occurrences
+	phrases  map[uint64]bool     // whether a phrase was found before
 	lastName map[string]string   // the name that ends with a word; "" if several do
+	found    map[string]int      // the index of a collector, which is used again
 }
 
 func newDocument() *document {
-	return &document{lower: map[string]struct{}{}, capital: map[string]struct{}{}, phrases: map[uint64]int{}, lastName: map[string]string{}}
+	return &document{lower: map[string]struct{}{}, capital: map[string]struct{}{}, phrases: map[uint64]bool{}, lastName: map[string]string{}, found: map[string]int{}}
 }
 
-func keep[K comparable, V any](m map[K]V, key K, v V) {
-	if _, ok := m[key]; ok || len(m) < maxKnown {
-		m[key] = v
+// note adds a word to a set, unless it is full.
+func note(set map[string]struct{}, word string) {
+	if _, ok := set[word]; !ok && len(set) < maxKnown {
+		set[word] = struct{}{}
 	}
 }
 
@@ -122,14 +131,16 @@ func (d *document) countWords(ls []line) {
 			switch {
 			case capitalised(l.text[w.Start:]):
 				if i > 0 {
-					keep(d.capital, w.Text, struct{}{})
+					note(d.capital, w.Text)
 				}
 			case !isDigit(l.text[w.Start]):
-				keep(d.lower, w.Text, struct{}{})
+				note(d.lower, w.Text)
 			}
 		}
 		for _, p := range l.phrases {
-			keep(d.phrases, p.key, d.phrases[p.key]+1)
+			if repeated, ok := d.phrases[p.key]; (ok || len(d.phrases) < maxKnown) && !repeated {
+				d.phrases[p.key] = ok
+			}
 		}
 	}
 }
@@ -138,17 +149,20 @@ func (d *document) countWords(ls []line) {
 func (d *document) addLastNames(ls []line) {
 	for i := range ls {
 		l := &ls[i]
-		l.names = d.names(l.text, l.words)
+		l.names, l.named = d.names(l.text, l.words), true
 		for _, n := range l.names {
 			if n.words < 2 || n.words > 4 || n.connected {
 				continue
 			}
 			last := lang.FoldWord(strings.ToLower(n.last))
 			name := l.text[n.start:n.end]
-			if had, ok := d.lastName[last]; ok && had != name && lang.NormalizeName(had) != lang.NormalizeName(name) {
+			had, ok := d.lastName[last]
+			if ok && had != name && lang.NormalizeName(had) != lang.NormalizeName(name) {
 				name = ""
 			}
-			keep(d.lastName, last, name)
+			if ok || len(d.lastName) < maxKnown {
+				d.lastName[last] = name
+			}
 		}
 	}
 }
@@ -161,7 +175,7 @@ type collector struct {
 
 // add adds a name, and returns the spelling of its mention, or "" if it is invalid or there are too many.
 func (c *collector) add(name string, kind corpus.MentionKind) string {
-	name = strings.Join(strings.Fields(name), " ")
+	name = lang.OneLine(name)
 	key := lang.NormalizeName(name)
 	if key == "" || len(name) > maxName || !utf8.ValidString(name) {
 		return ""
@@ -179,7 +193,7 @@ func (c *collector) add(name string, kind corpus.MentionKind) string {
 }
 
 func (c *collector) relate(from, to, predicate string) {
-	predicate = strings.Join(strings.Fields(predicate), " ")
+	predicate = lang.OneLine(predicate)
 	if from == "" || to == "" || from == to || len(c.Relations) == maxRelations || len(predicate) > maxPredicate ||
 		!strings.ContainsFunc(predicate, unicode.IsLetter) {
 		return
@@ -189,7 +203,8 @@ func (c *collector) relate(from, to, predicate string) {
 
 // extract returns the extraction of a passage.
 func (d *document) extract(c *corpus.Chunk, ls []line, links []Link) Extraction {
-	out := &collector{index: map[string]int{}}
+	clear(d.found)
+	out := &collector{index: d.found}
 	topic := ""
 	for _, title := range append([]string{c.Title}, c.Headings...) {
 		for _, name := range variants(title) {
@@ -202,7 +217,7 @@ func (d *document) extract(c *corpus.Chunk, ls []line, links []Link) Extraction 
 	var repeated []string
 	for _, l := range ls {
 		line, names := l.text, l.names
-		if names == nil {
+		if !l.named {
 			names = d.names(line, l.words)
 		}
 		before, end := topic, 0
@@ -219,7 +234,7 @@ func (d *document) extract(c *corpus.Chunk, ls []line, links []Link) Extraction 
 		}
 		end = 0
 		for _, p := range l.phrases {
-			if p.start >= end && d.phrases[p.key] > 1 {
+			if p.start >= end && d.phrases[p.key] {
 				repeated = append(repeated, line[p.start:p.end])
 				end = p.end
 			}
@@ -241,7 +256,7 @@ func countWords(s string) int {
 	if len(s) > 4*maxPredicate {
 		return maxBetween + 1
 	}
-	return len(lang.Words(s))
+	return lang.CountWords(s)
 }
 
 // variants returns the names in a title.

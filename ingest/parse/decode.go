@@ -64,6 +64,9 @@ func utf16Order(data []byte) (binary.ByteOrder, bool) {
 	}
 	// Without a byte order mark: in most texts, many characters, such as spaces and the ends of lines, have a zero as their upper byte.
 	head := data[:min(len(data), sampleSize)&^1]
+	if bytes.IndexByte(head, 0) < 0 {
+		return nil, false
+	}
 	var zeros [2]int
 	for i, c := range head {
 		if c == 0 {

@@ -65,8 +65,9 @@ func isFileName(title string) bool {
 // spaced returns the words of a text in lower case, each between spaces.
 func spaced(s string) string {
 	var b strings.Builder
+	b.Grow(len(s) + 2)
 	b.WriteByte(' ')
-	for _, t := range lang.Words(s) {
+	for t := range lang.AllWords(s) {
 		b.WriteString(t.Text)
 		b.WriteByte(' ')
 	}

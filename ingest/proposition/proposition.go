@@ -105,10 +105,12 @@ func (w *walker) propose(c *corpus.Chunk) string {
 func (w *walker) refersBack(s string) bool {
 	s = lang.Truncate(s, maxLine)
 	_, rest, _ := strings.Cut(s, ", ")
-	for _, part := range []string{s, rest} {
-		if words := lang.Words(part); w.language != nil && len(words) > 0 && w.language.Has(lang.Pronouns, words[0].Text) {
-			return true
-		}
+	return w.beginsWithPronoun(s) || w.beginsWithPronoun(rest)
+}
+
+func (w *walker) beginsWithPronoun(s string) bool {
+	for word := range lang.AllWords(s) {
+		return w.language != nil && w.language.Has(lang.Pronouns, word.Text)
 	}
 	return false
 }

@@ -19,6 +19,9 @@ import (
 // exitMemory is the exit status of a child that detected that it exceeded its memory limit.
 const exitMemory = 3
 
+// gcPercent is GOGC of a child. The memory limit bounds the garbage of large documents.
+const gcPercent = 400
+
 // maxIdleHeap is the most memory that a child keeps between documents.
 const maxIdleHeap = 64 << 20
 
@@ -28,7 +31,7 @@ func serve(in, out *os.File) error {
 	restrict()
 	documents := make(chan document)
 	var failed error
-	var bounded bool
+	var memory int64 // limit of the document before
 	go func() {
 		for {
 			d, err := readDocument(in)
@@ -39,17 +42,18 @@ func serve(in, out *os.File) error {
 		}
 	}()
 	for d := range documents {
-		debug.SetMemoryLimit(d.Memory / 4 * 3) // collect garbage more often above it
-		debug.SetGCPercent(400)
-		if !bounded {
+		if memory == 0 {
 			limitData(d.Memory)
-			bounded = true
+			debug.SetGCPercent(gcPercent)
+		}
+		if d.Memory != memory { // both stop the process for a moment
+			debug.SetMemoryLimit(d.Memory / 4 * 3) // collect garbage more often above it
+			memory = d.Memory
 		}
 		limitCPU(d.Limits.Time)
-		parsed := make(chan struct{})
-		go watchHeap(d.Memory, parsed)
+		parsed := watchHeap(d.Memory)
 		kind, body := parseDocument(d)
-		close(parsed)
+		parsed()
 		reply := append(binary.BigEndian.AppendUint64(nil, version), kind)
 		reply = binary.BigEndian.AppendUint64(reply, uint64(len(body)))
 		reply = binary.BigEndian.AppendUint64(reply, uint64(cpuTime()))
@@ -115,18 +119,25 @@ func inUse() int64 {
 	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
 }
 
-// watchHeap exits the process when it exceeds its memory limit. On systems other than Linux, this is the only check.
-func watchHeap(most int64, done <-chan struct{}) {
-	tick := time.NewTicker(2 * watchEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-tick.C:
+// watchHeap exits the process when it exceeds its memory limit before the returned function is called. On systems other than Linux, this is the only check.
+func watchHeap(most int64) (stop func()) {
+	done := make(chan struct{})
+	timer := time.AfterFunc(2*watchEvery, func() { // most documents take less
+		tick := time.NewTicker(2 * watchEvery)
+		defer tick.Stop()
+		for {
 			if inUse() > most {
 				os.Exit(exitMemory)
 			}
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
 		}
+	})
+	return func() {
+		timer.Stop()
+		close(done)
 	}
 }

@@ -37,7 +37,7 @@ type Options struct {
 const MaxWorkers = 4
 
 const (
-	maxFiles = 500              // after which a child is replaced
+	maxFiles = 2000             // after which a child is replaced; a start takes as long as fifty documents
 	maxIdle  = 30 * time.Second // after which an idle child is stopped
 	slow     = time.Second      // a child that parsed for longer is replaced, because it may keep much memory
 )

@@ -241,7 +241,7 @@ func (w *worker) roundTrip(name string, data []byte, limits parse.Limits) (kind 
 	if err != nil {
 		return 0, 0, nil, err
 	}
-	if err := errors.Join(writeAll(w.in, binary.BigEndian.AppendUint32(nil, uint32(len(header))), header), writeAll(w.in, data)); err != nil {
+	if err := writeAll(w.in, binary.BigEndian.AppendUint32(nil, uint32(len(header))), header, data); err != nil {
 		return 0, 0, nil, fmt.Errorf("send document: %w", err)
 	}
 	var start [replyHeader]byte
@@ -262,7 +262,17 @@ func (w *worker) roundTrip(name string, data []byte, limits parse.Limits) (kind 
 	return start[8], time.Duration(binary.BigEndian.Uint64(start[17:])), body, nil
 }
 
+// joinedBytes is up to how many bytes are written at once, because the reader wakes up for each write.
+const joinedBytes = 64 << 10
+
 func writeAll(w io.Writer, parts ...[]byte) error {
+	size := 0
+	for _, p := range parts {
+		size += len(p)
+	}
+	if size <= joinedBytes {
+		parts = [][]byte{slices.Concat(parts...)}
+	}
 	for _, p := range parts {
 		if _, err := w.Write(p); err != nil {
 			return err

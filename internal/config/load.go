@@ -49,9 +49,15 @@ type Loader struct {
 func (l *Loader) Options() []kong.Option {
 	return []kong.Option{
 		kong.PostBuild(func(k *kong.Kong) error {
+			known := map[string]setting{} // once, because reflection takes long and there are many flags
+			for _, s := range fields() {
+				known[s.name] = s
+			}
 			return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {
 				if flag, ok := node.(*kong.Flag); ok {
-					l.intercept(flag)
+					if s, ok := known[flag.Name]; ok && !flag.Tag.Has("own") {
+						l.intercept(flag, s)
+					}
 				}
 				return next(nil)
 			})
@@ -60,21 +66,15 @@ func (l *Loader) Options() []kong.Option {
 }
 
 // intercept makes the Loader receive the value of a flag that is a setting or the configuration file. The tag own is for a flag of a command with the name of a setting.
-func (l *Loader) intercept(flag *kong.Flag) {
-	name := flag.Name
-	all := fields()
-	i := slices.IndexFunc(all, func(s setting) bool { return s.name == name })
-	if i < 0 || flag.Tag.Has("own") {
-		return
-	}
-	never := all[i].tag.Get("never")
+func (l *Loader) intercept(flag *kong.Flag, s setting) {
+	name, never := s.name, s.tag.Get("never")
 	if flag.PlaceHolder == "" {
 		flag.PlaceHolder = flag.Default // shown in the help
 	}
 	// Load reads defaults and variables, so that it can report all faults together.
 	flag.HasDefault, flag.Tag.HasDefault = false, false
 	flag.Tag.Envs, flag.Envs = nil, nil
-	flag.Help = strings.TrimSuffix(flag.Help, ".") + " ($" + all[i].variable() + ")."
+	flag.Help = strings.TrimSuffix(flag.Help, ".") + " ($" + s.variable() + ")."
 	flag.Mapper = kong.MapperFunc(func(ctx *kong.DecodeContext, _ reflect.Value) error {
 		var text string
 		if flag.IsBool() && ctx.Scan.Peek().Type != kong.FlagValueToken { // --watch, and not --watch=false

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"strings"
-	"sync"
 
 	"github.com/viterin/vek/vek32"
 
@@ -41,13 +40,11 @@ func (m *Model) dim() int {
 // have a vector derived from their hash. The purpose is ignored.
 func (m *Model) Embed(ctx context.Context, texts []string, _ model.Purpose) ([][]float32, error) {
 	out := make([][]float32, len(texts))
-	known := knownWords.Get().(map[string]wordVectors)
-	defer knownWords.Put(known)
 	for i, s := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out[i] = m.embed(s, known)
+		out[i] = m.embed(s)
 	}
 	return out, nil
 }
@@ -73,30 +70,23 @@ func (m *Model) vectorsOf(word string) (out wordVectors) {
 	return out
 }
 
-// knownWords are maps of words whose vectors were needed lately, because most words of a text are in those before it. They are of the embedded table, so
-// all models share them.
-var knownWords = sync.Pool{New: func() any { return map[string]wordVectors{} }}
+// wordVectorsOf has what recent words add to a vector, at most some 8 MB. It is of the embedded table, so all models share it.
+var wordVectorsOf = lang.NewRecent[wordVectors](maxKept)
 
-// maxKept bounds the words of a map, to some 5 MB.
-const maxKept = 10_000
+const (
+	maxKept = 1 << 14
+	maxWord = 64 // length of a word that is kept, in bytes
+)
 
-// embed returns the vector of a text. It adds the vectors of its words to those that are known.
-func (m *Model) embed(s string, vectors map[string]wordVectors) []float32 {
-	words := lang.Words(s)
-	if len(words) > maxTokens {
-		words = words[:maxTokens]
-	}
+// embed returns the vector of a text.
+func (m *Model) embed(s string) []float32 {
 	v := make([]float32, m.dim())
-	known := false
-	for _, w := range words {
-		of, ok := vectors[w.Text]
-		if !ok {
-			of = m.vectorsOf(w.Text)
-			if len(vectors) == maxKept {
-				clear(vectors)
-			}
-			vectors[strings.Clone(w.Text)] = of // it is a part of a long text
+	known, words, vectorsOf := false, 0, m.vectorsOf
+	for w := range lang.AllWords(s) {
+		if words++; words > maxTokens {
+			break
 		}
+		of := wordVectorsOf.Get(w.Text, maxWord, vectorsOf)
 		known = known || of.known
 		for _, x := range of.vectors {
 			vek32.Add_Inplace(v, x)
@@ -116,16 +106,12 @@ func addHashed(v []float32, word string) {
 	for i := range len(word) {
 		h = (h ^ uint64(word[i])) * 1099511628211
 	}
-	cell := float32(1 / math.Sqrt(float64(len(v))))
+	cell := math.Float32bits(float32(1 / math.Sqrt(float64(len(v)))))
 	for i := range v {
 		h ^= h << 13
 		h ^= h >> 7
 		h ^= h << 17
-		if h&1024 == 0 {
-			v[i] += cell
-		} else {
-			v[i] -= cell
-		}
+		v[i] += math.Float32frombits(cell | uint32(h>>10)<<31) // bit 10 is the sign, without a branch
 	}
 }
 
@@ -232,10 +218,10 @@ func (m *Model) find(word string) []rowShare {
 			if len(word)-cut < 4 {
 				continue
 			}
-			a, ok := m.table.row(word[:cut])
-			b, ok2 := m.table.row(word[cut:])
-			if ok && ok2 {
-				return []rowShare{{a, 0.4}, {b, 0.4}}
+			if a, ok := m.table.row(word[:cut]); ok {
+				if b, ok := m.table.row(word[cut:]); ok {
+					return []rowShare{{a, 0.4}, {b, 0.4}}
+				}
 			}
 		}
 	}

@@ -394,7 +394,7 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 		var longest int
 		e[phrase], longest = q.phrases(c)
 		e[copied] = float64(longest)
-		e[similar] = max(0, dot(q.sum, m.embed(c.text, q.vectors)))
+		e[similar] = max(0, dot(q.sum, m.embed(c.text)))
 		for i := range q.terms {
 			if c.covers[i] < 1 && c.over[i] < 1 {
 				e[related] += q.plain[i] * c.nearest[i] / max(q.plainTotal, 1e-9)

