@@ -32,7 +32,7 @@ func parseHTML(ctx context.Context, src source) (Parsed, error) {
 	w := &htmlWalk{limit: src.limits.Text}
 	w.walk(mainPart(root))
 	w.undescribed()
-	p.Blocks = w.out
+	p.Blocks = preformatted(w.out, src.limits.Blocks)
 	if p.Title == "" && p.Meta.Title == "" {
 		for _, b := range p.Blocks {
 			if b.Kind == Heading && b.Level == 1 {
@@ -42,6 +42,48 @@ func parseHTML(ctx context.Context, src source) (Parsed, error) {
 		}
 	}
 	return p, nil
+}
+
+// preformatted returns the blocks of a page. If most of it is prose in preformatted text, as in the HTML of RFCs and of manuals in plain text, this is parsed
+// as text.
+func preformatted(blocks []Block, limit int) []Block {
+	all := 0
+	var code strings.Builder
+	for _, b := range blocks {
+		all += len(b.Text)
+		if b.Kind == Code {
+			code.WriteString(b.Text + "\n\n")
+		}
+	}
+	if 4*code.Len() < 3*all || !isProse(code.String()) {
+		return blocks
+	}
+	var out []Block
+	for _, b := range blocks {
+		if b.Kind == Code {
+			out = append(out, textBlocks(b.Text, limit)...)
+		} else {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// minStopWords is the least share of stop words of prose. Most code has less than half of that.
+const minStopWords = 0.25
+
+// isProse reports whether a text is prose, judged by its beginning.
+func isProse(s string) bool {
+	s = lang.Truncate(s, 64<<10)
+	l := lang.OfQuestion(s)
+	words, stops := 0, 0
+	for _, w := range lang.Words(s) {
+		words++
+		if l.IsStopWord(w.Text) {
+			stops++
+		}
+	}
+	return words > 0 && float64(stops) >= minStopWords*float64(words)
 }
 
 // textOf parses a page as the text between its tags.
@@ -224,6 +266,9 @@ func resized(n *html.Node) bool {
 const maxStyle = 4 << 10
 
 // hidden reports whether an element cannot be seen by its own attributes, or is not part of the text. Style sheets are not read.
+// navigation are the classes of links to other pages in the manuals of DocBook, Publican and LaTeX2HTML.
+var navigation = lang.WordSet("navheader navfooter docnav navigation")
+
 func hidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		switch a.Key {
@@ -238,6 +283,12 @@ func hidden(n *html.Node) bool {
 		case "style":
 			if style := styleOf(a.Val); invisible.MatchString(style) || tiny.MatchString(style) && !resized(n) {
 				return true
+			}
+		case "class":
+			for name := range strings.FieldsSeq(a.Val) {
+				if _, ok := navigation[name]; ok {
+					return true
+				}
 			}
 		case "role":
 			if a.Val == "navigation" || a.Val == "search" || a.Val == "banner" || a.Val == "contentinfo" {
@@ -431,7 +482,7 @@ func (w *htmlWalk) walk(n *html.Node) {
 		w.a.start = w.buf.Len()
 	case atom.A:
 		w.link(n)
-	case atom.Abbr, atom.B, atom.Bdi, atom.Bdo, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn, atom.Em, atom.Font,
+	case atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn, atom.Em, atom.Font,
 		atom.I, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Output, atom.Q, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strong,
 		atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr, atom.Big, atom.Ruby:
 		w.children(n)

@@ -44,6 +44,9 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			}
 			continue
 		}
+		if before := q.leadIn(c, cs); before != nil && !slices.Contains(chosen, before) {
+			out = append(out, before)
+		}
 		if n := len(out); c.setting && n > 0 && strings.TrimRight(out[n-1].text, ".")+": " == c.intro() {
 			out = append(out, c) // the comment is said already
 		} else {
@@ -64,11 +67,14 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 // maxFollowing is the maximum number of sentences that complete the best one.
 const maxFollowing = 4
 
+// minNamed is how well headings must name a task, so that the text under them is its answer.
+const minNamed = 0.5
+
 // following returns the sentences after the best one that complete it: the rest of a clause that the question names by its number, the rest of a section of
 // instructions that is only about the question, or its continuation.
 func (q *question) following(c *sentence, cs []*sentence) (out []*sentence) {
 	clause := c.evid[keyed] > 0 && !c.row && !c.code
-	section := (q.way || q.kind == instructionKind) && c.evid[headed] > 0
+	section := (q.way || q.kind == instructionKind) && (c.evid[headed] > 0 || c.named >= minNamed)
 	if clause || section {
 		for _, next := range cs[min(len(cs), c.at+1):min(len(cs), c.at+1+maxFollowing)] {
 			if next.row || next.heading != c.heading || !next.whole || !section && next.block != c.block {
@@ -76,6 +82,9 @@ func (q *question) following(c *sentence, cs []*sentence) (out []*sentence) {
 			}
 			out = append(out, next)
 		}
+	}
+	if c.at+1 < len(cs) && q.task != nil && len(out) == 0 && !c.row && !c.code && cs[c.at+1].dangles && cs[c.at+1].whole && cs[c.at+1].block == c.block {
+		return cs[c.at+1 : c.at+2] // it says how: This is done with
 	}
 	if next := q.continuation(c, cs); len(out) == 0 && next != nil {
 		return []*sentence{next}

@@ -37,6 +37,8 @@ const (
 	unknownNames        // number of those that are in no passage
 	numbers             // number of numbers of the question that are not in the sentence
 	headed              // the heading over it is about nothing but the question's terms
+	tasked              // how well the headings over it name what the question asks how to do
+	acts                // how well it says to do what the question asks how to do
 	first               // it is the first after a heading
 	isRow               // a row
 	figure              // a row, for a question for a number or a time
@@ -291,7 +293,7 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 	var last *sentence
 	for _, c := range cs {
 		if last != nil && c.heading == last.heading && c.lead == last.lead && slices.Equal(c.columns, last.columns) {
-			c.near, c.over = last.near, last.over
+			c.near, c.over, c.named = last.near, last.over, last.named
 		} else {
 			c.near = make([]float64, n)
 			m.markRelated(q, c.near, c.heading)
@@ -302,6 +304,7 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 			c.over = slices.Clone(r.over)
 			raise(c.over, c.near)
 			raise(r.wide, c.near)
+			c.named = q.task.NamedBy(slices.DeleteFunc(slices.Concat([]string{c.heading}, c.outer, []string{r.written}), func(h string) bool { return h == "" })...)
 		}
 		last = c
 		c.exact, c.covers, c.nearest = m.termCoverage(q, c)
@@ -365,6 +368,9 @@ func (q *question) rarestOf(covers ...[]float64) float64 {
 	return most
 }
 
+// taskDecay is by how much each sentence after a heading that names a task is less its answer.
+const taskDecay = 0.2
+
 // weigh computes the features of a passage's sentences. unknown are the terms that no passage has.
 func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView, unknown []bool) {
 	for k, c := range r.cs {
@@ -412,6 +418,8 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 			e[numbers] += value(c.exact[i] < 1 && c.over[i] < 1)
 		}
 		e[headed] = value(c.heading != "" && q.onlyAbout(c.heading))
+		e[tasked] = c.named / (1 + taskDecay*float64(c.under))
+		e[acts] = q.task.In(c.own)
 		e[first] = value(c.under == 0)
 		m.weighForm(q, c, r.cs)
 		e[terms], e[foreign] = float64(len(q.terms)), value(q.lang != lang.English)
@@ -444,6 +452,7 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 			q.mark(columns, name)
 		}
 		e[rowColumn] = q.share(columns)
+		e[isRequested] = q.task.In(c.cells[0])
 	}
 	e[measured] = value(q.isMeasured(c))
 	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !q.measure.in(q.lang, c.leadingText()))

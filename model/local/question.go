@@ -45,15 +45,15 @@ type question struct {
 	amounts     []float64                // numbers with units
 	negated     bool                     // the question is negated
 	kind        kind
-	broad       bool     // asks for an explanation, not for a fact
-	listed      bool     // asks for a list
-	way         bool     // asks how to do something, which code may answer
-	open        bool     // has no subject: summarize this
-	code        bool     // asks for a command or code
-	fact        fact     // what it asks for, if that is said in few ways
-	codes       []string // options and identifiers that it names: --retry, maxAge
-	identifiers []string // those that documents must have as they are written: --retry
-	action      int      // the term of what is to be done, for a question how to do something; -1: none
+	broad       bool       // asks for an explanation, not for a fact
+	listed      bool       // asks for a list
+	way         bool       // asks how to do something, which code may answer
+	open        bool       // has no subject: summarize this
+	code        bool       // asks for a command or code
+	fact        fact       // what it asks for, if that is said in few ways
+	codes       []string   // options and identifiers that it names: --retry, maxAge
+	identifiers []string   // those that documents must have as they are written: --retry
+	task        *lang.Task // of a question how to do something; nil: none
 
 	plainTotal float64             // of plain
 	follows    map[[2]string][]int // indexes in words of the second word of each pair
@@ -167,7 +167,10 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
-	q.action, q.fact = q.actionOf(), q.factOf()
+	q.fact = q.factOf()
+	if english {
+		q.task = lang.TaskOf(s)
+	}
 	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
 		q.code = false // it asks what an option does, and not for an example of it
 	}
