@@ -26,7 +26,7 @@ const (
 	outerHeading = 0.7 // a word of a heading over the innermost one, or of the title
 	context      = 0.4 // a word after the object: in a table, from the list
 	gerundForm   = 0.9
-	otherForm    = 0.7 // of the verb than its basic form, in a text that is no heading: added
+	otherForm    = 0.5 // of the verb than its basic form, in a text that is no heading: added
 	verbShare    = 0.45
 )
 
@@ -172,14 +172,14 @@ type taskWord struct {
 	gerund bool
 }
 
-// words returns the content words of a text, without the number at its beginning. A verb and its particle are one word, and a compound is two.
+// words returns the content words of a text, without numbers. A verb and its particle are one word, and a compound is two.
 func (t *Task) words(text string) (out []taskWord) {
 	words := Words(Truncate(text, maxTaskText))
 	for i, w := range words {
-		if len(out) == 0 && unicode.IsDigit(rune(w.Text[0])) || IsStopWord(w.Text) {
+		s := Stem(w.Text)
+		if unicode.IsDigit(rune(w.Text[0])) && t.objects[s] == 0 || IsStopWord(w.Text) {
 			continue
 		}
-		s := Stem(w.Text)
 		if i+1 < len(words) {
 			if _, ok := particles[words[i+1].Text]; ok && t.verbs[Stem(s+words[i+1].Text)] > 0 {
 				s = Stem(s + words[i+1].Text)

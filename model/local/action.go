@@ -54,7 +54,10 @@ func (q *question) actionFit(c *sentence, cs []*sentence) float64 {
 		}
 		first = first && !cs[i].code
 	}
-	fit := max(q.task.In(before), q.task.In(c.text))
+	fit := q.task.In(before)
+	for line := range strings.Lines(c.text) {
+		fit = max(fit, q.task.In(line))
+	}
 	if first {
 		fit = max(fit, firstCode*c.named)
 	}
@@ -70,20 +73,30 @@ const (
 	verbOnly  = 0.4 // the verb is there, and not the object
 )
 
-// leadIn returns the sentence that introduces code, or nil.
-func (q *question) leadIn(c *sentence, cs []*sentence) *sentence {
-	if q.task == nil || !c.code || c.at == 0 {
+// leadIn returns the sentences that introduce code: the one before it or, if the heading over it names the task, all from the heading to the code.
+func (q *question) leadIn(c *sentence, cs []*sentence) []*sentence {
+	if q.task == nil || !c.code {
 		return nil
 	}
-	before := cs[c.at-1]
-	if before.code || before.row || before.heading != c.heading || len(before.text) > maxLeadIn || !strings.HasSuffix(before.text, ":") && q.task.In(before.text) == 0 {
-		return nil
+	from, size := c.at, 0
+	for from > 0 && c.at-from < maxLeads {
+		before := cs[from-1]
+		if size += len(before.text); before.code || before.row || before.listed || before.heading != c.heading || size > maxLeadIn {
+			break
+		}
+		from--
 	}
-	return before
+	switch {
+	case from == c.at || c.named >= minNamed && c.at-from == c.under:
+		return cs[from:c.at]
+	case strings.HasSuffix(cs[c.at-1].text, ":") || q.task.In(cs[c.at-1].text) > 0:
+		return cs[c.at-1 : c.at]
+	}
+	return nil
 }
 
-// maxLeadIn is the maximum length of a sentence that introduces code, in bytes.
-const maxLeadIn = 300
+// maxLeads is the maximum number of sentences that introduce code, and maxLeadIn that of their bytes.
+const maxLeads, maxLeadIn = 4, 600
 
 // minAction is the least coverage of a term by a text that is about it: a word of the same meaning.
 const minAction = 0.6

@@ -44,8 +44,10 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			}
 			continue
 		}
-		if before := q.leadIn(c, cs); before != nil && !slices.Contains(chosen, before) {
-			out = append(out, before)
+		for _, before := range q.leadIn(c, cs) {
+			if !slices.Contains(chosen, before) {
+				out = append(out, before)
+			}
 		}
 		if n := len(out); c.setting && n > 0 && strings.TrimRight(out[n-1].text, ".")+": " == c.intro() {
 			out = append(out, c) // the comment is said already
@@ -75,6 +77,7 @@ const minNamed = 0.5
 func (q *question) following(c *sentence, cs []*sentence) (out []*sentence) {
 	clause := c.evid[keyed] > 0 && !c.row && !c.code
 	section := (q.way || q.kind == instructionKind) && (c.evid[headed] > 0 || c.named >= minNamed)
+	clause = clause || !c.row && !c.code && c.evid[acts] >= minNamed
 	if clause || section {
 		for _, next := range cs[min(len(cs), c.at+1):min(len(cs), c.at+1+maxFollowing)] {
 			if next.row || next.heading != c.heading || !next.whole || !section && next.block != c.block {
@@ -82,9 +85,6 @@ func (q *question) following(c *sentence, cs []*sentence) (out []*sentence) {
 			}
 			out = append(out, next)
 		}
-	}
-	if c.at+1 < len(cs) && q.task != nil && len(out) == 0 && !c.row && !c.code && cs[c.at+1].dangles && cs[c.at+1].whole && cs[c.at+1].block == c.block {
-		return cs[c.at+1 : c.at+2] // it says how: This is done with
 	}
 	if next := q.continuation(c, cs); len(out) == 0 && next != nil {
 		return []*sentence{next}

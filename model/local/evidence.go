@@ -305,6 +305,9 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 			raise(c.over, c.near)
 			raise(r.wide, c.near)
 			c.named = q.task.NamedBy(slices.DeleteFunc(slices.Concat([]string{c.heading}, c.outer, []string{r.written}), func(h string) bool { return h == "" })...)
+			if p.Chunk.Start > 0 && c.heading == p.Chunk.Heading() && !strings.Contains(p.Chunk.Text, c.heading) {
+				c.named *= laterPart
+			}
 		}
 		last = c
 		c.exact, c.covers, c.nearest = m.termCoverage(q, c)
@@ -371,6 +374,9 @@ func (q *question) rarestOf(covers ...[]float64) float64 {
 // taskDecay is by how much each sentence after a heading that names a task is less its answer.
 const taskDecay = 0.2
 
+// laterPart is how well a heading that stands in a passage before names a task, compared with one that stands in the passage.
+const laterPart = 0.7
+
 // weigh computes the features of a passage's sentences. unknown are the terms that no passage has.
 func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView, unknown []bool) {
 	for k, c := range r.cs {
@@ -419,7 +425,9 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 		}
 		e[headed] = value(c.heading != "" && q.onlyAbout(c.heading))
 		e[tasked] = c.named / (1 + taskDecay*float64(c.under))
-		e[acts] = q.task.In(c.own)
+		if !c.code {
+			e[acts] = q.task.In(c.own)
+		}
 		e[first] = value(c.under == 0)
 		m.weighForm(q, c, r.cs)
 		e[terms], e[foreign] = float64(len(q.terms)), value(q.lang != lang.English)
@@ -452,7 +460,9 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 			q.mark(columns, name)
 		}
 		e[rowColumn] = q.share(columns)
-		e[isRequested] = q.task.In(c.cells[0])
+		if x := q.task.In(c.cells[0]); x >= minCommand {
+			e[isRequested] = x
+		}
 	}
 	e[measured] = value(q.isMeasured(c))
 	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !q.measure.in(q.lang, c.leadingText()))
