@@ -50,7 +50,7 @@ func servesTask(c corpus.Chunk, task *lang.Task) float64 {
 	if len(headings) == 0 {
 		headings = []string{c.Title}
 	}
-	named := task.NamedBy(headings...)
+	named := task.NamedBy(c.Text, headings...)
 	if !strings.Contains(c.Text, headings[0]) && c.Start > 0 {
 		named *= laterPart
 	}

@@ -40,7 +40,7 @@ var sameTasks = func() map[string][]string {
 		"change modify set configure edit alter adjust customize switch",
 		"remove delete drop destroy uninstall purge erase clear",
 		"create creation make add new generate define write",
-		"add insert include append install create",
+		"add insert include append create",
 		"install setup configure deploy set",
 		"setup configure install create configuration",
 		"start run launch invoke execute begin",
@@ -105,7 +105,9 @@ func TaskOf(question string) *Task {
 		before = w.Text
 		switch {
 		case English.Has(Prepositions, w.Text):
-			weight = context
+			if t.total > 0 {
+				weight = context
+			}
 		case IsStopWord(w.Text):
 		case t.objects[s] == 0:
 			t.objects[s] = weight
@@ -124,14 +126,13 @@ func (t *Task) Joined() string {
 }
 
 // NamedBy returns how well headings name the task, 0..1; the first one is the innermost. A heading without a verb can name it, but not one with another verb:
-// Removing a source for a question how to add one.
-func (t *Task) NamedBy(headings ...string) float64 {
+// Removing a source for a question how to add one. A heading with the verb can leave out the object, if the text under it has that.
+func (t *Task) NamedBy(text string, headings ...string) float64 {
 	if t == nil || t.total == 0 || len(headings) == 0 {
 		return 0
 	}
-	verb := 0.0
+	verb, terms, asked := 0.0, 0.0, 0.0
 	seen := map[string]float64{}
-	terms, asked := 0.0, 0.0
 	for i, h := range headings {
 		credit := outerHeading
 		if i == 0 {
@@ -154,11 +155,21 @@ func (t *Task) NamedBy(headings ...string) float64 {
 			}
 		}
 	}
+	if asked == 0 {
+		return 0
+	}
+	if verb > 0 && len(seen) < len(t.objects) {
+		for _, w := range t.words(text) {
+			if t.objects[w.stem] > 0 && seen[w.stem] == 0 {
+				seen[w.stem] = outerHeading
+			}
+		}
+	}
 	found := 0.0
 	for s, credit := range seen {
 		found += credit * t.objects[s]
 	}
-	if asked == 0 || found == 0 && asked < terms {
+	if found == 0 {
 		return 0
 	}
 	return (verbShare*verb + (1-verbShare)*found/t.total) * (0.5 + 0.5*asked/terms)
@@ -189,6 +200,9 @@ func (t *Task) words(text string) (out []taskWord) {
 		if both, ok := t.compounds[s]; ok {
 			out = append(out, taskWord{both[0], i, false, gerund})
 			s = both[1]
+		}
+		for _, part := range IdentifierParts(text[w.Start:w.End]) {
+			out = append(out, taskWord{Stem(part), i, t.forms[part], false})
 		}
 		out = append(out, taskWord{s, i, t.forms[w.Text], gerund})
 	}

@@ -1,6 +1,8 @@
 package local
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/lang"
@@ -14,28 +16,32 @@ func (q *question) shorten(c *sentence) {
 	if !c.code || len(c.text) <= maxCode || q.task == nil {
 		return
 	}
-	var found []string
-	most := 0.0
+	type command struct {
+		text string
+		fit  float64
+	}
+	var found []command
 	for line := range strings.Lines(lang.Truncate(c.text, maxPassage)) {
-		x := q.task.In(line)
-		if x < minCommand {
-			continue
-		}
-		if x > most {
-			most, found = x, nil
-		}
-		if x == most {
-			found = append(found, strings.TrimRight(line, "\n"))
+		if x := q.task.In(line); x >= minCommand {
+			found = append(found, command{strings.TrimRight(line, "\n"), x})
 		}
 	}
-	if text := strings.Join(found, "\n"); len(found) > 0 && len(found) <= maxCommands && len(text) <= maxCode {
+	if len(found) > maxCommands {
+		best := slices.MaxFunc(found, func(a, b command) int { return cmp.Compare(a.fit, b.fit) }).fit
+		found = slices.DeleteFunc(found, func(x command) bool { return x.fit < best })
+	}
+	var lines []string
+	for _, x := range found {
+		lines = append(lines, x.text)
+	}
+	if text := strings.Join(lines, "\n"); len(found) > 0 && len(found) <= maxCommands && len(text) <= maxCode {
 		c.text, c.own, c.whole = text, text, true
 		c.readWords(q.lang)
 	}
 }
 
-// minCommand is how well a line of long code must say to do the task, to be quoted without the others.
-const minCommand = 0.75
+// minCommand is how well a line of long code must say to do the task, to be quoted without the others, and the first cell of a row, to be a command.
+const minCommand = 0.5
 
 // actionFit returns how well code does what the question asks for: the code or the text before it says to do it. Otherwise it is less if the verb is there, or
 // if it is the first code under a heading that names the task.

@@ -211,7 +211,7 @@ func (m *Model) termCoverage(q *question, c *sentence) (exact, covers, nearest [
 		}
 	}
 	for _, w := range c.words {
-		for _, part := range partsOf(c.own[w.Start:w.End]) {
+		for _, part := range lang.IdentifierParts(c.own[w.Start:w.End]) {
 			if i, x := q.match(q.stem(part)); x > covers[i] && x > 0 {
 				covers[i], nearest[i] = x, x
 			}
@@ -304,7 +304,7 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 			c.over = slices.Clone(r.over)
 			raise(c.over, c.near)
 			raise(r.wide, c.near)
-			c.named = q.task.NamedBy(slices.DeleteFunc(slices.Concat([]string{c.heading}, c.outer, []string{r.written}), func(h string) bool { return h == "" })...)
+			c.named = q.task.NamedBy(p.Chunk.Text, slices.DeleteFunc(slices.Concat([]string{c.heading}, c.outer, []string{r.written}), func(h string) bool { return h == "" })...)
 			if p.Chunk.Start > 0 && c.heading == p.Chunk.Heading() && !strings.Contains(p.Chunk.Text, c.heading) {
 				c.named *= laterPart
 			}

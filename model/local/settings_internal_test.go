@@ -43,7 +43,7 @@ func TestNamesOfCode(t *testing.T) {
 			t.Errorf("%q: %v, want %v", own, got, want)
 		}
 	}
-	if got, want := partsOf("idle_TimeoutMax"), []string{"idle", "timeout", "max"}; !slices.Equal(got, want) {
+	if got, want := lang.IdentifierParts("idle_TimeoutMax"), []string{"idle", "timeout", "max"}; !slices.Equal(got, want) {
 		t.Errorf("parts %q, want %q", got, want)
 	}
 }
