@@ -33,6 +33,9 @@ const (
 // particles are words that make another verb with the one before them: back up, set up, log in.
 var particles = WordSet("up down in out on off over back away")
 
+// joined are nouns that are made of a verb and its particle.
+var joined = WordSet("backup setup shutdown startup cleanup lookup signup login logout logoff checkout rollback rollout")
+
 // sameTasks are verbs that manuals use for each other in headings. Elsewhere they are not the same.
 var sameTasks = func() map[string][]string {
 	out := map[string][]string{}
@@ -89,7 +92,10 @@ func TaskOf(question string) *Task {
 	if len(rest) > 0 {
 		if _, ok := particles[rest[0].Text]; ok {
 			verb += rest[0].Text
-			t.joined, rest = verb, rest[1:]
+			rest = rest[1:]
+			if _, ok := joined[verb]; ok {
+				t.joined = verb
+			}
 		}
 	}
 	t.verbs[Stem(verb)], t.forms[verb] = 1, true
@@ -117,7 +123,7 @@ func TaskOf(question string) *Task {
 	return t
 }
 
-// Joined returns the verb and its particle as one word, as texts have it: backup for to back up. It is empty if the verb has no particle.
+// Joined returns the noun that is made of the verb and its particle, as texts have it: backup for to back up. It is empty if there is none.
 func (t *Task) Joined() string {
 	if t == nil {
 		return ""
