@@ -26,6 +26,7 @@ const (
 	outerHeading = 0.7 // a word of a heading over the innermost one, or of the title
 	context      = 0.4 // a word after the object: in a table, from the list
 	gerundForm   = 0.9
+	optionForm   = 0.4 // of a verb that is the name of an option
 	otherForm    = 0.5 // of the verb than its basic form, in a text that is no heading: added
 	verbShare    = 0.45
 )
@@ -187,6 +188,7 @@ type taskWord struct {
 	at     int  // number of words before it
 	form   bool // it is a verb of the task in its basic form
 	gerund bool
+	option bool // it follows a hyphen
 }
 
 // words returns the content words of a text, without numbers. A verb and its particle are one word, and a compound is two.
@@ -202,15 +204,16 @@ func (t *Task) words(text string) (out []taskWord) {
 				s = Stem(s + words[i+1].Text)
 			}
 		}
+		option := w.Start > 0 && text[w.Start-1] == '-'
 		gerund := len(w.Text) > 5 && strings.HasSuffix(w.Text, "ing")
 		if both, ok := t.compounds[s]; ok {
-			out = append(out, taskWord{both[0], i, false, gerund})
+			out = append(out, taskWord{both[0], i, false, gerund, option})
 			s = both[1]
 		}
 		for _, part := range IdentifierParts(text[w.Start:w.End]) {
-			out = append(out, taskWord{Stem(part), i, t.forms[part], false})
+			out = append(out, taskWord{Stem(part), i, t.forms[part], false, option})
 		}
-		out = append(out, taskWord{s, i, t.forms[w.Text], gerund})
+		out = append(out, taskWord{s, i, t.forms[w.Text], gerund, option})
 	}
 	return out
 }
@@ -241,6 +244,8 @@ func (t *Task) In(text string) float64 {
 			object = w.at
 		case v > 0 && o == 0:
 			switch verb, credit = w.at, v; {
+			case w.option:
+				credit *= optionForm
 			case w.gerund:
 				credit *= gerundForm
 			case !w.form:

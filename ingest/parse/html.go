@@ -341,7 +341,11 @@ func (w *htmlWalk) cut() {
 
 // link walks a link.
 func (w *htmlWalk) link(n *html.Node) {
-	if target := attr(n, "href"); target != "" {
+	target := attr(n, "href")
+	if strings.HasPrefix(target, "#") && strings.TrimSpace(rawText(n)) == "¶" {
+		return // the link of a heading to itself
+	}
+	if target != "" {
 		w.cut()
 		w.a = anchor{true, w.buf.Len(), target}
 		defer func() { w.a.open = false }()
@@ -461,11 +465,11 @@ func (w *htmlWalk) walk(n *html.Node) {
 		w.kind, w.level = Paragraph, 0
 	case atom.Pre, atom.Listing, atom.Xmp:
 		w.undescribed()
-		code := strings.Trim(rawText(n), "\n")
-		w.limit -= len(code)
-		w.out = append(w.out, Block{Kind: Code, Text: code, Fenced: true})
+		w.code(n)
 	case atom.Ul, atom.Ol, atom.Menu:
-		w.list(n)
+		if !isContents(n) {
+			w.list(n)
+		}
 	case atom.Table:
 		w.table(n)
 	case atom.Dt:
@@ -491,10 +495,59 @@ func (w *htmlWalk) walk(n *html.Node) {
 			w.children(n)
 			return
 		}
-		w.flush()
+		if w.flush(); n.DataAtom == atom.P && isCode(n) {
+			w.code(n)
+			return
+		}
 		w.children(n)
 		w.flush()
 	}
+}
+
+// code appends the text under n as code.
+func (w *htmlWalk) code(n *html.Node) {
+	code := strings.Trim(rawText(n), "\n")
+	w.limit -= len(code)
+	w.out = append(w.out, Block{Kind: Code, Text: code, Fenced: true})
+}
+
+// isCode reports whether a paragraph has nothing but code of several words, as the manual of Apache writes commands.
+func isCode(n *html.Node) bool {
+	found := false
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode && strings.TrimSpace(c.Data) == "", c.DataAtom == atom.Br:
+		case c.DataAtom == atom.Code && !found:
+			found = true
+		default:
+			return false
+		}
+	}
+	return found && len(strings.Fields(rawText(n))) > 1
+}
+
+// isContents reports whether a list is a table of contents: it has nothing but links to places in the same page, and more than one.
+func isContents(n *html.Node) bool {
+	links := 0
+	for c := range n.Descendants() {
+		switch {
+		case c.DataAtom == atom.A && strings.HasPrefix(attr(c, "href"), "#"):
+			links++
+		case c.Type == html.TextNode && strings.TrimSpace(c.Data) != "" && !inLink(c, n):
+			return false
+		}
+	}
+	return links > 1
+}
+
+// inLink reports whether a node below a list is in a link to a place in the same page.
+func inLink(n, list *html.Node) bool {
+	for p := n.Parent; p != nil && p != list; p = p.Parent {
+		if p.DataAtom == atom.A {
+			return strings.HasPrefix(attr(p, "href"), "#")
+		}
+	}
+	return false
 }
 
 func (w *htmlWalk) list(n *html.Node) {
