@@ -135,7 +135,7 @@ func (t *Task) Joined() string {
 // NamedBy returns how well headings name the task, 0..1; the first one is the innermost. A heading without a verb can name it, but not one with another verb:
 // Removing a source for a question how to add one. A heading with the verb can leave out the object, if the text under it has that.
 func (t *Task) NamedBy(text string, headings ...string) float64 {
-	if t == nil || t.total == 0 || len(headings) == 0 {
+	if t == nil || len(headings) == 0 {
 		return 0
 	}
 	verb, terms, asked := 0.0, 0.0, 0.0
@@ -176,10 +176,14 @@ func (t *Task) NamedBy(text string, headings ...string) float64 {
 	for s, credit := range seen {
 		found += credit * t.objects[s]
 	}
-	if found == 0 {
+	precision := 0.5 + 0.5*asked/terms
+	switch {
+	case len(t.objects) == 0:
+		return verb * precision
+	case found == 0:
 		return 0
 	}
-	return (verbShare*verb + (1-verbShare)*found/t.total) * (0.5 + 0.5*asked/terms)
+	return (verbShare*verb + (1-verbShare)*found/t.total) * precision
 }
 
 // taskWord is a content word of a heading.
@@ -227,7 +231,7 @@ const maxActionGap = 4
 // In returns how well a text says to do the task, 0..1: it has the verb near the object. It is less if there are words between them, or if the text does not
 // have what follows the object in the question.
 func (t *Task) In(text string) float64 {
-	if t == nil || t.total == 0 {
+	if t == nil {
 		return 0
 	}
 	const none = -2 * maxActionGap
@@ -254,12 +258,18 @@ func (t *Task) In(text string) float64 {
 		default:
 			continue
 		}
+		if len(t.objects) == 0 {
+			nearest = max(nearest, credit)
+		}
 		if gap := max(verb-object, object-verb); gap <= maxActionGap+1 {
 			nearest = max(nearest, credit*(1-gapLoss*float64(max(0, gap-2))))
 		}
 	}
 	if !more {
 		return 0 // it only names the task, as an entry of a table of contents
+	}
+	if len(t.objects) == 0 {
+		return nearest
 	}
 	sum := 0.0
 	for s := range found {
@@ -273,6 +283,9 @@ const gapLoss = 0.15
 
 // HasVerb reports whether a text has the verb, or a word that manuals use in its place.
 func (t *Task) HasVerb(text string) bool {
+	if t == nil {
+		return false
+	}
 	for _, w := range t.words(text) {
 		if t.verbs[w.stem] > 0 {
 			return true

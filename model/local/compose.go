@@ -70,13 +70,13 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 const maxFollowing = 4
 
 // minNamed is how well headings must name a task, so that the text under them is its answer.
-const minNamed = 0.5
+const minNamed = 0.6
 
 // following returns the sentences after the best one that complete it: the rest of a clause that the question names by its number, the rest of a section of
 // instructions that is only about the question, or its continuation.
 func (q *question) following(c *sentence, cs []*sentence) (out []*sentence) {
 	clause := c.evid[keyed] > 0 && !c.row && !c.code
-	section := (q.way || q.kind == instructionKind) && (c.evid[headed] > 0 || c.named >= minNamed)
+	section := !c.code && (q.way || q.kind == instructionKind) && (c.evid[headed] > 0 || c.named >= minNamed)
 	clause = clause || !c.row && !c.code && c.evid[acts] >= minNamed
 	if clause || section {
 		for _, next := range cs[min(len(cs), c.at+1):min(len(cs), c.at+1+maxFollowing)] {
