@@ -6,7 +6,30 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/lang"
+	"github.com/sluice-rag/sluice/model"
 )
+
+// taskOf returns what an English question asks how to do, or nil.
+func (q *question) taskOf() *lang.Task {
+	if q.lang != lang.English {
+		return nil
+	}
+	return lang.TaskOf(q.text)
+}
+
+// taskDecay is by how much each sentence after a heading that names a task is less its answer. laterPart is how well a heading that stands in a passage
+// before names a task, compared with one that stands in the passage.
+const taskDecay, laterPart = 0.2, 0.7
+
+// namedBy returns how well the headings over a sentence name the task of the question.
+func (q *question) namedBy(c *sentence, p model.Passage, r *passageView) float64 {
+	headings := slices.DeleteFunc(slices.Concat([]string{c.heading}, c.outer, []string{r.written}), func(h string) bool { return h == "" })
+	named := q.task.NamedBy(p.Chunk.Text, headings...)
+	if p.Chunk.Start > 0 && c.heading == p.Chunk.Heading() && !strings.Contains(p.Chunk.Text, c.heading) {
+		named *= laterPart
+	}
+	return named
+}
 
 // maxCommands is the maximum number of commands that are taken from long code.
 const maxCommands = 2

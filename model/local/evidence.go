@@ -304,10 +304,7 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 			c.over = slices.Clone(r.over)
 			raise(c.over, c.near)
 			raise(r.wide, c.near)
-			c.named = q.task.NamedBy(p.Chunk.Text, slices.DeleteFunc(slices.Concat([]string{c.heading}, c.outer, []string{r.written}), func(h string) bool { return h == "" })...)
-			if p.Chunk.Start > 0 && c.heading == p.Chunk.Heading() && !strings.Contains(p.Chunk.Text, c.heading) {
-				c.named *= laterPart
-			}
+			c.named = q.namedBy(c, p, r)
 		}
 		last = c
 		c.exact, c.covers, c.nearest = m.termCoverage(q, c)
@@ -370,12 +367,6 @@ func (q *question) rarestOf(covers ...[]float64) float64 {
 	}
 	return most
 }
-
-// taskDecay is by how much each sentence after a heading that names a task is less its answer.
-const taskDecay = 0.2
-
-// laterPart is how well a heading that stands in a passage before names a task, compared with one that stands in the passage.
-const laterPart = 0.7
 
 // weigh computes the features of a passage's sentences. unknown are the terms that no passage has.
 func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView, unknown []bool) {

@@ -167,10 +167,7 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
-	q.fact = q.factOf()
-	if english {
-		q.task = lang.TaskOf(s)
-	}
+	q.fact, q.task = q.factOf(), q.taskOf()
 	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
 		q.code = false // it asks what an option does, and not for an example of it
 	}
