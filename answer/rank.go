@@ -30,23 +30,49 @@ var definitionBonus = map[grade.Definition]float64{grade.InTable: 0.5, grade.Sta
 // entry of a list or a table begins with it.
 const nameBonus, entryBonus = 0.5, 0.5
 
-// commandBonus is added to the score of a passage with a line of code that has the verb of a question how to do something near its object.
-const commandBonus = 0.5
+// taskBonus is added to the score of a passage that serves a question how to do something; see [servesTask].
+const taskBonus = 0.5
 
-// hasCommand reports whether a line of fenced code of a text has a verb near its object.
-func hasCommand(text, verb, object string) bool {
-	if object == "" || !strings.Contains(text, "```") {
-		return false
+// laterPart is how well a later passage of a section serves a task that the heading names, compared with the first one.
+const laterPart = 0.7
+
+// servesTask returns how well a passage serves a question how to do something, 0..1: its headings name the task, or a line of its fenced code has the verb
+// near its object.
+func servesTask(c corpus.Chunk, task *lang.Task) float64 {
+	if task == nil {
+		return 0
 	}
-	in := false
+	headings := slices.Clone(c.Headings)
+	slices.Reverse(headings)
+	if h := c.Heading(); h != c.Title && c.Title != "" {
+		headings = append(headings, c.Title)
+	}
+	if len(headings) == 0 {
+		headings = []string{c.Title}
+	}
+	named := task.NamedBy(c.Text, headings...)
+	if !strings.Contains(c.Text, headings[0]) && c.Start > 0 {
+		named *= laterPart
+	}
+	return max(named, commands(c.Text, task))
+}
+
+// commands returns how well a line of fenced code of a text, or a line that leads to code, says to do a task.
+func commands(text string, task *lang.Task) float64 {
+	if !strings.Contains(text, "```") {
+		return 0
+	}
+	in, most := false, 0.0
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+		bare := strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(bare, "```"):
 			in = !in
-		} else if in && lang.HasAction(line, verb, object) {
-			return true
+		case in, strings.HasSuffix(bare, ":"):
+			most = max(most, task.In(bare[max(0, strings.LastIndex(bare, ". ")):]))
 		}
 	}
-	return false
+	return most
 }
 
 // titleBonus is added, in agentic mode, to the score of a passage about something that the question names.
@@ -182,7 +208,7 @@ func (j *job) rank(rerankScores []float64) []float64 {
 		}
 	}
 	subject, names := lang.DefinitionSubject(j.q.Query), lang.Identifiers(j.q.Query)
-	verb, object := lang.Action(j.q.Query)
+	task := lang.TaskOf(j.q.Query)
 	scaleSearch, scaleRerank := scale(searchScores), scale(rerankScores)
 	out := make([]float64, len(j.pool))
 	for i, c := range j.pool {
@@ -190,9 +216,7 @@ func (j *job) rank(rerankScores []float64) []float64 {
 		if subject != nil {
 			out[i] += definitionBonus[grade.Defines(c.Chunk.Text, subject)]
 		}
-		if hasCommand(c.Chunk.Text, verb, object) {
-			out[i] += commandBonus
-		}
+		out[i] += taskBonus * servesTask(c.Chunk, task)
 		if lang.HoldsIdentifier(c.Chunk.WithHeadings(), names) {
 			out[i] += nameBonus
 			if lang.HasEntry(c.Chunk.Text, names) {

@@ -113,8 +113,11 @@ func (j *job) find(ctx context.Context, s *search) error {
 	if q.Vector == nil && q.Text == "" {
 		q.Text = s.vectorText
 	}
-	subject, names := lang.DefinitionSubject(s.asked), lang.Identifiers(s.asked)
-	if (subject != nil || names != nil) && slices.Equal(s.levels, []corpus.Level{corpus.Passage}) {
+	subject, names, task := lang.DefinitionSubject(s.asked), lang.Identifiers(s.asked), lang.TaskOf(s.asked)
+	if joined := task.Joined(); joined != "" && q.Text != "" {
+		q.Text += " " + joined
+	}
+	if (subject != nil || names != nil || task != nil) && slices.Equal(s.levels, []corpus.Level{corpus.Passage}) {
 		q.Limit = max(s.limit, definitionHits)
 	}
 	hits, err := j.Index.Search(ctx, q)
@@ -134,21 +137,26 @@ func (j *job) find(ctx context.Context, s *search) error {
 	if err != nil {
 		return err
 	}
-	return j.score(ctx, s, withNamed(hits, s.limit, subject, names))
+	return j.score(ctx, s, withNamed(hits, s.limit, func(c corpus.Chunk) bool {
+		return lang.HoldsIdentifier(c.Text, names) || grade.Defines(c.Text, subject) != grade.NoDefinition || servesTask(c, task) >= minServes
+	}))
 }
 
-// definitionHits is the number of hits among which definitions and literal names are looked for.
+// definitionHits is the number of hits among which those are looked for that [withNamed] adds.
 const definitionHits = 200
 
-// withNamed returns the first hits, and those after them that define the subject or have one of the names. All passages of a document about a thing can
-// precede the one that says what it is, and all passages about a lease the one about the option --lease.
-func withNamed(hits []index.Hit, limit int, subject, names []string) []index.Hit {
+// minServes is how well a passage after the first hits must serve a task to be added to them.
+const minServes = 0.5
+
+// withNamed returns the first hits, and those after them that define the subject, have one of the names, or serve the task of a question. All passages of a
+// document about a thing can precede the one that says what it is, and all passages about a lease the one about the option --lease.
+func withNamed(hits []index.Hit, limit int, serves func(corpus.Chunk) bool) []index.Hit {
 	if len(hits) <= limit {
 		return hits
 	}
 	out := slices.Clip(hits[:limit])
 	for _, h := range hits[limit:] {
-		if len(out) < 2*limit && (lang.HoldsIdentifier(h.Chunk.Text, names) || grade.Defines(h.Chunk.Text, subject) != grade.NoDefinition) {
+		if len(out) < 2*limit && serves(h.Chunk) {
 			out = append(out, h)
 		}
 	}

@@ -87,3 +87,27 @@ func joinsIdentifier(before, after string) bool {
 func inIdentifier(r rune) bool {
 	return r == '_' || r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
+
+// IdentifierParts returns the words of an identifier such as IdleTimeout or idle_timeout, lower-cased; nil for other words.
+func IdentifierParts(word string) (out []string) {
+	from := 0
+	for i := 1; i < len(word); i++ {
+		switch {
+		case word[i] == '_' || word[i-1] == '_':
+		case word[i] >= 'A' && word[i] <= 'Z' && word[i-1] >= 'a' && word[i-1] <= 'z':
+		default:
+			continue
+		}
+		if part := strings.Trim(word[from:i], "_"); part != "" {
+			out = append(out, strings.ToLower(part))
+		}
+		from = i
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	if part := strings.Trim(word[from:], "_"); part != "" {
+		out = append(out, strings.ToLower(part))
+	}
+	return out
+}

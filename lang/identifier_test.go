@@ -58,17 +58,3 @@ func TestHoldsIdentifier(t *testing.T) {
 		}
 	}
 }
-
-func TestAction(t *testing.T) {
-	t.Parallel()
-	for question, want := range map[string][2]string{
-		"How do I remove a source?": {"remov", "sourc"}, "How can I back up PostgreSQL?": {"back", "postgresql"}, "How do I do it?": {}, "How old is it?": {}, "How to restart?": {"restart"},
-	} {
-		if verb, object := lang.Action(question); verb != want[0] || object != want[1] {
-			t.Errorf("%s %s %s", question, verb, object)
-		}
-	}
-	if !lang.HasAction("sluice sources remove ./x", "remov", "sourc") || lang.HasAction("remove the cause of it and then go on with the next source", "remov", "sourc") {
-		t.Error("distance")
-	}
-}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/dutch"
-	"github.com/blevesearch/snowballstem/english"
 	"github.com/blevesearch/snowballstem/french"
 	"github.com/blevesearch/snowballstem/german"
 	"github.com/blevesearch/snowballstem/italian"
@@ -176,7 +175,7 @@ type wordList map[string]float64 // the number of each word, or 0
 var dataFiles embed.FS
 
 // stemmers are Snowball's algorithms for the languages that have a file. A language without one is compared by whole words.
-var stemmers = map[string]func(*snowballstem.Env) bool{"en": english.Stem, "de": german.Stem, "fr": french.Stem, "es": spanish.Stem, "it": italian.Stem,
+var stemmers = map[string]func(*snowballstem.Env) bool{"en": stemEnglish, "de": german.Stem, "fr": french.Stem, "es": spanish.Stem, "it": italian.Stem,
 	"pt": portuguese.Stem, "nl": dutch.Stem, "ru": russian.Stem, "tr": turkish.Stem}
 
 var scripts = map[string]*unicode.RangeTable{"ru": unicode.Cyrillic, "zh": unicode.Han, "ja": unicode.Hiragana}

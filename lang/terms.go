@@ -29,9 +29,19 @@ func Stem(word string) string {
 	}
 	return asciiStems.Get(word, maxStem, func(word string) string {
 		env := snowballstem.NewEnv(word)
-		english.Stem(env)
+		stemEnglish(env)
 		return cmp.Or(env.Current(), word)
 	})
+}
+
+// stemEnglish is Snowball's English algorithm, but keeps the double letter of add in adding and added, as later versions of the algorithm do.
+func stemEnglish(env *snowballstem.Env) bool {
+	word := env.Current()
+	english.Stem(env)
+	if s := env.Current(); len(s) == 2 && strings.HasPrefix(word, s+s[1:]) {
+		env.SetCurrent(s + s[1:])
+	}
+	return true
 }
 
 // maxStems is the number of words of a language whose stems are kept.

@@ -16,7 +16,7 @@ import (
 )
 
 // analysisVersion changes whenever the analysis of a text changes. Lexical indexes of another version are rebuilt.
-const analysisVersion = "4"
+const analysisVersion = "5"
 
 // The fields of the lexical index. fieldText contains title, headings and text.
 const (

@@ -33,7 +33,7 @@ func parseHTML(ctx context.Context, src source) (Parsed, error) {
 	w := &htmlWalk{limit: src.limits.Text}
 	w.walk(mainPart(root))
 	w.undescribed()
-	p.Blocks = w.out
+	p.Blocks = preformatted(w.out, src.limits.Blocks)
 	if p.Title == "" && p.Meta.Title == "" {
 		for _, b := range p.Blocks {
 			if b.Kind == Heading && b.Level == 1 {
@@ -240,6 +240,12 @@ func hidden(n *html.Node) bool {
 			if style := styleOf(a.Val); invisible.MatchString(style) || tiny.MatchString(style) && !resized(n) {
 				return true
 			}
+		case "class":
+			for name := range strings.FieldsSeq(a.Val) {
+				if _, ok := navigation[name]; ok {
+					return true
+				}
+			}
 		case "role":
 			if a.Val == "navigation" || a.Val == "search" || a.Val == "banner" || a.Val == "contentinfo" {
 				return true
@@ -431,11 +437,11 @@ func (w *htmlWalk) walk(n *html.Node) {
 		w.kind, w.level = Paragraph, 0
 	case atom.Pre, atom.Listing, atom.Xmp:
 		w.undescribed()
-		code := strings.Trim(rawText(n), "\n")
-		w.limit -= len(code)
-		w.out = append(w.out, Block{Kind: Code, Text: code, Fenced: true})
+		w.code(n)
 	case atom.Ul, atom.Ol, atom.Menu:
-		w.list(n)
+		if !isContents(n) {
+			w.list(n)
+		}
 	case atom.Table:
 		w.table(n)
 	case atom.Dt:
@@ -452,7 +458,7 @@ func (w *htmlWalk) walk(n *html.Node) {
 		w.a.start = w.buf.Len()
 	case atom.A:
 		w.link(n)
-	case atom.Abbr, atom.B, atom.Bdi, atom.Bdo, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn, atom.Em, atom.Font,
+	case atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn, atom.Em, atom.Font,
 		atom.I, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Output, atom.Q, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strong,
 		atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr, atom.Big, atom.Ruby:
 		w.children(n)
@@ -461,7 +467,10 @@ func (w *htmlWalk) walk(n *html.Node) {
 			w.children(n)
 			return
 		}
-		w.flush()
+		if w.flush(); n.DataAtom == atom.P && isCode(n) {
+			w.code(n)
+			return
+		}
 		w.children(n)
 		w.flush()
 	}

@@ -50,6 +50,8 @@ func checkLines(s string) error {
 func textBlocks(s string, limit int) []Block {
 	var out []Block
 	marks := map[byte]int{} // the level of each underlining character, in order of appearance, as reStructuredText has it
+	ruled := false          // the part before is a rule
+	level := headingLevel   // of headings that are not underlined; below the titles after rules
 	for part := range strings.SplitSeq(s, "\n\n") {
 		if len(out) > limit {
 			break
@@ -58,13 +60,23 @@ func textBlocks(s string, limit int) []Block {
 		for i := 0; i < len(lines); i++ {
 			lines[i] = strings.TrimRight(lines[i], " \t\f\v")
 		}
-		if isSession(lines) {
+		afterRule := ruled && len(lines) == 1
+		ruled = len(lines) == 1 && len(lines[0]) >= minRule && underline.MatchString(lines[0])
+		if ruled {
+			continue
+		}
+		if afterRule && isTitle(lines[0]) {
+			level = headingLevel + 1
+			out = append(out, Block{Kind: Heading, Level: headingLevel, Text: strings.Join(strings.Fields(lines[0]), " ")})
+			continue
+		}
+		if isSession(lines) || len(out) > 0 && out[len(out)-1].Kind == Paragraph && strings.HasSuffix(out[len(out)-1].Text, ":") && isIndented(lines) {
 			out = append(out, Block{Kind: Code, Text: strings.Join(lines, "\n"), Fenced: true})
 			continue
 		}
 		from := 0
 		for from < len(lines) && isHeadingLine(lines[from:]) {
-			out = append(out, Block{Kind: Heading, Level: headingLevel, Text: strings.TrimSpace(lines[from])})
+			out = append(out, Block{Kind: Heading, Level: level, Text: strings.TrimSpace(lines[from])})
 			from++
 		}
 		for i := from + 1; i < len(lines); i++ {
@@ -91,6 +103,25 @@ func textBlocks(s string, limit int) []Block {
 	return out
 }
 
+// minRule is the least length of a rule between sections, whose title may follow in a paragraph of its own.
+const minRule = 20
+
+// isTitle reports whether a line may be the title of a section: it is short, and does not end like a sentence.
+func isTitle(line string) bool {
+	last, _ := utf8.DecodeLastRuneInString(line)
+	return line != "" && utf8.RuneCountInString(line) <= maxHeading && len(strings.Fields(line)) <= maxHeadingWords && !strings.ContainsRune(".:;,!?|。", last)
+}
+
+// isIndented reports whether lines are indented as code after a colon is.
+func isIndented(lines []string) bool {
+	for _, l := range lines {
+		if !strings.HasPrefix(l, "\t") && !strings.HasPrefix(l, "    ") {
+			return false
+		}
+	}
+	return len(lines) > 0 && len(lines) <= maxSession
+}
+
 var (
 	clause        = regexp.MustCompile(`^(?:§+|(?i:article|art\.|artikel|artículo|articolo|artigo|artikkel|clause|section|madde|статья|раздел))\s*[0-9]|^第.{1,4}[条章条節]`)
 	sectionNumber = regexp.MustCompile(`^[0-9]{1,2}(?:\.[0-9]{1,2}){0,2}\s+\p{Lu}`)
@@ -107,8 +138,7 @@ const (
 // or begins with the number of a clause or section.
 func isHeadingLine(lines []string) bool {
 	line := strings.TrimSpace(lines[0])
-	last, _ := utf8.DecodeLastRuneInString(line)
-	if line == "" || utf8.RuneCountInString(line) > maxHeading || len(strings.Fields(line)) > maxHeadingWords || strings.ContainsRune(".:;,!?|。", last) {
+	if !isTitle(line) {
 		return false
 	}
 	if len(lines) > 1 && underline.MatchString(lines[1]) {

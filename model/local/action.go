@@ -1,90 +1,79 @@
 package local
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/lang"
+	"github.com/sluice-rag/sluice/model"
 )
 
-// actionOf returns the term of the verb of a question how to do something; -1 if it asks nothing like that.
-func (q *question) actionOf() int {
-	verb, _ := lang.Action(q.text)
-	if i, ok := q.index[verb]; ok && q.lang == lang.English {
-		return i
+// taskOf returns what an English question asks how to do, or nil.
+func (q *question) taskOf() *lang.Task {
+	if q.lang != lang.English {
+		return nil
 	}
-	return -1
+	return lang.TaskOf(q.text)
 }
 
-// objectOf returns the term of the object of the verb: the next one; -1: none.
-func (q *question) objectOf() int {
-	if q.action < 0 || q.action+1 >= len(q.terms) {
-		return -1
+// taskDecay is by how much each sentence after a heading that names a task is less its answer. laterPart is how well a heading that stands in a passage
+// before names a task, compared with one that stands in the passage.
+const taskDecay, laterPart = 0.2, 0.7
+
+// namedBy returns how well the headings over a sentence name the task of the question.
+func (q *question) namedBy(c *sentence, p model.Passage, r *passageView) float64 {
+	headings := slices.DeleteFunc(slices.Concat([]string{c.heading}, c.outer, []string{r.written}), func(h string) bool { return h == "" })
+	named := q.task.NamedBy(p.Chunk.Text, headings...)
+	if p.Chunk.Start > 0 && c.heading == p.Chunk.Heading() && !strings.Contains(p.Chunk.Text, c.heading) {
+		named *= laterPart
 	}
-	return q.action + 1
+	return named
 }
-
-// maxActionGap is the number of words that may be between the verb and its object.
-const maxActionGap = 4
-
-// hasAction reports whether a text has the verb of a question how to do something, and whether that is near its object. Without an object it is.
-func (q *question) hasAction(s string) (found, near bool) {
-	object := q.objectOf()
-	whole := make([]float64, len(q.terms))
-	if q.mark(whole, s); whole[q.action] < minAction {
-		return false, false
-	}
-	verb, thing := -2*maxActionGap, -4*maxActionGap
-	for k, w := range lang.Words(s) {
-		covers := make([]float64, len(q.terms))
-		q.mark(covers, w.Text)
-		if covers[q.action] >= minAction {
-			verb = k
-		}
-		if object >= 0 && covers[object] >= minAction {
-			thing = k
-		}
-		near = near || max(verb-thing, thing-verb) <= maxActionGap+1
-	}
-	return true, near || object < 0
-}
-
-// minAction is the least coverage of the verb by a text that is about the action: a word of the same meaning.
-const minAction = 0.6
 
 // maxCommands is the maximum number of commands that are taken from long code.
 const maxCommands = 2
 
-// shorten reduces code that is too long to be quoted to its commands that have the verb of a question how to do something near its object.
+// shorten reduces code that is too long to be quoted to the commands that best say to do what a question asks.
 func (q *question) shorten(c *sentence) {
-	if !c.code || len(c.text) <= maxCode || q.objectOf() < 0 {
+	if !c.code || len(c.text) <= maxCode || q.task == nil {
 		return
 	}
-	var found []string
+	type command struct {
+		text string
+		fit  float64
+	}
+	var found []command
 	for line := range strings.Lines(lang.Truncate(c.text, maxPassage)) {
-		if _, near := q.hasAction(line); near {
-			found = append(found, strings.TrimRight(line, "\n"))
+		if x := q.task.In(line); x >= minCommand {
+			found = append(found, command{strings.TrimRight(line, "\n"), x})
 		}
 	}
-	if text := strings.Join(found, "\n"); len(found) > 0 && len(found) <= maxCommands && len(text) <= maxCode {
+	if len(found) > maxCommands {
+		best := slices.MaxFunc(found, func(a, b command) int { return cmp.Compare(a.fit, b.fit) }).fit
+		found = slices.DeleteFunc(found, func(x command) bool { return x.fit < best })
+	}
+	var lines []string
+	for _, x := range found {
+		lines = append(lines, x.text)
+	}
+	if text := strings.Join(lines, "\n"); len(found) > 0 && len(found) <= maxCommands && len(text) <= maxCode {
 		c.text, c.own, c.whole = text, text, true
 		c.readWords(q.lang)
 	}
 }
 
-// actionFit returns how well code does what the question asks for: 1 if the code or what leads to it has the verb, or if it is the first code under a heading
-// that has it; less if only the heading, or nothing near it, has it.
+// minCommand is how well a line of long code must say to do the task, to be quoted without the others, and the first cell of a row, to be a command.
+const minCommand = 0.5
+
+// actionFit returns how well code does what the question asks for: the code or the text before it says to do it. Otherwise it is less if the verb is there, or
+// if it is the first code under a heading that names the task.
 func (q *question) actionFit(c *sentence, cs []*sentence) float64 {
 	if strings.HasPrefix(c.text, "(") && strings.HasSuffix(c.text, ")") {
 		return 0 // a remark, such as an alias in a manual page
 	}
-	if q.action < 0 {
+	if q.task == nil {
 		return 1
-	}
-	object := false // the verb was found near the object
-	has := func(s string) bool {
-		found, near := q.hasAction(s)
-		object = object || near
-		return found
 	}
 	before := ""
 	first := true // no code before it under this heading
@@ -94,14 +83,49 @@ func (q *question) actionFit(c *sentence, cs []*sentence) float64 {
 		}
 		first = first && !cs[i].code
 	}
-	switch {
-	case has(before), has(c.text), first && has(c.heading):
-		if !object {
-			return 0.85
-		}
-		return 1
-	case has(c.heading):
-		return 0.7
+	fit := q.task.In(before)
+	for line := range strings.Lines(c.text) {
+		fit = max(fit, q.task.In(line))
 	}
-	return 0.3
+	if first {
+		fit = max(fit, firstCode*c.named)
+	}
+	if q.task.HasVerb(before) || q.task.HasVerb(c.text) {
+		fit = max(fit, verbOnly)
+	}
+	return fit
 }
+
+// How well code does what a question asks for, if nothing says so.
+const (
+	firstCode = 0.8 // the first code under a heading that names the task
+	verbOnly  = 0.4 // the verb is there, and not the object
+)
+
+// leadIn returns the sentences that introduce code: the one before it or, if the heading over it names the task, all from the heading to the code.
+func (q *question) leadIn(c *sentence, cs []*sentence) []*sentence {
+	if q.task == nil || !c.code {
+		return nil
+	}
+	from, size := c.at, 0
+	for from > 0 && c.at-from < maxLeads {
+		before := cs[from-1]
+		if size += len(before.text); before.code || before.row || before.listed || before.heading != c.heading || size > maxLeadIn {
+			break
+		}
+		from--
+	}
+	switch {
+	case from == c.at || c.named >= minNamed && c.at-from == c.under:
+		return cs[from:c.at]
+	case strings.HasSuffix(cs[c.at-1].text, ":") || q.task.In(cs[c.at-1].text) > 0:
+		return cs[c.at-1 : c.at]
+	}
+	return nil
+}
+
+// maxLeads is the maximum number of sentences that introduce code, and maxLeadIn that of their bytes.
+const maxLeads, maxLeadIn = 4, 600
+
+// minAction is the least coverage of a term by a text that is about it: a word of the same meaning.
+const minAction = 0.6

@@ -41,3 +41,21 @@ func TestCommandOfLongCode(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestTaskHeading: the paragraph and the code under the heading that names the task are the answer, and not other code that has the nouns.
+func TestTaskHeading(t *testing.T) {
+	t.Parallel()
+	const removing = "Removing a place\n\nA place is taken out together with its documents. Its name is enough:\n\n```\nlagerctl drop ./contracts\n```\n"
+	const other = "Places in the list\n\nThe list of a place shows what places have:\n\n```\nplace: ./contracts\nplaces: 12\n```\n"
+	first, second := titled(1, "Lager", other), titled(2, "Lager", removing)
+	first.Chunk.Headings, second.Chunk.Headings = []string{"Lager", "Places in the list"}, []string{"Lager", "Removing a place"}
+	got, _ := answer(t, local.New(local.Options{}), model.Task{Question: "How do I remove a place?", Passages: []model.Passage{first, second}})
+	for _, want := range []string{"together with its documents", "lagerctl drop ./contracts"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+	}
+	if strings.Contains(got, "places: 12") {
+		t.Errorf("got %q", got)
+	}
+}

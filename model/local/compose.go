@@ -43,6 +43,11 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			}
 			continue
 		}
+		for _, before := range q.leadIn(c, cs) {
+			if !slices.Contains(chosen, before) {
+				out = append(out, before)
+			}
+		}
 		if n := len(out); c.setting && n > 0 && strings.TrimRight(out[n-1].text, ".")+": " == c.intro() {
 			out = append(out, c) // the comment is said already
 		} else {
@@ -63,11 +68,15 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 // maxFollowing is the maximum number of sentences that complete the best one.
 const maxFollowing = 4
 
+// minNamed is how well headings must name a task, so that the text under them is its answer.
+const minNamed = 0.6
+
 // following returns the sentences after the best one that complete it: the rest of a clause that the question names by its number, the rest of a section of
 // instructions that is only about the question, or its continuation.
 func (q *question) following(c *sentence, cs []*sentence) (out []*sentence) {
 	clause := c.evid[keyed] > 0 && !c.row && !c.code
-	section := (q.way || q.kind == instructionKind) && c.evid[headed] > 0
+	section := !c.code && (q.way || q.kind == instructionKind) && (c.evid[headed] > 0 || c.named >= minNamed)
+	clause = clause || !c.row && !c.code && c.evid[acts] >= minNamed
 	if clause || section {
 		for _, next := range cs[min(len(cs), c.at+1):min(len(cs), c.at+1+maxFollowing)] {
 			if next.row || next.heading != c.heading || !next.whole || !section && next.block != c.block {

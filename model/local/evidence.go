@@ -37,6 +37,8 @@ const (
 	unknownNames        // number of those that are in no passage
 	numbers             // number of numbers of the question that are not in the sentence
 	headed              // the heading over it is about nothing but the question's terms
+	tasked              // how well the headings over it name what the question asks how to do
+	acts                // how well it says to do what the question asks how to do
 	first               // it is the first after a heading
 	isRow               // a row
 	figure              // a row, for a question for a number or a time
@@ -209,7 +211,7 @@ func (m *Model) termCoverage(q *question, c *sentence) (exact, covers, nearest [
 		}
 	}
 	for _, w := range c.words {
-		for _, part := range partsOf(c.own[w.Start:w.End]) {
+		for _, part := range lang.IdentifierParts(c.own[w.Start:w.End]) {
 			if i, x := q.match(q.stem(part)); x > covers[i] && x > 0 {
 				covers[i], nearest[i] = x, x
 			}
@@ -293,7 +295,7 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 	var last *sentence
 	for _, c := range cs {
 		if last != nil && c.heading == last.heading && c.lead == last.lead && slices.Equal(c.columns, last.columns) {
-			c.near, c.over = last.near, last.over
+			c.near, c.over, c.named = last.near, last.over, last.named
 		} else {
 			c.near = make([]float64, n)
 			m.markRelated(q, c.near, c.heading)
@@ -304,6 +306,7 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 			c.over = slices.Clone(r.over)
 			raise(c.over, c.near)
 			raise(r.wide, c.near)
+			c.named = q.namedBy(c, p, r)
 		}
 		last = c
 		c.exact, c.covers, c.nearest = m.termCoverage(q, c)
@@ -414,6 +417,10 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 			e[numbers] += value(c.exact[i] < 1 && c.over[i] < 1)
 		}
 		e[headed] = value(c.heading != "" && q.onlyAbout(c.heading))
+		e[tasked] = c.named / (1 + taskDecay*float64(c.under))
+		if !c.code {
+			e[acts] = q.task.In(c.own)
+		}
 		e[first] = value(c.under == 0)
 		m.weighForm(q, c, r.cs)
 		e[terms], e[foreign] = float64(len(q.terms)), value(q.lang != lang.English)
@@ -423,7 +430,6 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 // weighForm computes the features of what kind of text a sentence is.
 func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	e := &c.evid
-	figures := q.kind == numberKind || q.kind == timeKind
 	if q.kind == definitionKind && q.lang == lang.English {
 		e[defines] = q.definitionFit(c)
 	} else {
@@ -437,15 +443,7 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 		e[unfit] = value(e[fitNear] == 0)
 	}
 	if c.row {
-		e[isRow], e[figure] = 1, value(figures)
-		if q.kind != definitionKind || q.isSubject(c.cells[0]) {
-			e[rowKey], e[rowExact] = e[own], q.cellPrecision(c)
-		}
-		columns := make([]float64, len(q.terms))
-		for _, name := range c.columns {
-			q.mark(columns, name)
-		}
-		e[rowColumn] = q.share(columns)
+		q.weighRow(c)
 	}
 	e[measured] = value(q.isMeasured(c))
 	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !q.measure.in(q.lang, c.leadingText()))

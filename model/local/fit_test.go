@@ -118,7 +118,7 @@ func (x *trial) read(t *testing.T, m *Model, most int) {
 // sign returns 1 for a feature that can only speak for a sentence, -1 for one that can only speak against it, and 0 for the others.
 func sign(k int) float64 {
 	switch k {
-	case own, exactly, exactFar, near, far, around, wide, pairs, phrase, similar, related, fit, fitNear, defines, passage, rank, headed, labelled, rowKey, rowColumn, isRequested, isListed, measured, inRange, rowExact, keyed, total, ahead, aheadOfSome, certain:
+	case own, exactly, exactFar, near, far, around, wide, pairs, phrase, similar, related, fit, fitNear, defines, passage, rank, headed, tasked, acts, labelled, rowKey, rowColumn, isRequested, isListed, measured, inRange, rowExact, keyed, total, ahead, aheadOfSome, certain:
 		return 1
 	case rarest, elsewhere, absent, unfit, names, unknownNames, numbers, isCode, asks, hangs, repeats, opposed, flipped, negated, unmeasured, outOfRange, unstated:
 		return -1
@@ -389,4 +389,4 @@ func report(t *testing.T, ts []*trial, rank *evidence) {
 }
 
 var featureNames = strings.Fields(`own exactly exactFar near far around wide rarest elsewhere absent pairs phrase copied similar related fit fitNear defines unfit passage rank names unknownNames
-	numbers headed first isRow figure rowKey rowColumn isItem isListed isCode isRequested isLabel labelled short long asks hangs repeats opposed flipped negated terms foreign measured unmeasured inRange outOfRange rowExact keyed unstated literal unnamed total ahead aheadOfSome certain`)
+	numbers headed tasked acts first isRow figure rowKey rowColumn isItem isListed isCode isRequested isLabel labelled short long asks hangs repeats opposed flipped negated terms foreign measured unmeasured inRange outOfRange rowExact keyed unstated literal unnamed total ahead aheadOfSome certain`)

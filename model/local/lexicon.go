@@ -36,33 +36,9 @@ func stemsIn(l *lang.Language, s string) []string {
 		if !l.IsStopWord(w.Text) {
 			out = append(out, stemIn(l, w.Text))
 		}
-		for _, part := range partsOf(s[w.Start:w.End]) {
+		for _, part := range lang.IdentifierParts(s[w.Start:w.End]) {
 			out = append(out, stemIn(l, part))
 		}
-	}
-	return out
-}
-
-// partsOf returns the words of an identifier such as IdleTimeout or idle_timeout, lower-cased; nil for other words.
-func partsOf(word string) (out []string) {
-	from := 0
-	for i := 1; i < len(word); i++ {
-		switch {
-		case word[i] == '_' || word[i-1] == '_':
-		case word[i] >= 'A' && word[i] <= 'Z' && word[i-1] >= 'a' && word[i-1] <= 'z':
-		default:
-			continue
-		}
-		if part := strings.Trim(word[from:i], "_"); part != "" {
-			out = append(out, strings.ToLower(part))
-		}
-		from = i
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	if part := strings.Trim(word[from:], "_"); part != "" {
-		out = append(out, strings.ToLower(part))
 	}
 	return out
 }

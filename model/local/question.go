@@ -46,16 +46,16 @@ type question struct {
 	moments     []moment                 // dates and times of day
 	negated     bool                     // the question is negated
 	kind        kind
-	whether     bool     // asks for yes or no
-	broad       bool     // asks for an explanation, not for a fact
-	listed      bool     // asks for a list
-	way         bool     // asks how to do something, which code may answer
-	open        bool     // has no subject: summarize this
-	code        bool     // asks for a command or code
-	fact        fact     // what it asks for, if that is said in few ways
-	codes       []string // options and identifiers that it names: --retry, maxAge
-	identifiers []string // those that documents must have as they are written: --retry
-	action      int      // the term of what is to be done, for a question how to do something; -1: none
+	whether     bool       // asks for yes or no
+	broad       bool       // asks for an explanation, not for a fact
+	listed      bool       // asks for a list
+	way         bool       // asks how to do something, which code may answer
+	open        bool       // has no subject: summarize this
+	code        bool       // asks for a command or code
+	fact        fact       // what it asks for, if that is said in few ways
+	codes       []string   // options and identifiers that it names: --retry, maxAge
+	identifiers []string   // those that documents must have as they are written: --retry
+	task        *lang.Task // of a question how to do something; nil: none
 
 	plainTotal float64             // of plain
 	follows    map[[2]string][]int // indexes in words of the second word of each pair
@@ -113,14 +113,40 @@ func (m *Model) ask(t model.Task) *question {
 	if english {
 		q.broad, q.listed = broadRE.MatchString(s), listRE.MatchString(s)
 	}
+	q.before = conversationOf(q.lang, t)
+	m.setTerms(q, s, t.IDF)
+	q.open = len(q.terms) == 0 || t.Summary
+	q.kind, q.way = kinds[asked], asked == lang.AsksManner
+	if english {
+		q.kind, q.way = kindOf(s), wayRE.MatchString(s)
+	}
+	if q.subject = lang.DefinitionSubject(s); q.subject != nil && english {
+		q.kind = definitionKind
+	} else if english && (q.kind == anyKind || q.kind == personKind) && len(q.terms) <= 3 && meanRE.MatchString(s) {
+		q.kind = definitionKind
+	}
+	q.whether = q.lang.AsksWhether(s)
+	q.listed = q.listed || q.asksSeveral()
+	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
+	q.negated = hasNegation(q.lang, q.words)
+	q.fact, q.task = q.factOf(), q.taskOf()
+	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
+		q.code = false // it asks what an option does, and not for an example of it
+	}
+	q.identifiers, q.follows, q.moments = lang.Identifiers(s), followersOf(q.words), q.momentsIn()
+	return q
+}
+
+// setTerms sets the terms of a question with their weights. idf has those of words that the index knows.
+func (m *Model) setTerms(q *question, s string, idf map[string]float64) {
+	english := q.lang == lang.English
 	most := 0.0
-	for _, w := range t.IDF {
+	for _, w := range idf {
 		most = max(most, w)
 	}
 	terms := q.lang.UniqueTerms(s)
 	terms = terms[:min(len(terms), 64)]
 	names := namesIn(q.lang, s)
-	q.before = conversationOf(q.lang, t)
 	for _, term := range terms {
 		term.Stem = stemIn(q.lang, term.Word)
 		if _, twice := q.index[term.Stem]; twice {
@@ -132,7 +158,7 @@ func (m *Model) ask(t model.Task) *question {
 		w := m.weight(term.Word)
 		if most > 0 {
 			w = most
-			if x, ok := t.IDF[lang.Stem(term.Word)]; ok {
+			if x, ok := idf[lang.Stem(term.Word)]; ok {
 				w = x
 			}
 		}
@@ -161,26 +187,6 @@ func (m *Model) ask(t model.Task) *question {
 		q.plain = append(q.plain, w)
 		q.plainTotal += w
 	}
-	q.open = len(q.terms) == 0 || t.Summary
-	q.kind, q.way = kinds[asked], asked == lang.AsksManner
-	if english {
-		q.kind, q.way = kindOf(s), wayRE.MatchString(s)
-	}
-	if q.subject = lang.DefinitionSubject(s); q.subject != nil && english {
-		q.kind = definitionKind
-	} else if english && (q.kind == anyKind || q.kind == personKind) && len(q.terms) <= 3 && meanRE.MatchString(s) {
-		q.kind = definitionKind
-	}
-	q.whether = q.lang.AsksWhether(s)
-	q.listed = q.listed || q.asksSeveral()
-	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
-	q.negated = hasNegation(q.lang, q.words)
-	q.action, q.fact = q.actionOf(), q.factOf()
-	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
-		q.code = false // it asks what an option does, and not for an example of it
-	}
-	q.identifiers, q.follows, q.moments = lang.Identifiers(s), followersOf(q.words), q.momentsIn()
-	return q
 }
 
 // pluralRE matches the noun of a question for several things. It is the last word of the first group.

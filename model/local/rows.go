@@ -6,6 +6,23 @@ import (
 	"strings"
 )
 
+// weighRow computes the features of a row.
+func (q *question) weighRow(c *sentence) {
+	e := &c.evid
+	e[isRow], e[figure] = 1, value(q.kind == numberKind || q.kind == timeKind)
+	if q.kind != definitionKind || q.isSubject(c.cells[0]) {
+		e[rowKey], e[rowExact] = e[own], q.cellPrecision(c)
+	}
+	columns := make([]float64, len(q.terms))
+	for _, name := range c.columns {
+		q.mark(columns, name)
+	}
+	e[rowColumn] = q.share(columns)
+	if x := q.task.In(c.cells[0]); x >= minCommand {
+		e[isRequested] = x
+	}
+}
+
 // maxCells is the greatest number of cells of a row that meets a condition of the question, and is said in whole.
 const maxCells = 5
 

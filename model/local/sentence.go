@@ -45,6 +45,7 @@ type sentence struct {
 	near    []float64 // coverage by the innermost heading, what leads to it, and the names of the columns
 	over    []float64 // 1 for each term that is in near, the title or another heading
 	nearest []float64 // for each term, the cosine of the nearest word
+	named   float64   // how well the headings name what a question asks how to do
 	score   float64
 	evid    evidence
 }
