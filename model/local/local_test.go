@@ -82,6 +82,17 @@ const (
 	cursors  = "Protocol\n\nA protocol is a pure function. So a live stream, a resumed stream and a replayed stream are one code path."
 )
 
+func TestParagraphAfterCode(t *testing.T) {
+	p := chunk("Restart the pump", nil, "To restart the pump from the console, stop it first:\n\n```bash\npumpctl stop\npumpctl start --wait 45s\n```\n\n"+
+		"The second command returns when the pressure is above 2 bar.")
+	p.N, p.Score = 1, 0.8
+	got, _ := answer(t, local.New(local.Options{}), model.Task{Question: "Which command restarts the pump, and when does the second command return?",
+		SubQuestions: []string{"Which command restarts the pump?", "When does the second command return?"}, Passages: []model.Passage{p}})
+	if !strings.HasSuffix(got, "```\n\n\nThe second command returns when the pressure is above 2 bar.") {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestGenerateFromPages asks what newcomers ask of pages with tables, code, lists and headings.
 func TestGenerateFromPages(t *testing.T) {
 	m := local.New(local.Options{})
@@ -100,9 +111,6 @@ func TestGenerateFromPages(t *testing.T) {
 			"A server that starts over a folder indexes it first."},
 		"code as it stands": {"Which command starts the server over a folder?", []model.Passage{manual("serve", starting)},
 			"```\nsluice serve --docs ./docs\n```\n"},
-		"a paragraph after code": {"How do I restart the pump from the console?", []model.Passage{manual("Restart the pump", "Restart the pump\n\nTo restart the pump from the console, "+
-			"stop it first:\n\n```bash\npumpctl stop\npumpctl start --wait 45s\n```\n\nThe second command returns when the pressure is above 2 bar.")},
-			"```\npumpctl stop\npumpctl start --wait 45s\n```\n\n\nThe second command returns when the pressure is above 2 bar."},
 		"no heading alone": {"How do I resume a stream?", []model.Passage{manual("Resume a stream",
 			"Resume a stream\n\nSend the cursor of the last event that you received.")}, "Send the cursor of the last event that you received."},
 		"a definition": {"What is a run?", []model.Passage{manual("Retention", kept), manual("Run", runs)}, "A run is one question being answered."},
