@@ -104,7 +104,7 @@ func lockRuns(dir string) (*flock.Flock, error) {
 // CheckFree returns [ErrInUse] if another process has a data folder open, so that a server can say so before anything else.
 func CheckFree(data string) error {
 	dir := filepath.Join(data, runsFolder)
-	if _, err := os.Stat(dir); err != nil {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	lock, err := lockRuns(dir)

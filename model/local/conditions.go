@@ -137,7 +137,7 @@ func (q *question) comparedColumns(rows []*sentence) (met []*sentence) {
 	if b < 0 || than && len(named) < 2 {
 		return nil
 	}
-	a := -1
+	var a int
 	switch others := slices.Delete(slices.Clone(named), b, b+1); {
 	case len(others) > 0:
 		a = others[0].column

@@ -33,7 +33,7 @@ func TestConditions(t *testing.T) {
 		{"a time in another form", "Which group meets on Tuesday at 8 p.m.?", "hall.csv", hall, "Tuesday: Begin 20:00; Group Fencing."},
 		{"a date in German", "Wer hat am 5. Juli die Frühschicht?", "dienste.csv", "Datum | Schicht | Name\n05.06.2031 | Frühschicht | Per Lund\n05.07.2031 | Frühschicht | Eva Krog\n",
 			"05.07.2031: Schicht Frühschicht; Name Eva Krog."},
-		{"less in one column, in Spanish", "¿Qué materiales tienen menos existencias que el mínimo?", "almacen.csv", "Material | Existencias | Mínimo\nCobre | 40 | 25\nZinc | 3 | 5\nLatón | 9 | 5\n",
+		{"less in one column, in Spanish", "¿Qué metales tienen menos existencias que el mínimo?", "almacen.csv", "Metal | Existencias | Mínimo\nCobre | 40 | 25\nZinc | 3 | 5\nLatón | 9 | 5\n",
 			"Zinc: Existencias 3; Mínimo 5."},
 	} {
 		t.Run(c.name, func(t *testing.T) {

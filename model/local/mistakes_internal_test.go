@@ -12,7 +12,7 @@ func TestCorrectQuestionWord(t *testing.T) {
 	passages := []model.Passage{{Chunk: corpus.Chunk{Text: "The chapel of Wren was built in 1690."}}}
 	for question, want := range map[string]string{
 		"wat is the meeting point":    "what is the meeting point",
-		"Wich colour is the liquid?":  "which colour is the liquid?",
+		"hoow many rooms are there":   "how many rooms are there",
 		"wher is it kept":             "where is it kept",
 		"hog roast price per head":    "hog roast price per head",
 		"Wren was born in which year": "Wren was born in which year",
