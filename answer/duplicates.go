@@ -106,7 +106,7 @@ var extension = regexp.MustCompile(`(?i)(?:\.[a-z][a-z0-9]{0,4})?(?:\.(?:gz|bz2|
 // layout matches the mark of an item of a list, such as - or 2. or (a), and the fence of a block of code.
 var layout = regexp.MustCompile("^\\s*(?:[-*+•] |\\(?(?:\\d{1,3}|[a-zA-Z])[.)] |(?:```|~~~).*$)")
 
-// mayBegin reports whether a line may begin with what layout matches. Most lines do not, and the expression takes much longer to say so.
+// mayBegin reports whether a line may begin with what layout matches. Most lines do not, and the regular expression is much slower.
 func mayBegin(line string) bool {
 	line = strings.TrimLeft(line, "\t\n\f\r ")
 	n := strings.IndexAny(line[:min(len(line), 5)], ".) ")

@@ -142,7 +142,7 @@ func (j *job) find(ctx context.Context, s *search) error {
 	}))
 }
 
-// definitionHits is the number of hits among which those are looked for that [withNamed] adds.
+// definitionHits is the number of hits that [withNamed] examines.
 const definitionHits = 200
 
 // minServes is how well a passage after the first hits must serve a task to be added to them.

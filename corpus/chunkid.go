@@ -21,7 +21,7 @@ var idEncoding = base64.RawURLEncoding.Strict()
 // ChunkIDs computes the ids of the chunks of one document.
 type ChunkIDs struct{ document [idDocument]byte }
 
-// ChunkIDsOf returns what computes the ids of a document.
+// ChunkIDsOf returns the [ChunkIDs] of a document.
 func ChunkIDsOf(d DocumentID) (out ChunkIDs) {
 	sum := sha256.Sum256([]byte(d))
 	copy(out.document[:], sum[:])
@@ -33,8 +33,8 @@ func (c ChunkIDs) New(l Level, ordinal int, text string) ChunkID {
 	return ChunkID(c.append(make([]byte, 0, maxID), l, ordinal, text))
 }
 
-// Are reports whether an id is that of New.
-func (c ChunkIDs) Are(id ChunkID, l Level, ordinal int, text string) bool {
+// Match reports whether an id is the one that New returns.
+func (c ChunkIDs) Match(id ChunkID, l Level, ordinal int, text string) bool {
 	return string(c.append(make([]byte, 0, maxID), l, ordinal, text)) == string(id)
 }
 

@@ -42,7 +42,7 @@ func HoldsData(lstat func(name string) (fs.FileInfo, error)) bool {
 	return err == nil
 }
 
-// errData is the reason why a data folder is not read that a path names.
+// errData is reported for a path that is itself a data folder. Data folders below a path are skipped.
 var errData = errors.New("the data folder of a server")
 
 // ignoredExtensions are file types that are often next to documents and are not documents.

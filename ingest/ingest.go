@@ -48,7 +48,7 @@ func (o Options) withDefaults() Options {
 	o.MaxFileBytes = cmp.Or(max(o.MaxFileBytes, 0), 64<<20)
 	o.Limits.Bytes = int(o.MaxFileBytes)
 	o.Limits.Text = cmp.Or(max(o.Limits.Text, 0), maxText)
-	o.Limits.Blocks = cmp.Or(max(o.Limits.Blocks, 0), maxChunks)
+	o.Limits.Blocks = cmp.Or(max(o.Limits.Blocks, 0), MaxChunks)
 	o.BatchDocs = cmp.Or(max(o.BatchDocs, 0), 256)
 	o.BatchBytes = cmp.Or(max(o.BatchBytes, 0), 4<<20)
 	o.EmbedBatch = cmp.Or(max(o.EmbedBatch, 0), 128)

@@ -207,9 +207,9 @@ func (r *run) build(ctx context.Context, j job, id corpus.DocumentID, hash strin
 	if j.title != "" {
 		p.Title = j.title
 	}
-	pieces := cut(id, p, maxChunks)
-	if pieces.count() > maxChunks {
-		out.err = fault.New(fault.TooLarge, "holds more than %d sections, passages and sentences", maxChunks)
+	pieces := cut(id, p, MaxChunks)
+	if pieces.count() > MaxChunks {
+		out.err = fault.New(fault.TooLarge, "holds more than %d sections, passages and sentences", MaxChunks)
 		return out
 	}
 	out.chunks = pieces.chunks()

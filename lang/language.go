@@ -77,7 +77,7 @@ const (
 	AsksBroadly    Section = "broad"   // for a summary or an explanation
 	AsksName       Section = "name"    // what something is called: wie heißt
 	AsksSeveral    Section = "several" // words with which a question for what there is asks for several things: bring, included
-	AsksWhether    Section = "whether" // phrases with which a question for yes or no begins; in Turkish, Chinese and Japanese, which it has
+	AsksWhether    Section = "whether" // phrases with which a yes/no question begins; in Turkish, Chinese and Japanese, particles that it contains
 )
 
 // The sections that show what kind of amount a question or the name of a column is about, and the units of these amounts.
@@ -269,8 +269,8 @@ func (l *Language) IsStopWord(word string) bool {
 	return l.elides && has(l.stopWords, l.withoutElision(word))
 }
 
-// shapes are the first letter, the length and the last letter of the words of a list of ASCII words. Most words that are not in the list have other ones, which is found out
-// faster than that the list has no such word.
+// shapes are the first letter, the length and the last letter of the words of a list of ASCII words. Most words that are not in the list differ in these, and
+// this check is faster than a look-up in a map.
 type shapes [26][maxShape]uint32
 
 const maxShape = 16
@@ -443,7 +443,7 @@ func (l *Language) Asks(question string) Section {
 	return best
 }
 
-// AsksWhether reports whether a question asks for yes or no: it begins with a verb, or has a particle for it, and has no question word.
+// AsksWhether reports whether a question is a yes/no question: it begins with a verb, or has a particle for it, and has no question word.
 func (l *Language) AsksWhether(question string) bool {
 	var b strings.Builder
 	for _, w := range Words(question) {

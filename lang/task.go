@@ -27,7 +27,7 @@ const (
 	context      = 0.4 // a word after the object: in a table, from the list
 	gerundForm   = 0.9
 	optionForm   = 0.4 // of a verb that is the name of an option
-	otherForm    = 0.5 // of the verb than its basic form, in a text that is no heading: added
+	otherForm    = 0.5 // another form of the verb, such as added, in a text that is not a heading
 	verbShare    = 0.45
 )
 
@@ -278,7 +278,7 @@ func (t *Task) In(text string) float64 {
 	return nearest * sum / t.total
 }
 
-// gapLoss is by how much each word between the verb and the object is less, besides an article.
+// gapLoss is what each word between the verb and the object costs. The first one is free, since it may be an article.
 const gapLoss = 0.15
 
 // HasVerb reports whether a text has the verb, or a word that manuals use in its place.

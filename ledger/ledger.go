@@ -72,7 +72,7 @@ type Charge struct {
 	Input      int // tokens
 	Output     int // tokens
 	Cached     bool
-	// Free means that the run holds and costs nothing: the charge only counts its usage, and a loss of power may lose it.
+	// Free means that the run has no hold and costs nothing. The charge only counts its usage, and a loss of power may lose it.
 	Free bool
 }
 

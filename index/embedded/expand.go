@@ -119,7 +119,7 @@ type formKey struct {
 	known          bool
 }
 
-// wordForms are the forms of a word, which nobody changes. corrected means that they are words for which it may be a typing error.
+// wordForms are the forms of a word, which nobody changes. corrected means that the word may be a misspelling of the forms.
 type wordForms struct {
 	variants  []variant
 	corrected bool

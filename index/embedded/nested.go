@@ -47,7 +47,7 @@ func nestingOf(ch *change) *nesting {
 		if odd(e.Ordinal) || odd(e.Start) || slices.ContainsFunc(e.Pages, odd) || slices.ContainsFunc(e.PageStarts, odd) {
 			return nil
 		}
-		n.computed = n.computed && e.Ordinal == ordinals[e.Level-1] && ids.Are(e.ID, e.Level, e.Ordinal, e.Text)
+		n.computed = n.computed && e.Ordinal == ordinals[e.Level-1] && ids.Match(e.ID, e.Level, e.Ordinal, e.Text)
 		ordinals[e.Level-1]++
 		if e.Level == corpus.Section {
 			if n.parent[p.entry] = -1; e.Parent != "" || e.Proposition != "" || e.End != e.Start+len(e.Text) {

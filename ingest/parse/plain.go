@@ -112,7 +112,7 @@ func isTitle(line string) bool {
 	return line != "" && utf8.RuneCountInString(line) <= maxHeading && len(strings.Fields(line)) <= maxHeadingWords && !strings.ContainsRune(".:;,!?|。", last)
 }
 
-// isIndented reports whether lines are indented as code after a colon is.
+// isIndented reports whether lines are indented like code after a colon.
 func isIndented(lines []string) bool {
 	for _, l := range lines {
 		if !strings.HasPrefix(l, "\t") && !strings.HasPrefix(l, "    ") {

@@ -262,7 +262,7 @@ func (w *worker) roundTrip(name string, data []byte, limits parse.Limits) (kind 
 	return start[8], time.Duration(binary.BigEndian.Uint64(start[17:])), body, nil
 }
 
-// joinedBytes is up to how many bytes are written at once, because the reader wakes up for each write.
+// joinedBytes is the maximum size of parts that are joined into one write, because each write wakes the reader.
 const joinedBytes = 64 << 10
 
 func writeAll(w io.Writer, parts ...[]byte) error {

@@ -175,6 +175,9 @@ func (c *collector) read(ctx context.Context, f source) ([]corpus.Chunk, error) 
 	}
 	uri := filepath.ToSlash(filepath.Join(c.documents, f.name))
 	_, chunks := ingest.Cut(ingest.DocumentID(corpus.DefaultCollection, uri), p)
+	if len(chunks) > ingest.MaxChunks {
+		return nil, nil // it would not be indexed
+	}
 	took := cpuTime() - began
 	var passages []corpus.Chunk
 	text := int64(0)

@@ -278,7 +278,7 @@ func TestDataInUse(t *testing.T) {
 	url, _ := serve(t, "--data", data)
 	for _, addr := range []string{"127.0.0.1:0", strings.TrimPrefix(url, "http://")} {
 		status, out, errs := run(t, "serve", "--data", data, "--addr", addr)
-		if want := "sluice: open " + data + ": the data folder is in use by another process, the server at " + url + ": stop it or wait for its end, or choose another folder with --data\n"; status != 1 || out+errs != want {
+		if want := "sluice: open " + data + ": the data folder is in use by another process, the server at " + url + ": stop it, wait until it ends, or choose another folder with --data\n"; status != 1 || out+errs != want {
 			t.Errorf("a second server at %s: status %d, %s%s, want %s", addr, status, out, errs, want)
 		}
 	}

@@ -139,7 +139,7 @@ func inUseBy(e *env, err error) error {
 	if at, ok := running(e.ctx, e.cfg.Store.Data); ok {
 		by = ", the server at " + at.url
 	}
-	return fmt.Errorf("%w%s: stop it or wait for its end, or choose another folder with --data", err, by)
+	return fmt.Errorf("%w%s: stop it, wait until it ends, or choose another folder with --data", err, by)
 }
 
 // serveNamed serves until the context ends, or until another server turns out to have the same name.
@@ -326,7 +326,7 @@ func awaitRunning(ctx context.Context, e *env) (at remote, ok bool) {
 	defer cancel()
 	for polls := 0; ; polls++ {
 		if polls == 5 { // a server usually starts faster
-			fmt.Fprintln(e.Err, "another process uses the data folder; if it is a server that is starting, this command goes on when that is ready")
+			fmt.Fprintln(e.Err, "another process uses the data folder; if it is a server that is starting, this command continues when the server is ready")
 		}
 		if at, ok = running(ctx, e.cfg.Store.Data); ok || wait(ctx) != nil {
 			return at, ok

@@ -169,7 +169,7 @@ func (l *Loader) lookup() func(string) (string, bool) {
 var serviceLink = regexp.MustCompile(`^SLUICE_([A-Z0-9_]+_)?(SERVICE_(HOST|PORT)[_=]|PORT=[a-z]+://|PORT_[0-9]+_(TCP|UDP|SCTP)[_=])`)
 
 // Unknown describes the variables with the prefix SLUICE_ that have no meaning, with the nearest setting. A variable whose nearest setting is given as a flag
-// is left out: it would have no effect with the right name either.
+// is left out, since the flag overrides the variable.
 func (l *Loader) Unknown() []string {
 	environ := l.Environ
 	if environ == nil {

@@ -17,8 +17,8 @@ func (q *question) taskOf() *lang.Task {
 	return lang.TaskOf(q.text)
 }
 
-// taskDecay is by how much each sentence after a heading that names a task is less its answer. laterPart is how well a heading that stands in a passage
-// before names a task, compared with one that stands in the passage.
+// taskDecay lowers the weight of a heading that names the task, for each sentence between the heading and the scored sentence. laterPart is the factor for a
+// heading whose text is in an earlier passage.
 const taskDecay, laterPart = 0.2, 0.7
 
 // namedBy returns how well the headings over a sentence name the task of the question.
@@ -63,7 +63,7 @@ func (q *question) shorten(c *sentence) {
 	}
 }
 
-// minCommand is how well a line of long code must say to do the task, to be quoted without the others, and the first cell of a row, to be a command.
+// minCommand is the minimum of [lang.Task.In] for a line of long code that is quoted alone, and for the first cell of a row that counts as a command.
 const minCommand = 0.5
 
 // actionFit returns how well code does what the question asks for: the code or the text before it says to do it. Otherwise it is less if the verb is there, or

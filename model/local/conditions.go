@@ -65,7 +65,7 @@ func tablesOf(passages []model.Passage, byPassage [][]*sentence) (tables [][]*se
 	return tables
 }
 
-// maxKeyLoss is the share of the question's terms that a row may have less than the best row, and still be compared with it.
+// maxKeyLoss is the maximum difference in [question.keyShare] between the best row and a row that is compared with it.
 const maxKeyLoss = 0.15
 
 // selected returns the rows that meet a condition of the question: less in one column than in another, a cell that says yes or no, or the greatest or

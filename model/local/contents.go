@@ -38,7 +38,7 @@ func dropContents(lines []string) {
 			continue
 		}
 		var m [][]int
-		if strings.Count(bare, ".")+strings.Count(bare, "·") >= 4 || strings.Count(bare, "…") >= 2 { // few lines; the expression takes much longer to say so
+		if strings.Count(bare, ".")+strings.Count(bare, "·") >= 4 || strings.Count(bare, "…") >= 2 { // few lines have as many, and the regular expression is much slower
 			m = leaderRE.FindAllStringSubmatchIndex(bare, -1)
 		}
 		switch {

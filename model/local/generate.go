@@ -232,8 +232,8 @@ func (q *question) isRequestedCode(c *sentence) bool {
 	return q.code && c.evid[far] >= 0.4 && c.evid[around] >= 0.6 || (q.way || q.kind == instructionKind) && c.evid[around] >= 0.4
 }
 
-// minTrust returns the answerability that the first sentence needs. Answers to broad questions rest on several sentences, and those to questions for yes or
-// no seldom have the words for what is asked: no dogs, of a question for a poodle.
+// minTrust returns the answerability that the first sentence needs. Answers to broad questions need several sentences, and those to yes/no questions
+// seldom repeat the words of the question: "No dogs" answers a question about a poodle.
 func (q *question) minTrust() float64 {
 	if q.broad || q.whether {
 		return minAnswerability * 0.6

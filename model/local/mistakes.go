@@ -115,8 +115,8 @@ func (c *sentence) hasStems(k int, words []string) bool {
 	return true
 }
 
-// correctQuestionWord returns an English question whose first word is neither a word nor in the passages, but a question word with one mistake, with that
-// word: wat is the price?
+// correctQuestionWord corrects a misspelled question word at the beginning of an English question: wat is the price? It returns the question unchanged if it
+// has a correct question word, or if its first word is a known word, is in the passages, or is not one mistake away from a question word.
 func (m *Model) correctQuestionWord(s string, passages []model.Passage) string {
 	words := lang.Words(s)
 	if len(words) < 3 || len(words[0].Text) < 3 {

@@ -23,7 +23,7 @@ func (q *question) weighRow(c *sentence) {
 	}
 }
 
-// maxCells is the greatest number of cells of a row that meets a condition of the question, and is said in whole.
+// maxCells is the maximum number of cells of a row that is quoted in whole because it meets a condition of the question.
 const maxCells = 5
 
 // rows returns a row of a table, and the other rows of the table that match the question as well.

@@ -207,7 +207,7 @@ func (d *documents) searcher(mode string) *search.Searcher {
 	return &search.Searcher{Files: d.o.Files, Index: d.o.Index, Find: func(ctx context.Context, q index.Query) ([]index.Hit, error) { return d.o.Search(ctx, mode, q) }}
 }
 
-// checkList is checkCollections for an argument with several names: without it, those that do not exist would be left out without a word.
+// checkList is checkCollections for an argument with several names: without it, those that do not exist would be ignored.
 func (d *documents) checkList(ctx context.Context, text string) error {
 	if text == d.o.Scope || !strings.Contains(text, ",") {
 		return nil

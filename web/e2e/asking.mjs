@@ -119,6 +119,15 @@ export default {
     assert.match(figures, /Confidence\s*\d+\s?%/);
   },
 
+  "a collection that was deleted": async (t) => {
+    const page = await t.page(env.main);
+    await page.evaluate(() => localStorage.setItem("settings", JSON.stringify({ collection: "vs_deleted" })));
+    await page.reload();
+    await equals(() => page.evaluate(() => JSON.parse(localStorage.getItem("settings") ?? "{}").collection), "", "all documents are searched");
+    await page.getByRole("button", { name: "Options" }).click();
+    assert.equal(await page.locator("#options select").nth(1).inputValue(), "");
+  },
+
   "options are kept": async (t) => {
     const page = await t.page(env.main);
     await page.getByRole("button", { name: "Options" }).click();
