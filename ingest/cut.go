@@ -35,7 +35,7 @@ const (
 
 // Limits of a document. Indexing takes up to about 4 KiB of memory per chunk.
 const (
-	MaxChunks = 200_000 // of a document: its sections, passages and sentences
+	MaxChunks = 200_000  // of a document: its sections, passages and sentences
 	maxText   = 32 << 20 // bytes
 )
 

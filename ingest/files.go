@@ -33,8 +33,8 @@ func Skipped(name string) bool {
 	return strings.HasPrefix(base, ".")
 }
 
-// HoldsData reports whether a folder is the data folder of a server. It holds no documents, but logs that change all the time, and secrets. lstat describes a file in the folder.
-func HoldsData(lstat func(name string) (fs.FileInfo, error)) bool {
+// IsDataFolder reports whether a folder is the data folder of a server. It holds no documents, but logs that change all the time, and secrets. lstat describes a file in the folder.
+func IsDataFolder(lstat func(name string) (fs.FileInfo, error)) bool {
 	_, err := lstat("reserve")
 	if err == nil {
 		_, err = lstat(filepath.Join("runs", "lock"))
@@ -228,7 +228,7 @@ func (l *listing) walk(ctx context.Context, root *os.Root, dir, uri string) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if HoldsData(func(name string) (fs.FileInfo, error) { return root.Lstat(filepath.Join(dir, name)) }) {
+	if IsDataFolder(func(name string) (fs.FileInfo, error) { return root.Lstat(filepath.Join(dir, name)) }) {
 		if dir == "." {
 			l.fail(uri, errData)
 		}

@@ -15,8 +15,8 @@ type DateAt struct {
 	Start, End int
 }
 
-// Holds reports whether e is the day d, or is in the month or the year d. A date without a year is in each year.
-func (d Date) Holds(e Date) bool {
+// Contains reports whether e is the day d, or is in the month or the year d. A date without a year is in each year.
+func (d Date) Contains(e Date) bool {
 	return (d.Day == 0 || d.Day == e.Day) && (d.Month == 0 || d.Month == e.Month) &&
 		(d.Year == 0 || d.Year == e.Year || d.Month > 0 && e.Year == 0)
 }

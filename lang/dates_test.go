@@ -39,7 +39,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-func TestDateHolds(t *testing.T) {
+func TestDateContains(t *testing.T) {
 	for _, c := range []struct {
 		d, e lang.Date
 		want bool
@@ -54,8 +54,8 @@ func TestDateHolds(t *testing.T) {
 		{lang.Date{2025, 0, 0}, lang.Date{2025, 3, 11}, true},
 		{lang.Date{2025, 0, 0}, lang.Date{0, 3, 11}, false},
 	} {
-		if got := c.d.Holds(c.e); got != c.want {
-			t.Errorf("%v holds %v: %v", c.d, c.e, got)
+		if got := c.d.Contains(c.e); got != c.want {
+			t.Errorf("%v contains %v: %v", c.d, c.e, got)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (q *question) markMoments(dst []float64, s string) {
 			continue
 		}
 		for _, d := range dates {
-			if x.date.Holds(d.Date) {
+			if x.date.Contains(d.Date) {
 				raiseTo1(dst, x.terms)
 				if d.Year == x.date.Year {
 					raiseTo1(dst, x.year)

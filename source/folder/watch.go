@@ -96,7 +96,7 @@ func (w *watch) addRoot(p string) error {
 
 // add watches a folder and its subfolders. It skips what [ingest.Request] skips, and folders that are removed meanwhile.
 func (w *watch) add(dir string, is fs.FileInfo) error {
-	if !is.IsDir() || ingest.HoldsData(func(name string) (fs.FileInfo, error) { return os.Lstat(filepath.Join(dir, name)) }) {
+	if !is.IsDir() || ingest.IsDataFolder(func(name string) (fs.FileInfo, error) { return os.Lstat(filepath.Join(dir, name)) }) {
 		return nil
 	}
 	err := w.system.Add(dir)
