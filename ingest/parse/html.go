@@ -241,10 +241,8 @@ func hidden(n *html.Node) bool {
 				return true
 			}
 		case "class":
-			for name := range strings.FieldsSeq(a.Val) {
-				if _, ok := navigation[name]; ok {
-					return true
-				}
+			if isNavigation(n, a.Val) {
+				return true
 			}
 		case "role":
 			if a.Val == "navigation" || a.Val == "search" || a.Val == "banner" || a.Val == "contentinfo" {
@@ -277,9 +275,10 @@ type htmlWalk struct {
 	lists []htmlList
 	mark  string // of the current list item, until it has text
 	tight bool
-	a     anchor // the link that is open, in buf
-	links []Link // of buf
-	term  int    // bytes at the beginning of buf that are a term, which its description follows; 0: none
+	a     anchor          // the link that is open, in buf
+	links []Link          // of buf
+	ids   map[string]bool // of the elements of the page; nil: not read yet
+	term  int             // bytes at the beginning of buf that are a term, which its description follows; 0: none
 }
 
 type htmlList struct {
@@ -439,7 +438,7 @@ func (w *htmlWalk) walk(n *html.Node) {
 		w.undescribed()
 		w.code(n)
 	case atom.Ul, atom.Ol, atom.Menu:
-		if !isContents(n) {
+		if !w.isContents(n) {
 			w.list(n)
 		}
 	case atom.Table:

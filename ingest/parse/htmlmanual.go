@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"net/url"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -78,18 +79,73 @@ func isCode(n *html.Node) bool {
 	return found && len(strings.Fields(rawText(n))) > 1
 }
 
-// isContents reports whether a list is a table of contents: it has nothing but links to places in the same page, and more than one.
-func isContents(n *html.Node) bool {
-	links := 0
+// isNavigation reports whether an element with these classes has the links to other pages of a manual, and not the content of the page.
+func isNavigation(n *html.Node, classes string) bool {
+	named := false
+	for name := range strings.FieldsSeq(classes) {
+		_, ok := navigation[name]
+		named = named || ok
+	}
+	if !named || n.FirstChild == nil || n.DataAtom == atom.Body || n.DataAtom == atom.Main || n.DataAtom == atom.Article {
+		return false
+	}
+	linked, other, nodes := 0, 0, 0
+	for c := range n.Descendants() {
+		nodes++
+		switch {
+		case headings[c.DataAtom], nodes > maxNavigationNodes:
+			return false
+		case c.Type == html.TextNode && c.Parent.DataAtom == atom.A:
+			linked += len(strings.TrimSpace(c.Data))
+		case c.Type == html.TextNode:
+			other += len(strings.TrimSpace(c.Data))
+		}
+	}
+	return other <= max(2*linked, maxNavigation)
+}
+
+// maxNavigation is the number of bytes that navigation may have beside its links, such as the title of the chapter, and maxNavigationNodes that of its nodes.
+const maxNavigation, maxNavigationNodes = 200, 1000
+
+var headings = map[atom.Atom]bool{atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true, atom.H6: true}
+
+// isContents reports whether a list is a table of contents: it has nothing but links to places in the same page, and more than one. At least half of the places
+// exist: what leads nowhere may be all that the page says.
+func (w *htmlWalk) isContents(n *html.Node) bool {
+	links, places := 0, 0
 	for c := range n.Descendants() {
 		switch {
 		case c.DataAtom == atom.A && strings.HasPrefix(attr(c, "href"), "#"):
 			links++
+			if w.hasID(n, attr(c, "href")[1:]) {
+				places++
+			}
 		case c.Type == html.TextNode && strings.TrimSpace(c.Data) != "" && !inLink(c, n):
 			return false
 		}
 	}
-	return links > 1
+	return links > 1 && 2*places >= links
+}
+
+// hasID reports whether an element of the page of n has an id, or a link has it as its name.
+func (w *htmlWalk) hasID(n *html.Node, id string) bool {
+	if w.ids == nil {
+		w.ids = map[string]bool{}
+		root := n
+		for root.Parent != nil {
+			root = root.Parent
+		}
+		for c := range root.Descendants() {
+			w.ids[attr(c, "id")] = true
+			if c.DataAtom == atom.A {
+				w.ids[attr(c, "name")] = true
+			}
+		}
+	}
+	if plain, err := url.PathUnescape(id); err == nil {
+		id = plain
+	}
+	return id != "" && w.ids[id]
 }
 
 // inLink reports whether a node below a list is in a link to a place in the same page.

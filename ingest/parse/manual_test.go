@@ -61,3 +61,27 @@ func TestPreformattedPage(t *testing.T) {
 		}
 	}
 }
+
+// TestContentIsKept reads pages that look like navigation, a table of contents or code, and are not.
+func TestContentIsKept(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, text, want string }{
+		{"body.html", `<html><body class="navigation fixed"><p>The pool is open on Monday.</p></body></html>`, "The pool is open on Monday."},
+		{"section.html", `<html><body><div class="section navigation"><h2>Pool</h2><p>It is open on Monday.</p></div></body></html>`, "It is open on Monday."},
+		{"faq.html", `<html><body><ul><li><a href="#">Fee: 5 euros</a></li><li><a href="#">Dogs are welcome</a></li></ul></body></html>`, "Fee: 5 euros"},
+		{"pool.txt", "Opening hours of the pool:\n\n    The pool is open from Monday to Friday.\n    On Sundays it is closed.\n", "The pool is open"},
+	} {
+		p, err := parse.Parse(t.Context(), c.name, []byte(c.text), parse.Limits{})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		found := false
+		for _, b := range p.Blocks {
+			found = found || strings.Contains(b.Text, c.want) && b.Kind != parse.Code
+		}
+		if !found {
+			t.Errorf("%s: %+v", c.name, p.Blocks)
+		}
+	}
+}

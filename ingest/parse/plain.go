@@ -112,14 +112,14 @@ func isTitle(line string) bool {
 	return line != "" && utf8.RuneCountInString(line) <= maxHeading && len(strings.Fields(line)) <= maxHeadingWords && !strings.ContainsRune(".:;,!?|。", last)
 }
 
-// isIndented reports whether lines are indented like code after a colon.
+// isIndented reports whether lines are indented like code after a colon, and are no prose.
 func isIndented(lines []string) bool {
 	for _, l := range lines {
 		if !strings.HasPrefix(l, "\t") && !strings.HasPrefix(l, "    ") {
 			return false
 		}
 	}
-	return len(lines) > 0 && len(lines) <= maxSession
+	return len(lines) > 0 && len(lines) <= maxSession && !isProse(strings.Join(lines, "\n"))
 }
 
 var (
