@@ -37,7 +37,7 @@ func (j *job) generate(ctx context.Context) error {
 		task.SubQuestions = j.analysis.Parts
 	}
 	for i, c := range j.context {
-		task.Passages = append(task.Passages, model.Passage{N: i + 1, Chunk: c.Chunk, Score: c.grade})
+		task.Passages = append(task.Passages, model.Passage{N: i + 1, Chunk: c.Chunk, Score: c.grade, Cut: c.cut})
 	}
 	for word, df := range j.stats.DF {
 		task.IDF[lang.Stem(word)] = lang.IDF(j.stats.Chunks, df)

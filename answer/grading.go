@@ -25,6 +25,7 @@ type candidate struct {
 	path   []string            // through the graph to the chunk
 	place  float64             // best rank in the searches that found it, 0..1
 	pinned bool                // requested by name, and read whatever its grade
+	cut    bool                // a part of a table that has too many parts to read
 	rest   bool                // another part of a table, and no source unless it is cited
 	also   []corpus.DocumentID // documents with about the same passage, which are not read
 }

@@ -28,11 +28,11 @@ func (j *job) addTableParts(ctx context.Context) error {
 	if !lang.OfQuestion(j.q.Query, texts...).AsksOfAllRows(j.q.Query) {
 		return nil
 	}
-	at := slices.IndexFunc(first, func(c candidate) bool { return columnsOf(c.Chunk) != "" })
+	at := slices.IndexFunc(first, func(c candidate) bool { return firstColumns(c.Chunk) != "" || lastColumns(c.Chunk) != "" })
 	if at < 0 {
 		return nil
 	}
-	part := first[at]
+	part := &first[at]
 	all, err := j.contents().DocumentChunks(ctx, j.q.Collection, part.Chunk.Document, corpus.Passage, max(0, part.Chunk.Ordinal-maxTableParts), 2*maxTableParts+1)
 	if err != nil {
 		return j.indexFault(ctx, err)
@@ -41,13 +41,16 @@ func (j *job) addTableParts(ctx context.Context) error {
 	if here < 0 {
 		return nil
 	}
-	columns := columnsOf(part.Chunk)
 	from, to := here, here+1
-	for from > 0 && here-from < maxTableParts && columnsOf(all[from-1]) == columns {
+	for from > 0 && continues(all[from-1], all[from]) {
 		from--
 	}
-	for to < len(all) && to-from < maxTableParts && columnsOf(all[to]) == columns {
+	for to < len(all) && continues(all[to-1], all[to]) {
 		to++
+	}
+	if to-from > maxTableParts {
+		part.cut = true
+		return nil
 	}
 	for _, c := range all[from:to] {
 		if !slices.ContainsFunc(j.context, func(o candidate) bool { return o.Chunk.ID == c.ID }) {
@@ -57,9 +60,24 @@ func (j *job) addTableParts(ctx context.Context) error {
 	return nil
 }
 
-// columnsOf returns the row with the names of the columns of a table with which a passage ends, and "" if it ends otherwise. Each part of a long table
-// has that row.
-func columnsOf(c corpus.Chunk) string {
+// continues reports whether a table with which a passage ends goes on in the next one.
+func continues(c, next corpus.Chunk) bool {
+	columns := firstColumns(next)
+	return columns != "" && columns == lastColumns(c)
+}
+
+// firstColumns returns the row with the names of the columns with which a passage begins, as each further part of a long table does, and "" if it begins
+// otherwise.
+func firstColumns(c corpus.Chunk) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(c.Text), "\n")
+	if line = strings.TrimSpace(line); lang.IsTableRow(line) && lang.IsTableHead(lang.TableCells(line)) {
+		return line
+	}
+	return ""
+}
+
+// lastColumns returns the row with the names of the columns of the table with which a passage ends, and "" if it ends otherwise.
+func lastColumns(c corpus.Chunk) string {
 	columns := ""
 	for line := range strings.Lines(c.Text) {
 		switch line = strings.TrimSpace(line); {
@@ -68,8 +86,14 @@ func columnsOf(c corpus.Chunk) string {
 		case columns == "" && lang.IsTableHead(lang.TableCells(line)):
 			columns = line
 		case columns == "":
-			return ""
+			columns = noColumns
 		}
+	}
+	if columns == noColumns {
+		return ""
 	}
 	return columns
 }
+
+// noColumns stands for a table without names of columns. It is no row.
+const noColumns = "-"

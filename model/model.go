@@ -13,6 +13,7 @@ type Passage struct {
 	N     int
 	Chunk corpus.Chunk
 	Score float64
+	Cut   bool // it is a part of a long table, not all of whose parts are among the passages
 }
 
 // Task describes the answer that a generator has to write.

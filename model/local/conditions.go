@@ -18,7 +18,8 @@ func (q *question) selectRows(passages []model.Passage, byPassage [][]*sentence)
 		return
 	}
 	for _, rows := range tablesOf(passages, byPassage) {
-		met := q.selected(rows)
+		whole := !slices.ContainsFunc(rows, func(c *sentence) bool { return passages[c.passage].Cut })
+		met := q.selected(rows, whole)
 		if met == nil {
 			continue
 		}
@@ -69,8 +70,8 @@ func tablesOf(passages []model.Passage, byPassage [][]*sentence) (tables [][]*se
 const maxKeyLoss = 0.15
 
 // selected returns the rows that meet a condition of the question: less in one column than in another, a cell that says yes or no, or the greatest or
-// smallest value. It returns nil if the question states no such condition, or all or no rows meet it.
-func (q *question) selected(rows []*sentence) []*sentence {
+// smallest value, which only a whole table shows. It returns nil if the question states no such condition, or all or no rows meet it.
+func (q *question) selected(rows []*sentence, whole bool) []*sentence {
 	if len(rows) < 2 {
 		return nil
 	}
@@ -82,7 +83,11 @@ func (q *question) selected(rows []*sentence) []*sentence {
 	if len(of) == 0 {
 		return nil
 	}
-	for _, condition := range []func([]*sentence) []*sentence{q.comparedColumns, q.answeredCells, q.extremes} {
+	conditions := []func([]*sentence) []*sentence{q.comparedColumns, q.answeredCells}
+	if whole {
+		conditions = append(conditions, q.extremes)
+	}
+	for _, condition := range conditions {
 		if met := condition(of); 0 < len(met) && len(met) < len(rows) {
 			return met
 		}
@@ -392,7 +397,10 @@ func (q *question) valueColumn(rows []*sentence) int {
 }
 
 // numberIn matches the first number or time of day of a cell.
-var numberIn = regexp.MustCompile(`^[^0-9]{0,12}([0-9][0-9.,:h\x{00a0} ]*)`)
+var numberIn = regexp.MustCompile(`^([^0-9]{0,12})([0-9][0-9.,:h\x{00a0} ]*)`)
+
+// negativeRE matches what is before a number below zero: a minus, or the parenthesis of accounts.
+var negativeRE = regexp.MustCompile(`(?:^|[\s\p{Sc}])[-−–][\s\p{Sc}]?$|^\(\p{Sc}?$`)
 
 // number returns the value of a cell that begins with a number, after a currency at most. A time of day is in minutes.
 func number(cell string) (float64, bool) {
@@ -400,20 +408,23 @@ func number(cell string) (float64, bool) {
 	if m == nil {
 		return 0, false
 	}
-	s := strings.TrimRight(strings.NewReplacer("\u00a0", "", " ", "").Replace(m[1]), ".,:h")
+	s := strings.TrimRight(strings.NewReplacer("\u00a0", "", " ", "").Replace(m[2]), ".,:h")
 	if hours, minutes, ok := strings.Cut(strings.ReplaceAll(s, "h", ":"), ":"); ok {
 		h, err := strconv.Atoi(hours)
 		min, err2 := strconv.Atoi(minutes)
 		return float64(60*h + min), err == nil && err2 == nil
 	}
-	if i := strings.LastIndexAny(s, ".,"); i >= 0 { // one or two digits after the last mark are decimals
+	if i := strings.LastIndexAny(s, ".,"); i >= 0 { // one or two digits after the last mark are decimals, and all after a zero
 		whole := strings.NewReplacer(".", "", ",", "").Replace(s[:i])
-		if digits := s[i+1:]; len(digits) <= 2 {
+		if digits := s[i+1:]; len(digits) <= 2 || whole == "0" {
 			s = whole + "." + digits
 		} else {
 			s = whole + digits
 		}
 	}
 	v, err := strconv.ParseFloat(s, 64)
+	if negativeRE.MatchString(m[1]) {
+		v = -v
+	}
 	return v, err == nil
 }
