@@ -107,8 +107,9 @@ func mostFrequent(all []variant, counts map[string]int) []variant {
 	return all[:min(len(all), maxVariants)]
 }
 
-// maxForms is the number of words whose forms a snapshot keeps: some 500 KB.
-const maxForms = 1024
+// maxForms is the number of words whose forms a snapshot keeps, enough for the searches of some questions: some 60 KB, since there can be thousands of
+// collections.
+const maxForms = 128
 
 // formCache keeps the forms of words that were looked up in a snapshot. To find those of a word that the index does not have takes milliseconds, and the
 // searches of a question look for the same words.
