@@ -127,6 +127,7 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.whether = q.lang.AsksWhether(s)
 	q.listed = q.listed || q.asksSeveral()
+	q.code = q.code || !english && q.hasAnyWord(lang.AsksCommand)
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
 	q.fact, q.task = q.factOf(), q.taskOf()
@@ -214,10 +215,15 @@ func (q *question) asksSeveral() bool {
 	if q.kind != anyKind && q.kind != definitionKind || q.whether {
 		return false
 	}
+	return q.hasAnyWord(lang.AsksSeveral)
+}
+
+// hasAnyWord reports whether the question has a word of a section. Chinese and Japanese words are not separated.
+func (q *question) hasAnyWord(s lang.Section) bool {
 	if q.lang.Code == "zh" || q.lang.Code == "ja" {
-		return slices.ContainsFunc(q.lang.List(lang.AsksSeveral), func(w string) bool { return strings.Contains(q.text, w) })
+		return slices.ContainsFunc(q.lang.List(s), func(w string) bool { return strings.Contains(q.text, w) })
 	}
-	return slices.ContainsFunc(q.words, func(w lang.Token) bool { return q.lang.Has(lang.AsksSeveral, w.Text) })
+	return slices.ContainsFunc(q.words, func(w lang.Token) bool { return q.lang.Has(s, w.Text) })
 }
 
 // followersOf returns the indexes of the second words of all pairs.
