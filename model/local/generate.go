@@ -227,9 +227,12 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 	return q, all, readings, nil
 }
 
+// minOfCommand is the least share of the question's terms around code, for a question that asks for a command: nothing else is one.
+const minOfCommand = 0.12
+
 // isRequestedCode reports whether code may be the answer: the question asks for code on this subject, or names it.
 func (q *question) isRequestedCode(c *sentence) bool {
-	return q.code && c.evid[far] >= 0.4 && c.evid[around] >= 0.6 || (q.way || q.kind == instructionKind) && c.evid[around] >= 0.4
+	return q.command && q.code && c.evid[around] >= minOfCommand || q.code && c.evid[far] >= 0.4 && c.evid[around] >= 0.6 || (q.way || q.kind == instructionKind) && c.evid[around] >= 0.4
 }
 
 // minTrust returns the answerability that the first sentence needs. Answers to broad questions need several sentences, and those to yes/no questions

@@ -52,6 +52,7 @@ type question struct {
 	way         bool       // asks how to do something, which code may answer
 	open        bool       // has no subject: summarize this
 	code        bool       // asks for a command or code
+	command     bool       // asks for a command in so many words
 	fact        fact       // what it asks for, if that is said in few ways
 	codes       []string   // options and identifiers that it names: --retry, maxAge
 	identifiers []string   // those that documents must have as they are written: --retry
@@ -74,6 +75,7 @@ var (
 	whereRE = regexp.MustCompile(`(?i)\b(where|(?:in|at|from|to)? ?(?:what|which) (?:city|country|state|town|place|location|region|continent|county|island|river|building|village|province))\b`)
 	meanRE  = regexp.MustCompile(`(?i)^\W*(?:(?:what|who) (?:is|are|was|were) |define |what does .* mean)`)
 	runRE   = regexp.MustCompile(`(?i)\b(commands?|snippets?|syntax|examples?|code (?:for|to|that|examples?|samples?)|show me|how (?:do|can|should|would|to) (?:(?:i|you|we|one) )?(?:run|start|launch|call|invoke|install|build|compile|use|configure|set up|ask|query|ingest))\b|(?:^|\PL)(?:with|using|via|mit|per|über|avec|con|usando|tramite|com|met|через|помощью) curl\b|\bcurl(?: ile\b|で)|用 ?curl\b`)
+	curlRE  = regexp.MustCompile(`(?i)\bcurl\b|curl(?:で)|用 ?curl`)
 	whyRE   = regexp.MustCompile(`(?i)\b(why|what (?:causes?|caused|is the reason|was the reason|reasons?))\b`)
 
 	// about are words of broad questions without a subject.
@@ -127,7 +129,8 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.whether = q.lang.AsksWhether(s)
 	q.listed = q.listed || q.asksSeveral()
-	q.code = q.code || !english && q.hasAnyWord(lang.AsksCommand)
+	q.command = q.hasAnyWord(lang.AsksCommand) || curlRE.MatchString(s)
+	q.code = q.code || q.command && !english
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
 	q.fact, q.task = q.factOf(), q.taskOf()
