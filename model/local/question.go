@@ -74,8 +74,8 @@ var (
 	howRE   = regexp.MustCompile(`(?i)\b(how (?:many|much|long|old|far|large|big|tall|high|fast|often|deep|wide|heavy|hot|cold)|what (?:percent\w*|number|amount|fraction|proportion|share|size|population|temperature|distance|length|height|price|cost)|(?:what|which) (?:\pL+ ){0,2}versions?|(?:what|which) (?:is the )?(?:port|(?:http |status )?code|(?:http )?status))\b`)
 	whereRE = regexp.MustCompile(`(?i)\b(where|(?:in|at|from|to)? ?(?:what|which) (?:city|country|state|town|place|location|region|continent|county|island|river|building|village|province))\b`)
 	meanRE  = regexp.MustCompile(`(?i)^\W*(?:(?:what|who) (?:is|are|was|were) |define |what does .* mean)`)
-	runRE   = regexp.MustCompile(`(?i)\b(commands?|snippets?|syntax|examples?|code (?:for|to|that|examples?|samples?)|show me|how (?:do|can|should|would|to) (?:(?:i|you|we|one) )?(?:run|start|launch|call|invoke|install|build|compile|use|configure|set up|ask|query|ingest))\b|(?:^|\PL)(?:with|using|via|mit|per|über|avec|con|usando|tramite|com|met|через|помощью) curl\b|\bcurl(?: ile\b|で)|用 ?curl\b`)
-	curlRE  = regexp.MustCompile(`(?i)\bcurl\b|curl(?:で)|用 ?curl`)
+	runRE   = regexp.MustCompile(`(?i)\b(commands?|snippets?|syntax|examples?|code (?:for|to|that|examples?|samples?)|show me|how (?:do|can|should|would|to) (?:(?:i|you|we|one) )?(?:run|start|launch|call|invoke|install|build|compile|use|configure|set up|ask|query|ingest))\b`)
+	curlRE  = regexp.MustCompile(`(?i)(?:^|\PL)(?:with|using|via|mit|per|über|avec|con|usando|tramite|com|met|через|помощью) curl\b|\bcurl(?: ile\b|で)|用 ?curl\b`)
 	whyRE   = regexp.MustCompile(`(?i)\b(why|what (?:causes?|caused|is the reason|was the reason|reasons?))\b`)
 
 	// about are words of broad questions without a subject.
@@ -111,7 +111,7 @@ func (m *Model) ask(t model.Task) *question {
 	q.sum = m.embed(s)
 	english := q.lang == lang.English
 	asked := q.lang.Asks(s)
-	q.broad, q.listed, q.code = asked == lang.AsksBroadly, asked == lang.AsksList, runRE.MatchString(s)
+	q.broad, q.listed, q.code = asked == lang.AsksBroadly, asked == lang.AsksList, runRE.MatchString(s) || curlRE.MatchString(s)
 	if english {
 		q.broad, q.listed = broadRE.MatchString(s), listRE.MatchString(s)
 	}
@@ -129,7 +129,7 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.whether = q.lang.AsksWhether(s)
 	q.listed = q.listed || q.asksSeveral()
-	q.command = q.hasAnyWord(lang.AsksCommand) || curlRE.MatchString(s)
+	q.command = !q.hasType() && (q.hasAnyWord(lang.AsksCommand) || curlRE.MatchString(s))
 	q.code = q.code || q.command && !english
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
