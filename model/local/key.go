@@ -35,10 +35,15 @@ func (q *question) isKey(text string) bool {
 		return false
 	}
 	words := lang.Words(lang.Truncate(text, 80))
-	for _, w := range words[:min(2, len(words))] {
-		if i, ok := q.index[q.stem(w.Text)]; ok && slices.Contains(q.numbers, i) {
-			return true
+	for k, w := range words[:min(2, len(words))] {
+		i, ok := q.index[q.stem(w.Text)]
+		if !ok || !slices.Contains(q.numbers, i) {
+			continue
 		}
+		if k == 1 && text[words[0].End:w.Start] == "-" && !strings.Contains(strings.ToLower(q.text), strings.ToLower(text[words[0].Start:w.End])) {
+			continue // clause 12 is not E-12
+		}
+		return true
 	}
 	return false
 }
