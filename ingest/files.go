@@ -33,18 +33,6 @@ func Skipped(name string) bool {
 	return strings.HasPrefix(base, ".")
 }
 
-// IsDataFolder reports whether a folder is the data folder of a server. It holds no documents, but logs that change all the time, and secrets. lstat describes a file in the folder.
-func IsDataFolder(lstat func(name string) (fs.FileInfo, error)) bool {
-	_, err := lstat("reserve")
-	if err == nil {
-		_, err = lstat(filepath.Join("runs", "lock"))
-	}
-	return err == nil
-}
-
-// errData is reported for a path that is itself a data folder. Data folders below a path are skipped.
-var errData = errors.New("the data folder of a server")
-
 // ignoredExtensions are file types that are often next to documents and are not documents.
 const ignoredExtensions = ".png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .heic .avif .svg .mp3 .mp4 .m4a .wav .ogg .flac .mov .avi .mkv .webm " +
 	".7z .rar .jar .war .exe .dll .so .dylib .a .o .obj .class .pyc .wasm .bin .dat .db .sqlite " +
@@ -114,7 +102,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// list finds the files of the paths. A path to a file is always included. In folders, it skips hidden entries, folders of dependencies,
+// list finds the files of the paths. A path to a file is included, unless it is in the data folder of a server. In folders, it skips hidden entries, folders of dependencies,
 // data folders of servers, symbolic links and special files. If only is not nil, it lists the parts of the paths that only names: see [Request.Only].
 func list(ctx context.Context, paths, read, only []string) (*listing, error) {
 	l := &listing{read: read, seen: map[string]bool{}}
@@ -130,6 +118,12 @@ func list(ctx context.Context, paths, read, only []string) (*listing, error) {
 			continue
 		}
 		info, err := os.Stat(abs)
+		if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			err = errSpecial
+		}
+		if err == nil {
+			err = checkData(abs)
+		}
 		switch {
 		case err != nil:
 			l.fail(uri, err)
@@ -151,8 +145,6 @@ func list(ctx context.Context, paths, read, only []string) (*listing, error) {
 			if err != nil {
 				return l, err
 			}
-		case !info.Mode().IsRegular():
-			l.fail(uri, errSpecial)
 		default:
 			l.add(file{path: abs, uri: uri, name: path.Base(uri)})
 		}
@@ -182,13 +174,20 @@ func (l *listing) parts(ctx context.Context, root *os.Root, uri string, parts []
 	for _, part := range parts {
 		at := strings.TrimSuffix(uri, "/") + "/" + part
 		info, err := lstatInside(root, part)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		data := ""
+		if info != nil {
+			data, err = dataFolder(root.Lstat, filepath.FromSlash(path.Dir(part)))
+		}
+		if err != nil {
 			l.fail(at, err)
 			l.unread = append(l.unread, at)
 		}
 		l.folders = append(l.folders, at)
 		switch {
-		case info == nil || Skipped(part) || info.IsDir() && skippedFolders[path.Base(part)]:
+		case info == nil || data != "" || Skipped(part) || info.IsDir() && skippedFolders[path.Base(part)]:
 		case info.IsDir():
 			if err := l.walk(ctx, root, filepath.FromSlash(part), at); err != nil {
 				return err
@@ -228,13 +227,14 @@ func (l *listing) walk(ctx context.Context, root *os.Root, dir, uri string) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if IsDataFolder(func(name string) (fs.FileInfo, error) { return root.Lstat(filepath.Join(dir, name)) }) {
-		if dir == "." {
-			l.fail(uri, errData)
-		}
+	data, err := isDataFolder(root.Lstat, dir)
+	if data {
 		return nil
 	}
-	entries, err := readDir(root, dir)
+	var entries []fs.DirEntry
+	if err == nil {
+		entries, err = readDir(root, dir)
+	}
 	if err != nil {
 		l.fail(uri, err)
 		l.unread = append(l.unread, uri)

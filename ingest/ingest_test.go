@@ -172,10 +172,10 @@ func TestIngestFollowsFolder(t *testing.T) {
 	write(t, dir, map[string]string{
 		"a.md": "# A\n\nAlpha.", "sub/b.txt": "Beta.", "sub/copy.txt": "Beta.", ".hidden/c.md": "no", ".d.md": "no",
 		"node_modules/e.md": "no", "vendor/f.md": "no", "pic.png": "\x89PNG",
-		"data/reserve": "no", "data/runs/lock": "", "data/server.json": `{"token": "no"}`,
+		"data/sessions.exists": "", "data/runs/lock": "", "data/server.json": `{"token": "no"}`,
 	})
 	data := filepath.Join(dir, "data")
-	if r := run(t, g, data); r.Added != 0 || len(r.Failed) != 1 || r.Failed[0].Reason != "the data folder of a server" {
+	if r := run(t, g, data); r.Added != 0 || len(r.Failed) != 1 || r.Failed[0].Reason != "belongs to the data folder of a server" {
 		t.Errorf("a data folder: %+v", r)
 	}
 	var told []ingest.Progress

@@ -165,12 +165,13 @@ func Open(dir string, opts Options) (*Log, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("open log %s: %w", dir, err)
 	}
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	lock, err := Lock(dir)
+	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
 	opts = opts.withDefaults()
 	l := &Log{
-		dir: dir, opts: opts, lock: flock.New(lockPath(dir)), mem: eventlog.NewMemory(), old: newLRU(opts.CacheBytes),
+		dir: dir, opts: opts, lock: lock, mem: eventlog.NewMemory(), old: newLRU(opts.CacheBytes),
 		runs:   map[event.RunID]*run{},
 		queued: make(chan struct{}, 1), flushNow: make(chan struct{}, 1), tasks: make(chan func()),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
@@ -179,17 +180,31 @@ func Open(dir string, opts Options) (*Log, error) {
 	l.w.backing = make(chan struct{}, 1)
 	l.w.retry = time.NewTimer(time.Hour)
 	l.w.retry.Stop()
-	switch ok, err := l.lock.TryLock(); {
-	case err != nil:
-		return nil, fmt.Errorf("open log: lock %s: %w", dir, err)
-	case !ok:
-		return nil, fmt.Errorf("open log %s: %w", dir, ErrLocked)
-	}
 	if err := l.recover(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open log: %w", err), l.lock.Unlock())
 	}
 	go l.work()
 	return l, nil
+}
+
+// Lock takes the lock of the log in the folder dir, which it creates if it does not exist. [ErrLocked]: the log is open, in this process or another one.
+func Lock(dir string) (*flock.Flock, error) {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, err
+	}
+	lock := flock.New(lockPath(dir))
+	ok, err := lock.TryLock()
+	if err == nil && !ok {
+		time.Sleep(50 * time.Millisecond) // a process that looks whether the log is open holds the lock for a moment
+		ok, err = lock.TryLock()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("lock %s: %w", dir, ErrLocked)
+	}
+	return lock, nil
 }
 
 // Close writes pending events and closes the store. Waiting readers and all later calls get [eventlog.ErrClosed]. Close returns the error of

@@ -88,15 +88,9 @@ func (l lockedLog) Close() error { return errors.Join(l.Log.Close(), l.lock.Unlo
 
 // lockRuns takes the lock that a log in the folder would take.
 func lockRuns(dir string) (*flock.Flock, error) {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	lock, err := filelog.Lock(dir)
+	if err != nil {
 		return nil, fmt.Errorf("open runs: %w", err)
-	}
-	lock := flock.New(filepath.Join(dir, "lock"))
-	switch ok, err := lock.TryLock(); {
-	case err != nil:
-		return nil, fmt.Errorf("open runs: lock %s: %w", dir, err)
-	case !ok:
-		return nil, fmt.Errorf("open runs: %w", filelog.ErrLocked)
 	}
 	return lock, nil
 }

@@ -96,10 +96,16 @@ func (w *watch) addRoot(p string) error {
 
 // add watches a folder and its subfolders. It skips what [ingest.Request] skips, and folders that are removed meanwhile.
 func (w *watch) add(dir string, is fs.FileInfo) error {
-	if !is.IsDir() || ingest.IsDataFolder(func(name string) (fs.FileInfo, error) { return os.Lstat(filepath.Join(dir, name)) }) {
+	if !is.IsDir() {
 		return nil
 	}
-	err := w.system.Add(dir)
+	data, err := ingest.DataFolder(dir)
+	if err == nil && data != "" {
+		return nil
+	}
+	if err == nil {
+		err = w.system.Add(dir)
+	}
 	if err == nil {
 		w.dirs[dir] = true
 	}
@@ -155,6 +161,13 @@ func (w *watch) skips(p string) bool {
 // handle reports the change of an event, and updates the set of watched folders.
 func (w *watch) handle(e fsnotify.Event) error {
 	if e.Op == fsnotify.Chmod || e.Name == "" || w.skips(e.Name) {
+		return nil
+	}
+	if data, err := ingest.DataFolder(filepath.Dir(e.Name)); err == nil && data != "" {
+		if w.dirs[data] { // a server was started with a folder that is watched
+			w.forget(data, true)
+			w.changed(filepath.ToSlash(data))
+		}
 		return nil
 	}
 	moved := e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)

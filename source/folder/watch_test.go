@@ -75,7 +75,7 @@ func TestWatch(t *testing.T) {
 		f.Put("a.md", "one")
 		f.Put("sub/b.md", "two")
 		f.Put("node_modules/x.md", "no document")
-		f.Put("data/reserve", "no document")
+		f.Put("data/sessions.exists", "no document")
 		f.Put("data/runs/lock", "no document")
 	})
 	w.Put("a.md", "three")
@@ -136,6 +136,26 @@ func TestWatchEnds(t *testing.T) {
 		err := folder.Watch(t.Context(), []string{w.dir}, nil, func(...string) {})
 		if fault.Public(err).Code != fault.Unavailable || !strings.Contains(err.Error(), "does not exist") {
 			t.Errorf("%s: watched again: %v", name, err)
+		}
+	}
+}
+
+// TestWatchNewDataFolder starts a server whose data folder is in a folder that is watched.
+func TestWatchNewDataFolder(t *testing.T) {
+	t.Parallel()
+	w := watch(t, nil)
+	w.Put("data/runs/1.log", "no document")
+	w.await("data")
+	w.Put("data/keys.txt", "not yet a data folder")
+	w.await("data/keys.txt")
+	w.Put("data/sessions.exists", "")
+	w.await("data") // so that what was indexed meanwhile is removed
+	for _, name := range []string{"data/server.json", "data/runs/1.log", "data/runs/2.log", "data/tenants/acme/a.txt", "last.md"} {
+		w.Put(name, "text")
+	}
+	for got := ""; got != "last.md"; {
+		if got = <-w.events; got != "last.md" {
+			t.Errorf("%q was reported", got)
 		}
 	}
 }

@@ -1,0 +1,45 @@
+package app
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/config"
+)
+
+// TestDataFolderIsKnown checks that the ingestion recognizes data folders, also without the reserve, and after the server has stopped.
+func TestDataFolderIsKnown(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Store.Data = t.TempDir()
+	a, err := Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := func(data string) {
+		t.Helper()
+		if got, err := ingest.DataFolder(data); got != data || err != nil {
+			t.Errorf("the data folder of %s is %q, %v", data, got, err)
+		}
+	}
+	if err := os.Remove(filepath.Join(cfg.Store.Data, reserveFile)); err != nil {
+		t.Fatal(err)
+	}
+	known(cfg.Store.Data)
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	known(cfg.Store.Data)
+	for _, mark := range []string{sessionsMark, ledgerMark, recordsMark} {
+		data := Folder(t.TempDir(), "acme")
+		for _, name := range []string{runsFolder, mark} {
+			if err := os.MkdirAll(filepath.Join(data, name), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		known(data)
+	}
+}
