@@ -13,24 +13,34 @@ const dataRuns = "runs"
 
 var dataMarks = []string{"sessions.exists", "ledger.exists", "records.elsewhere"}
 
+// dataFolders are the folders in a data folder that are the server's. Others are the user's, who may keep documents there.
+var dataFolders = map[string]bool{dataRuns: true, "index": true, "files": true, "tenants": true, "websites": true, "repositories": true, "source-credentials": true}
+
 // errData is reported for a path that belongs to a data folder. Data folders below a path are skipped.
 var errData = errors.New("belongs to the data folder of a server")
 
-// DataFolder returns the data folder of a server to which a path belongs, or "" if there is none. A data folder holds no documents, but logs that change all
-// the time, and secrets. With an error, it is unclear whether the returned folder is a data folder.
+// DataFolder returns the data folder of a server to which a path belongs, or "" if there is none. A data folder has logs that change all the time, and
+// secrets. A folder of the user in it does not belong to it. With an error, it is unclear whether the returned folder is a data folder.
 func DataFolder(path string) (string, error) { return dataFolder(os.Lstat, path) }
 
 // dataFolder is [DataFolder] for a path that lstat describes.
 func dataFolder(lstat func(string) (fs.FileInfo, error), path string) (string, error) {
+	child := "" // of path, on the way to the first one
 	for {
-		if is, err := isDataFolder(lstat, path); is || err != nil {
+		is, err := isDataFolder(lstat, path)
+		if is && child != "" && !dataFolders[child] {
+			if info, err := lstat(filepath.Join(path, child)); err == nil && info.IsDir() {
+				return "", nil
+			}
+		}
+		if is || err != nil {
 			return path, err
 		}
 		parent := filepath.Dir(path)
 		if parent == path {
 			return "", nil
 		}
-		path = parent
+		path, child = parent, filepath.Base(path)
 	}
 }
 

@@ -20,7 +20,8 @@ func TestDataFolder(t *testing.T) {
 			f.put(name, "A secret token.")
 		}
 	}
-	documents := []string{"a.md", "runs/b.md", "sub/sessions.exists/c.md"}
+	f.put("sub/data/docs/d.md", "A document of the user.")
+	documents := []string{"a.md", "runs/b.md", "sub/data/docs/d.md", "sub/sessions.exists/c.md"}
 	secret()
 	f.changed("/sub/data")
 	f.changed("/sub/data/server.json")
@@ -49,6 +50,9 @@ func TestDataFolder(t *testing.T) {
 			}
 		}
 		f.want(path, documents...)
+	}
+	if r, err := f.ingester.Ingest(t.Context(), ingest.Request{Paths: []string{data + "/docs"}}, nil); err != nil || len(r.Failed) != 0 {
+		t.Errorf("a folder of the user in the data folder: %+v, %v", r, err)
 	}
 	if err := os.Mkdir(filepath.Join(f.dir, "sessions.exists"), 0o700); err != nil { // a server uses the folder of the documents itself
 		t.Fatal(err)

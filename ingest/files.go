@@ -228,9 +228,6 @@ func (l *listing) walk(ctx context.Context, root *os.Root, dir, uri string) erro
 		return err
 	}
 	data, err := isDataFolder(root.Lstat, dir)
-	if data {
-		return nil
-	}
 	var entries []fs.DirEntry
 	if err == nil {
 		entries, err = readDir(root, dir)
@@ -242,6 +239,9 @@ func (l *listing) walk(ctx context.Context, root *os.Root, dir, uri string) erro
 	for _, e := range entries {
 		name := e.Name()
 		at := strings.TrimSuffix(uri, "/") + "/" + name
+		if data && (!e.IsDir() || dataFolders[name]) {
+			continue
+		}
 		if e.IsDir() && !strings.HasPrefix(name, ".") && !skippedFolders[name] {
 			if err := l.walk(ctx, root, filepath.Join(dir, name), at); err != nil {
 				return err
