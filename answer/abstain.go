@@ -26,8 +26,9 @@ const minNear = 0.4
 // that the generator read.
 func (j *job) abstain() abstention {
 	question := cmp.Or(j.focus, j.q.Query)
-	texts := make([]string, len(j.read))
-	for i, place := range j.read {
+	read := j.sourcePlaces(nil)
+	texts := make([]string, len(read))
+	for i, place := range read {
 		c := j.context[place].Chunk
 		texts[i] = strings.Join(append(slices.Clone(c.Headings), c.Title, c.Text), "\n")
 	}
@@ -64,7 +65,7 @@ func (j *job) abstain() abstention {
 	if len(words) == 0 {
 		return abstention{text: m.Abstain(nil, "")}
 	}
-	return abstention{printable(m.Abstain(words, j.placeOf(j.context[j.read[best]]))), []int{j.read[best]}}
+	return abstention{printable(m.Abstain(words, j.placeOf(j.context[read[best]]))), []int{read[best]}}
 }
 
 // maxPlace limits the name of a document and a heading in an abstention, in bytes.
@@ -171,23 +172,29 @@ func (j *job) preview(deltas []model.Delta) float64 {
 	return confidence.Estimate(&s)
 }
 
-// sourcesRead returns the passages that the generator read, without what the confidence does not depend on. The cited ones come first.
+// sourcesRead returns the sources of an answer, without what the confidence does not depend on.
 func (j *job) sourcesRead(cited []int) (out []event.Source) {
-	var seen []int
-	for _, place := range slices.Concat(cited, j.read) {
-		if !slices.Contains(seen, place) {
-			c := j.context[place]
-			seen = append(seen, place)
-			out = append(out, event.Source{Chunk: c.Chunk.ID, Document: c.Chunk.Document, Text: c.Chunk.Text, Score: c.grade, Cited: slices.Contains(cited, place)})
+	for _, place := range j.sourcePlaces(cited) {
+		c := j.context[place]
+		out = append(out, event.Source{Chunk: c.Chunk.ID, Document: c.Chunk.Document, Text: c.Chunk.Text, Score: c.grade, Cited: slices.Contains(cited, place)})
+	}
+	return out
+}
+
+// sourcePlaces returns the indexes in the context of the sources of an answer, each once: the cited passages, and then the others that the generator read. Parts
+// of a table that it does not cite are no sources.
+func (j *job) sourcePlaces(cited []int) (out []int) {
+	for i, place := range slices.Concat(cited, j.read) {
+		if !slices.Contains(out, place) && (i < len(cited) || !j.context[place].rest) {
+			out = append(out, place)
 		}
 	}
 	return out
 }
 
-// setClaims sets the claims of an answer that stopped for a reason. Parts of a table that it does not cite are no sources. An abstention has none, and the passages that it does not name are no sources of it.
+// setClaims sets the claims of an answer that stopped for a reason. An abstention has none, and the passages that it does not name are no sources of it.
 func (j *job) setClaims(text *answerText, stop string) {
 	j.claims = text.claims()
-	j.read = slices.DeleteFunc(j.read, func(place int) bool { return j.context[place].rest && !slices.Contains(j.order, place) })
 	if j.listing != nil || len(text.marks) > 0 || stop != event.StopEnd {
 		return
 	}

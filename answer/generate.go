@@ -234,9 +234,7 @@ func (j *job) verify(ctx context.Context) error {
 // attribute lists the passages that the generator read, or those that an abstention names, with the share of the answer that each of them supports.
 func (j *job) attribute(ctx context.Context) error {
 	cited := len(j.order)
-	for _, place := range j.read {
-		j.sourceNumber(place)
-	}
+	j.order = j.sourcePlaces(j.order)
 	chunks := make([]corpus.Chunk, len(j.order))
 	for i, place := range j.order {
 		chunks[i] = j.context[place].Chunk

@@ -3,11 +3,13 @@ package answer_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 )
@@ -57,6 +59,36 @@ func TestLongTable(t *testing.T) {
 		s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "Which is the cheapest widget?", Mode: event.Direct, TopK: 3}}))
 		if n := len(s.Generation.Passages); n != c.read || !strings.Contains(string(s.Text), c.want) || len(s.Sources) > 4 {
 			t.Errorf("%d parts: %d were read: %q, %d sources", c.parts, n, s.Text, len(s.Sources))
+		}
+	}
+}
+
+// TestDeadlineAmidLongTable lets the deadline pass while all parts of a long table are read: those that the answer does not cite are no sources.
+func TestDeadlineAmidLongTable(t *testing.T) {
+	t.Parallel()
+	var table strings.Builder
+	table.WriteString("hut,beds,price of a night,warden\n")
+	for i := range 400 {
+		fmt.Fprintf(&table, "Hut %d,%d,%d,Warden of hut %d\n", i, 10+i%7, 20+(i*37)%400, i)
+	}
+	p := holding(t, "huts.csv", table.String())
+	const question = "Which hut has the lowest price of a night?"
+	whole := askDirect(t, p, question)
+	s := event.Fold(whole)
+	if s.Generation == nil || s.Generation.Chunks < len(s.Sources)+3 {
+		t.Fatalf("no more parts are read than are sources: %+v, %d sources", s.Generation, len(s.Sources))
+	}
+	var want []corpus.ChunkID
+	for _, source := range s.Sources {
+		want = append(want, source.Chunk)
+	}
+	ranked := slices.IndexFunc(whole, func(e event.Event) bool { return e.Body.Kind() == event.KindReranked })
+	for _, e := range whole[ranked : len(whole)-2] {
+		ctx := &deadline{Context: t.Context(), done: make(chan struct{})}
+		log := runIn(t, ctx, event.Direct, p, stopping{eventlog.NewMemory(), e.Seq, func() { close(ctx.done) }}, question)
+		got := event.Fold(log).Sources
+		if len(got) == 0 || slices.ContainsFunc(got, func(source event.Source) bool { return !slices.Contains(want, source.Chunk) }) {
+			t.Errorf("after %s there are %d sources; the whole run has %d", e.Body.Kind(), len(got), len(want))
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/disk/atomicfile"
-	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/store"
 )
@@ -128,10 +127,7 @@ func (s *Service) DeleteExpired(ctx context.Context, names []string) error {
 			continue
 		}
 		if _, err := s.storeRecord(ctx, name); err != nil && !errors.Is(err, store.ErrNotFound) {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return fault.Wrap(fault.Index, err, "the file database failed")
+			return databaseFault(ctx, err)
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ type folder struct {
 // folder counts the documents of a collection made from folders. Other names have no documents. If the index has versions, each version is
 // counted once.
 func (s *Service) folder(ctx context.Context, id string) (folder, error) {
-	if id == Collection || id == "" || len(id) > 255 || strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if !validFolder(id) {
 		return folder{}, nil
 	}
 	versions, ok := s.opts.Index.(index.Versions)
@@ -76,6 +76,37 @@ func (s *Service) folder(ctx context.Context, id string) (folder, error) {
 		s.mu.Unlock()
 	}
 	return out, nil
+}
+
+// validFolder reports whether a name can be that of a collection made from folders.
+func validFolder(id string) bool {
+	return id != Collection && id != "" && len(id) <= 255 && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// HasStore reports whether [Service.Store] finds a vector store, which may be empty, or a collection made from folders. It reads neither its files nor all its
+// documents.
+func (s *Service) HasStore(ctx context.Context, id string) (bool, error) {
+	if validFolder(id) {
+		if docs, err := s.opts.Index.Documents(ctx, id, "", 1); err != nil || len(docs) > 0 {
+			return err == nil, err
+		}
+	}
+	_, err := s.storeRecord(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, databaseFault(ctx, err)
+}
+
+// databaseFault returns the error of a question for one of the database, unless the context has ended.
+func databaseFault(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return fault.Wrap(fault.Index, err, "the file database failed")
 }
 
 // storeRecord returns the record of a vector store, or [store.ErrNotFound] if it does not exist or has expired.

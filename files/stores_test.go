@@ -185,6 +185,60 @@ func TestStoresExpire(t *testing.T) {
 	p.checkConsistent()
 }
 
+// limits records the limits of lists of documents.
+type limits struct {
+	files.Index
+	mu  sync.Mutex
+	all []int
+}
+
+func (l *limits) Documents(ctx context.Context, collection string, after corpus.DocumentID, limit int) ([]corpus.Document, error) {
+	l.mu.Lock()
+	l.all = append(l.all, limit)
+	l.mu.Unlock()
+	return l.Index.Documents(ctx, collection, after, limit)
+}
+
+// TestHasStore checks which names are those of a vector store or collection. At most one document is read for that.
+func TestHasStore(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	now.Store(1_800_000_000)
+	var read *limits
+	p := newPlace(t, func(p *place, o *options) {
+		o.Now = func() time.Time { return time.Unix(now.Load(), 0) }
+		if p != nil {
+			read = &limits{Index: o.Index}
+			o.Index = read
+		}
+	})
+	id := p.indexed(files.Upload{}, ferns)
+	_, err := ingest.New(p.index, nil, ingest.Options{}).IngestDocuments(t.Context(), "Kräuter, lose", []ingest.Source{{URI: "a.md", Data: []byte("Sage.")}, {URI: "b.md", Data: []byte("Mint.")}}, nil)
+	p.must(err)
+	p.newStore("filled", id)
+	p.newStore("empty")
+	_, err = p.CreateStore(t.Context(), files.StoreParams{ID: "old", Files: []string{id}, Lifetime: time.Minute})
+	p.must(err)
+	now.Add(60)
+	read.all = nil
+	for name, want := range map[string]bool{"filled": true, "empty": true, "Kräuter, lose": true, "old": false, "none": false, "": false, "a\x1fsfilled": false, strings.Repeat("a", 300): false} {
+		if got, err := p.HasStore(t.Context(), name); err != nil || got != want {
+			t.Errorf("%.20q: %v, %v", name, got, err)
+		}
+	}
+	if slices.ContainsFunc(read.all, func(limit int) bool { return limit != 1 }) {
+		t.Errorf("read up to %v documents", read.all)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.HasStore(ended, "filled"); !errors.Is(err, context.Canceled) || fault.Public(err).Code != fault.Cancelled {
+		t.Errorf("cancelled: %v", err)
+	}
+	p.must(p.store.Close())
+	_, err = p.HasStore(t.Context(), "empty")
+	wantFault(t, "without the database", err, fault.Index, "")
+}
+
 func TestFoldersAreStores(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, func(_ *place, o *options) { o.MaxListed = 4 })

@@ -129,7 +129,8 @@ func (n notifyingIngester) IngestFile(ctx context.Context, f ingest.File, progre
 	return taken, err
 }
 
-// expiringAnswerer deletes the expired vector stores of a question before it answers, and fails if the question names one that does not exist.
+// expiringAnswerer deletes the expired vector stores of a question before it answers, and fails if the question names one that does not exist. A resumed run
+// whose log has more than its first event passed that check, and continues without a vector store that has expired since.
 type expiringAnswerer struct {
 	answer.Answerer
 	app *App
@@ -141,8 +142,10 @@ func (t expiringAnswerer) Answer(ctx context.Context, r *answer.Recorder) error 
 	if err := t.app.expireNamed(ctx, scope); err != nil {
 		return err
 	}
-	if err := t.app.CheckScope(ctx, scope, t.app.Config.Store.Collection, corpus.DefaultCollection); err != nil {
-		return err
+	if r.Resumed().Seq <= 1 {
+		if err := t.app.CheckScope(ctx, scope, t.app.Config.Store.Collection, corpus.DefaultCollection); err != nil {
+			return err
+		}
 	}
 	return t.Answerer.Answer(ctx, r)
 }

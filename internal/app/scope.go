@@ -37,7 +37,10 @@ func (a *App) visibleCollections(ctx context.Context) []string {
 		return nil // the question has an error already
 	}
 	names = names[:min(len(names), maxVisible)]
-	return slices.DeleteFunc(names, func(name string) bool { return !a.hasDocuments(ctx, name) })
+	return slices.DeleteFunc(names, func(name string) bool {
+		has, err := a.hasDocuments(ctx, name)
+		return err != nil || !has
+	})
 }
 
 // scopeOf returns the scope of a collection and all uploaded files. If the name has another meaning in a list, such as one with a comma, it is that
@@ -50,18 +53,29 @@ func scopeOf(collection string) corpus.Scope {
 	return s
 }
 
-// CheckScope returns an error if a scope of several parts names a collection or vector store that has no documents and no record: the others would be
-// searched as if it had not been named. The known names are not checked. A scope of one part is checked by the pipeline.
+// CheckScope returns a [fault.NoDocuments] if a scope of several parts names a collection or vector store that has no documents and no record: the others would be
+// searched as if it had not been named. The known names are not checked. A scope of one part is checked by the pipeline. Other errors are those of the index, of
+// the file database and of the context.
 func (a *App) CheckScope(ctx context.Context, text string, known ...string) error {
 	s, _ := corpus.ParseScope(text) // the pipeline returns the error
 	if len(s.Collections)+len(s.Documents) < 2 {
 		return nil
 	}
-	if whole, err := a.Index.Documents(ctx, text, "", 1); err == nil && len(whole) > 0 {
-		return nil // a name with a comma
+	whole, err := a.Index.Documents(ctx, text, "", 1)
+	if err != nil || len(whole) > 0 { // a name with a comma
+		return err
+	}
+	exists := a.hasDocuments
+	if a.files.service != nil {
+		exists = a.files.service.HasStore
 	}
 	for _, name := range s.Collections {
-		if name == files.Collection || slices.Contains(known, name) || a.hasDocuments(ctx, name) || a.hasStore(ctx, name) {
+		if name == files.Collection || slices.Contains(known, name) {
+			continue
+		}
+		if found, err := exists(ctx, name); err != nil {
+			return err
+		} else if found {
 			continue
 		}
 		end := ""
@@ -75,12 +89,3 @@ func (a *App) CheckScope(ctx context.Context, text string, known ...string) erro
 
 // maxNames limits the names of collections in an error, in bytes.
 const maxNames = 500
-
-// hasStore reports whether there is a vector store, which may be empty.
-func (a *App) hasStore(ctx context.Context, id string) bool {
-	if a.files.service == nil {
-		return false
-	}
-	_, err := a.files.service.Store(ctx, id)
-	return err == nil
-}

@@ -1,16 +1,22 @@
 package app_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -170,5 +176,74 @@ func TestUnknownCollectionAmongOthers(t *testing.T) {
 				t.Errorf("%s, with %s: %d %s", name, store, w.Code, w.Body)
 			}
 		}
+	}
+}
+
+// TestResumedWithoutCollection resumes runs about a vector store that was deleted meanwhile. A run that has begun continues, and one that has not fails.
+func TestResumedWithoutCollection(t *testing.T) {
+	t.Parallel()
+	a, _ := open(t, func(*config.Config) {})
+	err := a.OpenFiles(t.Context())
+	if err == nil {
+		_, err = a.Files().CreateStore(t.Context(), files.StoreParams{ID: "tides"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := asked(t, a, event.Question{Query: "Who is the keeper of the Farland lighthouse?", Collection: "default,tides", Mode: event.Direct, NoCache: true})
+	whole, err := a.Log.Load(t.Context(), s.Run, 0)
+	if err = errors.Join(err, a.Files().DeleteStore(t.Context(), "tides")); err != nil {
+		t.Fatal(err)
+	}
+	analyzed := slices.IndexFunc(whole, func(e event.Event) bool { return e.Body.Kind() == event.KindQueryAnalyzed })
+	written := slices.IndexFunc(whole, func(e event.Event) bool { return e.Body.Kind() == event.KindToken })
+	for i, cut := range []int{1, analyzed + 1, written + 1, len(whole) - 1} {
+		log := slices.Clone(whole[:cut])
+		start := log[0].Body.(event.RunStarted)
+		start.Run = event.RunID(fmt.Sprintf("run_01kg000000000000000000000%d", i))
+		log[0].Body = start
+		if err := errors.Join(a.Log.Append(t.Context(), start.Run, log...), a.Recover(t.Context(), engine.Recovery{})); err != nil {
+			t.Fatal(err)
+		}
+		var got event.State
+		for batch, err := range a.Engine.Events(t.Context(), start.Run, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range batch {
+				got.Apply(e)
+			}
+		}
+		switch {
+		case cut == 1 && (got.Failure == nil || got.Failure.Code != fault.NoDocuments):
+			t.Errorf("a run that has not begun: %v", got.Failure)
+		case cut > 1 && (got.Failure != nil || string(got.Text) != string(s.Text)):
+			t.Errorf("after %d of %d events: %v, %q", cut, len(whole), got.Failure, got.Text)
+		}
+	}
+}
+
+// TestFailedScopeCheck checks a scope with a context that has ended and with an index that fails: neither means that a collection does not exist.
+func TestFailedScopeCheck(t *testing.T) {
+	t.Parallel()
+	a, _ := open(t, func(*config.Config) {})
+	h := handler(t, a)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := a.CheckScope(ended, "default,files"); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if err := a.CheckScope(t.Context(), "default,files"); err != nil {
+		t.Error(err)
+	}
+	a.BeginIndexing()
+	if err := a.Index.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.CheckScope(t.Context(), "default,files"); fault.Public(err).Code != fault.Index {
+		t.Errorf("without an index: %v", err)
+	}
+	if status, reply := request(t, h, "POST", "/api/query", `{"query":"Who?"}`); !strings.Contains(reply, string(fault.Index)) {
+		t.Errorf("a question without an index: %d %s", status, reply)
 	}
 }

@@ -31,12 +31,13 @@ func (a *App) progress(ctx context.Context) *server.Progress {
 	if p == nil {
 		return nil
 	}
-	return &server.Progress{Phase: server.PhaseIndexing, Done: p.Done, Total: p.Total, Answering: a.hasDocuments(ctx, a.Config.Store.Collection)}
+	answering, err := a.hasDocuments(ctx, a.Config.Store.Collection)
+	return &server.Progress{Phase: server.PhaseIndexing, Done: p.Done, Total: p.Total, Answering: err == nil && answering}
 }
 
-func (a *App) hasDocuments(ctx context.Context, collection string) bool {
+func (a *App) hasDocuments(ctx context.Context, collection string) (bool, error) {
 	docs, err := a.scopes.Documents(ctx, collection, "", 1)
-	return err == nil && len(docs) > 0
+	return len(docs) > 0, err
 }
 
 // accept refuses a question while its documents are being indexed, or could not be, and none can be searched yet. The answer that there are no
@@ -48,8 +49,11 @@ func (a *App) accept(ctx context.Context, collection string) error {
 	}
 	collection = cmp.Or(collection, a.defaultScope(ctx))
 	s, _ := corpus.ParseScope(collection) // the pipeline returns the error
-	if !slices.Contains(s.Collections, a.Config.Store.Collection) || a.hasDocuments(ctx, collection) {
+	if !slices.Contains(s.Collections, a.Config.Store.Collection) {
 		return nil
+	}
+	if has, err := a.hasDocuments(ctx, collection); err != nil || has {
+		return err
 	}
 	if p == nil {
 		return fault.New(fault.Unavailable, "the documents could not be indexed: %s", failing)

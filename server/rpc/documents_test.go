@@ -88,6 +88,23 @@ func TestList(t *testing.T) {
 	}
 }
 
+// TestListAfterDeletion deletes a vector store between two pages of a list: the list continues, and a new one is refused.
+func TestListAfterDeletion(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, nil)
+	l.folder("default", "tide.md", tide)
+	l.folder("default", "moss.md", moss)
+	l.add("gold.md", gold, object{"collection": "metals"})
+	arguments := object{"collection": "default,metals", "limit": 1}
+	first := l.call("documents.list", arguments)
+	check(t, l.app.Files().DeleteStore(t.Context(), "metals"))
+	l.refused("NOT_FOUND", "/call/arguments/collection", "documents.list", arguments)
+	arguments["cursor"] = first["next_cursor"]
+	if got := l.call("documents.list", arguments); len(got["documents"].([]any)) != 1 || first["next_cursor"] == nil {
+		t.Errorf("after %v: %v", first, got)
+	}
+}
+
 func TestGet(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, nil)

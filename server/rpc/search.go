@@ -229,18 +229,18 @@ func (d *documents) checkCollections(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.o.Files.Store(ctx, text); err == nil {
-		return nil // the name may have a comma
+	if whole, err := d.o.Files.HasStore(ctx, text); err != nil || whole { // the name may have a comma
+		return err
 	}
 	always, _ := corpus.ParseScope(d.o.Scope)
 	for _, name := range s.Collections {
 		if name == files.Collection || name == corpus.DefaultCollection || slices.Contains(always.Collections, name) {
 			continue
 		}
-		if _, err := d.o.Files.Store(ctx, name); isNotFound(err) {
-			return notFound(fmt.Sprintf("collection: %.100s", name), "collection")
-		} else if err != nil {
+		if found, err := d.o.Files.HasStore(ctx, name); err != nil {
 			return err
+		} else if !found {
+			return notFound(fmt.Sprintf("collection: %.100s", name), "collection")
 		}
 	}
 	return nil
