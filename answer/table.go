@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func (j *job) addTableParts(ctx context.Context) error {
 	if at < 0 {
 		return nil
 	}
-	part := &first[at]
+	part := first[at]
 	all, err := j.contents().DocumentChunks(ctx, j.q.Collection, part.Chunk.Document, corpus.Passage, max(0, part.Chunk.Ordinal-maxTableParts), 2*maxTableParts+1)
 	if err != nil {
 		return j.indexFault(ctx, err)
@@ -49,7 +50,12 @@ func (j *job) addTableParts(ctx context.Context) error {
 		to++
 	}
 	if to-from > maxTableParts {
-		part.cut = true
+		columns := cmp.Or(firstColumns(all[to-1]), lastColumns(all[from]))
+		for i, c := range j.context {
+			if c.Chunk.Document == part.Chunk.Document && (firstColumns(c.Chunk) == columns || lastColumns(c.Chunk) == columns) {
+				j.context[i].cut = true
+			}
+		}
 		return nil
 	}
 	for _, c := range all[from:to] {

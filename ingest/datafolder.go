@@ -78,3 +78,18 @@ func checkData(path string) error {
 	}
 	return err
 }
+
+// ofServer returns the parts of a path that belongs to a data folder that are the server's: all of it or, of the data folder itself, its files and the server's
+// folders in it.
+func ofServer(path, uri string) (out []string) {
+	if is, err := isDataFolder(os.Lstat, path); !is || err != nil {
+		return []string{uri}
+	}
+	entries, _ := os.ReadDir(path) // the path is reported anyway
+	for _, e := range entries {
+		if !e.IsDir() || dataFolders[e.Name()] {
+			out = append(out, uri+"/"+e.Name())
+		}
+	}
+	return out
+}

@@ -32,7 +32,7 @@ func TestDataFolder(t *testing.T) {
 	f.want("what was indexed before is removed", documents...)
 
 	data := filepath.Join(f.dir, "sub", "data")
-	for _, only := range []string{"/sub/data", "/sub/data/server.json", "/sub/data/runs", "/sub/data/runs/1.txt", "/sub/data/tenants/acme", "/sub/data/tenants/acme/notes.txt", "/sub"} {
+	for _, only := range []string{"/sub/data", "/sub/data/server.json", "/sub/data/runs", "/sub/data/runs/1.txt", "/sub/data/tenants/acme", "/sub/data/tenants/acme/notes.txt", "/sub/data/docs", "/sub/data/docs/d.md", "/sub"} {
 		f.changed(only)
 		f.want("only "+only, documents...)
 	}
@@ -61,4 +61,8 @@ func TestDataFolder(t *testing.T) {
 	if err != nil || len(r.Failed) != 1 || r.Failed[0].Reason != "belongs to the data folder of a server" {
 		t.Errorf("the data folder itself: %+v, %v", r, err)
 	}
+	if _, err := f.ingester.Ingest(t.Context(), ingest.Request{Paths: []string{f.dir}}, nil); err != nil {
+		t.Error(err)
+	}
+	f.want("what is the server's and was indexed before is removed", "sub/data/docs/d.md", "sub/sessions.exists/c.md")
 }

@@ -127,6 +127,9 @@ func list(ctx context.Context, paths, read, only []string) (*listing, error) {
 		switch {
 		case err != nil:
 			l.fail(uri, err)
+			if errors.Is(err, errData) {
+				l.folders = append(l.folders, ofServer(abs, uri)...) // what was indexed earlier is removed
+			}
 		case info.IsDir():
 			root, err := os.OpenRoot(abs)
 			if err != nil {
@@ -179,7 +182,9 @@ func (l *listing) parts(ctx context.Context, root *os.Root, uri string, parts []
 		}
 		data := ""
 		if info != nil {
-			data, err = dataFolder(root.Lstat, filepath.FromSlash(path.Dir(part)))
+			if data, err = dataFolder(root.Lstat, filepath.FromSlash(part)); data == filepath.FromSlash(part) {
+				data = "" // walk skips what is the server's in it
+			}
 		}
 		if err != nil {
 			l.fail(at, err)

@@ -77,7 +77,7 @@ const (
 	AsksBroadly    Section = "broad"   // for a summary or an explanation
 	AsksName       Section = "name"    // what something is called: wie heißt
 	AsksSeveral    Section = "several" // words with which a question for what there is asks for several things: bring, included
-	AsksCommand    Section = "command" // words for a command of a computer
+	AsksCommand    Section = "command" // phrases with which a command of a computer is asked for
 	AsksWhether    Section = "whether" // phrases with which a yes/no question begins; in Turkish, Chinese and Japanese, particles that it contains
 )
 

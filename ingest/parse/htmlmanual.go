@@ -89,23 +89,42 @@ func isNavigation(n *html.Node, classes string) bool {
 	if !named || n.FirstChild == nil || n.DataAtom == atom.Body || n.DataAtom == atom.Main || n.DataAtom == atom.Article {
 		return false
 	}
-	linked, other, nodes := 0, 0, 0
+	linked, other, nodes, headed := 0, 0, 0, false
 	for c := range n.Descendants() {
-		nodes++
+		if nodes++; nodes > maxNavigationNodes {
+			break
+		}
 		switch {
-		case headings[c.DataAtom], nodes > maxNavigationNodes:
-			return false
-		case c.Type == html.TextNode && c.Parent.DataAtom == atom.A:
+		case headings[c.DataAtom]:
+			headed = true
+		case c.Type != html.TextNode || c.Parent.DataAtom == atom.Script || c.Parent.DataAtom == atom.Style || c.Parent.DataAtom == atom.Option:
+		case linkAround(c, n) != nil:
 			linked += len(strings.TrimSpace(c.Data))
-		case c.Type == html.TextNode:
+		default:
 			other += len(strings.TrimSpace(c.Data))
 		}
+	}
+	if headed || linked == 0 && other > maxTitle {
+		return other <= linked
 	}
 	return other <= max(2*linked, maxNavigation)
 }
 
-// maxNavigation is the number of bytes that navigation may have beside its links, such as the title of the chapter, and maxNavigationNodes that of its nodes.
-const maxNavigation, maxNavigationNodes = 200, 1000
+// linkAround returns the link that a node below another one is in; nil: it is in none.
+func linkAround(n, below *html.Node) *html.Node {
+	for p := n.Parent; p != nil && p != below; p = p.Parent {
+		if p.DataAtom == atom.A {
+			return p
+		}
+	}
+	return nil
+}
+
+const (
+	maxNavigation      = 200  // bytes that navigation may have beside its links, such as the title of the chapter
+	maxTitle           = 20   // bytes of navigation without links: Prev, Next
+	maxNavigationNodes = 1000 // nodes by which it is judged
+)
 
 var headings = map[atom.Atom]bool{atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true, atom.H6: true}
 
@@ -150,10 +169,6 @@ func (w *htmlWalk) hasID(n *html.Node, id string) bool {
 
 // inLink reports whether a node below a list is in a link to a place in the same page.
 func inLink(n, list *html.Node) bool {
-	for p := n.Parent; p != nil && p != list; p = p.Parent {
-		if p.DataAtom == atom.A {
-			return strings.HasPrefix(attr(p, "href"), "#")
-		}
-	}
-	return false
+	a := linkAround(n, list)
+	return a != nil && strings.HasPrefix(attr(a, "href"), "#")
 }

@@ -68,6 +68,7 @@ func TestContentIsKept(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"body.html", `<html><body class="navigation fixed"><p>The pool is open on Monday.</p></body></html>`, "The pool is open on Monday."},
 		{"section.html", `<html><body><div class="section navigation"><h2>Pool</h2><p>It is open on Monday.</p></div></body></html>`, "It is open on Monday."},
+		{"words.html", `<html><body><div class="navigation"><p>The pool is open on Monday.</p></div></body></html>`, "The pool is open on Monday."},
 		{"faq.html", `<html><body><ul><li><a href="#">Fee: 5 euros</a></li><li><a href="#">Dogs are welcome</a></li></ul></body></html>`, "Fee: 5 euros"},
 		{"pool.txt", "Opening hours of the pool:\n\n    The pool is open from Monday to Friday.\n    On Sundays it is closed.\n", "The pool is open"},
 	} {
@@ -82,6 +83,28 @@ func TestContentIsKept(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s: %+v", c.name, p.Blocks)
+		}
+	}
+}
+
+// TestNavigation reads pages whose navigation has many links, marked links and a heading.
+func TestNavigation(t *testing.T) {
+	t.Parallel()
+	for name, navigation := range map[string]string{
+		"long":    strings.Repeat(`<li><a href="x.html">Chapter of the manual</a></li>`, 900),
+		"marked":  strings.Repeat(`<a href="x.html"><span>Chapter of the manual</span></a> `, 30),
+		"heading": `<h3>Contents</h3>` + strings.Repeat(`<a href="x.html">Chapter of the manual</a> `, 30),
+	} {
+		page := `<html><body><div class="navigation"><ul>` + navigation + `</ul></div><h2>Pool</h2><p>It is open on Monday.</p></body></html>`
+		p, err := parse.Parse(t.Context(), "page.html", []byte(page), parse.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range p.Blocks {
+			if strings.Contains(b.Text, "Chapter") {
+				t.Errorf("%s: %q", name, b.Text[:min(80, len(b.Text))])
+				break
+			}
 		}
 	}
 }

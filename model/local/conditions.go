@@ -218,7 +218,7 @@ func (q *question) valueOf(c *sentence, column int) (float64, bool) {
 }
 
 // figureRE matches a cell with a number, and not a code such as A-03.
-var figureRE = regexp.MustCompile(`^(?:EUR|USD|GBP|CHF|[^\pL0-9]{0,4}) ?[0-9]`)
+var figureRE = regexp.MustCompile(`^[^\pL0-9]{0,4}(?:EUR|USD|GBP|CHF)?[^\pL0-9]{0,4}[0-9]`)
 
 // answeredCells returns the rows whose cell in a column of the question says no, for a question with a negation, or else yes: which parts are out of
 // stock, which rooms have a balcony? A cell without a value says no.
@@ -268,8 +268,11 @@ func (q *question) saysNo(cell string) bool {
 // blankRE matches a cell without a value, and one with the number 0 or a mark for no.
 var blankRE = regexp.MustCompile(`^[\s–—−-]*$|^0$|^[✗✘×]$`)
 
-// hasPhrase reports whether the question has a phrase of a section.
+// hasPhrase reports whether the question has a word or a phrase of a section. Chinese and Japanese words are not separated.
 func (q *question) hasPhrase(s lang.Section) bool {
+	if q.lang.Code == "zh" || q.lang.Code == "ja" {
+		return slices.ContainsFunc(q.lang.List(s), func(w string) bool { return strings.Contains(q.text, w) })
+	}
 	var b strings.Builder
 	for _, w := range q.words {
 		b.WriteString(" " + w.Text)
@@ -399,8 +402,8 @@ func (q *question) valueColumn(rows []*sentence) int {
 // numberIn matches the first number or time of day of a cell.
 var numberIn = regexp.MustCompile(`^([^0-9]{0,12})([0-9][0-9.,:h\x{00a0} ]*)`)
 
-// negativeRE matches what is before a number below zero: a minus, or the parenthesis of accounts.
-var negativeRE = regexp.MustCompile(`(?:^|[\s\p{Sc}])[-−–][\s\p{Sc}]?$|^\(\p{Sc}?$`)
+// negativeRE matches what is before a number below zero: a minus, or the parenthesis of accounts, and a currency.
+var negativeRE = regexp.MustCompile(`^\s*(?:\p{Sc}|[A-Z]{3})?\s?(?:[-−–]|\()\s?(?:\p{Sc}|[A-Z]{3})?\s?$`)
 
 // number returns the value of a cell that begins with a number, after a currency at most. A time of day is in minutes.
 func number(cell string) (float64, bool) {

@@ -32,6 +32,7 @@ func TestConditions(t *testing.T) {
 		{"less in one column, with numbers below zero", "Which regions are lower in actual than planned?", "balance.csv", "Region | Planned | Actual\nNorth | 10 | -20\nSouth | 10 | 30\nWest | 5 | 2\n",
 			"North: Planned 10; Actual -20. West: Planned 5; Actual 2."},
 		{"the lowest below zero", "Which city has the lowest temperature?", "cities.csv", "City | Temperature (°C)\nOslo | −15\nRome | 3\nLagos | 29\n", "Oslo: Temperature (°C) −15."},
+		{"below zero, as accounts write it", "Which account has the lowest balance?", "accounts.csv", "Account | Balance\nA | (€ 50.00)\nB | € 3.00\nC | -€ 5\n", "A: Balance (€ 50.00)."},
 		{"three decimals", "What is the smallest dose?", "doses.csv", "Age | Dose (mg)\nChild | 0.125\nTeenager | 0.5\nAdult | 2.5\n", "Child: Dose (mg) 0.125."},
 		{"a date in another form", "Who is on the late shift on 5 June?", "duty.csv", duty, "2031-06-05: Shift late; Who Nils Dahl."},
 		{"a time in another form", "Which group meets on Tuesday at 8 p.m.?", "hall.csv", hall, "Tuesday: Begin 20:00; Group Fencing."},
@@ -67,6 +68,24 @@ func TestLenientQuestions(t *testing.T) {
 		c.passage.N, c.passage.Score = 1, 0.8
 		if got, _ := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{c.passage}}); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.question, got, c.want)
+		}
+	}
+}
+
+// TestCommandsOfOtherKinds are questions with words that are also those for commands of a computer.
+func TestCommandsOfOtherKinds(t *testing.T) {
+	m := local.New(local.Options{})
+	const code = "\n\n```\nmeeting --list\n```\n"
+	for _, c := range []struct{ question, prose string }{
+		{"¿Cuál es el orden del día de la reunión?", "El orden del día de la reunión es el presupuesto."},
+		{"Quelle est la commande du client Dupont ?", "La commande du client Dupont est de douze chaises."},
+		{"Wat is de opdracht van de commissie?", "De opdracht van de commissie is het toezicht op de haven."},
+		{"What is the chain of command of the ship?", "The chain of command of the ship begins with the captain."},
+	} {
+		p := chunk("Notes", nil, c.prose+code)
+		p.N, p.Score = 1, 0.8
+		if got, _ := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{p}}); got != c.prose {
+			t.Errorf("%s: %q", c.question, got)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (q *question) isKey(text string) bool {
 		if !ok || !slices.Contains(q.numbers, i) {
 			continue
 		}
-		if k == 1 && text[words[0].End:w.Start] == "-" && !strings.Contains(strings.ToLower(q.text), strings.ToLower(text[words[0].Start:w.End])) {
+		if _, asked := q.index[q.stem(words[0].Text)]; k == 1 && !asked && text[words[0].End:w.Start] == "-" {
 			continue // clause 12 is not E-12
 		}
 		return true

@@ -111,7 +111,7 @@ func (m *Model) ask(t model.Task) *question {
 	q.sum = m.embed(s)
 	english := q.lang == lang.English
 	asked := q.lang.Asks(s)
-	q.broad, q.listed, q.code = asked == lang.AsksBroadly, asked == lang.AsksList, runRE.MatchString(s) || curlRE.MatchString(s)
+	q.broad, q.listed, q.code = asked == lang.AsksBroadly, asked == lang.AsksList, runRE.MatchString(strings.ReplaceAll(s, " of command", " of")) || curlRE.MatchString(s) // a chain of command is none
 	if english {
 		q.broad, q.listed = broadRE.MatchString(s), listRE.MatchString(s)
 	}
@@ -129,7 +129,7 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.whether = q.lang.AsksWhether(s)
 	q.listed = q.listed || q.asksSeveral()
-	q.command = !q.hasType() && (q.hasAnyWord(lang.AsksCommand) || curlRE.MatchString(s))
+	q.command = !q.hasType() && (q.hasPhrase(lang.AsksCommand) || curlRE.MatchString(s))
 	q.code = q.code || q.command && !english
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
@@ -218,15 +218,7 @@ func (q *question) asksSeveral() bool {
 	if q.kind != anyKind && q.kind != definitionKind || q.whether {
 		return false
 	}
-	return q.hasAnyWord(lang.AsksSeveral)
-}
-
-// hasAnyWord reports whether the question has a word of a section. Chinese and Japanese words are not separated.
-func (q *question) hasAnyWord(s lang.Section) bool {
-	if q.lang.Code == "zh" || q.lang.Code == "ja" {
-		return slices.ContainsFunc(q.lang.List(s), func(w string) bool { return strings.Contains(q.text, w) })
-	}
-	return slices.ContainsFunc(q.words, func(w lang.Token) bool { return q.lang.Has(s, w.Text) })
+	return q.hasPhrase(lang.AsksSeveral)
 }
 
 // followersOf returns the indexes of the second words of all pairs.

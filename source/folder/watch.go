@@ -100,14 +100,13 @@ func (w *watch) add(dir string, is fs.FileInfo) error {
 		return nil
 	}
 	data, err := ingest.DataFolder(dir)
-	if err == nil && data != "" {
+	if err == nil && data != "" && data != dir {
 		return nil
 	}
-	if err == nil {
-		err = w.system.Add(dir)
-	}
-	if err == nil {
-		w.dirs[dir] = true
+	if err == nil && data == "" { // of a data folder, only the user's folders in it are watched, since a server writes to it all the time
+		if err = w.system.Add(dir); err == nil {
+			w.dirs[dir] = true
+		}
 	}
 	var entries []os.DirEntry
 	if err == nil {
@@ -163,12 +162,19 @@ func (w *watch) handle(e fsnotify.Event) error {
 	if e.Op == fsnotify.Chmod || e.Name == "" || w.skips(e.Name) {
 		return nil
 	}
-	if data, err := ingest.DataFolder(filepath.Dir(e.Name)); err == nil && data != "" {
+	if data, err := ingest.DataFolder(e.Name); err == nil && data != "" {
 		if w.dirs[data] { // a server was started with a folder that is watched
 			w.forget(data, true)
 			w.changed(filepath.ToSlash(data))
+			info, err := os.Lstat(data)
+			if err != nil {
+				return nil
+			}
+			return w.add(data, info)
 		}
-		return nil
+		if data != e.Name && !w.dirs[e.Name] {
+			return nil
+		}
 	}
 	moved := e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)
 	if moved && w.isRoot(e.Name) && w.dirs[e.Name] {

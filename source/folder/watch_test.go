@@ -146,6 +146,8 @@ func TestWatchNewDataFolder(t *testing.T) {
 	w := watch(t, nil)
 	w.Put("data/runs/1.log", "no document")
 	w.await("data")
+	w.Put("data/docs/a.md", "a document of the user")
+	w.await("data/docs")
 	w.Put("data/keys.txt", "not yet a data folder")
 	w.await("data/keys.txt")
 	w.Put("data/sessions.exists", "")
@@ -158,4 +160,6 @@ func TestWatchNewDataFolder(t *testing.T) {
 			t.Errorf("%q was reported", got)
 		}
 	}
+	w.Put("data/docs/b.md", "a document of the user")
+	w.await("data/docs/b.md")
 }
