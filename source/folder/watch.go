@@ -166,11 +166,10 @@ func (w *watch) handle(e fsnotify.Event) error {
 		if w.dirs[data] { // a server was started with a folder that is watched
 			w.forget(data, true)
 			w.changed(filepath.ToSlash(data))
-			info, err := os.Lstat(data)
-			if err != nil {
-				return nil
+			if info, err := os.Lstat(data); err == nil {
+				return w.add(data, info)
 			}
-			return w.add(data, info)
+			return nil
 		}
 		if data != e.Name && !w.dirs[e.Name] {
 			return nil
