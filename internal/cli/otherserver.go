@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
@@ -41,6 +42,9 @@ func noteOtherServer(e *env, command *kong.Node) {
 	url := "http://" + net.JoinHostPort(host, port)
 	if h, err := health(ctx, url+"/healthz"); err != nil || h.Instance == "" {
 		return
+	}
+	if app.CheckFree(e.cfg.Store.Data) != nil {
+		return // it may be the server that is starting with this folder
 	}
 	or := ""
 	if takesServer {

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/eventlog/filelog"
+	"github.com/sluice-rag/sluice/internal/config"
 )
 
 // TestNoteOtherServer runs commands without --data while a server at the usual address uses another folder: they name it, and send it nothing.
@@ -35,6 +38,17 @@ func TestNoteOtherServer(t *testing.T) {
 		if c.args[0] == "ask" && strings.Contains(out, "1932") == (c.noted != "") {
 			t.Errorf("%v: %s", c.args, out)
 		}
+	}
+
+	lock, err := filelog.Lock(filepath.Join(config.Default().Store.Data, "runs")) // as a server does that is starting
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, errs := run(t, "sessions"); strings.Contains(errs, note) {
+		t.Errorf("a server is starting: %s", errs)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
 	}
 
 	other := httptest.NewServer(http.NotFoundHandler())
