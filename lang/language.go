@@ -446,53 +446,48 @@ func (l *Language) Asks(question string) Section {
 
 // AsksWhether reports whether a question is a yes/no question: it begins with a verb, or has a particle for it, and has no question word.
 func (l *Language) AsksWhether(question string) bool {
-	var b strings.Builder
-	for _, w := range Words(question) {
-		if l.Has("question", w.Text) {
-			return false
-		}
-		b.WriteString(" " + w.Text)
+	words := Words(question)
+	switch {
+	case slices.ContainsFunc(words, func(w Token) bool { return l.Has(QuestionWords, w.Text) }):
+		return false
+	case !l.spaced():
+		return l.HasPhrase(AsksWhether, question) && l.Asks(question) == ""
+	case l.Code == "tr":
+		return l.HasPhrase(AsksWhether, question)
 	}
-	text := b.String() + " "
-	within := l.Code == "tr" || l.script == scripts["zh"] || l.script == scripts["ja"]
-	for phrase := range l.sections[AsksWhether] {
-		switch {
-		case l.script != nil && within:
-			if strings.Contains(question, phrase) {
-				return l.Asks(question) == ""
-			}
-		case strings.HasPrefix(text, " "+strings.ReplaceAll(phrase, "-", " ")+" "), within && strings.Contains(text, " "+phrase+" "):
-			return true
-		}
-	}
-	return false
+	text := withSpaces(words)
+	return slices.ContainsFunc(l.List(AsksWhether), func(p string) bool { return strings.HasPrefix(text, " "+strings.ReplaceAll(p, "-", " ")+" ") })
 }
 
 // AsksOfAllRows reports whether the answer to a question can depend on all rows of a table: it asks for the greatest or the smallest, compares, or asks
 // what is not there.
 func (l *Language) AsksOfAllRows(question string) bool {
-	if l.Code == "zh" || l.Code == "ja" {
-		for _, s := range []Section{Most, Least, Old, New} {
-			for w := range l.sections[s] {
-				if strings.Contains(question, w) {
-					return true
-				}
-			}
-		}
-		return false
+	sections := []Section{Most, Least, Old, New}
+	if l.spaced() { // in Chinese and Japanese, negations are parts of many words
+		sections = append(sections, Smaller, Greater, Absent, Negations)
 	}
-	words := Words(question)
-	if slices.ContainsFunc(words, func(w Token) bool {
-		return slices.ContainsFunc([]Section{Most, Least, Smaller, Greater, Old, New, Negations}, func(s Section) bool { return l.Has(s, w.Text) })
-	}) {
-		return true
+	return slices.ContainsFunc(sections, func(s Section) bool { return l.HasPhrase(s, question) })
+}
+
+// HasPhrase reports whether a text has a word or a phrase of a section. Chinese and Japanese words are not separated.
+func (l *Language) HasPhrase(s Section, text string) bool {
+	if !l.spaced() {
+		return slices.ContainsFunc(l.List(s), func(p string) bool { return strings.Contains(text, p) })
 	}
+	text = withSpaces(Words(text))
+	return slices.ContainsFunc(l.List(s), func(p string) bool { return strings.Contains(text, " "+p+" ") })
+}
+
+// spaced reports whether words are separated by spaces.
+func (l *Language) spaced() bool { return l.Code != "zh" && l.Code != "ja" }
+
+// withSpaces returns words with a space before and after each.
+func withSpaces(words []Token) string {
 	var b strings.Builder
 	for _, w := range words {
 		b.WriteString(" " + w.Text)
 	}
-	text := b.String() + " "
-	return slices.ContainsFunc(l.List(Absent), func(p string) bool { return strings.Contains(text, " "+p+" ") })
+	return b.String() + " "
 }
 
 // Elides reports whether articles and prepositions are joined to the word after them by an apostrophe: l'ascenseur.

@@ -223,7 +223,7 @@ var figureRE = regexp.MustCompile(`^[^\pL0-9]{0,4}(?:EUR|USD|GBP|CHF)?[^\pL0-9]{
 // answeredCells returns the rows whose cell in a column of the question says no, for a question with a negation, or else yes: which parts are out of
 // stock, which rooms have a balcony? A cell without a value says no.
 func (q *question) answeredCells(rows []*sentence) (met []*sentence) {
-	absent := q.negated || q.hasPhrase(lang.Absent)
+	absent := q.negated || q.lang.HasPhrase(lang.Absent, q.text)
 	column, most := -1, 0.0
 	for i := 1; i < len(rows[0].cells); i++ {
 		no, yes, asked := 0, 0, make([]float64, len(q.terms))
@@ -268,28 +268,15 @@ func (q *question) saysNo(cell string) bool {
 // blankRE matches a cell without a value, and one with the number 0 or a mark for no.
 var blankRE = regexp.MustCompile(`^[\s–—−-]*$|^0$|^[✗✘×]$`)
 
-// hasPhrase reports whether the question has a word or a phrase of a section. Chinese and Japanese words are not separated.
-func (q *question) hasPhrase(s lang.Section) bool {
-	if q.lang.Code == "zh" || q.lang.Code == "ja" {
-		return slices.ContainsFunc(q.lang.List(s), func(w string) bool { return strings.Contains(q.text, w) })
-	}
-	var b strings.Builder
-	for _, w := range q.words {
-		b.WriteString(" " + w.Text)
-	}
-	text := b.String() + " "
-	return slices.ContainsFunc(q.lang.List(s), func(p string) bool { return strings.Contains(text, " "+p+" ") })
-}
-
 // extremes returns the rows with the greatest or the smallest value, if the question asks for it: the last boat, the cheapest room. The value is in the
 // column that the question names, in the only one with years or dates for the oldest or the newest, or in the only column of numbers.
 func (q *question) extremes(rows []*sentence) (met []*sentence) {
-	sign := q.wantsExtreme()
+	sign := q.signOf(lang.Least, lang.Most)
 	if sign == 0 || len(rows) < 2 {
 		return nil
 	}
 	column := q.valueColumn(rows)
-	if age := q.wantsAge(); age != 0 {
+	if age := q.signOf(lang.Old, lang.New); age != 0 { // the oldest has the earliest year
 		if i := q.yearColumn(rows); i >= 0 {
 			column, sign = i, age
 		}
@@ -308,13 +295,13 @@ func (q *question) extremes(rows []*sentence) (met []*sentence) {
 	return met
 }
 
-// wantsExtreme returns 1 if the question asks for the greatest of several, -1 for the smallest, and 0 otherwise.
-func (q *question) wantsExtreme() float64 {
+// signOf returns -1 or 1 for the first word of the question that one of two sections has, and 0 if there is none.
+func (q *question) signOf(negative, positive lang.Section) float64 {
 	for _, w := range q.words {
 		switch {
-		case q.lang.Has(lang.Least, w.Text):
+		case q.lang.Has(negative, w.Text):
 			return -1
-		case q.lang.Has(lang.Most, w.Text):
+		case q.lang.Has(positive, w.Text):
 			return 1
 		}
 	}
@@ -334,19 +321,6 @@ func (q *question) measureOfExtreme() *measure {
 		}
 	}
 	return nil
-}
-
-// wantsAge returns -1 if the question has a word for what is old, 1 for what is new, and 0 otherwise.
-func (q *question) wantsAge() float64 {
-	for _, w := range q.words {
-		switch {
-		case q.lang.Has(lang.Old, w.Text):
-			return -1
-		case q.lang.Has(lang.New, w.Text):
-			return 1
-		}
-	}
-	return 0
 }
 
 // yearColumn returns the only column with years or dates in more than half of the rows; -1 if there is none or there are several.

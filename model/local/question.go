@@ -129,7 +129,7 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	q.whether = q.lang.AsksWhether(s)
 	q.listed = q.listed || q.asksSeveral()
-	q.command = !q.hasType() && (q.hasPhrase(lang.AsksCommand) || curlRE.MatchString(s))
+	q.command = !q.hasType() && (q.lang.HasPhrase(lang.AsksCommand, s) || curlRE.MatchString(s))
 	q.code = q.code || q.command && !english
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
@@ -218,7 +218,7 @@ func (q *question) asksSeveral() bool {
 	if q.kind != anyKind && q.kind != definitionKind || q.whether {
 		return false
 	}
-	return q.hasPhrase(lang.AsksSeveral)
+	return q.lang.HasPhrase(lang.AsksSeveral, q.text)
 }
 
 // followersOf returns the indexes of the second words of all pairs.
