@@ -444,19 +444,22 @@ func (l *Language) Asks(question string) Section {
 	return best
 }
 
-// AsksWhether reports whether a question is a yes/no question: it begins with a verb, or has a particle for it, and has no question word.
+// AsksWhether reports whether a question is a yes/no question: it begins with a verb, or has a particle for it, and has no other question word.
 func (l *Language) AsksWhether(question string) bool {
-	words := Words(question)
-	switch {
-	case slices.ContainsFunc(words, func(w Token) bool { return l.Has(QuestionWords, w.Text) }):
-		return false
-	case !l.spaced():
+	if !l.spaced() {
 		return l.HasPhrase(AsksWhether, question) && l.Asks(question) == ""
-	case l.Code == "tr":
-		return l.HasPhrase(AsksWhether, question)
 	}
-	text := withSpaces(words)
-	return slices.ContainsFunc(l.List(AsksWhether), func(p string) bool { return strings.HasPrefix(text, " "+strings.ReplaceAll(p, "-", " ")+" ") })
+	asks := func(text string) bool {
+		return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return l.Has(QuestionWords, w) })
+	}
+	text := withSpaces(Words(question))
+	if l.Code == "tr" {
+		return l.HasPhrase(AsksWhether, question) && !asks(text)
+	}
+	return slices.ContainsFunc(l.List(AsksWhether), func(p string) bool {
+		rest, ok := strings.CutPrefix(text, " "+strings.ReplaceAll(p, "-", " ")+" ")
+		return ok && !asks(rest)
+	})
 }
 
 // AsksOfAllRows reports whether the answer to a question can depend on all rows of a table: it asks for the greatest or the smallest, compares, or asks
