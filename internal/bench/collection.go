@@ -57,6 +57,7 @@ type startFigures struct {
 	Listening float64 `json:"listening_ms"`
 	Ready     float64 `json:"ready_ms"`
 	Anonymous int64   `json:"anonymous_bytes"` // after the questions; the memory of the process itself
+	Idle      int64   `json:"idle_bytes"`      // the same after a pause, in which the server collects its garbage
 	Mapped    int64   `json:"mapped_bytes"`    // after the questions; pages of files, which the system can take back
 }
 
@@ -145,6 +146,9 @@ func (c *collectionCmd) profile(name string) []string {
 	return []string{profileEnv + "=" + c.Profile + "-" + name + ".pprof"}
 }
 
+// collectPause is longer than it takes a server to notice that it is idle and to return its garbage to the system.
+const collectPause = 12 * time.Second
+
 // serve starts the server, asks the questions, and reads the memory.
 func (c *collectionCmd) serve(e *env, r *collectionReport) error {
 	began := time.Now()
@@ -160,6 +164,8 @@ func (c *collectionCmd) serve(e *env, r *collectionReport) error {
 	r.Answers, err = askAll(e.ctx, p, askOptions{questions: texts, times: len(texts), modes: c.Mode})
 	status := fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)
 	r.Start.Anonymous, r.Start.Mapped = procNumber(status, "RssAnon:", "")<<10, procNumber(status, "RssFile:", "")<<10 // in KiB
+	time.Sleep(collectPause)
+	r.Start.Idle = procNumber(status, "RssAnon:", "") << 10
 	return errors.Join(err, p.stop())
 }
 

@@ -15,7 +15,7 @@ func (r *collectionReport) writeTable(w io.Writer) error {
 	fmt.Fprintf(w, "| peak memory | %.0f MiB | |\n", float64(r.Ingest.Memory)/(1<<20))
 	fmt.Fprintf(w, "| size of the index / text | %.2f | %.2f |\n", float64(r.Ingest.Index)/text, float64(r.FTSSize)/text)
 	fmt.Fprintf(w, "| listening; ready | %.0f ms; %.0f ms | |\n", r.Start.Listening, r.Start.Ready)
-	fmt.Fprintf(w, "| resident memory per passage | %.0f bytes, and %.0f of files | |\n\n", float64(r.Start.Anonymous)/passages, float64(r.Start.Mapped)/passages)
+	fmt.Fprintf(w, "| resident memory per passage | %.0f bytes; %.0f when idle; and %.0f of files | |\n\n", float64(r.Start.Anonymous)/passages, float64(r.Start.Idle)/passages, float64(r.Start.Mapped)/passages)
 	fmt.Fprintln(w, "| search | p50 ms | p99 ms | passage among the first ten | searches |\n| --- | --- | --- | --- | --- |")
 	for _, f := range r.Retrieval {
 		fmt.Fprintf(w, "| %s | %.2f | %.2f | %.3f | %d |\n", f.Search, f.P50, f.P99, f.Found, f.Count)

@@ -84,7 +84,7 @@ func TestCollectionTable(t *testing.T) {
 	r := &collectionReport{
 		collectionInfo: collectionInfo{Files: 10, FileBytes: 4e6, Text: 2e6, Passages: 1000, Parse: 1, FTSLoad: 0.5, FTSSize: 4e6},
 		Ingest:         &ingestFigures{Seconds: 3, CPU: 5, Memory: 256 << 20, Index: 9e6},
-		Start:          startFigures{Listening: 90, Ready: 400, Anonymous: 1e6, Mapped: 2e6},
+		Start:          startFigures{Listening: 90, Ready: 400, Anonymous: 1e6, Idle: 5e5, Mapped: 2e6},
 		Retrieval:      []searchFigures{{"hybrid", distribution{1, 2}, 0.95, 200}, {"FTS5", distribution{3, 4}, 0.9, 200}},
 		Answers:        latencyReport{{Mode: "direct", Done: distribution{5, 6}, CPU: 7}},
 	}
@@ -97,7 +97,7 @@ func TestCollectionTable(t *testing.T) {
 | peak memory | 256 MiB | |
 | size of the index / text | 4.50 | 2.00 |
 | listening; ready | 90 ms; 400 ms | |
-| resident memory per passage | 1000 bytes, and 2000 of files | |
+| resident memory per passage | 1000 bytes; 500 when idle; and 2000 of files | |
 
 | search | p50 ms | p99 ms | passage among the first ten | searches |
 | --- | --- | --- | --- | --- |

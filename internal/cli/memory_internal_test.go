@@ -32,3 +32,36 @@ func TestLimitServerMemory(t *testing.T) {
 		t.Errorf("the limit is %d bytes", got)
 	}
 }
+
+// TestIdle checks when garbage is collected: once after a period without work, if there may be enough of it.
+func TestIdle(t *testing.T) {
+	const mib = 1 << 20
+	var i idle
+	allocated, collections := uint64(50*mib), 0
+	for _, step := range []struct {
+		what             string
+		seconds, perTick uint64
+		want             int // collections in the step
+	}{
+		{"work", 30, 8 * mib, 0},
+		{"open streams after it", 5, mib / 4, 1},
+		{"open streams for a minute", 60, mib / 4, 0},
+		{"open streams until much has been allocated", 60, mib / 4, 1},
+		{"a question", 1, 20 * mib, 0},
+		{"a pause that is too short", 4, 0, 0},
+		{"another question", 1, 20 * mib, 0},
+		{"a pause", 5, 0, 1},
+		{"nothing for an hour", 3600, 0, 0},
+	} {
+		collections = 0
+		for range step.seconds {
+			allocated += step.perTick
+			if i.due(allocated) {
+				collections++
+			}
+		}
+		if collections != step.want {
+			t.Errorf("%s: %d collections, want %d", step.what, collections, step.want)
+		}
+	}
+}
