@@ -43,6 +43,20 @@ func (d cacheDocuments) Search(ctx context.Context, collection, question string,
 	return d.Index.Search(ctx, q)
 }
 
+// keepFound keeps the best hits of a search that is the same as [cacheDocuments.Search], so that the cache does not have to repeat it.
+func (j *job) keepFound(question string, hits []index.Hit) {
+	ids := make([]corpus.ChunkID, min(len(hits), cache.Remembered))
+	for i := range ids {
+		ids[i] = hits[i].Chunk.ID
+	}
+	j.searchMu.Lock()
+	defer j.searchMu.Unlock()
+	if j.found == nil {
+		j.found = map[string][]corpus.ChunkID{}
+	}
+	j.found[question] = ids
+}
+
 // caching returns the documents for the cache. It returns false if the answer must not be cached: the caller or the settings disable
 // the cache, the question is too long, or the generator reads the earlier messages.
 func (p *Pipeline) caching(q event.RunStarted) (cacheDocuments, bool) {
@@ -247,6 +261,9 @@ func (j *job) cacheAnswer(ctx context.Context) {
 	}
 	if e, ok := entryOf(log); ok {
 		docs.only, e.Scope = j.only, j.cacheScope()
+		for i := range e.Searches {
+			e.Searches[i].Chunks = j.found[e.Searches[i].Question]
+		}
 		_ = j.Cache.Put(ctx, docs, e, j.version)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,6 +62,41 @@ func TestCachedAnswerIsStreamed(t *testing.T) {
 	}
 	if diff := cmp.Diff(pieces(first), pieces(again)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// countedSearches counts the searches of an index.
+type countedSearches struct {
+	versioned
+	n atomic.Int32
+}
+
+type versioned interface {
+	index.Reader
+	index.Versions
+}
+
+func (c *countedSearches) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
+	c.n.Add(1)
+	return c.versioned.Search(ctx, q)
+}
+
+// TestCachingSearchesOnce checks that an answer is cached without a second search for the same question.
+func TestCachingSearchesOnce(t *testing.T) {
+	t.Parallel()
+	with, without := caching(t), library()
+	count := func(p *answer.Pipeline) int32 {
+		x := &countedSearches{versioned: p.Index.(versioned)}
+		p.Index = x
+		askDirect(t, p, keeper)
+		return x.n.Load()
+	}
+	want := count(without)
+	if got := count(with); got != want || want == 0 {
+		t.Errorf("%d searches with a cache, %d without", got, want)
+	}
+	if n := with.Cache.Stats().Entries; n != 1 {
+		t.Errorf("%d answers are cached", n)
 	}
 }
 

@@ -109,11 +109,12 @@ type job struct {
 	order       []int       // indexes in context of the sources, by number
 	quotes      []quote     // of the cited sources, by number
 	claims      []verify.Claim
-	confidence  float64                    // in the answer, if it was computed for the verification
-	finished    bool                       // the sources are in the log
-	files       map[corpus.DocumentID]file // of the documents whose passages are shown
-	readMu      sync.Mutex                 // held while readFiles is used
-	readFiles   map[corpus.DocumentID]file // that were read: several searches find the same documents
+	confidence  float64                     // in the answer, if it was computed for the verification
+	finished    bool                        // the sources are in the log
+	files       map[corpus.DocumentID]file  // of the documents whose passages are shown
+	searchMu    sync.Mutex                  // held while readFiles and found are used
+	readFiles   map[corpus.DocumentID]file  // that were read: several searches find the same documents
+	found       map[string][]corpus.ChunkID // by [cacheDocuments.Search], by question
 
 	focus   string   // the topic of a question that names documents or pages
 	summary bool     // the question asks for a summary of whole documents or pages

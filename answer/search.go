@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
@@ -113,12 +114,16 @@ func (j *job) find(ctx context.Context, s *search) error {
 	if q.Vector == nil && q.Text == "" {
 		q.Text = s.vectorText
 	}
+	plain := q.Text == s.vectorText && s.tool != event.ToolHydeSearch && slices.Equal(s.levels, []corpus.Level{corpus.Passage})
 	subject, names, task := lang.DefinitionSubject(s.asked), lang.Identifiers(s.asked), lang.TaskOf(s.asked)
 	if joined := task.Joined(); joined != "" && q.Text != "" {
 		q.Text += " " + joined
+		plain = false
 	}
 	if (subject != nil || names != nil || task != nil) && slices.Equal(s.levels, []corpus.Level{corpus.Passage}) {
 		q.Limit = max(s.limit, definitionHits)
+	} else if plain && j.cacheable {
+		q.Limit = max(s.limit, cache.Remembered)
 	}
 	hits, err := j.Index.Search(ctx, q)
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Field == "vector" && q.Vector != nil {
@@ -136,6 +141,12 @@ func (j *job) find(ctx context.Context, s *search) error {
 	}
 	if err != nil {
 		return err
+	}
+	if plain && j.cacheable && (q.Vector != nil) == (j.Vectors != nil) {
+		j.keepFound(s.text, hits)
+	}
+	if subject == nil && names == nil && task == nil {
+		hits = hits[:min(s.limit, len(hits))]
 	}
 	return j.score(ctx, s, withNamed(hits, s.limit, func(c corpus.Chunk) bool {
 		return lang.HoldsIdentifier(c.Text, names) || grade.Defines(c.Text, subject) != grade.NoDefinition || servesTask(c, task) >= minServes

@@ -50,7 +50,7 @@ func (j *job) describe(ctx context.Context, chunks []corpus.Chunk) {
 // filesByID returns what sources show of documents. Those that cannot be read are missing, because an answer does not need it. Concurrent searches may call it.
 func (j *job) filesByID(ctx context.Context, c index.DocumentReader, ids []corpus.DocumentID) map[corpus.DocumentID]file {
 	out := make(map[corpus.DocumentID]file, len(ids))
-	j.readMu.Lock()
+	j.searchMu.Lock()
 	ids = slices.DeleteFunc(ids, func(id corpus.DocumentID) bool {
 		f, known := j.readFiles[id]
 		if known {
@@ -58,7 +58,7 @@ func (j *job) filesByID(ctx context.Context, c index.DocumentReader, ids []corpu
 		}
 		return known
 	})
-	j.readMu.Unlock()
+	j.searchMu.Unlock()
 	if len(ids) == 0 {
 		return out
 	}
@@ -74,8 +74,8 @@ func (j *job) filesByID(ctx context.Context, c index.DocumentReader, ids []corpu
 		}
 		attributes, _ = j.SourceAttributes(ctx, names)
 	}
-	j.readMu.Lock()
-	defer j.readMu.Unlock()
+	j.searchMu.Lock()
+	defer j.searchMu.Unlock()
 	for _, d := range docs {
 		f := fileOf(d)
 		f.attributes = shown(attributes[string(d.ID)])

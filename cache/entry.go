@@ -30,7 +30,7 @@ type Dependency struct {
 	Hash     string            `json:"hash"`
 }
 
-// Search is a query for which the documents were searched, with the best chunks.
+// Search is a query for which the documents were searched, with the best chunks, at most [Remembered].
 type Search struct {
 	Question string           `json:"q"`
 	Chunks   []corpus.ChunkID `json:"chunks"`
@@ -50,7 +50,7 @@ type Entry struct {
 	Answerability float64             `json:"answerability,omitempty"` // 0: not known
 	Abstained     bool                `json:"abstained,omitempty"`     // the documents hold no answer
 	Created       time.Time           `json:"created"`
-	// [Cache.Put] sets Dependencies and adds the chunks to Searches, of which only the questions need to be given.
+	// [Cache.Put] sets Dependencies and searches for the chunks of Searches that have none.
 	Dependencies []Dependency `json:"dependencies"`
 	Searches     []Search     `json:"searches"`
 }

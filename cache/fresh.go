@@ -9,16 +9,18 @@ import (
 )
 
 const (
-	// checked is how many of the best passages of a repeated search are looked at. They must be among the first remembered passages of the
+	// checked is how many of the best passages of a repeated search are looked at. They must be among the first Remembered passages of the
 	// earlier search, which are more, since changes elsewhere move the last passages a little.
 	checked     = 20
-	remembered  = 2 * checked
 	maxSearches = 4 // searches that are repeated for one answer, that of the question first
 
 	// relevant is the score, 0..1, from which on a passage may change the answer. It is relative to the score of the best passage: see
 	// [index.Fuse].
 	relevant = 0.3
 )
+
+// Remembered is how many passages of a search the cache keeps.
+const Remembered = 2 * checked
 
 // Documents are the documents from which answers are made. It is safe for concurrent use.
 type Documents interface {
@@ -27,7 +29,7 @@ type Documents interface {
 	Search(ctx context.Context, collection, question string, limit int) ([]index.Hit, error)
 }
 
-// addDependencies sets the dependencies and searches of an entry.
+// addDependencies sets the dependencies of an entry, and the chunks of its searches.
 func addDependencies(ctx context.Context, docs Documents, e *Entry) error {
 	var ids []corpus.DocumentID
 	for _, s := range e.Sources {
@@ -47,19 +49,20 @@ func addDependencies(ctx context.Context, docs Documents, e *Entry) error {
 		e.Searches = nil // any change makes it stale
 		return nil
 	}
-	questions := []string{e.Question}
-	for _, s := range e.Searches {
-		if s.Question != "" && !slices.Contains(questions, s.Question) && len(questions) < maxSearches {
-			questions = append(questions, s.Question)
-		}
-	}
+	given := e.Searches
 	e.Searches = nil
-	for _, q := range questions {
-		hits, err := docs.Search(ctx, e.Scope.Collection, q, remembered)
+	for _, s := range append([]Search{{Question: e.Question}}, given...) {
+		if s.Question == "" || len(e.Searches) == maxSearches || slices.ContainsFunc(e.Searches, func(o Search) bool { return o.Question == s.Question }) {
+			continue
+		}
+		if i := slices.IndexFunc(given, func(o Search) bool { return o.Question == s.Question && len(o.Chunks) > 0 }); i >= 0 {
+			e.Searches = append(e.Searches, given[i])
+			continue
+		}
+		hits, err := docs.Search(ctx, e.Scope.Collection, s.Question, Remembered)
 		if err != nil {
 			return err
 		}
-		s := Search{Question: q}
 		for _, h := range hits {
 			s.Chunks = append(s.Chunks, h.Chunk.ID)
 		}
