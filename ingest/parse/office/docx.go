@@ -147,6 +147,18 @@ func (s *wordStyle) property(e xmltext.Element) {
 	}
 }
 
+// over returns a style with the properties of a paragraph itself. Some programs, such as pandoc, write these before the name of the style.
+func (s wordStyle) over(style wordStyle) wordStyle {
+	if s.list != "" {
+		style.list, style.level = s.list, s.level
+	}
+	if s.heading > 0 {
+		style.heading = s.heading
+	}
+	style.hidden = style.hidden || s.hidden
+	return style
+}
+
 // hides reports whether a property of text hides it: it is hidden, or has no size.
 func hides(e xmltext.Element) bool {
 	switch value := e.Attr("val"); e.Name {
@@ -264,7 +276,7 @@ func (d *docx) start(e xmltext.Element) bool {
 		d.paragraphs = append(d.paragraphs, wordStyle{})
 	case "pStyle":
 		if n := len(d.paragraphs); n > 0 {
-			d.paragraphs[n-1] = d.styles[e.Attr("val")]
+			d.paragraphs[n-1] = d.paragraphs[n-1].over(d.styles[e.Attr("val")])
 		}
 	case "outlineLvl", "numId", "ilvl":
 		if n := len(d.paragraphs); n > 0 {
