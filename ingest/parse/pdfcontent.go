@@ -28,6 +28,7 @@ type pdfRun struct {
 	x, y, end float64 // along the text, across it, and along it
 	size      float64
 	bold      bool
+	mono      bool
 	turned    turned
 }
 
@@ -230,7 +231,7 @@ func (ip *interpreter) show(s string) {
 	end := after.times(st.ctm)
 	ip.tm = after
 	size := math.Abs(st.size) * math.Hypot(at[2], at[3])
-	r := pdfRun{text: b.String(), x: at[4], y: at[5], end: end[4], size: size, bold: st.font.bold}
+	r := pdfRun{text: b.String(), x: at[4], y: at[5], end: end[4], size: size, bold: st.font.bold, mono: st.font.mono}
 	switch right, above := math.Abs(at[0]), math.Abs(at[1]); {
 	case above <= right:
 	case right > above/5:

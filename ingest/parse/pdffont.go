@@ -12,6 +12,7 @@ import (
 // pdfFont maps the character codes of a font to text and widths.
 type pdfFont struct {
 	bold    bool
+	mono    bool
 	wide    bool              // codes have two bytes
 	unicode map[uint32]string // from the ToUnicode map, by code
 	codeLen [5]bool           // code lengths in that map
@@ -44,6 +45,7 @@ func (ip *interpreter) font(resources pdf.Value, name string) *pdfFont {
 
 func (d *pdfDoc) readFont(f *pdfFont, v pdf.Value) {
 	base := strings.ToLower(v.Key("BaseFont").Name())
+	f.mono = monospaced.MatchString(base)
 	f.bold = strings.Contains(base, "bold") || strings.Contains(base, "black") || strings.Contains(base, "heavy") ||
 		strings.Contains(base, "semibold") || strings.Contains(base, "cmbx")
 	for i := range f.simple {

@@ -18,8 +18,10 @@ type pdfLine struct {
 	y      float64
 	size   float64
 	bold   bool
+	mono   bool // of a font whose characters have one width
 	page   int
 	turned turned
+	cells  []pdfCell // nil: one
 }
 
 // maxLeftwards is the most bytes of a line before which text is put.
@@ -31,15 +33,17 @@ func gatherLines(runs []pdfRun) []pdfLine {
 	var out []pdfLine
 	var b strings.Builder
 	var cur pdfLine
-	boldChars, chars := 0, 0
+	var gaps []gap
+	boldChars, monoChars, chars := 0, 0, 0
 	flush := func() {
 		cur.text = oneLine(logicalOrder(b.String()))
-		cur.bold = boldChars*10 > chars*8 && chars > 0
+		cur.bold, cur.mono = boldChars*10 > chars*8 && chars > 0, monoChars*10 > chars*8
+		cur.cells = cellsOf(b.String(), cur, gaps)
 		if cur.text != "" {
 			out = append(out, cur)
 		}
 		b.Reset()
-		boldChars, chars = 0, 0
+		boldChars, monoChars, chars, gaps = 0, 0, 0, gaps[:0]
 	}
 	for _, r := range runs {
 		if r.turned == slanted || r.size < 0.5 || strings.TrimSpace(r.text) == "" && b.Len() == 0 {
@@ -49,6 +53,9 @@ func gatherLines(runs []pdfRun) []pdfLine {
 		space := 0.17 * min(r.size, cur.size)
 		switch {
 		case near && r.x > cur.end-1.5*cur.size && r.x >= cur.x-1:
+			if r.x-cur.end > wideGap*min(r.size, cur.size) {
+				gaps = append(gaps, gap{b.Len(), cur.end, r.x})
+			}
 			if r.x-cur.end > space {
 				b.WriteByte(' ')
 			}
@@ -76,6 +83,9 @@ func gatherLines(runs []pdfRun) []pdfLine {
 		chars += n
 		if r.bold {
 			boldChars += n
+		}
+		if r.mono {
+			monoChars += n
 		}
 		cur.end = max(cur.end, r.end)
 	}
@@ -161,6 +171,26 @@ func bodySize(pages [][]pdfLine) float64 {
 
 func roundSize(s float64) float64 { return math.Round(s*2) / 2 }
 
+// forgetMono forgets which lines have a font whose characters have one width, if most of the text has: it is not code then.
+func forgetMono(pages [][]pdfLine) {
+	mono, all := 0, 0
+	for _, lines := range pages {
+		for _, l := range lines {
+			if all += len(l.text); l.mono {
+				mono += len(l.text)
+			}
+		}
+	}
+	if 2*mono <= all {
+		return
+	}
+	for _, lines := range pages {
+		for i := range lines {
+			lines[i].mono = false
+		}
+	}
+}
+
 // headingLevels ranks the font sizes of large short lines.
 func headingLevels(pages [][]pdfLine, body float64) map[float64]int {
 	seen := map[float64]bool{}
@@ -202,6 +232,10 @@ type pdfLayout struct {
 	lines   []pdfLine // of the current block
 	kind    Kind
 	level   int
+
+	lastTable *pdfTable
+	tableEnd  int // number of blocks after its last row
+	headText  string
 }
 
 func pdfBlocks(pages [][]pdfLine, outline map[string]int) []Block {
@@ -222,21 +256,34 @@ func pdfBlocks(pages [][]pdfLine, outline map[string]int) []Block {
 		}
 		pages[i] = kept
 	}
+	forgetMono(pages)
 	l := &pdfLayout{body: bodySize(pages), outline: outline}
 	l.levels = headingLevels(pages, l.body)
 	for _, lines := range pages {
-		for _, line := range lines {
-			l.line(line)
+		from := 0
+		for _, t := range tablesOf(lines) {
+			l.text(lines[from:t.first])
+			l.table(&t, lines)
+			from = t.after
 		}
+		l.text(lines[from:])
 	}
 	l.flush()
 	return l.out
+}
+
+func (l *pdfLayout) text(lines []pdfLine) {
+	for _, line := range lines {
+		l.line(line)
+	}
 }
 
 func (l *pdfLayout) line(line pdfLine) {
 	kind, level := Paragraph, 0
 	if lv := l.heading(line); lv > 0 {
 		kind, level = Heading, lv
+	} else if l.isCode(line) {
+		kind = Code
 	} else if pdfBullet.MatchString(line.text) {
 		kind, level = ListItem, 1
 	}
@@ -248,6 +295,15 @@ func (l *pdfLayout) line(line pdfLine) {
 	l.lines, l.kind, l.level = append(l.lines, line), kind, level
 }
 
+// isCode reports whether a line is code: text in a font whose characters have one width, but not in the middle of a paragraph.
+func (l *pdfLayout) isCode(line pdfLine) bool {
+	if !line.mono || line.turned != upright || strings.ContainsRune("•‣◦▪●■", firstRune(line.text)) {
+		return false
+	}
+	n := len(l.lines)
+	return n == 0 || l.kind == Code || l.kind == Heading || strings.ContainsRune(".:", lastRune(l.lines[n-1].text)) || !l.continues(line, Paragraph, 0)
+}
+
 // heading returns the heading level of a line, or 0. The table of contents takes precedence over the font size. Other headings are bold
 // lines that are numbered or short.
 func (l *pdfLayout) heading(line pdfLine) int {
@@ -257,7 +313,7 @@ func (l *pdfLayout) heading(line pdfLine) int {
 	if lv := l.levels[roundSize(line.size)]; lv > 0 && headingLike(line.text) {
 		return lv
 	}
-	if line.bold && len(line.text) <= 100 && headingLike(line.text) && !strings.ContainsAny(line.text[len(line.text)-1:], ".,;:") &&
+	if line.bold && !line.mono && len(line.text) <= 100 && headingLike(line.text) && !strings.ContainsAny(line.text[len(line.text)-1:], ".,;:") &&
 		(numbered.MatchString(line.text) || len(line.text) <= 60 && unicode.IsUpper(firstRune(line.text))) {
 		return min(len(l.levels)+1, 6)
 	}
@@ -277,6 +333,9 @@ func (l *pdfLayout) continues(line pdfLine, kind Kind, level int) bool {
 	last := l.lines[len(l.lines)-1]
 	down := last.y - line.y
 	near := line.page == last.page && down > 0 && down < 1.75*max(last.size, line.size)
+	if l.kind == Code || kind == Code {
+		return l.kind == kind && (down > 0 && down < 3*line.size || line.page != last.page) && len(l.lines) < 400
+	}
 	if l.kind == Heading || kind == Heading {
 		return l.kind == kind && l.level == level && near && math.Abs(line.size-last.size) < 0.6 && !numbered.MatchString(line.text) &&
 			len(l.lines) < 4
@@ -324,19 +383,18 @@ func (l *pdfLayout) flush() {
 	if len(l.lines) == 0 {
 		return
 	}
-	b := Block{Kind: l.kind, Level: l.level, Page: l.lines[0].page}
+	b := Block{Kind: l.kind, Level: l.level, Page: l.lines[0].page, Fenced: l.kind == Code}
 	if n := len(l.out); n > 0 && b.Kind == ListItem && l.out[n-1].Kind == ListItem {
 		b.Tight = true
 	}
 	var text []byte
 	page := b.Page
 	for i, line := range l.lines {
-		if i > 0 {
-			if cutWord(text, line.text) {
-				text = text[:len(text)-1]
-			} else if len(text) > 0 && text[len(text)-1] != '-' && !unspaced(text, line.text) {
-				text = append(text, ' ')
-			}
+		switch {
+		case l.kind == Code:
+			text = append(text, l.indent(i)...)
+		case i > 0:
+			text = joinLine(text, line.text)
 		}
 		if line.page != page {
 			page = line.page
@@ -347,6 +405,33 @@ func (l *pdfLayout) flush() {
 	b.Text = string(text)
 	l.out = append(l.out, b)
 	l.lines = l.lines[:0]
+}
+
+// indent returns what precedes a line of code: a newline, an empty line for a wide distance, and spaces.
+func (l *pdfLayout) indent(i int) string {
+	line, left := l.lines[i], l.lines[i].x
+	for _, o := range l.lines {
+		left = min(left, o.x)
+	}
+	out := ""
+	if i > 0 {
+		if out = "\n"; l.lines[i-1].y-line.y > 1.7*line.size {
+			out = "\n\n"
+		}
+	}
+	width := (line.end - line.x) / float64(max(1, utf8.RuneCountInString(line.text)))
+	return out + strings.Repeat(" ", max(0, min(40, int(math.Round((line.x-left)/max(width, 1))))))
+}
+
+// joinLine prepares a text for its next line: it removes a hyphen that cuts a word, or appends a space.
+func joinLine(text []byte, next string) []byte {
+	switch {
+	case cutWord(text, next):
+		return text[:len(text)-1]
+	case len(text) > 0 && text[len(text)-1] != '-' && !unspaced(text, next):
+		return append(text, ' ')
+	}
+	return text
 }
 
 // unspacedScripts are written without spaces between words. Lines of them are joined without a space.
