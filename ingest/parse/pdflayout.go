@@ -287,12 +287,27 @@ func (l *pdfLayout) line(line pdfLine) {
 	} else if pdfBullet.MatchString(line.text) {
 		kind, level = ListItem, 1
 	}
+	if l.isTerm(line, kind) {
+		l.kind, l.lines[0].text = Paragraph, strings.TrimRight(l.lines[0].text, ":")+":"
+		l.lines = append(l.lines, line)
+		return
+	}
 	if len(l.lines) > 0 && l.continues(line, kind, level) {
 		l.lines = append(l.lines, line)
 		return
 	}
 	l.flush()
 	l.lines, l.kind, l.level = append(l.lines, line), kind, level
+}
+
+// isTerm reports whether the only line of code is a term, which the next line, further to the right, explains.
+func (l *pdfLayout) isTerm(next pdfLine, kind Kind) bool {
+	if len(l.lines) != 1 || l.kind != Code || kind != Paragraph {
+		return false
+	}
+	term := l.lines[0]
+	down := term.y - next.y
+	return next.page == term.page && down > 0 && down < 2*next.size && next.x > term.x+0.8*next.size
 }
 
 // isCode reports whether a line is code: text in a font whose characters have one width, but not in the middle of a paragraph.
@@ -334,7 +349,7 @@ func (l *pdfLayout) continues(line pdfLine, kind Kind, level int) bool {
 	down := last.y - line.y
 	near := line.page == last.page && down > 0 && down < 1.75*max(last.size, line.size)
 	if l.kind == Code || kind == Code {
-		return l.kind == kind && (down > 0 && down < 3*line.size || line.page != last.page) && len(l.lines) < 400
+		return l.kind == kind && line.page == last.page && down > 0 && down < 3*line.size && len(l.lines) < 400
 	}
 	if l.kind == Heading || kind == Heading {
 		return l.kind == kind && l.level == level && near && math.Abs(line.size-last.size) < 0.6 && !numbered.MatchString(line.text) &&

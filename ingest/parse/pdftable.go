@@ -29,13 +29,16 @@ const (
 
 var (
 	// leaders are the dots between a title and its page in a table of contents.
-	leaders = regexp.MustCompile(`\.{4}|(?: \.){4}`)
+	leaders = regexp.MustCompile(`(?:[.:·…] ?){4}`)
 	// enumerator is the mark of a list item, or the number of a heading: the text after it is no other cell.
 	enumerator = regexp.MustCompile(`^(?:[•‣◦▪●■□☐✓–*-]|\(?(?:\d{1,3}|\pL|[ivxIVX]{1,5})[.)]|§ ?\d+\pL?|\d+(?:\.\d+)+\.?)$`)
 )
 
 // monospaced matches names of fonts whose characters have one width. Aligned code is no table.
 var monospaced = regexp.MustCompile(`mono|courier|consol|typewriter|cmtt|menlo|fixed|code`)
+
+// figure matches a cell that begins with a number, which may have a sign or a currency.
+var figure = regexp.MustCompile(`^[^\pL0-9]{0,3}[0-9]`)
 
 // gap is a gap in the text of a line.
 type gap struct {
@@ -115,7 +118,7 @@ func rowStart(lines []pdfLine, free, i int) int {
 	}
 	for k := i - 1; k >= max(free, i-maxCellLines); k-- {
 		left := lines[k]
-		if left.turned != line.turned || left.end+wideGap*line.size > line.x || left.y > line.y+tolerance(line) || left.mono {
+		if left.turned != line.turned || left.end+wideGap*line.size > line.x || left.y > line.y+tolerance(line) {
 			break
 		}
 		if sameHeight(left, line) {
@@ -123,6 +126,11 @@ func rowStart(lines []pdfLine, free, i int) int {
 		}
 	}
 	return first
+}
+
+// isBeside reports whether the next line is right of a line, at its height: code in the first cell of a row.
+func isBeside(lines []pdfLine, k int) bool {
+	return k+1 < len(lines) && lines[k+1].x > lines[k].end && sameHeight(lines[k], lines[k+1])
 }
 
 func tolerance(l pdfLine) float64 { return 0.3 * l.size }
@@ -169,7 +177,7 @@ func (t *pdfTable) fits(lines []pdfLine, k int, sure bool, top *float64) bool {
 	}
 	line, last := lines[k], lines[k-1]
 	down := t.low - line.y
-	if line.turned != last.turned || line.mono || line.size > 1.15*last.size || down > maxRowPitch*last.size || line.y > *top+maxRise*line.size ||
+	if line.turned != last.turned || line.mono && !isBeside(lines, k) || line.size > 1.15*last.size || down > maxRowPitch*last.size || line.y > *top+maxRise*line.size ||
 		line.y > last.y+tolerance(line) && line.x < last.end {
 		return false
 	}
@@ -315,15 +323,13 @@ func (t *pdfTable) hasHead() bool {
 		return true
 	}
 	figures := 0
-	for i, row := range t.rows {
-		if strings.ContainsAny(texts(row)[1], "0123456789") {
-			if i == 0 {
-				return false
-			}
+	for _, row := range t.rows[1:] {
+		if figure.MatchString(texts(row)[1]) {
 			figures++
 		}
 	}
-	return 2*figures >= len(t.rows) && !strings.HasSuffix(texts(t.rows[0])[0], ":")
+	names := texts(t.rows[0])
+	return 2*figures >= len(t.rows) && !strings.ContainsAny(names[1], "0123456789") && !strings.HasSuffix(names[0], ":")
 }
 
 // continues reports whether a table goes on with the columns of another one.
