@@ -24,6 +24,7 @@ const (
 	maxRowPitch   = 3.2 // between two lines of a table
 	maxCellPitch  = 1.6 // between two lines of a cell
 	maxCellLines  = 12
+	maxTries      = 50
 	maxRise       = 5 // of a cell above those before it, which are at the bottom of their row
 )
 
@@ -91,16 +92,20 @@ type pdfTable struct {
 // right of the one before, or below it in the same cell.
 
 func tablesOf(lines []pdfLine) (out []pdfTable) {
-	free := 0 // lines before it are part of a table
-	for i := 0; i < len(lines); i++ {
+	free := 0                      // lines before it are part of a table
+	tries := maxTries * len(lines) // lines that may still be read for tables that are none in the end
+	for i := 0; i < len(lines) && tries > 0; i++ {
 		first := rowStart(lines, free, i)
 		if first < 0 {
 			continue
 		}
-		if t := tableAt(lines, first, i); t != nil {
+		t := tableAt(lines, first, i)
+		if t.isTable() {
 			out = append(out, *t)
 			free = t.after
 			i = t.after - 1
+		} else {
+			tries -= len(t.fragments)
 		}
 	}
 	return out
@@ -137,7 +142,7 @@ func tolerance(l pdfLine) float64 { return 0.3 * l.size }
 
 func sameHeight(a, b pdfLine) bool { return max(a.y-b.y, b.y-a.y) <= tolerance(a) }
 
-// tableAt returns the table that begins at a line; nil if it is none. The line at which it was recognised has a second cell.
+// tableAt returns the table that begins at a line, if it is one. The line at which it was recognised has a second cell.
 func tableAt(lines []pdfLine, first, at int) *pdfTable {
 	t := &pdfTable{first: first, after: first}
 	top := lines[first].y // of the row
@@ -149,16 +154,18 @@ func tableAt(lines []pdfLine, first, at int) *pdfTable {
 		t.after = t.rows[n-1][slices.IndexFunc(t.rows[n-1], func(c []fragment) bool { return c != nil })][0].line
 		t.rows = t.rows[:n-1]
 	}
+	return t
+}
+
+// isTable reports whether at least two rows, and half of all, have several cells.
+func (t *pdfTable) isTable() bool {
 	several := 0
 	for _, r := range t.rows {
 		if filled(r) >= 2 {
 			several++
 		}
 	}
-	if several < 2 || several*2 < len(t.rows) {
-		return nil
-	}
-	return t
+	return several >= 2 && several*2 >= len(t.rows)
 }
 
 func filled(row [][]fragment) (n int) {
