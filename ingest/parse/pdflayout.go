@@ -34,6 +34,7 @@ func gatherLines(runs []pdfRun) []pdfLine {
 	var b strings.Builder
 	var cur pdfLine
 	var gaps []gap
+	wide, last := gapOf(runs), ""
 	boldChars, monoChars, chars := 0, 0, 0
 	flush := func() {
 		cur.text = oneLine(logicalOrder(b.String()))
@@ -53,7 +54,7 @@ func gatherLines(runs []pdfRun) []pdfLine {
 		space := 0.17 * min(r.size, cur.size)
 		switch {
 		case near && r.x > cur.end-1.5*cur.size && r.x >= cur.x-1:
-			if r.x-cur.end > wideGap*min(r.size, cur.size) {
+			if r.x-cur.end > wide*min(r.size, cur.size) && (wide == wideGap || isGap(last, r.text)) {
 				gaps = append(gaps, gap{b.Len(), cur.end, r.x})
 			}
 			if r.x-cur.end > space {
@@ -87,7 +88,7 @@ func gatherLines(runs []pdfRun) []pdfLine {
 		if r.mono {
 			monoChars += n
 		}
-		cur.end = max(cur.end, r.end)
+		cur.end, last = max(cur.end, r.end), r.text
 	}
 	if b.Len() > 0 {
 		flush()

@@ -15,8 +15,31 @@ type pdfCell struct {
 	x, end float64
 }
 
-// A gap between two cells is wider than wideGap times the size of the font. Justified lines have such gaps too, but not one below the other.
-const wideGap = 0.75
+// A gap between two cells is wider than this, relative to the size of the font. Justified lines have such gaps too, but not one below the other.
+const (
+	wideGap  = 0.75
+	spaceGap = 0.2 // in files that draw spaces as characters: other gaps are between cells
+)
+
+// gapOf returns how wide a gap between cells is at least, relative to the size of the font.
+func gapOf(runs []pdfRun) float64 {
+	drawn, skipped := 0, 0
+	for i, r := range runs {
+		drawn += strings.Count(strings.TrimSpace(r.text), " ")
+		if i > 0 && isGap(runs[i-1].text, r.text) && r.y == runs[i-1].y && r.x-runs[i-1].end > 0.17*r.size {
+			skipped++
+		}
+	}
+	if drawn > 4*skipped {
+		return spaceGap
+	}
+	return wideGap
+}
+
+// isGap reports whether a gap between two texts is not after or before a space, which justified lines widen.
+func isGap(before, after string) bool {
+	return !strings.HasSuffix(before, " ") && !strings.HasPrefix(after, " ")
+}
 
 // Limits of tables. Sizes are relative to the size of the font.
 const (
@@ -123,7 +146,7 @@ func rowStart(lines []pdfLine, free, i int) int {
 	}
 	for k := i - 1; k >= max(free, i-maxCellLines); k-- {
 		left := lines[k]
-		if left.turned != line.turned || left.end+wideGap*line.size > line.x || left.y > line.y+tolerance(line) {
+		if left.turned != line.turned || left.end+spaceGap*line.size > line.x || left.y > line.y+tolerance(line) {
 			break
 		}
 		if sameHeight(left, line) {
@@ -204,7 +227,7 @@ func (t *pdfTable) add(line pdfLine, k int) bool {
 		cells = []pdfCell{{line.text, line.x, line.end}}
 	}
 	columns := slices.Clone(t.columns)
-	for _, c := range cells {
+	for n, c := range cells {
 		var over []int
 		for i, o := range columns {
 			if c.x < o.end && c.end > o.x {
@@ -212,7 +235,7 @@ func (t *pdfTable) add(line pdfLine, k int) bool {
 			}
 		}
 		switch {
-		case len(over) > 1:
+		case len(over) > 1 || len(over) == 1 && n > 0 && cells[n-1].end > columns[over[0]].x: // of several columns, or the second in its column
 			return false
 		case len(over) == 1:
 			o := &columns[over[0]]
