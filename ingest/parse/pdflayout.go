@@ -234,9 +234,9 @@ type pdfLayout struct {
 	kind    Kind
 	level   int
 
-	lastTable *pdfTable
-	tableEnd  int // number of blocks after its last row
-	headText  string
+	lastTable            *pdfTable
+	tableEnd             int      // number of blocks after its last row
+	headCells, lastCells []string // its first and its last row
 }
 
 func pdfBlocks(pages [][]pdfLine, outline map[string]int) []Block {

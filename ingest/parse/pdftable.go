@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/sluice-rag/sluice/ingest/parse/document"
 )
@@ -47,8 +48,9 @@ const (
 	maxRowPitch   = 3.2 // between two lines of a table
 	maxCellPitch  = 1.6 // between two lines of a cell
 	maxCellLines  = 12
-	maxTries      = 50
-	maxRise       = 5 // of a cell above those before it, which are at the bottom of their row
+	maxMarkGap    = 3  // between the mark of a list item and its text
+	maxTries      = 50 // see tablesOf
+	maxRise       = 5  // of a cell above those before it, which are at the bottom of their row
 )
 
 var (
@@ -80,7 +82,7 @@ func cellsOf(text string, line pdfLine, gaps []gap) []pdfCell {
 	for _, g := range append(gaps, gap{len(text), line.end, 0}) {
 		switch s := oneLine(text[from:g.offset]); {
 		case s == "":
-		case len(out) == 1 && enumerator.MatchString(out[0].text):
+		case len(out) == 1 && x-out[0].end < maxMarkGap*line.size && enumerator.MatchString(out[0].text):
 			out[0].text, out[0].end = out[0].text+" "+s, g.end
 		default:
 			out = append(out, pdfCell{s, x, g.end})
@@ -140,7 +142,7 @@ func rowStart(lines []pdfLine, free, i int) int {
 	if line.mono {
 		return -1
 	}
-	first := -1
+	first, low := -1, line.y
 	if line.cells != nil {
 		first = i
 	}
@@ -149,7 +151,7 @@ func rowStart(lines []pdfLine, free, i int) int {
 		if left.turned != line.turned || left.end+spaceGap*line.size > line.x || left.y > line.y+tolerance(line) {
 			break
 		}
-		if sameHeight(left, line) {
+		if low = min(low, left.y); sameHeight(left, line) || first >= 0 && left.y > low {
 			first = k
 		}
 	}
@@ -326,13 +328,18 @@ func (f fragment) below(cell []fragment, most float64) bool {
 	return down > 0.3*f.size && down <= most*f.size
 }
 
+// cutIdentifier reports whether a narrow column cuts an identifier or a path in two, without a hyphen.
+func cutIdentifier(a, b fragment, width float64) bool {
+	return strings.ContainsAny(a.text, "_/") && !strings.Contains(a.text+b.text, " ") && a.end-a.x > 0.7*width && !unicode.IsUpper(firstRune(b.text))
+}
+
 // texts returns the texts of the cells of a row.
-func texts(row [][]fragment) []string {
+func (t *pdfTable) texts(row [][]fragment) []string {
 	out := make([]string, len(row))
 	for i, cell := range row {
 		var text []byte
 		for k, f := range cell {
-			if k > 0 {
+			if k > 0 && !cutIdentifier(cell[k-1], f, t.columns[i].end-t.columns[i].x) {
 				text = joinLine(text, f.text)
 			}
 			text = append(text, f.text...)
@@ -354,11 +361,11 @@ func (t *pdfTable) hasHead() bool {
 	}
 	figures := 0
 	for _, row := range t.rows[1:] {
-		if figure.MatchString(texts(row)[1]) {
+		if figure.MatchString(t.texts(row)[1]) {
 			figures++
 		}
 	}
-	names := texts(t.rows[0])
+	names := t.texts(t.rows[0])
 	return 2*figures >= len(t.rows) && !strings.ContainsAny(names[1], "0123456789") && !strings.HasSuffix(names[0], ":")
 }
 
@@ -378,22 +385,50 @@ func (l *pdfLayout) table(t *pdfTable, lines []pdfLine) {
 	}
 	t.head = head
 	for i, row := range t.rows {
-		cells := texts(row)
-		text := document.Row(cells)
-		if !head {
-			text = strings.TrimLeft(strings.TrimRight(cells[0], ": ")+": "+cells[1], ": ")
+		cells := t.texts(row)
+		if i == 0 && goesOn {
+			cells = without(cells, l.headCells)
 		}
-		if text == "" || goesOn && i == 0 && text == l.headText {
+		if i == 0 && !goesOn {
+			l.headCells = cells
+		}
+		if goesOn && cells[0] == "" && len(l.out) == l.tableEnd { // the rest of the last row
+			for c := range cells {
+				if cells[c] != "" {
+					l.lastCells[c] = string(append(joinLine([]byte(l.lastCells[c]), cells[c]), cells[c]...))
+				}
+			}
+			l.out[len(l.out)-1].Text = rowText(l.lastCells, head)
 			continue
 		}
-		b := Block{Kind: Paragraph, Text: text, Page: lines[t.first].page, Tight: i > 0 || goesOn}
+		b := Block{Kind: Paragraph, Text: rowText(cells, head), Page: lines[t.first].page, Tight: i > 0 || goesOn}
 		if head {
 			b.Kind = TableRow
 		}
-		if i == 0 && !goesOn {
-			l.headText = text
+		if l.lastCells = cells; b.Text != "" {
+			l.out = append(l.out, b)
 		}
-		l.out = append(l.out, b)
 	}
 	l.lastTable, l.tableEnd = t, len(l.out)
+}
+
+// without returns the texts of cells after those of the head, if all cells repeat it.
+func without(cells, head []string) []string {
+	out := slices.Clone(cells)
+	for i := range out {
+		var ok bool
+		if out[i], ok = strings.CutPrefix(out[i], head[i]); !ok {
+			return cells
+		}
+		out[i] = strings.TrimSpace(out[i])
+	}
+	return out
+}
+
+// rowText returns the text of a row of a table with or without a head.
+func rowText(cells []string, head bool) string {
+	if head {
+		return document.Row(cells)
+	}
+	return strings.TrimLeft(strings.TrimRight(cells[0], ": ")+": "+cells[1], ": ")
 }
