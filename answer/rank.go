@@ -208,7 +208,7 @@ func (j *job) rank(rerankScores []float64) []float64 {
 		}
 	}
 	subject, names := lang.DefinitionSubject(j.q.Query), lang.Identifiers(j.q.Query)
-	task := lang.TaskOf(j.q.Query)
+	task := lang.OfQuestion(j.q.Query).TaskOf(j.q.Query)
 	scaleSearch, scaleRerank := scale(searchScores), scale(rerankScores)
 	out := make([]float64, len(j.pool))
 	for i, c := range j.pool {

@@ -113,7 +113,7 @@ func (j *job) find(ctx context.Context, s *search) error {
 	if q.Vector == nil && q.Text == "" {
 		q.Text = s.vectorText
 	}
-	subject, names, task := lang.DefinitionSubject(s.asked), lang.Identifiers(s.asked), lang.TaskOf(s.asked)
+	subject, names, task := lang.DefinitionSubject(s.asked), lang.Identifiers(s.asked), lang.OfQuestion(s.asked).TaskOf(s.asked)
 	if joined := task.Joined(); joined != "" && q.Text != "" {
 		q.Text += " " + joined
 	}

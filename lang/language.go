@@ -30,6 +30,7 @@ type Language struct {
 	Compounds bool   // words are compounds, which contain other words: Mitgliedsbeitrag
 	// CapitalNouns means that all nouns begin with a capital letter, not only names.
 	CapitalNouns bool
+	VerbLast     bool // a verb with an auxiliary is at the end of the question
 	DecimalComma bool // numbers are written as 1.234,5
 	sections     map[Section]wordList
 	elides       bool // articles and prepositions are joined to a word: l'ascenseur
@@ -43,6 +44,8 @@ type Language struct {
 
 	readOnce  sync.Once
 	thesaurus *thesaurus
+	readTasks sync.Once
+	tasks     map[string][]string
 }
 
 // Section is a group of words of a language, as a file in data has it.
@@ -71,7 +74,9 @@ const (
 	AsksNumber     Section = "number"
 	AsksPlace      Section = "place"
 	AsksReason     Section = "reason"
-	AsksManner     Section = "manner" // how to do something
+	AsksManner     Section = "manner"   // how to do something
+	Tasks          Section = "task"     // groups of verbs that manuals use for each other
+	Particles      Section = "particle" // particles of verbs that stand at the end: stelle … ein
 	AsksList       Section = "list"
 	AsksDefinition Section = "definition"
 	AsksBroadly    Section = "broad"   // for a summary or an explanation
@@ -237,6 +242,7 @@ func readLanguage(code, text string) *Language {
 	_, l.umlauts = l.sections["umlauts"]
 	_, l.DecimalComma = l.sections["decimal comma"]
 	_, l.CapitalNouns = l.sections["capital nouns"]
+	_, l.VerbLast = l.sections["verb last"]
 	return l
 }
 

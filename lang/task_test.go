@@ -10,11 +10,11 @@ import (
 func TestTaskOf(t *testing.T) {
 	t.Parallel()
 	for question, ok := range map[string]bool{"How do I remove a source?": true, "How to restart?": true, "How do I do it?": false, "How old is it?": false, "What is the way to add a key?": true, "": false} {
-		if got := lang.TaskOf(question) != nil; got != ok {
+		if got := lang.English.TaskOf(question) != nil; got != ok {
 			t.Errorf("%q: %v", question, got)
 		}
 	}
-	if got := lang.TaskOf("How can I back up PostgreSQL?").Joined(); got != "backup" {
+	if got := lang.English.TaskOf("How can I back up PostgreSQL?").Joined(); got != "backup" {
 		t.Errorf("joined %q", got)
 	}
 	var none *lang.Task
@@ -26,7 +26,7 @@ func TestTaskOf(t *testing.T) {
 // TestNamedBy: a heading that names the task is better than one that has only a part of it, and one with another verb does not name it.
 func TestNamedBy(t *testing.T) {
 	t.Parallel()
-	remove := lang.TaskOf("How do I remove a source?")
+	remove := lang.English.TaskOf("How do I remove a source?")
 	for _, c := range []struct {
 		text, heading, title string
 		least, most          float64
@@ -45,20 +45,20 @@ func TestNamedBy(t *testing.T) {
 			t.Errorf("%q, %q: %.2f, want %.2f to %.2f", c.heading, c.title, got, c.least, c.most)
 		}
 	}
-	if got := lang.TaskOf("How do I add a plugin?").NamedBy("", "Adding a plugin"); got != 1 {
+	if got := lang.English.TaskOf("How do I add a plugin?").NamedBy("", "Adding a plugin"); got != 1 {
 		t.Errorf("adding: %.2f", got)
 	}
-	if got := lang.TaskOf("How do I set the time zone?").NamedBy("", "8.9.1. Timezone"); math.Abs(got-0.55) > 1e-9 {
+	if got := lang.English.TaskOf("How do I set the time zone?").NamedBy("", "8.9.1. Timezone"); math.Abs(got-0.55) > 1e-9 {
 		t.Errorf("compound: %.2f", got)
 	}
-	if got := lang.TaskOf("How do I back up PostgreSQL?").NamedBy("", "Backup, restore, upgrade", "PostgreSQL"); got < 0.5 {
+	if got := lang.English.TaskOf("How do I back up PostgreSQL?").NamedBy("", "Backup, restore, upgrade", "PostgreSQL"); got < 0.5 {
 		t.Errorf("particle: %.2f", got)
 	}
 }
 
 func TestTaskIn(t *testing.T) {
 	t.Parallel()
-	remove := lang.TaskOf("How do I remove a source?")
+	remove := lang.English.TaskOf("How do I remove a source?")
 	command, option, prose := remove.In("sluice sources remove ./x"), remove.In("sluice sources sync ./x --remove"), remove.In("The old source is removed at night.")
 	if command != 1 || option >= prose || prose >= command || prose == 0 {
 		t.Errorf("command %.2f, prose %.2f, option %.2f", command, prose, option)
@@ -68,7 +68,7 @@ func TestTaskIn(t *testing.T) {
 			t.Errorf("%q: %.2f", text, got)
 		}
 	}
-	if got := lang.TaskOf("How do I connect to a database?").In(`conn := pgx.Connect(os.Getenv("DATABASE_URL"))`); got == 0 {
+	if got := lang.English.TaskOf("How do I connect to a database?").In(`conn := pgx.Connect(os.Getenv("DATABASE_URL"))`); got == 0 {
 		t.Error("parts of an identifier")
 	}
 }

@@ -9,14 +9,6 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// taskOf returns what an English question asks how to do, or nil.
-func (q *question) taskOf() *lang.Task {
-	if q.lang != lang.English {
-		return nil
-	}
-	return lang.TaskOf(q.text)
-}
-
 // taskDecay lowers the weight of a heading that names the task, for each sentence between the heading and the scored sentence. laterPart is the factor for a
 // heading whose text is in an earlier passage.
 const taskDecay, laterPart = 0.2, 0.7

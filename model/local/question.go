@@ -133,7 +133,7 @@ func (m *Model) ask(t model.Task) *question {
 	q.code = q.code || q.command && !english
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
-	q.fact, q.task = q.factOf(), q.taskOf()
+	q.fact, q.task = q.factOf(), q.lang.TaskOf(s)
 	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
 		q.code = false // it asks what an option does, and not for an example of it
 	}
