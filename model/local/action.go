@@ -94,6 +94,26 @@ const (
 	verbOnly  = 0.4 // the verb is there, and not the object
 )
 
+// preferNamed lowers the fit of code outside the section whose headings name the task best: if there is one, code elsewhere that has the words is not the answer.
+func (q *question) preferNamed(readings []*passageView) {
+	most := 0.0
+	for _, r := range readings {
+		for _, c := range r.cs {
+			most = max(most, c.named)
+		}
+	}
+	if most < minNamed {
+		return
+	}
+	for _, r := range readings {
+		for _, c := range r.cs {
+			if c.code {
+				c.evid[isRequested] *= c.named / most
+			}
+		}
+	}
+}
+
 // leadIn returns the sentences that introduce code: the one before it or, if the heading over it names the task, all from the heading to the code.
 func (q *question) leadIn(c *sentence, cs []*sentence) []*sentence {
 	if q.task == nil || !c.code {

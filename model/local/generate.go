@@ -196,6 +196,7 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		}
 		m.weigh(q, p, best, readings[i], unknown)
 	}
+	q.preferNamed(readings)
 	q.selectRows(t.Passages, byPassage)
 	for i, p := range t.Passages {
 		for _, c := range byPassage[i] {
