@@ -17,8 +17,15 @@ const taskDecay, laterPart = 0.2, 0.7
 func (q *question) namedBy(c *sentence, p model.Passage, r *passageView) float64 {
 	headings := slices.DeleteFunc(slices.Concat([]string{c.heading}, c.outer, []string{r.written}), func(h string) bool { return h == "" })
 	named := q.task.NamedBy(p.Chunk.Text, headings...)
-	if p.Chunk.Start > 0 && c.heading == p.Chunk.Heading() && !strings.Contains(p.Chunk.Text, c.heading) {
+	if p.Chunk.Start > 0 && c.under == c.at && c.heading == p.Chunk.Heading() && !strings.Contains(p.Chunk.Text, c.heading) {
 		named *= laterPart
+	}
+	lead := c.lead
+	if c.label {
+		lead = labelOf(c.text)
+	}
+	if lead != "" && len(strings.Fields(lead)) <= maxHeading { // a label, or a line before a list
+		named = max(named, q.task.NamedBy(p.Chunk.Text, slices.Insert(headings, 0, lead)...))
 	}
 	return named
 }
@@ -68,18 +75,16 @@ func (q *question) actionFit(c *sentence, cs []*sentence) float64 {
 		return 1
 	}
 	before := ""
-	first := true // no code before it under this heading
-	for i := c.at - 1; i >= 0 && cs[i].heading == c.heading; i-- {
-		if before == "" && !cs[i].code {
+	for i := c.at - 1; i >= 0 && before == "" && cs[i].heading == c.heading; i-- {
+		if !cs[i].code {
 			before = cs[i].text
 		}
-		first = first && !cs[i].code
 	}
 	fit := q.task.In(before)
 	for line := range strings.Lines(c.text) {
 		fit = max(fit, q.task.In(line))
 	}
-	if first {
+	if !c.coded {
 		fit = max(fit, firstCode*c.named)
 	}
 	if q.task.HasVerb(before) || q.task.HasVerb(c.text) {

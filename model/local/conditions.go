@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -34,21 +33,10 @@ func (q *question) selectRows(passages []model.Passage, byPassage [][]*sentence)
 
 // tablesOf returns the rows of each table. A long table goes on in the next passage of the document, if that begins with a row with the same columns.
 func tablesOf(passages []model.Passage, byPassage [][]*sentence) (tables [][]*sentence) {
-	order := make([]int, len(passages))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := passages[a].Chunk, passages[b].Chunk
-		return cmp.Or(cmp.Compare(x.Document, y.Document), x.Ordinal-y.Ordinal)
-	})
 	var last *sentence
-	for k, i := range order {
-		if k > 0 {
-			x, y := passages[order[k-1]].Chunk, passages[i].Chunk
-			if x.Document != y.Document || x.Ordinal+1 != y.Ordinal {
-				last = nil
-			}
+	for i, follows := range inOrder(passages) {
+		if !follows {
+			last = nil
 		}
 		for _, c := range byPassage[i] {
 			if c.row {

@@ -295,7 +295,7 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 	var last *sentence
 	for _, c := range cs {
 		if last != nil && c.heading == last.heading && c.lead == last.lead && slices.Equal(c.columns, last.columns) {
-			c.near, c.over, c.named = last.near, last.over, last.named
+			c.near, c.over = last.near, last.over
 		} else {
 			c.near = make([]float64, n)
 			m.markRelated(q, c.near, c.heading)
@@ -306,6 +306,8 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 			c.over = slices.Clone(r.over)
 			raise(c.over, c.near)
 			raise(r.wide, c.near)
+		}
+		if q.task != nil {
 			c.named = q.namedBy(c, p, r)
 		}
 		last = c

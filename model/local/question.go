@@ -87,7 +87,7 @@ var (
 	shape = wordSet("command code exampl snippet syntax show")
 
 	// vague are words that questions are made with; answers seldom repeat them.
-	wayRE  = regexp.MustCompile(`(?i)^\W*how (?:do|can|should|could|would) (?:i|you|we|one)\b|^\W*how to\b|^\W*how (?:is|are|can|must) (?:a|an|the|my|our)\b|\b(?:what|which) (?:steps|command)\b`)
+	wayRE  = regexp.MustCompile(`(?i)^\W*how (?:do|can|should|could|would) (?:i|you|we|one)\b|^\W*how to\b|^\W*how (?:is|are|can|must) (?:a|an|the|my|our)\b|\b(?:what|which) (?:are the )?(?:steps|command)\b|\bwhat (?:do|should|must|can) (?:i|you|we|one) (?:have to )?do\b`)
 	manyRE = regexp.MustCompile(`(?i)^\W*(?:list|name) |^\W*(?:which|what) [\pL ]{2,40} (?:are|is) (?:there|supported|read|accepted|available|allowed|possible)\b|^\W*what (?:kinds?|types?|sorts?) of\b`)
 
 	// kindsOfThings are types that questions name and answers seldom do: which year, what city.
@@ -95,7 +95,7 @@ var (
 		percentag percent number amount name word term group organ compani event`)
 
 	// vague are words of questions that answers seldom repeat.
-	vague = wordSet("much mani often happen mean work call know occur use role purpos kind type sort exampl refer defin definit exact")
+	vague = wordSet("step much mani often happen mean work call know occur use role purpos kind type sort exampl refer defin definit exact")
 )
 
 func (m *Model) ask(t model.Task) *question {
@@ -134,6 +134,7 @@ func (m *Model) ask(t model.Task) *question {
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated = hasNegation(q.lang, q.words)
 	q.fact, q.task = q.factOf(), q.lang.TaskOf(s)
+	q.way = q.way || q.task != nil
 	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
 		q.code = false // it asks what an option does, and not for an example of it
 	}

@@ -30,6 +30,7 @@ type sentence struct {
 	table   int      // of a row: its table, from 1
 	met     bool     // of a row: its cells meet a condition of the question
 	code    bool     // fenced code
+	coded   bool     // code stands before it in its section
 	label   bool     // a line with a label: Place: clubroom
 	setting bool     // a line of a configuration file that sets something
 	key     string   // of a setting: its name
