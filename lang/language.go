@@ -82,6 +82,7 @@ const (
 	AsksBroadly    Section = "broad"   // for a summary or an explanation
 	AsksName       Section = "name"    // what something is called: wie heißt
 	AsksSeveral    Section = "several" // words with which a question for what there is asks for several things: bring, included
+	Vague          Section = "vague"   // words of questions that answers seldom repeat: things
 	AsksCommand    Section = "command" // phrases with which a command of a computer is asked for
 	AsksWhether    Section = "whether" // phrases with which a yes/no question begins; in Turkish, Chinese and Japanese, particles that it contains
 )

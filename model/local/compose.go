@@ -145,6 +145,8 @@ func (q *question) wantsList(c *sentence, cs []*sentence) int {
 	switch {
 	case c.at+1 < len(cs) && c.leads(cs[c.at+1], asksList):
 		return cs[c.at+1].group
+	case c.label && !c.listed && c.evid[isListed] == 1:
+		return c.group
 	case !c.listed || c.group == 0:
 		return 0
 	case asksList && (c.ordered || c.lead != "" || c.evid[headed] > 0 || q.kind == listKind || q.listed || q.broad || q.open):
@@ -214,7 +216,7 @@ func (q *question) itemsOf(items []*sentence, isFirst bool) *sentence {
 		closed = closed && c.closed
 	}
 	for _, c := range items {
-		if c.listed || len(parts) == 0 {
+		if c.listed || c.label || len(parts) == 0 {
 			parts = append(parts, c.text)
 		} else { // a further sentence of an item
 			parts[len(parts)-1] += " " + c.text

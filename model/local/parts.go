@@ -46,7 +46,7 @@ func joinParts(passages []model.Passage, byPassage [][]*sentence) {
 			most = max(most, c.group)
 		}
 		groups += most
-		goesOn := last != nil && last.group > 0 && !last.row && len(cs) > 0 && cs[0].listed && slices.Equal(passages[i].Chunk.Headings, passages[last.passage].Chunk.Headings)
+		goesOn := last != nil && last.group > 0 && (last.listed || !last.row && !last.label) && len(cs) > 0 && cs[0].listed && slices.Equal(passages[i].Chunk.Headings, passages[last.passage].Chunk.Headings)
 		for k := 0; goesOn && k < len(cs) && cs[k].under == k; k++ { // the heading of a plain text stands only where its section begins
 			cs[k].heading, cs[k].outer = last.heading, last.outer
 		}
