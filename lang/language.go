@@ -109,6 +109,7 @@ const (
 	AsksDay      Section = "weekday-question" // for a day or a date
 	AsksAge      Section = "age-question"
 	AsksHot      Section = "temperature-question"
+	AsksCount    Section = "count-question" // how many
 	Lasts        Section = "lasts"          // verbs with which a phrase for an age asks for a duration
 	AsksPhone    Section = "phone-question" // for the number of a telephone
 	AsksEmail    Section = "email-question" // for an address of e-mail
@@ -469,10 +470,10 @@ func (l *Language) AsksWhether(question string) bool {
 	})
 }
 
-// AsksOfAllRows reports whether the answer to a question can depend on all rows of a table: it asks for the greatest or the smallest, compares, or asks
+// AsksOfAllRows reports whether the answer to a question can depend on all rows of a table: it asks for the greatest or the smallest, how many there are, compares, or asks
 // what is not there.
 func (l *Language) AsksOfAllRows(question string) bool {
-	sections := []Section{Most, Least, Old, New}
+	sections := []Section{Most, Least, Old, New, AsksCount}
 	if l.spaced() { // in Chinese and Japanese, negations are parts of many words
 		sections = append(sections, Smaller, Greater, Absent, Negations)
 	}

@@ -23,6 +23,38 @@ func TestTaskOf(t *testing.T) {
 	}
 }
 
+// TestTaskLanguages checks how well a heading names the task, in languages where the verb stands in different places.
+func TestTaskLanguages(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		code, question, heading string
+		least                   float64
+	}{
+		{"de", "Wie ändere ich das Passwort?", "Passwort ändern", 1},
+		{"de", "Wie kann ich das Passwort ändern?", "3.2 Passwort ändern", 1},
+		{"de", "Wie stelle ich die Uhrzeit ein?", "Uhrzeit einstellen", 1},
+		{"de", "Wie lösche ich ein Konto?", "Konto entfernen", 0.9},
+		{"fr", "Comment supprimer un compte ?", "Supprimer un compte", 1},
+		{"fr", "Comment puis-je supprimer un compte ?", "Supprimer un compte", 1},
+		{"it", "Come faccio a pulire il filtro?", "Pulire il filtro", 1},
+		{"pt", "Como é que limpo o filtro?", "Limpar o filtro", 1},
+		{"nl", "Hoe kan ik de accu opladen?", "De accu opladen", 1},
+		{"es", "¿Cómo se limpia el filtro?", "Limpiar el filtro", 1},
+		{"en", "What must I do to move the database?", "Moving the database", 1},
+		{"en", "steps for cleaning the filter", "Cleaning the filter", 1},
+	} {
+		l := lang.Languages()[c.code]
+		if got := l.TaskOf(c.question).NamedBy("", c.heading); got < c.least-1e-9 {
+			t.Errorf("%s: %.2f, want %.2f", c.question, got, c.least)
+		}
+	}
+	for code, question := range map[string]string{"de": "Wann ist geöffnet?", "fr": "Combien ça coûte ?", "zh": "怎么清洗?", "ja": "どうやって洗う？", "nl": "Hoe?", "es": "¿Cómo se hace?"} {
+		if got := lang.Languages()[code].TaskOf(question); got != nil {
+			t.Errorf("%s: a task", question)
+		}
+	}
+}
+
 // TestNamedBy: a heading that names the task is better than one that has only a part of it, and one with another verb does not name it.
 func TestNamedBy(t *testing.T) {
 	t.Parallel()

@@ -80,7 +80,7 @@ func (q *question) following(c *sentence, readings []*passageView) (out []*sente
 	clause = clause || !c.row && !c.code && c.evid[acts] >= minNamed
 	if clause || section {
 		for _, next := range cs[min(len(cs), c.at+1):min(len(cs), c.at+1+maxFollowing)] {
-			if next.row || next.heading != c.heading || !next.whole || !section && next.block != c.block {
+			if next.row || next.heading != c.heading || !next.whole || !section && next.block != c.block || c.label && next.label {
 				break
 			}
 			if section && next.listed && !c.listed {

@@ -463,9 +463,9 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	several := q.kind == listKind || q.listed
 	e[isItem] = value(c.listed)
 	switch {
-	case c.listed && (several || q.kind == instructionKind), several && c.label && e[headed] > 0:
+	case c.listed && (several || q.kind == instructionKind), several && c.label && c.group > 0 && e[unknownNames] == 0 && q.onlyAbout(numberingRE.ReplaceAllString(c.heading, "")):
 		e[isListed] = 1
-	case several && !c.row && enumerates(c.text) && (q.negated || !hasNegation(q.lang, c.words)):
+	case several && !c.row && e[unknownNames] == 0 && enumerates(c.text) && (q.negated || !hasNegation(q.lang, c.words)):
 		e[isListed] = 0.5
 	}
 	if c.code {

@@ -43,6 +43,7 @@ type question struct {
 	meant       map[string][]alternative // alternatives of words of the question, by the first stem or, of phrases, by the first word
 	measure     *measure                 // the quantity that is asked for; nil: none
 	amounts     []float64                // numbers with units
+	bound       *bound                   // nil: none
 	moments     []moment                 // dates and times of day
 	negated     bool                     // the question is negated
 	kind        kind
@@ -68,7 +69,7 @@ type question struct {
 
 var (
 	broadRE = regexp.MustCompile(`(?i)\b(summar\w*|overview|outline|main (?:findings?|points?|ideas?|results?|topics?|conclusions?)|key (?:findings?|points?|takeaways?|results?|ideas?)|takeaways|compare|contrast|comparison|differences?|differ|similarities|pros and cons|advantages|explain|describe|discuss|elaborate|tell me (?:about|more)|walk me through|in detail|everything|what is this (?:document|text|paper|file)|what (?:does|do) (?:the|this|these) (?:documents?|texts?|papers?|reports?) (?:say|cover))\b`)
-	listRE  = regexp.MustCompile(`(?i)(?:^|[.!?] )\W*(?:please )?(list|name (?:the|all|some|three|two|four|five)|give|which .* are|what (?:are|were) |what (?:kinds?|types?|sorts?) )`)
+	listRE  = regexp.MustCompile(`(?i)(?:^|[.!?] )\W*(?:please )?(list|name (?:the|all|some|three|two|four|five)|give|which .* are|what (?:are|were) |what is in |what (?:kinds?|types?|sorts?) )`)
 	timeRE  = regexp.MustCompile(`(?i)(?:^\W*|\b(?:in|by|since|until|and) )when\b|\bwhen (?:did|was|were|do|does|will)\b|\b(what (?:year|date|day|month|century|decade|time|era)|which (?:year|date|day|month|century|decade)|how long ago|since when|(?:in|by|until) (?:what|which) (?:year|century|decade|month))\b`)
 	whoRE   = regexp.MustCompile(`(?i)\b(who|whom|whose|what (?:person|president|king|queen|scientist|actor|author|singer|man|woman)|which (?:person|president|king|queen|scientist|actor|author|singer|man|woman))\b`)
 	howRE   = regexp.MustCompile(`(?i)\b(how (?:many|much|long|old|far|large|big|tall|high|fast|often|deep|wide|heavy|hot|cold)|what (?:percent\w*|number|amount|fraction|proportion|share|size|population|temperature|distance|length|height|price|cost)|(?:what|which) (?:\pL+ ){0,2}versions?|(?:what|which) (?:is the )?(?:port|(?:http |status )?code|(?:http )?status))\b`)
@@ -132,7 +133,7 @@ func (m *Model) ask(t model.Task) *question {
 	q.command = !q.hasType() && (q.lang.HasPhrase(lang.AsksCommand, s) || curlRE.MatchString(s))
 	q.code = q.code || q.command && !english
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
-	q.negated = hasNegation(q.lang, q.words)
+	q.negated, q.bound = hasNegation(q.lang, q.words), q.boundOf()
 	q.fact, q.task = q.factOf(), q.lang.TaskOf(s)
 	q.way = q.way || q.task != nil
 	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
