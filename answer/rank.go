@@ -42,6 +42,15 @@ func servesTask(c corpus.Chunk, task *lang.Task) float64 {
 	if task == nil {
 		return 0
 	}
+	named := namedBy(c, task)
+	if h := c.Heading(); !strings.Contains(c.Text, h) && c.Start > 0 {
+		named *= laterPart
+	}
+	return max(named, commands(c.Text, task))
+}
+
+// namedBy returns how well the headings of a passage name a task, 0..1.
+func namedBy(c corpus.Chunk, task *lang.Task) float64 {
 	headings := slices.Clone(c.Headings)
 	slices.Reverse(headings)
 	if h := c.Heading(); h != c.Title && c.Title != "" {
@@ -50,11 +59,7 @@ func servesTask(c corpus.Chunk, task *lang.Task) float64 {
 	if len(headings) == 0 {
 		headings = []string{c.Title}
 	}
-	named := task.NamedBy(c.Text, headings...)
-	if !strings.Contains(c.Text, headings[0]) && c.Start > 0 {
-		named *= laterPart
-	}
-	return max(named, commands(c.Text, task))
+	return task.NamedBy(c.Text, headings...)
 }
 
 // commands returns how well a line of fenced code of a text, or a line that leads to code, says to do a task.
@@ -100,7 +105,7 @@ func (j *job) rerank(ctx context.Context) error {
 			}
 		}
 		j.context = withoutIncorrect(kept)
-		return j.addTableParts(ctx)
+		return j.addParts(ctx)
 	}
 	began := j.Now()
 	j.limitPool()
@@ -125,7 +130,7 @@ func (j *job) rerank(ctx context.Context) error {
 		r.TopScore = math.Max(r.TopScore, f.Score)
 	}
 	j.context = withoutIncorrect(kept)
-	if err := j.addTableParts(ctx); err != nil {
+	if err := j.addParts(ctx); err != nil {
 		return err
 	}
 	r.Duration = j.elapsed(began)
@@ -208,7 +213,7 @@ func (j *job) rank(rerankScores []float64) []float64 {
 		}
 	}
 	subject, names := lang.DefinitionSubject(j.q.Query), lang.Identifiers(j.q.Query)
-	task := lang.TaskOf(j.q.Query)
+	task := lang.OfQuestion(j.q.Query).TaskOf(j.q.Query)
 	scaleSearch, scaleRerank := scale(searchScores), scale(rerankScores)
 	out := make([]float64, len(j.pool))
 	for i, c := range j.pool {

@@ -115,7 +115,7 @@ func (j *job) find(ctx context.Context, s *search) error {
 		q.Text = s.vectorText
 	}
 	plain := q.Text == s.vectorText && s.tool != event.ToolHydeSearch && slices.Equal(s.levels, []corpus.Level{corpus.Passage})
-	subject, names, task := lang.DefinitionSubject(s.asked), lang.Identifiers(s.asked), lang.TaskOf(s.asked)
+	subject, names, task := lang.DefinitionSubject(s.asked), lang.Identifiers(s.asked), lang.OfQuestion(s.asked).TaskOf(s.asked)
 	if joined := task.Joined(); joined != "" && q.Text != "" {
 		q.Text += " " + joined
 		plain = false

@@ -30,6 +30,7 @@ type Language struct {
 	Compounds bool   // words are compounds, which contain other words: Mitgliedsbeitrag
 	// CapitalNouns means that all nouns begin with a capital letter, not only names.
 	CapitalNouns bool
+	VerbLast     bool // a verb with an auxiliary is at the end of the question
 	DecimalComma bool // numbers are written as 1.234,5
 	sections     map[Section]wordList
 	elides       bool // articles and prepositions are joined to a word: l'ascenseur
@@ -43,6 +44,8 @@ type Language struct {
 
 	readOnce  sync.Once
 	thesaurus *thesaurus
+	readTasks sync.Once
+	tasks     map[string][]string
 }
 
 // Section is a group of words of a language, as a file in data has it.
@@ -71,12 +74,15 @@ const (
 	AsksNumber     Section = "number"
 	AsksPlace      Section = "place"
 	AsksReason     Section = "reason"
-	AsksManner     Section = "manner" // how to do something
+	AsksManner     Section = "manner"   // how to do something
+	Tasks          Section = "task"     // groups of verbs that manuals use for each other
+	Particles      Section = "particle" // particles of verbs that stand at the end: stelle … ein
 	AsksList       Section = "list"
 	AsksDefinition Section = "definition"
 	AsksBroadly    Section = "broad"   // for a summary or an explanation
 	AsksName       Section = "name"    // what something is called: wie heißt
 	AsksSeveral    Section = "several" // words with which a question for what there is asks for several things: bring, included
+	Vague          Section = "vague"   // words of questions that answers seldom repeat: things
 	AsksCommand    Section = "command" // phrases with which a command of a computer is asked for
 	AsksWhether    Section = "whether" // phrases with which a yes/no question begins; in Turkish, Chinese and Japanese, particles that it contains
 )
@@ -103,6 +109,7 @@ const (
 	AsksDay      Section = "weekday-question" // for a day or a date
 	AsksAge      Section = "age-question"
 	AsksHot      Section = "temperature-question"
+	AsksCount    Section = "count-question" // how many
 	Lasts        Section = "lasts"          // verbs with which a phrase for an age asks for a duration
 	AsksPhone    Section = "phone-question" // for the number of a telephone
 	AsksEmail    Section = "email-question" // for an address of e-mail
@@ -237,6 +244,7 @@ func readLanguage(code, text string) *Language {
 	_, l.umlauts = l.sections["umlauts"]
 	_, l.DecimalComma = l.sections["decimal comma"]
 	_, l.CapitalNouns = l.sections["capital nouns"]
+	_, l.VerbLast = l.sections["verb last"]
 	return l
 }
 
@@ -462,10 +470,10 @@ func (l *Language) AsksWhether(question string) bool {
 	})
 }
 
-// AsksOfAllRows reports whether the answer to a question can depend on all rows of a table: it asks for the greatest or the smallest, compares, or asks
+// AsksOfAllRows reports whether the answer to a question can depend on all rows of a table: it asks for the greatest or the smallest, how many there are, compares, or asks
 // what is not there.
 func (l *Language) AsksOfAllRows(question string) bool {
-	sections := []Section{Most, Least, Old, New}
+	sections := []Section{Most, Least, Old, New, AsksCount}
 	if l.spaced() { // in Chinese and Japanese, negations are parts of many words
 		sections = append(sections, Smaller, Greater, Absent, Negations)
 	}

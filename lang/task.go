@@ -6,11 +6,12 @@ import (
 	"unicode"
 )
 
-// actionRE matches the beginning of an English question how to do something, up to the verb.
-var actionRE = regexp.MustCompile(`(?i)\b(?:how|way) (?:(?:do|can|should|could|would|must) (?:i|you|we|one) |to )`)
+// actionRE matches the beginning of an English question how to do something, up to the verb. In other languages, phrases of [AsksManner] begin one.
+var actionRE = regexp.MustCompile(`(?i)\b(?:(?:how|way) (?:(?:do|can|should|could|would|must) (?:i|you|we|one) (?:go about )?|to )|(?:must|should|do) (?:i|you|we|one) (?:have to |need to )?do to |steps? (?:to|for|of|in) )`)
 
-// Task is what an English question asks how to do: to remove a source.
+// Task is what a question asks how to do: to remove a source.
 type Task struct {
+	lang    *Language
 	verbs   map[string]float64 // how well a stem names the action: 1 for the verb, less for words that manuals use in its place
 	objects map[string]float64 // how much each stem counts: the object of the verb more than what follows it
 	total   float64            // of objects
@@ -37,60 +38,71 @@ var particles = WordSet("up down in out on off over back away")
 // joined are nouns that are made of a verb and its particle.
 var joined = WordSet("backup setup shutdown startup cleanup lookup signup login logout logoff checkout rollback rollout")
 
-// sameTasks are verbs that manuals use for each other in headings. Elsewhere they are not the same.
-var sameTasks = func() map[string][]string {
-	out := map[string][]string{}
-	for _, group := range []string{
-		"change modify set configure edit alter adjust customize switch",
-		"remove delete drop destroy uninstall purge erase clear",
-		"create creation make add new generate define write",
-		"add insert include append create",
-		"install setup configure deploy set",
-		"setup configure install create configuration",
-		"start run launch invoke execute begin",
-		"stop shutdown quit exit terminate kill halt",
-		"enable activate use turnon switchon configure",
-		"disable deactivate turnoff switchoff",
-		"show view display see list examine",
-		"find search locate look",
-		"backup dump save copy",
-		"restore recover recovery",
-		"upgrade update",
-		"undo revert discard fix",
-		"rename change",
-		"open load import create",
-		"count number",
-		"replace substitute change",
-		"write save export",
-		"rebuild reindex",
-		"stop cancel abort",
-	} {
-		verbs := strings.Fields(group)
-		for _, v := range verbs {
-			for _, o := range verbs {
-				if o != v {
-					out[Stem(v)] = append(out[Stem(v)], o)
+// sameTasks returns, by stem, the verbs that manuals use for each other in headings. Elsewhere they are not the same.
+func (l *Language) sameTasks() map[string][]string {
+	l.readTasks.Do(func() {
+		l.tasks = map[string][]string{}
+		for group := range l.sections[Tasks] {
+			verbs := strings.Fields(group)
+			for _, v := range verbs {
+				for _, o := range verbs {
+					if o != v {
+						l.tasks[l.Stem(v)] = append(l.tasks[l.Stem(v)], o)
+					}
 				}
 			}
 		}
-	}
-	return out
-}()
+	})
+	return l.tasks
+}
 
-// TaskOf returns what an English question asks how to do, and nil if it asks something else, or if its verb says nothing, as that of How do I do this?
-func TaskOf(question string) *Task {
-	question = Truncate(question, 2000)
-	at := actionRE.FindStringIndex(question)
-	if at == nil {
+// taskWords returns the verb of a question how to do something, and the words after it, or those before it where the verb is the last word; no verb if the
+// question asks something else.
+func (l *Language) taskWords(question string) (verb string, rest []Token) {
+	if l == English {
+		at := actionRE.FindStringIndex(question)
+		if at == nil {
+			return "", nil
+		}
+		words := Words(question[at[1]:])
+		if len(words) == 0 || IsStopWord(words[0].Text) {
+			return "", nil
+		}
+		return words[0].Text, words[1:]
+	}
+	if !l.spaced() || l.Asks(question) != AsksManner {
+		return "", nil
+	}
+	words, particle := Words(question), ""
+	if last := words[len(words)-1].Text; l.Has(Particles, last) { // stelle … ein
+		words, particle = words[:len(words)-1], last
+	}
+	helped := false // another verb is before the one that says what to do
+	var content []Token
+	for i, w := range words {
+		if l.IsStopWord(w.Text) {
+			helped = helped || len(content) == 0 && !l.Has(QuestionWords, w.Text) && i > 0
+		} else {
+			content = append(content, w)
+		}
+	}
+	switch {
+	case len(content) == 0:
+		return "", nil
+	case l.VerbLast && helped:
+		return particle + content[len(content)-1].Text, content[:len(content)-1]
+	}
+	return particle + content[0].Text, content[1:]
+}
+
+// TaskOf returns what a question asks how to do, and nil if it asks something else, or if its verb says nothing, as that of How do I do this?
+func (l *Language) TaskOf(question string) *Task {
+	verb, rest := l.taskWords(Truncate(question, 2000))
+	if verb == "" {
 		return nil
 	}
-	words := Words(question[at[1]:])
-	if len(words) == 0 || IsStopWord(words[0].Text) {
-		return nil
-	}
-	t := &Task{forms: map[string]bool{}, verbs: map[string]float64{}, objects: map[string]float64{}, compounds: map[string][2]string{}}
-	verb, rest := words[0].Text, words[1:]
-	if len(rest) > 0 {
+	t := &Task{lang: l, forms: map[string]bool{}, verbs: map[string]float64{}, objects: map[string]float64{}, compounds: map[string][2]string{}}
+	if len(rest) > 0 && l == English {
 		if _, ok := particles[rest[0].Text]; ok {
 			verb += rest[0].Text
 			rest = rest[1:]
@@ -99,23 +111,23 @@ func TaskOf(question string) *Task {
 			}
 		}
 	}
-	t.verbs[Stem(verb)], t.forms[verb] = 1, true
-	for _, o := range sameTasks[Stem(verb)] {
-		t.verbs[Stem(o)], t.forms[o] = max(t.verbs[Stem(o)], sameTask), true
+	t.verbs[l.Stem(verb)], t.forms[verb] = 1, true
+	for _, o := range l.sameTasks()[l.Stem(verb)] {
+		t.verbs[l.Stem(o)], t.forms[o] = max(t.verbs[l.Stem(o)], sameTask), true
 	}
 	weight, before := 1.0, ""
 	for _, w := range rest {
-		s := Stem(w.Text)
+		s := l.Stem(w.Text)
 		if before != "" {
-			t.compounds[Stem(before+w.Text)] = [2]string{Stem(before), s}
+			t.compounds[l.Stem(before+w.Text)] = [2]string{l.Stem(before), s}
 		}
 		before = w.Text
 		switch {
-		case English.Has(Prepositions, w.Text):
+		case l.Has(Prepositions, w.Text):
 			if t.total > 0 {
 				weight = context
 			}
-		case IsStopWord(w.Text):
+		case l.IsStopWord(w.Text):
 		case t.objects[s] == 0:
 			t.objects[s] = weight
 			t.total += weight
@@ -199,25 +211,25 @@ type taskWord struct {
 func (t *Task) words(text string) (out []taskWord) {
 	words := Words(Truncate(text, maxTaskText))
 	for i, w := range words {
-		s := Stem(w.Text)
-		if unicode.IsDigit(rune(w.Text[0])) && t.objects[s] == 0 || IsStopWord(w.Text) {
+		s := t.lang.Stem(w.Text)
+		if unicode.IsDigit(rune(w.Text[0])) && t.objects[s] == 0 || t.lang.IsStopWord(w.Text) {
 			continue
 		}
 		if i+1 < len(words) {
-			if _, ok := particles[words[i+1].Text]; ok && t.verbs[Stem(s+words[i+1].Text)] > 0 {
-				s = Stem(s + words[i+1].Text)
+			if _, ok := particles[words[i+1].Text]; ok && t.verbs[t.lang.Stem(s+words[i+1].Text)] > 0 {
+				s = t.lang.Stem(s + words[i+1].Text)
 			}
 		}
 		option := w.Start > 0 && text[w.Start-1] == '-'
-		gerund := len(w.Text) > 5 && strings.HasSuffix(w.Text, "ing")
+		gerund := t.lang == English && len(w.Text) > 5 && strings.HasSuffix(w.Text, "ing")
 		if both, ok := t.compounds[s]; ok {
 			out = append(out, taskWord{both[0], i, false, gerund, option})
 			s = both[1]
 		}
 		for _, part := range IdentifierParts(text[w.Start:w.End]) {
-			out = append(out, taskWord{Stem(part), i, t.forms[part], false, option})
+			out = append(out, taskWord{t.lang.Stem(part), i, t.forms[part], false, option})
 		}
-		out = append(out, taskWord{s, i, t.forms[w.Text], gerund, option})
+		out = append(out, taskWord{s, i, t.forms[w.Text] || t.lang != English, gerund, option})
 	}
 	return out
 }

@@ -9,14 +9,6 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// taskOf returns what an English question asks how to do, or nil.
-func (q *question) taskOf() *lang.Task {
-	if q.lang != lang.English {
-		return nil
-	}
-	return lang.TaskOf(q.text)
-}
-
 // taskDecay lowers the weight of a heading that names the task, for each sentence between the heading and the scored sentence. laterPart is the factor for a
 // heading whose text is in an earlier passage.
 const taskDecay, laterPart = 0.2, 0.7
@@ -25,8 +17,15 @@ const taskDecay, laterPart = 0.2, 0.7
 func (q *question) namedBy(c *sentence, p model.Passage, r *passageView) float64 {
 	headings := slices.DeleteFunc(slices.Concat([]string{c.heading}, c.outer, []string{r.written}), func(h string) bool { return h == "" })
 	named := q.task.NamedBy(p.Chunk.Text, headings...)
-	if p.Chunk.Start > 0 && c.heading == p.Chunk.Heading() && !strings.Contains(p.Chunk.Text, c.heading) {
+	if p.Chunk.Start > 0 && c.under == c.at && c.heading == p.Chunk.Heading() && !strings.Contains(p.Chunk.Text, c.heading) {
 		named *= laterPart
+	}
+	lead := c.lead
+	if c.label {
+		lead = labelOf(c.text)
+	}
+	if lead != "" && len(strings.Fields(lead)) <= maxHeading { // a label, or a line before a list
+		named = max(named, q.task.NamedBy(p.Chunk.Text, slices.Insert(headings, 0, lead)...))
 	}
 	return named
 }
@@ -76,18 +75,16 @@ func (q *question) actionFit(c *sentence, cs []*sentence) float64 {
 		return 1
 	}
 	before := ""
-	first := true // no code before it under this heading
-	for i := c.at - 1; i >= 0 && cs[i].heading == c.heading; i-- {
-		if before == "" && !cs[i].code {
+	for i := c.at - 1; i >= 0 && before == "" && cs[i].heading == c.heading; i-- {
+		if !cs[i].code {
 			before = cs[i].text
 		}
-		first = first && !cs[i].code
 	}
 	fit := q.task.In(before)
 	for line := range strings.Lines(c.text) {
 		fit = max(fit, q.task.In(line))
 	}
-	if first {
+	if !c.coded {
 		fit = max(fit, firstCode*c.named)
 	}
 	if q.task.HasVerb(before) || q.task.HasVerb(c.text) {
@@ -101,6 +98,26 @@ const (
 	firstCode = 0.8 // the first code under a heading that names the task
 	verbOnly  = 0.4 // the verb is there, and not the object
 )
+
+// preferNamed lowers the fit of code outside the section whose headings name the task best: if there is one, code elsewhere that has the words is not the answer.
+func (q *question) preferNamed(readings []*passageView) {
+	most := 0.0
+	for _, r := range readings {
+		for _, c := range r.cs {
+			most = max(most, c.named)
+		}
+	}
+	if most < minNamed {
+		return
+	}
+	for _, r := range readings {
+		for _, c := range r.cs {
+			if c.code {
+				c.evid[isRequested] *= c.named / most
+			}
+		}
+	}
+}
 
 // leadIn returns the sentences that introduce code: the one before it or, if the heading over it names the task, all from the heading to the code.
 func (q *question) leadIn(c *sentence, cs []*sentence) []*sentence {

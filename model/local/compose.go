@@ -19,17 +19,17 @@ const (
 // Only the best sentence brings its list.
 func (q *question) compose(chosen []*sentence, best *sentence, readings []*passageView) []*sentence {
 	var out []*sentence
-	groups := map[[2]int]bool{}
+	groups := map[int]bool{}
 	whole := q.wantsList(best, readings[best.passage].cs)
 	for _, c := range chosen {
 		cs := readings[c.passage].cs
-		if whole > 0 && c != best && c.passage == best.passage && c.group == whole {
+		if whole > 0 && c != best && c.group == whole {
 			continue // the list has it
 		}
 		if list := q.wantsList(c, cs); list > 0 && (c == best || !c.listed || q.broad || q.open) {
-			if key := [2]int{c.passage, list}; !groups[key] {
-				groups[key] = true
-				out = append(out, q.list(cs, list)...)
+			if !groups[list] {
+				groups[list] = true
+				out = append(out, q.list(readings, list)...)
 			}
 			continue
 		}
@@ -37,8 +37,8 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			if both := q.versions(c, readings); c == best && both != nil {
 				return both
 			}
-			if key := [2]int{c.passage, -c.group}; !groups[key] {
-				groups[key] = true
+			if !groups[c.group] {
+				groups[c.group] = true
 				out = append(out, q.rows(c, readings)...)
 			}
 			continue
@@ -56,7 +56,7 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 		if c != best {
 			continue
 		}
-		for _, next := range q.following(c, cs) {
+		for _, next := range q.following(c, readings) {
 			if !slices.Contains(chosen, next) {
 				out = append(out, next)
 			}
@@ -73,16 +73,22 @@ const minNamed = 0.6
 
 // following returns the sentences after the best one that complete it: the rest of a clause that the question names by its number, the rest of a section of
 // instructions that is only about the question, or its continuation.
-func (q *question) following(c *sentence, cs []*sentence) (out []*sentence) {
+func (q *question) following(c *sentence, readings []*passageView) (out []*sentence) {
+	cs := readings[c.passage].cs
 	clause := c.evid[keyed] > 0 && !c.row && !c.code
 	section := !c.code && (q.way || q.kind == instructionKind) && (c.evid[headed] > 0 || c.named >= minNamed)
 	clause = clause || !c.row && !c.code && c.evid[acts] >= minNamed
 	if clause || section {
 		for _, next := range cs[min(len(cs), c.at+1):min(len(cs), c.at+1+maxFollowing)] {
-			if next.row || next.heading != c.heading || !next.whole || !section && next.block != c.block {
+			if next.row || next.heading != c.heading || !next.whole || !section && next.block != c.block || c.label && next.label {
 				break
 			}
-			out = append(out, next)
+			if section && next.listed && !c.listed {
+				return append(out, q.list(readings, next.group)...)
+			}
+			if out = append(out, next); section && next.code {
+				return out
+			}
 		}
 	}
 	if next := q.continuation(c, cs); len(out) == 0 && next != nil {
@@ -139,6 +145,8 @@ func (q *question) wantsList(c *sentence, cs []*sentence) int {
 	switch {
 	case c.at+1 < len(cs) && c.leads(cs[c.at+1], asksList):
 		return cs[c.at+1].group
+	case c.label && !c.listed && c.evid[isListed] == 1:
+		return c.group
 	case !c.listed || c.group == 0:
 		return 0
 	case asksList && (c.ordered || c.lead != "" || c.evid[headed] > 0 || q.kind == listKind || q.listed || q.broad || q.open):
@@ -169,30 +177,46 @@ func (c *sentence) leads(next *sentence, asksList bool) bool {
 	return strings.HasSuffix(c.text, ":") || next.lead != "" && (c.text == next.lead+"." || asksList && c.text == next.lead)
 }
 
-// list returns the items of a list, with what leads to it.
-func (q *question) list(cs []*sentence, group int) []*sentence {
+// list returns the items of a list, with what leads to it. The items of each passage are one sentence.
+func (q *question) list(readings []*passageView, group int) (out []*sentence) {
 	var items []*sentence
-	size := 0
-	for _, c := range cs {
-		if c.group == group && !c.row && len(items) < maxItems && size+len(c.text) < maxListBytes {
-			items = append(items, c)
-			size += len(c.text)
+	size, first := 0, 0
+	for _, r := range readings {
+		for _, c := range r.cs {
+			if c.group == group && !c.row {
+				items = append(items, c)
+			}
 		}
 	}
-	if len(items) == 0 {
-		return nil
+	slices.SortStableFunc(items, func(a, b *sentence) int { return a.under - b.under })
+	for k, c := range items {
+		if size += len(c.text); k >= maxItems || size > maxListBytes {
+			items = items[:k]
+			break
+		}
 	}
+	if slices.ContainsFunc(items, func(c *sentence) bool { return c.code }) {
+		return items // steps with code stay apart
+	}
+	for k, c := range items {
+		if k+1 == len(items) || items[k+1].passage != c.passage {
+			out = append(out, q.itemsOf(items[first:k+1], first == 0))
+			first = k + 1
+		}
+	}
+	return out
+}
+
+// itemsOf returns items of one passage as one sentence, with what leads to the list before the first one.
+func (q *question) itemsOf(items []*sentence, isFirst bool) *sentence {
 	one := *items[0]
 	var parts []string
 	closed := true // each item is a sentence, or one has several
 	for _, c := range items {
-		if c.code {
-			return items // steps with code stay apart
-		}
 		closed = closed && c.closed
 	}
 	for _, c := range items {
-		if c.listed || len(parts) == 0 {
+		if c.listed || c.label || len(parts) == 0 {
 			parts = append(parts, c.text)
 		} else { // a further sentence of an item
 			parts[len(parts)-1] += " " + c.text
@@ -207,8 +231,10 @@ func (q *question) list(cs []*sentence, group int) []*sentence {
 		one.text = strings.Join(parts, "; ") + "."
 	}
 	one.whole = true
-	one.text = q.prefix(&one) + one.text
-	return []*sentence{&one}
+	if isFirst {
+		one.text = q.prefix(&one) + one.text
+	}
+	return &one
 }
 
 // withLead returns a sentence with what leads to it, or with its heading, if the question is about that.

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -24,7 +23,7 @@ func (q *question) selectRows(passages []model.Passage, byPassage [][]*sentence)
 			continue
 		}
 		for _, c := range met {
-			c.met = true
+			c.met, c.counted = true, whole && q.counts(rows)
 		}
 		for _, c := range rows {
 			c.evid[inRange], c.evid[outOfRange] = value(c.met), value(!c.met)
@@ -34,21 +33,10 @@ func (q *question) selectRows(passages []model.Passage, byPassage [][]*sentence)
 
 // tablesOf returns the rows of each table. A long table goes on in the next passage of the document, if that begins with a row with the same columns.
 func tablesOf(passages []model.Passage, byPassage [][]*sentence) (tables [][]*sentence) {
-	order := make([]int, len(passages))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := passages[a].Chunk, passages[b].Chunk
-		return cmp.Or(cmp.Compare(x.Document, y.Document), x.Ordinal-y.Ordinal)
-	})
 	var last *sentence
-	for k, i := range order {
-		if k > 0 {
-			x, y := passages[order[k-1]].Chunk, passages[i].Chunk
-			if x.Document != y.Document || x.Ordinal+1 != y.Ordinal {
-				last = nil
-			}
+	for i, follows := range inOrder(passages) {
+		if !follows {
+			last = nil
 		}
 		for _, c := range byPassage[i] {
 			if c.row {
@@ -75,6 +63,10 @@ func (q *question) selected(rows []*sentence, whole bool) []*sentence {
 	if len(rows) < 2 {
 		return nil
 	}
+	if named := q.namedRows(rows); named != nil && len(named) < len(rows) {
+		return named
+	}
+	counts := whole && q.counts(rows)
 	most := 0.0
 	for _, c := range rows {
 		most = max(most, q.keyShare(c))
@@ -83,7 +75,11 @@ func (q *question) selected(rows []*sentence, whole bool) []*sentence {
 	if len(of) == 0 {
 		return nil
 	}
-	conditions := []func([]*sentence) []*sentence{q.comparedColumns, q.answeredCells}
+	conditions := []func([]*sentence) []*sentence{q.comparedColumns}
+	if q.listed || q.kind == listKind || counts {
+		conditions = append(conditions, q.comparedValue)
+	}
+	conditions = append(conditions, func(rows []*sentence) []*sentence { return q.answeredCells(rows, counts) })
 	if whole {
 		conditions = append(conditions, q.extremes)
 	}
@@ -91,6 +87,9 @@ func (q *question) selected(rows []*sentence, whole bool) []*sentence {
 		if met := condition(of); 0 < len(met) && len(met) < len(rows) {
 			return met
 		}
+	}
+	if counts && !slices.ContainsFunc(of, func(c *sentence) bool { return !q.explained(c) }) {
+		return of // those of the kind that is counted
 	}
 	return nil
 }
@@ -100,7 +99,7 @@ func (q *question) selected(rows []*sentence, whole bool) []*sentence {
 func (q *question) keyShare(c *sentence) float64 {
 	sum := 0.0
 	for i, w := range q.plain {
-		if c.over[i] == 0 {
+		if c.over[i] == 0 && !(q.bound != nil && slices.Contains(q.numbers, i)) {
 			sum += w * c.exact[i]
 		}
 	}
@@ -146,8 +145,10 @@ func (q *question) comparedColumns(rows []*sentence) (met []*sentence) {
 	switch others := slices.Delete(slices.Clone(named), b, b+1); {
 	case len(others) > 0:
 		a = others[0].column
-	case len(numeric) == 2:
-		a = numeric[0] + numeric[1] - named[b].column
+	case slices.Contains(numeric, named[b].column-1):
+		a = named[b].column - 1
+	case slices.Contains(numeric, named[b].column+1):
+		a = named[b].column + 1
 	default:
 		return nil
 	}
@@ -222,7 +223,7 @@ var figureRE = regexp.MustCompile(`^[^\pL0-9]{0,4}(?:EUR|USD|GBP|CHF)?[^\pL0-9]{
 
 // answeredCells returns the rows whose cell in a column of the question says no, for a question with a negation, or else yes: which parts are out of
 // stock, which rooms have a balcony? A cell without a value says no.
-func (q *question) answeredCells(rows []*sentence) (met []*sentence) {
+func (q *question) answeredCells(rows []*sentence, counts bool) (met []*sentence) {
 	absent := q.negated || q.lang.HasPhrase(lang.Absent, q.text)
 	column, most := -1, 0.0
 	for i := 1; i < len(rows[0].cells); i++ {
@@ -245,7 +246,7 @@ func (q *question) answeredCells(rows []*sentence) (met []*sentence) {
 			column, most = i, x
 		}
 	}
-	if column < 0 || !absent && (q.measure != nil || q.kind == numberKind || q.kind == timeKind) {
+	if column < 0 || !absent && !counts && (q.measure != nil || q.kind == numberKind || q.kind == timeKind) {
 		return nil
 	}
 	for _, c := range rows {
@@ -350,6 +351,9 @@ var wholeYearRE = regexp.MustCompile(`^(?:1[0-9]{3}|20[0-9]{2})$`)
 // valueColumn returns the column of numbers that the question names, or the only one; -1 if there is none or there are several.
 func (q *question) valueColumn(rows []*sentence) int {
 	columns, ofExtreme := q.numericColumns(rows), q.measureOfExtreme()
+	if len(columns) > 1 && columns[0] == 0 {
+		columns = columns[1:] // numbers of the rows
+	}
 	named, most := -1, 0.0
 	for _, i := range columns {
 		covers := make([]float64, len(q.terms))
@@ -358,14 +362,11 @@ func (q *question) valueColumn(rows []*sentence) int {
 		}
 		x := q.share(covers)
 		if q.measuredColumn(rows[0], i) || ofExtreme != nil && i < len(rows[0].columns) && ofExtreme.names(q.lang, fileName.Replace(rows[0].columns[i])) {
-			x = max(x, 0.5)
+			x += 0.5
 		}
 		if x > most {
 			named, most = i, x
 		}
-	}
-	if named < 0 && len(columns) > 1 && columns[0] == 0 {
-		columns = columns[1:] // numbers of the rows
 	}
 	if named < 0 && len(columns) == 1 {
 		return columns[0]

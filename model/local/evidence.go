@@ -129,7 +129,7 @@ type trust struct {
 
 // isProse reports whether a sentence is English prose.
 func (e *evidence) isProse() bool {
-	return e[foreign]+e[isRow]+e[isItem]+e[isLabel]+e[isCode]+e[isRequested] == 0
+	return e[foreign]+e[isRow]+e[isItem]+e[isListed]+e[isLabel]+e[isCode]+e[isRequested] == 0
 }
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
@@ -295,7 +295,7 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 	var last *sentence
 	for _, c := range cs {
 		if last != nil && c.heading == last.heading && c.lead == last.lead && slices.Equal(c.columns, last.columns) {
-			c.near, c.over, c.named = last.near, last.over, last.named
+			c.near, c.over = last.near, last.over
 		} else {
 			c.near = make([]float64, n)
 			m.markRelated(q, c.near, c.heading)
@@ -306,6 +306,8 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 			c.over = slices.Clone(r.over)
 			raise(c.over, c.near)
 			raise(r.wide, c.near)
+		}
+		if q.task != nil {
 			c.named = q.namedBy(c, p, r)
 		}
 		last = c
@@ -458,8 +460,13 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	case -1:
 		e[outOfRange] = 1
 	}
-	if c.listed {
-		e[isItem], e[isListed] = 1, value(q.kind == listKind || q.kind == instructionKind || q.listed)
+	several := q.kind == listKind || q.listed
+	e[isItem] = value(c.listed)
+	switch {
+	case c.listed && (several || q.kind == instructionKind), several && c.label && c.group > 0 && e[unknownNames] == 0 && q.onlyAbout(numberingRE.ReplaceAllString(c.heading, "")):
+		e[isListed] = 1
+	case several && !c.row && e[unknownNames] == 0 && enumerates(c.text) && (q.negated || !hasNegation(q.lang, c.words)):
+		e[isListed] = 0.5
 	}
 	if c.code {
 		if q.code || q.way || q.kind == instructionKind {
@@ -495,7 +502,7 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 		}
 		e[opposed], e[flipped] = q.contradictions(said)
 	}
-	e[negated] = value(q.negated && !hasNegation(q.lang, c.words))
+	e[negated] = value(q.negated && !hasNegation(q.lang, c.words) && !hasNegation(q.lang, lang.Words(c.leadingText())))
 }
 
 // leadingText returns the headings over a sentence and what leads to it.

@@ -53,6 +53,11 @@ func (c *conversation) weight(stem string) float64 {
 	return 1
 }
 
+// saysNow reports whether the user says all of some stems now, and the question was not completed with one of them.
+func (c *conversation) saysNow(stems []string) bool {
+	return !slices.ContainsFunc(stems, func(s string) bool { return c.weight(s) < 1 })
+}
+
 // hasSaid reports whether the last answer quotes a sentence.
 func (c *conversation) hasSaid(one *sentence) bool {
 	if c.said == nil {

@@ -133,7 +133,7 @@ func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence,
 	if !q.open {
 		answerability = all[0].evid.answerability()
 	}
-	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust()*m.opts.Patience
+	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust(all[0])*m.opts.Patience
 	var chosen []*sentence
 	if top := all[0]; !top.row && !top.code {
 		chosen = q.multiDocument(top, trusted, readings)
@@ -170,6 +170,7 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		best = max(best, p.Score)
 		byPassage[i] = sentences(p, i, q.lang)
 	}
+	joinParts(t.Passages, byPassage)
 	m.correctTypos(q, byPassage)
 	for _, cs := range byPassage {
 		for _, c := range cs {
@@ -196,6 +197,7 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		}
 		m.weigh(q, p, best, readings[i], unknown)
 	}
+	q.preferNamed(readings)
 	q.selectRows(t.Passages, byPassage)
 	for i, p := range t.Passages {
 		for _, c := range byPassage[i] {
@@ -236,13 +238,17 @@ func (q *question) isRequestedCode(c *sentence) bool {
 }
 
 // minTrust returns the answerability that the first sentence needs. Answers to broad questions need several sentences, and those to yes/no questions
-// seldom repeat the words of the question: "No dogs" answers a question about a poodle.
-func (q *question) minTrust() float64 {
-	if q.broad || q.whether {
+// seldom repeat the words of the question: "No dogs" answers a question about a poodle. If headings name what the question asks how to do, the text under
+// them is about it.
+func (q *question) minTrust(best *sentence) float64 {
+	if q.broad || q.whether || best.named >= minHeaded {
 		return minAnswerability * 0.6
 	}
 	return minAnswerability
 }
+
+// minHeaded is how well headings must name a task, so that the text under them needs less evidence: at least the whole object.
+const minHeaded = 0.5
 
 // centrality scores sentences for a question without a subject: by similarity to all others, position and rank of the passage.
 func (m *Model) centrality(all []*sentence) {

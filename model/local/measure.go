@@ -245,7 +245,7 @@ func rangeOf(l *lang.Language, text string) (from, to float64, ok bool) {
 				continue
 			}
 			if bound == lang.Above {
-				return value(at), 1e12, true
+				return value(at), unbounded, true
 			}
 			return 0, value(at), true
 		}

@@ -43,6 +43,7 @@ type question struct {
 	meant       map[string][]alternative // alternatives of words of the question, by the first stem or, of phrases, by the first word
 	measure     *measure                 // the quantity that is asked for; nil: none
 	amounts     []float64                // numbers with units
+	bound       *bound                   // nil: none
 	moments     []moment                 // dates and times of day
 	negated     bool                     // the question is negated
 	kind        kind
@@ -68,7 +69,7 @@ type question struct {
 
 var (
 	broadRE = regexp.MustCompile(`(?i)\b(summar\w*|overview|outline|main (?:findings?|points?|ideas?|results?|topics?|conclusions?)|key (?:findings?|points?|takeaways?|results?|ideas?)|takeaways|compare|contrast|comparison|differences?|differ|similarities|pros and cons|advantages|explain|describe|discuss|elaborate|tell me (?:about|more)|walk me through|in detail|everything|what is this (?:document|text|paper|file)|what (?:does|do) (?:the|this|these) (?:documents?|texts?|papers?|reports?) (?:say|cover))\b`)
-	listRE  = regexp.MustCompile(`(?i)^\W*(list|name (?:the|all|some|three|two|four|five)|give|which .* are|what (?:are|were) |what (?:kinds?|types?|sorts?) )`)
+	listRE  = regexp.MustCompile(`(?i)(?:^|[.!?] )\W*(?:please )?(list|name (?:the|all|some|three|two|four|five)|give|which .* are|what (?:are|were) |what is in |what (?:kinds?|types?|sorts?) )`)
 	timeRE  = regexp.MustCompile(`(?i)(?:^\W*|\b(?:in|by|since|until|and) )when\b|\bwhen (?:did|was|were|do|does|will)\b|\b(what (?:year|date|day|month|century|decade|time|era)|which (?:year|date|day|month|century|decade)|how long ago|since when|(?:in|by|until) (?:what|which) (?:year|century|decade|month))\b`)
 	whoRE   = regexp.MustCompile(`(?i)\b(who|whom|whose|what (?:person|president|king|queen|scientist|actor|author|singer|man|woman)|which (?:person|president|king|queen|scientist|actor|author|singer|man|woman))\b`)
 	howRE   = regexp.MustCompile(`(?i)\b(how (?:many|much|long|old|far|large|big|tall|high|fast|often|deep|wide|heavy|hot|cold)|what (?:percent\w*|number|amount|fraction|proportion|share|size|population|temperature|distance|length|height|price|cost)|(?:what|which) (?:\pL+ ){0,2}versions?|(?:what|which) (?:is the )?(?:port|(?:http |status )?code|(?:http )?status))\b`)
@@ -87,7 +88,7 @@ var (
 	shape = wordSet("command code exampl snippet syntax show")
 
 	// vague are words that questions are made with; answers seldom repeat them.
-	wayRE  = regexp.MustCompile(`(?i)^\W*how (?:do|can|should|could|would) (?:i|you|we|one)\b|^\W*how to\b|^\W*how (?:is|are|can|must) (?:a|an|the|my|our)\b|\b(?:what|which) (?:steps|command)\b`)
+	wayRE  = regexp.MustCompile(`(?i)^\W*how (?:do|can|should|could|would) (?:i|you|we|one)\b|^\W*how to\b|^\W*how (?:is|are|can|must) (?:a|an|the|my|our)\b|\b(?:what|which) (?:are the )?(?:steps|command)\b|\bwhat (?:do|should|must|can) (?:i|you|we|one) (?:have to )?do\b`)
 	manyRE = regexp.MustCompile(`(?i)^\W*(?:list|name) |^\W*(?:which|what) [\pL ]{2,40} (?:are|is) (?:there|supported|read|accepted|available|allowed|possible)\b|^\W*what (?:kinds?|types?|sorts?) of\b`)
 
 	// kindsOfThings are types that questions name and answers seldom do: which year, what city.
@@ -95,7 +96,7 @@ var (
 		percentag percent number amount name word term group organ compani event`)
 
 	// vague are words of questions that answers seldom repeat.
-	vague = wordSet("much mani often happen mean work call know occur use role purpos kind type sort exampl refer defin definit exact")
+	vague = wordSet("step thing all much mani often happen mean work call know occur use role purpos kind type sort exampl refer defin definit exact")
 )
 
 func (m *Model) ask(t model.Task) *question {
@@ -132,8 +133,9 @@ func (m *Model) ask(t model.Task) *question {
 	q.command = !q.hasType() && (q.lang.HasPhrase(lang.AsksCommand, s) || curlRE.MatchString(s))
 	q.code = q.code || q.command && !english
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
-	q.negated = hasNegation(q.lang, q.words)
-	q.fact, q.task = q.factOf(), q.taskOf()
+	q.negated, q.bound = hasNegation(q.lang, q.words), q.boundOf()
+	q.fact, q.task = q.factOf(), q.lang.TaskOf(s)
+	q.way = q.way || q.task != nil
 	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
 		q.code = false // it asks what an option does, and not for an example of it
 	}
@@ -174,7 +176,8 @@ func (m *Model) setTerms(q *question, s string, idf map[string]float64) {
 		}
 		_, form := shape[term.Stem]
 		_, empty := vague[term.Stem]
-		if empty && english || form && q.code {
+		empty = empty && english || q.lang.Has(lang.Vague, term.Word)
+		if empty || form && q.code {
 			w *= 0.3
 		}
 		q.index[term.Stem] = len(q.terms)
@@ -215,10 +218,13 @@ func (q *question) asksSeveral() bool {
 			}
 		}
 	}
-	if q.kind != anyKind && q.kind != definitionKind || q.whether {
+	if q.kind > personKind && q.kind != definitionKind || q.kind == timeKind || q.whether || !q.lang.HasPhrase(lang.AsksSeveral, q.text) {
 		return false
 	}
-	return q.lang.HasPhrase(lang.AsksSeveral, q.text)
+	if q.kind == definitionKind && q.subject == nil {
+		q.kind = anyKind // who was present
+	}
+	return true
 }
 
 // followersOf returns the indexes of the second words of all pairs.
@@ -311,7 +317,6 @@ var (
 	nearRE     = regexp.MustCompile(`(?i)\b(?:near|beside|behind|opposite|outside|inside|upstairs|downstairs|next to|in front of|(?:in|at|on|from|to) (?:the|a|an|our|your)|street|road|lane|avenue|square|hall|room|floor|building)\b`)
 	reasonRE   = regexp.MustCompile(`(?i), so |\b(because|due to|since|as a result|caused?|causes|reasons?|in order to|so that|therefore|thus|led to|leads to|to (?:avoid|prevent|make|allow|reduce|protect|ensure))\b`)
 	doRE       = regexp.MustCompile(`^(?:To \pL+|(?:Use|Send|Run|Set|Give|Put|Call|Add|Start|Stop|Open|Install|Copy|Write|Make|Delete|Choose|Compare|Serve|Point|Name|Build|Download|Create|Pass|With|By)\b)|\b(?:by|with|via|using) (?:\pL+ing|--)`)
-	manyOfRE   = regexp.MustCompile(`(?:,|:|\bare)[^,:;]+,[^,;]+\b(?:and|or)\b|,[^,;]+, [^,;]*\b(?:and|or)\b`)
 	fullNameRE = regexp.MustCompile(`\b[A-Z][\pL'’-]+ [A-Z][\pL'’-]+`)
 	nameRE     = regexp.MustCompile(`\b[A-Z][\pL'’-]+`)
 )
@@ -325,7 +330,7 @@ func (q *question) typeFit(c *sentence, text string) float64 {
 	case instructionKind:
 		return q.instructionFit(c)
 	case listKind:
-		if manyOfRE.MatchString(text) || c.code {
+		if enumerates(text) || c.code {
 			return 1
 		}
 		return 0.5

@@ -2,6 +2,7 @@ package local
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -279,6 +280,7 @@ func (r *reader) paragraph(i int) int {
 	r.inList, r.parents = false, nil
 	var part []string
 	over := "" // the line with only a label over these
+	before := len(r.out)
 	for k, line := range lines {
 		part = append(part, line)
 		if k+1 == len(lines) || separate(line, lines[k+1], widest) {
@@ -295,7 +297,20 @@ func (r *reader) paragraph(i int) int {
 			r.blocks++
 		}
 	}
+	r.groupLabels(r.out[before:])
 	return i
+}
+
+// groupLabels makes a list of the labelled lines of a paragraph.
+func (r *reader) groupLabels(cs []*sentence) {
+	first := slices.IndexFunc(cs, func(c *sentence) bool { return c.label })
+	if first < 0 || !slices.ContainsFunc(cs[first+1:], func(c *sentence) bool { return c.label }) {
+		return
+	}
+	r.groups++
+	for _, c := range cs[first:] {
+		c.group = r.groups
+	}
 }
 
 // maxHeading is the maximum number of words of a line that is a heading because it is short.
@@ -364,7 +379,11 @@ func (r *reader) split(text string) (out []string) {
 	return out
 }
 
-// isSection reports whether a line is the number and the title of a section in capitals, and the next line is of that section: 3. FIRST AID.
+// maxSection is the maximum number of words of the title of a section after a number.
+const maxSection = 4
+
+// isSection reports whether a line is the number and the title of a section, and the next line is of that section: 3. FIRST AID. A title that is not in
+// capitals is short and follows a blank line.
 func (r *reader) isSection(i int) bool {
 	bare := strings.TrimSpace(r.lines[i])
 	if i+1 == len(r.lines) || bare == "" || !unicode.IsDigit(rune(bare[0])) {
@@ -372,8 +391,13 @@ func (r *reader) isSection(i int) bool {
 	}
 	title := bare[len(markerRE.FindString(bare)):]
 	next := strings.TrimSpace(r.lines[i+1])
-	return title != bare && len(title) > 3 && len(strings.Fields(title)) <= maxHeading && strings.ToUpper(title) == title && strings.ToLower(title) != title &&
-		next != "" && !markerRE.MatchString(next)
+	words := len(strings.Fields(title))
+	if title == bare || len(title) <= 3 || words > maxHeading || next == "" || strings.ToLower(title) == title {
+		return false
+	}
+	return strings.ToUpper(title) == title && !markerRE.MatchString(next) ||
+		words <= maxSection && (i == 0 || strings.TrimSpace(r.lines[i-1]) == "") && !unicode.IsDigit(rune(next[0])) && next == strings.TrimRight(r.lines[i+1], " \t") &&
+			!strings.ContainsAny(title[len(title)-1:], ".!?:;,")
 }
 
 // isHeading reports whether a line is the heading of the passage, or a short line without a full stop or a verb between blank lines.

@@ -32,8 +32,11 @@ func (q *question) rows(best *sentence, readings []*passageView) []*sentence {
 	if q.kind == listKind || q.listed || best.met {
 		most = maxRows
 	}
+	if best.counted {
+		return count(q.alike(best, readings))
+	}
 	only := q.columnsOf(best)
-	if best.met && len(best.cells) <= maxCells {
+	if best.met && len(best.cells) <= maxCells && !q.onlyAbout(best.cells[0]) {
 		only = nil // any of them can be the thing that is asked for
 	}
 	var out []*sentence

@@ -29,7 +29,9 @@ type sentence struct {
 	row     bool     // a row of a table
 	table   int      // of a row: its table, from 1
 	met     bool     // of a row: its cells meet a condition of the question
+	counted bool     // of a row that meets it: the question asks how many do
 	code    bool     // fenced code
+	coded   bool     // code stands before it in its section
 	label   bool     // a line with a label: Place: clubroom
 	setting bool     // a line of a configuration file that sets something
 	key     string   // of a setting: its name

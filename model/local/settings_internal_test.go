@@ -59,7 +59,9 @@ func TestActionFit(t *testing.T) {
 	} {
 		q := m.ask(model.Task{Question: question})
 		p := model.Passage{Chunk: corpus.Chunk{Text: text}}
-		cs := m.read(q, p, sentences(p, 0, lang.English)).cs
+		cs := sentences(p, 0, lang.English)
+		joinParts([]model.Passage{p}, [][]*sentence{cs})
+		m.read(q, p, cs)
 		got := map[string]float64{}
 		for _, c := range cs {
 			if c.code {

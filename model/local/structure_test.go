@@ -33,7 +33,7 @@ func TestStructure(t *testing.T) {
 		{"the reason in the sentence after", "Why is the lift out of order?", chunk("Notice", nil, "The lift is out of order. A rope has been damaged by rust. The stairs are open."),
 			"The lift is out of order. A rope has been damaged by rust."},
 		{"the code after the sentence", "Wie sichere ich die Datenbank von Hand?", chunk("Handbuch", nil, "Die Datenbank wird nachts gesichert.\n\nDie Datenbank von Hand sichern:\n\n```\nlagerctl dump --all\n```\n"),
-			"```\nlagerctl dump --all\n```\n"},
+			"Die Datenbank wird nachts gesichert. Die Datenbank von Hand sichern:\n\n```\nlagerctl dump --all\n```\n"},
 		{"the command, in French", "Avec quelle commande relance-t-on le serveur ?", chunk("Procédure", []string{"Procédure", "Étape 3 : redémarrer"}, "Patienter deux minutes avant de prévenir le chef du serveur.\n\n```\nsudo systemctl restart postfix\n```\n"),
 			"```\nsudo systemctl restart postfix\n```\n"},
 		{"lines with a dash", "What is in room 3 of the museum?", chunk("The museum", nil, "Room 1 – Bottles and flasks\nRoom 2 – Glass of the 18th century\nRoom 3 – Lamps and mirrors\nRoom 4 – Windows\n"),

@@ -64,6 +64,32 @@ func TestLongTable(t *testing.T) {
 	}
 }
 
+// TestSectionOfTask checks that a question how to do something is answered with all steps of a section in several passages, and that a section that names no
+// task is not read in whole.
+func TestSectionOfTask(t *testing.T) {
+	t.Parallel()
+	var doc strings.Builder
+	doc.WriteString("# Boiler\n\nThe boiler stands in the cellar.\n\n## Descaling the boiler\n\n")
+	for i := range 9 {
+		fmt.Fprintf(&doc, "%d. Valve %d is opened with the key that hangs beside the cellar door, and is closed again as soon as clear water without scale has run for a full minute. "+
+			"Write the time in the book, and look after the hose meanwhile, since it slips from the drain if the pressure is high.\n", i+1, i+1)
+	}
+	doc.WriteString("\n## Faults\n\nIf the lamp blinks, ring the caretaker.\n")
+	p := holding(t, "boiler.md", doc.String())
+	s := event.Fold(askDirect(t, p, "How do I descale the boiler?"))
+	at := 0
+	for i := range 6 { // the answer is limited in length
+		step := strings.Index(string(s.Text), fmt.Sprintf("Valve %d is opened", i+1))
+		if step < at {
+			t.Fatalf("step %d is not in its place: %q", i+1, s.Text)
+		}
+		at = step
+	}
+	if len(s.Sources) < 2 {
+		t.Errorf("%d sources for steps of several passages", len(s.Sources))
+	}
+}
+
 // TestDeadlineAmidLongTable lets the deadline pass while all parts of a long table are read: those that the answer does not cite are no sources.
 func TestDeadlineAmidLongTable(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,181 @@
+package local
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-rag/sluice/lang"
+)
+
+// counts reports whether a question asks how many rows of a table there are, or how many meet a condition: the first column, the heading or a whole cell names
+// what is counted, and no number stands before it in a cell or under its name.
+func (q *question) counts(rows []*sentence) bool {
+	thing, ok := q.counted()
+	if !ok {
+		return false
+	}
+	holds := func(texts ...string) bool {
+		return slices.ContainsFunc(stemsIn(q.lang, strings.Join(texts, " ")), func(s string) bool {
+			i, x := q.match(s)
+			return i == thing && x > 0
+		})
+	}
+	for _, i := range q.numericColumns(rows) {
+		if i > 0 && i < len(rows[0].columns) && holds(rows[0].columns[i]) {
+			return false
+		}
+	}
+	named := holds(rows[0].heading, rows[0].lead) || len(rows[0].columns) > 0 && holds(rows[0].columns[0])
+	for _, c := range rows {
+		for _, cell := range c.cells {
+			if !holds(cell) {
+				continue
+			}
+			if strings.ContainsAny(cell, "0123456789") {
+				return false
+			}
+			named = named || q.onlyAbout(cell)
+		}
+	}
+	return named
+}
+
+// explained reports whether a row, with what stands over it, has all terms of the question that are not vague.
+func (q *question) explained(c *sentence) bool {
+	for i, t := range q.terms {
+		if max(c.exact[i], c.over[i]) == 0 && !isVague(t.Word) {
+			return false
+		}
+	}
+	return true
+}
+
+// counted returns the term after how many.
+func (q *question) counted() (term int, ok bool) {
+	if q.kind != numberKind {
+		return 0, false
+	}
+	text := strings.ToLower(q.text)
+	for _, p := range q.lang.List(lang.AsksCount) {
+		at := strings.Index(text, p)
+		if at < 0 {
+			continue
+		}
+		for _, w := range q.words {
+			if i, is := q.index[q.stem(w.Text)]; is && w.Start >= at+len(p) && q.plain[i] > 0 && !(q.lang == lang.English && isVague(w.Text)) {
+				return i, !q.isUnit(w.Text)
+			}
+		}
+	}
+	return 0, false
+}
+
+func isVague(word string) bool {
+	_, ok := vague[lang.Stem(word)]
+	return ok
+}
+
+// figuresRE matches a number with its separators.
+var figuresRE = regexp.MustCompile(`[0-9][0-9.,]*`)
+
+// bound is a range of numbers that a question names, such as less than 50.
+type bound struct {
+	from, to float64
+	open     bool     // its ends do not belong to it
+	measure  *measure // the quantity of its unit; nil: none
+}
+
+// boundOf returns the range of numbers that a question names, or nil.
+func (q *question) boundOf() *bound {
+	for _, at := range figuresRE.FindAllStringIndex(q.text, 4) {
+		first, last := at[0], at[1]
+		for k, w := range q.words {
+			if w.Start <= at[0] && at[0] < w.End {
+				near := q.words[max(0, k-3):min(len(q.words), k+4)]
+				first, last = min(first, near[0].Start), max(last, near[len(near)-1].End)
+			}
+		}
+		window := q.text[first:last]
+		x, isNumber := number(q.text[at[0]:at[1]])
+		from, to, ok := rangeOf(q.lang, window)
+		if !ok || !isNumber {
+			continue
+		}
+		switch {
+		case from == 0:
+			to = x
+		case to >= unbounded:
+			from = x
+		}
+		b := &bound{from: from, to: to, open: q.lang.HasPhrase(lang.Smaller, window) || q.lang.HasPhrase(lang.Greater, window)}
+		if i := slices.IndexFunc(measures, func(m *measure) bool { return m.in(q.lang, window) }); i >= 0 {
+			b.measure = measures[i]
+		}
+		return b
+	}
+	return nil
+}
+
+// unbounded is the end of a range without one.
+const unbounded = 1e12
+
+// comparedValue returns the rows whose number is in the range that the question names: which rooms cost less than 50 euros?
+func (q *question) comparedValue(rows []*sentence) (met []*sentence) {
+	if q.bound == nil {
+		return nil
+	}
+	column := q.valueColumn(rows)
+	if column < 0 && q.bound.measure != nil {
+		column = slices.IndexFunc(rows[0].cells, func(cell string) bool { return q.bound.measure.in(q.lang, cell) })
+	}
+	for _, c := range rows {
+		x, isNumber := q.valueOf(c, column)
+		if isNumber && (x > q.bound.from && x < q.bound.to || !q.bound.open && (x == q.bound.from || x == q.bound.to)) {
+			met = append(met, c)
+		}
+	}
+	return met
+}
+
+// namedRows returns the rows whose first cells the question names, if there are several: which is dearer, the canoe or the tent? A row whose name is a part of
+// another one that is named does not count.
+func (q *question) namedRows(rows []*sentence) (met []*sentence) {
+	var names [][]string
+	for _, c := range rows {
+		if q.onlyAbout(c.cells[0]) && q.before.saysNow(stemsIn(q.lang, c.cells[0])) {
+			met, names = append(met, c), append(names, stemsIn(q.lang, c.cells[0]))
+		}
+	}
+	for i := range names {
+		for k := range names {
+			if i != k && slices.ContainsFunc(names[i], func(s string) bool { return slices.Contains(names[k], s) }) {
+				return nil
+			}
+		}
+	}
+	if len(met) < 2 {
+		return nil
+	}
+	return met
+}
+
+// count returns the number of rows with their names: 3: Orchard; Hilltop; Yard. The rows of each passage are one sentence, and the first has the number.
+func count(rows []*sentence) (out []*sentence) {
+	for k, c := range rows {
+		name := strings.TrimSpace(c.cells[nameColumn(c.cells)])
+		if k > 0 && rows[k-1].passage == c.passage {
+			last := out[len(out)-1]
+			last.text = strings.TrimSuffix(last.text, ".") + "; " + name + "."
+			continue
+		}
+		one := *c
+		one.text = name + "."
+		if k == 0 {
+			one.text = strconv.Itoa(len(rows)) + ": " + one.text
+		}
+		out = append(out, &one)
+	}
+	return out[:min(len(out), maxRows)]
+}
