@@ -8,7 +8,7 @@ const (
 	Subject MentionKind = iota + 1 // the chunk is about it: its title or a heading above it
 	Link                           // the text links to it
 	Named                          // a name in the text: a capitalised phrase
-	Phrase                         // a noun phrase that the document repeats
+	Phrase                         // a noun phrase that the document repeats: only in passages that earlier versions indexed
 )
 
 // Mention is an entity that a chunk names.

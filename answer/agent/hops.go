@@ -85,7 +85,7 @@ func lastOutcomes(v View) []Outcome {
 // weightedWords returns the question's words with their weights.
 func (r Rules) weightedWords(ctx context.Context, v View) ([]word, error) {
 	terms := lang.UniqueTerms(lang.Truncate(v.Question, maxQuery))
-	terms = slices.DeleteFunc(terms, func(t lang.Term) bool { return compares[t.Word] || vague[t.Stem] })
+	terms = slices.DeleteFunc(terms, func(t lang.Term) bool { return compares[t.Word] })
 	terms = terms[:min(len(terms), maxWords)]
 	texts := make([]string, len(terms))
 	for i, t := range terms {
@@ -254,15 +254,6 @@ var compares = func() map[string]bool {
 	for w := range strings.FieldsSeq("first last later earlier earliest latest older oldest younger youngest longer longest shorter more most less " +
 		"fewer larger largest smaller smallest bigger biggest higher highest taller tallest better worse best same different similar " +
 		"both either share common difference differences compare compared comparison versus vs") {
-		m[w] = true
-	}
-	return m
-}()
-
-// vague are stems of words that are common in questions and need not occur in a passage.
-var vague = func() map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq("happen mean work call know use instead say tell decid choos chosen differ") {
 		m[w] = true
 	}
 	return m

@@ -1,9 +1,7 @@
 package condense
 
 import (
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -13,9 +11,6 @@ import (
 // replaceKind replaces a word of the last question by one of the same kind: a number or code by one of the same form, a month by a month, a group of people by
 // another one. The other words of the phrase come with it. It returns "" if the phrase has no such word.
 func (c *rewriter) replaceKind(prev, phrase string) string {
-	if done := c.shiftYear(prev, phrase); done != "" {
-		return done
-	}
 	words, olds := lang.Words(phrase), lang.Words(prev)
 	content := c.content(phrase)
 	if len(content) == 0 {
@@ -24,13 +19,6 @@ func (c *rewriter) replaceKind(prev, phrase string) string {
 	last := content[len(content)-1]
 	kind := c.kindOf(phrase, last)
 	if kind == "" {
-		if old := c.last.changed; old != "" && !c.isName(phrase) && len(words) == 1 && strings.Contains(prev, old) {
-			from := strings.Index(prev, old)
-			if first := lang.Words(old)[0]; c.isPreposition(first.Text) && !c.startsWithPreposition(phrase) {
-				phrase = old[:first.End] + " " + phrase
-			}
-			return c.put(prev, from, from+len(old), phrase) // what changed last changes again
-		}
 		return ""
 	}
 	at := slices.IndexFunc(olds, func(w lang.Token) bool { return c.kindOf(prev, w) == kind })
@@ -67,32 +55,8 @@ func (c *rewriter) replaceKind(prev, phrase string) string {
 	return c.put(prev, olds[from].Start, olds[to-1].End, phrase[begin:])
 }
 
-// shiftYearRE matches a phrase for the year before or after one.
-var shiftYearRE = regexp.MustCompile(`(?i)^(?:(?:in|for) )?(?:the )?(?:year (?:before|(after))|(?:previous|last|prior|(following|next)) year)(?: that)?$|^(?:im (?:jahr (?:davor|zuvor|(danach))|vorjahr|(folgejahr)))$`)
-
-// shiftYear replaces the only year of the last question by the one before or after it. It returns "" if the phrase means none.
-func (c *rewriter) shiftYear(prev, phrase string) string {
-	m := shiftYearRE.FindStringSubmatch(strings.TrimSpace(phrase))
-	years := yearRE.FindAllStringIndex(prev, 2)
-	if m == nil || len(years) != 1 {
-		return ""
-	}
-	from, to := years[0][0], years[0][1]
-	year, err := strconv.Atoi(prev[from:to])
-	if err != nil {
-		return ""
-	}
-	if strings.Join(m[1:], "") != "" {
-		year++
-	} else {
-		year--
-	}
-	return c.put(prev, from, to, strconv.Itoa(year))
-}
-
 // put replaces part of a question by a phrase.
 func (c *rewriter) put(q string, from, to int, phrase string) string {
-	c.changed = phrase
 	if from == 0 {
 		return capitalize(phrase) + q[to:]
 	}
@@ -123,7 +87,7 @@ func (c *rewriter) completeIdeographs(q string) string {
 	for _, w := range c.List(lang.Openings) {
 		rest, ok := strings.CutPrefix(q, w)
 		people := slices.ContainsFunc(c.List(lang.People), func(w string) bool { return strings.HasPrefix(rest, w) })
-		if ok && (people || c.pronouns[firstIdeographs(q, 2)].form == none) { // 那儿 is a pronoun, but not in 那儿童
+		if ok && (people || c.pronouns[firstIdeographs(q, 2)] == "") { // 那儿 is a pronoun, but not in 那儿童
 			body = strings.TrimLeft(rest, marks)
 			break
 		}

@@ -137,9 +137,6 @@ func Defines(s string, subject []string) Definition {
 	return found
 }
 
-// vague are stems of words that are common in questions and rarely repeated in the passage with the answer.
-var vague = map[string]struct{}{"happen": {}, "mean": {}, "work": {}, "call": {}, "know": {}}
-
 // weight is a term's inverse document frequency. held is the number of the retrieved passages that contain a form of the term: the index, which
 // compares words as English ones, may know none.
 func weight(t lang.Term, stats index.TermStats, held int) float64 {

@@ -59,9 +59,6 @@ func readQuestion(question string, chunks []Scored, stats index.TermStats) *ques
 	total := 0.0
 	for i, t := range a.Terms {
 		w := weight(t, stats, a.Held[i])
-		if _, ok := vague[t.Stem]; ok && len(a.Terms) > 1 {
-			w *= 0.3
-		}
 		a.weights = append(a.weights, w)
 		a.rare = append(a.rare, i)
 		total += w

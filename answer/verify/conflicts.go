@@ -2,7 +2,6 @@ package verify
 
 import (
 	"slices"
-	"strings"
 )
 
 // conflict is the result of the contradiction check, which overlap cannot outweigh.
@@ -10,7 +9,6 @@ type conflict uint8
 
 const (
 	none      conflict = iota
-	unproven           // the claim has a name that the passages do not contain
 	unfounded          // a number or a date that the passages do not contain
 	refuted            // the passages contradict the claim
 )
@@ -86,17 +84,13 @@ func (s *statement) hasValue(v value) bool {
 	return false
 }
 
-// checkNames looks for a name that no passage contains. If the windows contain another name at the same position, next to
-// the same word, it is a contradiction.
+// checkNames looks for a name that no passage contains, where the windows contain another name at the same position, next to the same word.
 func (s *statement) checkNames(cited []*passage, proof []window) conflict {
 	out := none
 	for _, i := range s.names {
 		name := s.words[i]
 		if slices.ContainsFunc(cited, func(p *passage) bool { return p.names(name) }) {
 			continue
-		}
-		if !name.allCaps && !strings.ContainsAny(name.text, "0123456789") { // the passages may not use the claim's short form
-			out = max(out, unproven)
 		}
 		for _, w := range proof {
 			if s.rivalName(i, w.lead) {

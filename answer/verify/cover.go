@@ -22,17 +22,15 @@ const (
 // window is a range of sentences of a passage, with the coverage of the claim's terms.
 type window struct {
 	covered  []float64
-	lead     []word // of its best sentence, or of a list and its introduction
+	lead     []word // of its best sentence
 	values   []value
 	from     *passage
 	shares   []float64 // share of the claim that each sentence of the passage covers
 	maxShare float64   // the highest of shares
 }
 
-const (
-	maxWindow = 3 // consecutive sentences that may support a claim together
-	maxList   = 8 // sentences of a list with its introduction
-)
+// maxWindow is the maximum number of consecutive sentences that may support a claim together.
+const maxWindow = 3
 
 // credit is the weight of a stem of a passage for a term of the claim.
 type credit struct {
@@ -74,8 +72,7 @@ func (s *statement) credits(p *passage, like []model.TokenVector) [][]credit {
 	return out
 }
 
-// best returns the window that covers most of the claim. The headings of the passage are part of every window, and the frame of
-// each sentence.
+// best returns the window that covers most of the claim. The headings of the passage are part of every window.
 func (s *statement) best(p *passage, like []model.TokenVector) window {
 	credits := s.credits(p, like)
 	covers, shares, greatest := make([][]float64, len(p.sentences)), make([]float64, len(p.sentences)), 0.0
@@ -102,16 +99,9 @@ func (s *statement) best(p *passage, like []model.TokenVector) window {
 	for i := range covers {
 		copy(sum, base)
 		lead, leadShare := i, -1.0
-		list := true // all sentences but the first are items
-		for k := i; k < min(len(covers), i+maxList); k++ {
-			list = list && (k == i || p.sentences[k].item)
-			if k >= i+maxWindow && !list {
-				break
-			}
-			for _, at := range append(p.sentences[k].frame, k) {
-				for j, x := range covers[at] {
-					sum[j] = max(sum[j], x)
-				}
+		for k := i; k < min(len(covers), i+maxWindow); k++ {
+			for j, x := range covers[k] {
+				sum[j] = max(sum[j], x)
 			}
 			if x := shares[k]; x > leadShare {
 				lead, leadShare = k, x
@@ -119,12 +109,6 @@ func (s *statement) best(p *passage, like []model.TokenVector) window {
 			if x := s.share(sum) - 0.02*float64(k-i); x > most { // of equal windows the shortest
 				most = x
 				out = window{covered: append(out.covered[:0], sum...), lead: p.sentences[lead].words, values: p.sentences[lead].values}
-				if list && k > i {
-					out.lead, out.values = nil, nil
-					for _, item := range p.sentences[i : k+1] {
-						out.lead, out.values = append(out.lead, item.words...), append(out.values, item.values...)
-					}
-				}
 			}
 		}
 	}

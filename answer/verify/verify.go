@@ -87,11 +87,11 @@ func IsClaim(s string) bool {
 }
 
 // Overlap is the [Verifier] that needs no model. The score of a claim is the share of its weighted terms in the best
-// window of up to three sentences of each cited passage, or of a list and its introduction. A term counts fully if it or a
+// window of up to three sentences of each cited passage. A term counts fully if it or a
 // form of it occurs in the window or the headings, and partially if it occurs elsewhere in the passage or if a word of
 // similar meaning does. Independent of the score, a claim is unsupported if it has a number or a date that the passages do
 // not contain, and contradicted if they contain another one in its place, another name in the place of one, or the
-// reverse: a negation or an antonym (rose, fell) on one side only, or exchanged sides of a comparison. It is at most partially supported if it has a name that the passages do not contain.
+// reverse: a negation or an antonym (rose, fell) on one side only, or exchanged sides of a comparison.
 //
 // A paraphrase shares about half of its words with the passage, and so does a claim that says more or something else; no
 // overlap can distinguish all of them. The thresholds make both kinds of error equally frequent on claims of experts about
@@ -151,8 +151,6 @@ func (o Overlap) judge(ctx context.Context, c Claim, ps passages) Verdict {
 		v.Score = min(v.Score, vetoed)
 	case unfounded:
 		v.Score = min(v.Score, vetoed)
-	case unproven:
-		v.Score = min(v.Score, supportedFrom-0.01)
 	}
 	switch {
 	case v.Score >= supportedFrom:

@@ -2,7 +2,6 @@ package entities
 
 import (
 	"cmp"
-	"hash/maphash"
 	"slices"
 	"strings"
 	"unicode"
@@ -28,12 +27,7 @@ var (
 	// dates are not part of names, except those in maybe before a capitalised word.
 	dates = set(`january february march april may june july august september october november december
 		monday tuesday wednesday thursday friday saturday sunday`)
-	maybe = set("april may june august")
-	// openers are words at the beginning of a sentence that are not part of the name after them. Stop words are not listed.
-	openers = set(`according actually additionally afterwards also although based born currently despite early eventually finally first following
-		formerly founded furthermore hence historically however initially instead last late later like located meanwhile moreover nevertheless
-		nonetheless notable notably now originally presently previously recently second similarly since sometimes soon subsequently
-		therefore third though thus today together traditionally ultimately unlike usually when while`)
+	maybe  = set("april may june august")
 	titled = set("dr mr mrs ms st prof jr sr lt col gen sgt capt rev hon mt ft")
 )
 
@@ -110,7 +104,7 @@ func adjacent(line string, a, b lang.Token) bool {
 
 // appendName appends a phrase, without leading words that are not part of the name.
 func (d *document) appendName(out []span, line string, words []lang.Token, first bool) []span {
-	for len(words) > 0 && (lang.IsArticle(words[0].Text) || first && opens(words[0].Text)) {
+	for len(words) > 0 && (lang.IsArticle(words[0].Text) || first && lang.IsStopWord(words[0].Text)) {
 		words, first = words[1:], false // the next word is inside the sentence
 		for len(words) > 0 && in(connectors, words[0].Text) && !capitalised(line[words[0].Start:]) {
 			words = words[1:]
@@ -132,25 +126,17 @@ func (d *document) appendName(out []span, line string, words []lang.Token, first
 	if len(words) == 0 || len(words) > maxWords || len(words) == 1 && (lang.IsStopWord(words[0].Text) || utf8.RuneCountInString(words[0].Text) == 1) {
 		return out
 	}
-	whole := spanOf(line, words)
+	whole := spanOf(words)
 	if end := words[len(words)-1]; strings.HasSuffix(end.Text, "'s") {
 		whole.end = end.Start + strings.LastIndexAny(line[end.Start:end.End], "'’")
-		whole.last = line[end.Start:whole.end]
 	}
 	return append(out, whole)
 }
 
 func numeric(w string) bool { return !strings.ContainsFunc(w, unicode.IsLetter) }
 
-func opens(w string) bool { return lang.IsStopWord(w) || in(openers, w) }
-
-func spanOf(line string, words []lang.Token) span {
-	last := words[len(words)-1]
-	s := span{start: words[0].Start, end: last.End, kind: corpus.Named, words: len(words), last: line[last.Start:last.End]}
-	for _, w := range words {
-		s.connected = s.connected || in(connectors, w.Text)
-	}
-	return s
+func spanOf(words []lang.Token) span {
+	return span{start: words[0].Start, end: words[len(words)-1].End, kind: corpus.Named}
 }
 
 // quotes maps opening to closing quotation marks.
@@ -181,16 +167,13 @@ func marked(line string) (out []span) {
 			continue
 		}
 		s := span{start: from, end: from + to, kind: kind}
-		s.words = lang.CountWords(line[s.start:s.end])
+		words := lang.CountWords(line[s.start:s.end])
 		i = s.end + utf8.RuneLen(r)
 		if kind == corpus.Link {
 			i = after
 		}
-		if s.words == 0 || s.words > maxWords || kind != corpus.Link && !maybeName(line[s.start:s.end]) {
+		if words == 0 || words > maxWords || kind != corpus.Link && !maybeName(line[s.start:s.end]) {
 			continue
-		}
-		if s.words == 1 {
-			s.words = 2 // not resolved as a last name
 		}
 		out = append(out, s)
 	}
@@ -219,81 +202,4 @@ func mergeSpans(first, second []span) []span {
 	}
 	slices.SortStableFunc(out, func(a, b span) int { return cmp.Compare(a.start, b.start) })
 	return out
-}
-
-// phrase is a sequence of adjacent words.
-type phrase struct {
-	start, end int
-	key        uint64 // hash of the words
-}
-
-// appendPhrases appends the pairs and triples of adjacent lower-case words of at least three letters that are not stop words, and the runs of two
-// to eight ideographs. A triple comes before the pairs in it.
-func appendPhrases(out []phrase, line string, words []lang.Token) []phrase {
-	var hashes []uint64 // of the words of a run
-	for i := 0; i < len(words); {
-		kind := wordClass(line, words[i])
-		n := i + 1
-		for n < len(words) && kind != 0 && inPhrase(line[words[n-1].End:words[n].Start]) && wordClass(line, words[n]) == kind {
-			n++
-		}
-		if run := words[i:n]; kind != 0 && len(run) >= 2 && (kind == lower || len(run) <= 8) {
-			hashes = hashes[:0]
-			for _, w := range run {
-				hashes = append(hashes, maphash.String(phraseSeed, w.Text))
-			}
-			add := func(from, to int) {
-				out = append(out, phrase{run[from].Start, run[to-1].End, phraseKey(hashes[from:to])})
-			}
-			for k := 0; kind == lower && k+2 <= len(run); k++ {
-				if k+3 <= len(run) {
-					add(k, k+3)
-				}
-				add(k, k+2)
-			}
-			if kind == ideographic {
-				add(0, len(run))
-			}
-		}
-		i = n
-	}
-	return out
-}
-
-// inPhrase reports whether the text between two words keeps them in one phrase.
-func inPhrase(between string) bool {
-	return between == "" || between == " " || between == "-" || between == "\n"
-}
-
-var phraseSeed = maphash.MakeSeed()
-
-// phraseKey returns the hash of a phrase from those of its words.
-func phraseKey(words []uint64) (key uint64) {
-	for _, w := range words {
-		key = key*31 + w
-	}
-	return key
-}
-
-const (
-	lower       = 1
-	ideographic = 2
-)
-
-// wordClass returns the class of a word in phrases, or 0 if phrases cannot contain it.
-func wordClass(line string, w lang.Token) int {
-	if c := line[w.Start]; c < utf8.RuneSelf { // most words
-		if c < 'a' || c > 'z' || w.End-w.Start < 3 || lang.IsStopWord(w.Text) {
-			return 0
-		}
-		return lower
-	}
-	r, n := utf8.DecodeRuneInString(line[w.Start:])
-	switch {
-	case unicode.Is(unicode.Han, r):
-		return ideographic
-	case n == 3 && unicode.Is(unicode.Hiragana, r), !unicode.IsLower(r), w.End-w.Start < 3, lang.IsStopWord(w.Text):
-		return 0
-	}
-	return lower
 }

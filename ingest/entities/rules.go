@@ -1,7 +1,6 @@
 package entities
 
 import (
-	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -17,7 +16,6 @@ import (
 const (
 	maxMentions  = 64 // in a passage
 	maxRelations = 64
-	maxPhrases   = 8         // of kind corpus.Phrase
 	maxWords     = 12        // in a name
 	maxName      = 200       // bytes of a name
 	maxBetween   = 12        // words between two names of a relation
@@ -30,8 +28,7 @@ const (
 //
 // The subjects of a passage are its title and headings, also without a disambiguation in brackets or after a comma. The other names are: the
 // text and relative targets of links, [[double brackets]], quotations, capitalised phrases with connectors such as "of" and without dates,
-// runs of Katakana, and phrases that the document repeats. The first word of a sentence is part of a name only if the document does not write
-// it in lower case elsewhere. The last word of a name of several words refers to that name.
+// and runs of Katakana. The first word of a sentence is part of a name only if the document does not write it in lower case elsewhere.
 //
 // A relation is the text between two names of a sentence, or the text before the first name, whose subject is then the title.
 type Rules struct{}
@@ -39,7 +36,7 @@ type Rules struct{}
 var _ Extractor = Rules{}
 
 // Name implements [Extractor].
-func (Rules) Name() string { return "rules-2" }
+func (Rules) Name() string { return "rules-3" }
 
 // Extract implements [Extractor]. Its error is that of the context.
 func (Rules) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link) ([]Extraction, error) {
@@ -49,7 +46,6 @@ func (Rules) Extract(ctx context.Context, chunks []corpus.Chunk, links [][]Link)
 	kept := 0
 	for _, do := range []func(i int, ls []line){
 		func(_ int, ls []line) { d.countWords(ls) },
-		func(_ int, ls []line) { d.addLastNames(ls) },
 		func(i int, ls []line) { out[i] = d.extract(&chunks[i], ls, linksOf(links, i)) },
 	} {
 		for i := range chunks {
@@ -79,42 +75,35 @@ func linksOf(links [][]Link, i int) []Link {
 	return nil
 }
 
-// line is a sentence with its words, phrases and names.
+// line is a sentence with its words.
 type line struct {
-	text    string
-	words   []lang.Token
-	phrases []phrase
-	names   []span
-	named   bool // names are known
+	text  string
+	words []lang.Token
 }
 
 func lines(s string) []line {
 	spans := lang.Sentences(s)
 	out := make([]line, len(spans))
-	words, found := make([]lang.Token, 0, len(s)/5+1), make([]phrase, 0, len(s)/8+1) // of all lines
+	words := make([]lang.Token, 0, len(s)/5+1) // of all lines
 	for i, sp := range spans {
 		l := &out[i]
 		l.text = s[sp.Start:sp.End]
-		from, begun := len(words), len(found)
+		from := len(words)
 		words = slices.AppendSeq(words, lang.AllWords(l.text))
 		l.words = words[from:]
-		found = appendPhrases(found, l.text, l.words)
-		l.phrases = found[begun:]
 	}
 	return out
 }
 
 // document is the statistics of all passages of a document. Each map has at most maxKnown entries.
 type document struct {
-	lower    map[string]struct{} // words written in lower case
-	capital  map[string]struct{} // words written with a capital letter inside a sentence
-	phrases  map[uint64]bool     // whether a phrase was found before
-	lastName map[string]string   // the name that ends with a word; "" if several do
-	found    map[string]int      // the index of a collector, which is used again
+	lower   map[string]struct{} // words written in lower case
+	capital map[string]struct{} // words written with a capital letter inside a sentence
+	found   map[string]int      // the index of a collector, which is used again
 }
 
 func newDocument() *document {
-	return &document{lower: map[string]struct{}{}, capital: map[string]struct{}{}, phrases: map[uint64]bool{}, lastName: map[string]string{}, found: map[string]int{}}
+	return &document{lower: map[string]struct{}{}, capital: map[string]struct{}{}, found: map[string]int{}}
 }
 
 // note adds a word to a set, unless it is full.
@@ -135,33 +124,6 @@ func (d *document) countWords(ls []line) {
 				}
 			case !isDigit(l.text[w.Start]):
 				note(d.lower, w.Text)
-			}
-		}
-		for _, p := range l.phrases {
-			if repeated, ok := d.phrases[p.key]; (ok || len(d.phrases) < maxKnown) && !repeated {
-				d.phrases[p.key] = ok
-			}
-		}
-	}
-}
-
-// addLastNames adds the full names of a passage.
-func (d *document) addLastNames(ls []line) {
-	for i := range ls {
-		l := &ls[i]
-		l.names, l.named = d.names(l.text, l.words), true
-		for _, n := range l.names {
-			if n.words < 2 || n.words > 4 || n.connected {
-				continue
-			}
-			last := lang.FoldWord(strings.ToLower(n.last))
-			name := l.text[n.start:n.end]
-			had, ok := d.lastName[last]
-			if ok && had != name && lang.NormalizeName(had) != lang.NormalizeName(name) {
-				name = ""
-			}
-			if ok || len(d.lastName) < maxKnown {
-				d.lastName[last] = name
 			}
 		}
 	}
@@ -214,39 +176,14 @@ func (d *document) extract(c *corpus.Chunk, ls []line, links []Link) Extraction 
 		}
 	}
 	out.addLinks(links)
-	var repeated []string
 	for _, l := range ls {
-		line, names := l.text, l.names
-		if !l.named {
-			names = d.names(line, l.words)
-		}
 		before, end := topic, 0
-		for _, n := range mergeSpans(marked(line), names) {
-			name := line[n.start:n.end]
-			if n.words == 1 {
-				name = cmp.Or(d.lastName[lang.FoldWord(strings.ToLower(name))], name)
-			}
-			name = out.add(name, n.kind)
-			if between := line[min(end, n.start):n.start]; between != "" && countWords(between) <= maxBetween {
+		for _, n := range mergeSpans(marked(l.text), d.names(l.text, l.words)) {
+			name := out.add(l.text[n.start:n.end], n.kind)
+			if between := l.text[min(end, n.start):n.start]; between != "" && countWords(between) <= maxBetween {
 				out.relate(before, name, between)
 			}
 			before, end = name, n.end
-		}
-		end = 0
-		for _, p := range l.phrases {
-			if p.start >= end && d.phrases[p.key] {
-				repeated = append(repeated, line[p.start:p.end])
-				end = p.end
-			}
-		}
-	}
-	room := maxPhrases
-	for _, p := range repeated {
-		before := len(out.Mentions)
-		if out.add(p, corpus.Phrase); len(out.Mentions) > before {
-			if room--; room == 0 {
-				break
-			}
 		}
 	}
 	return out.Extraction
@@ -282,9 +219,6 @@ func variants(title string) []string {
 type span struct {
 	start, end int
 	kind       corpus.MentionKind
-	words      int
-	last       string // the last word
-	connected  bool   // contains a connector
 }
 
 func capitalised(s string) bool {

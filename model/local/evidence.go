@@ -13,7 +13,6 @@ import (
 // The features of a sentence as an answer. Shares are of the question's terms by weight, 0..1.
 const (
 	own          = iota // share in the sentence; a related word counts in part
-	exactly             // share in the sentence, without related words
 	exactFar            // the same with the headings, what leads to it, the names of columns and the title
 	near                // share in it, the innermost heading, what leads to it, and the names of columns
 	far                 // the same with the title and the other headings
@@ -21,7 +20,6 @@ const (
 	wide                // share in the whole passage with its headings
 	rarest              // weight of the rarest term that is in none of sentence, headings and title
 	elsewhere           // weight of the terms that are elsewhere in the passage, and not near the sentence
-	absent              // weight of the rarest term that is nowhere in the passage
 	pairs               // share of adjacent terms that are near each other in the sentence
 	phrase              // share of the question's word pairs, stop words included
 	copied              // word pairs in the longest run that both share
@@ -70,8 +68,6 @@ const (
 	literal             // it holds an option or another identifier that the question names literally; half if only what leads to it does
 	unnamed             // no part that was read holds such an identifier of the question
 	// Of the best sentence, compared with the others:
-	total       // its score
-	ahead       // how much more that is than the next score
 	aheadOfSome // how much more that is than the mean of the next four scores
 	certain     // its share of the sum of exp(score) of all sentences
 	nFeatures   = iota
@@ -91,10 +87,7 @@ func (e *evidence) score() float64 {
 
 // compare sets the features of the best sentence that compare it with the others. scores are those of all sentences, the highest first.
 func (e *evidence) compare(scores []float64) {
-	e[total], e[ahead], e[aheadOfSome] = scores[0], maxAhead, maxAhead
-	if len(scores) > 1 {
-		e[ahead] = min(maxAhead, scores[0]-scores[1])
-	}
+	e[aheadOfSome] = maxAhead
 	if next := scores[1:min(len(scores), 5)]; len(next) == 4 {
 		e[aheadOfSome] = min(maxAhead, scores[0]-(next[0]+next[1]+next[2]+next[3])/4)
 	}
@@ -383,7 +376,7 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 		}
 		before, after := r.cs[max(0, k-1)].covers, r.cs[min(len(r.cs)-1, k+1)].covers
 		e[own] = q.share(c.covers)
-		e[exactly], e[exactFar] = q.share(c.exact), q.share(c.exact, c.over)
+		e[exactFar] = q.share(c.exact, c.over)
 		e[near] = q.share(c.covers, c.near)
 		e[far] = q.share(c.covers, c.over)
 		e[around] = q.share(c.covers, c.over, before, after)
@@ -394,7 +387,6 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 				e[elsewhere] += w
 			}
 		}
-		e[absent] = q.rarestOf(r.wide)
 		e[pairs] = q.pairs(c)
 		var longest int
 		e[phrase], longest = q.phrases(c)

@@ -105,7 +105,7 @@ func (x *trial) read(t *testing.T, m *Model, most int) {
 		anyAll = anyAll || all
 		somes = append(somes, some)
 		e := c.evid
-		e[total], e[ahead], e[aheadOfSome], e[certain] = 0, 0, 0, 0
+		e[aheadOfSome], e[certain] = 0, 0
 		x.cs = append(x.cs, candidate{gold: all && x.has, e: e, text: text})
 	}
 	if !anyAll && x.has {
@@ -118,9 +118,9 @@ func (x *trial) read(t *testing.T, m *Model, most int) {
 // sign returns 1 for a feature that can only speak for a sentence, -1 for one that can only speak against it, and 0 for the others.
 func sign(k int) float64 {
 	switch k {
-	case own, exactly, exactFar, near, far, around, wide, pairs, phrase, similar, related, fit, fitNear, defines, passage, rank, headed, tasked, acts, labelled, rowKey, rowColumn, isRequested, isListed, measured, inRange, rowExact, keyed, total, ahead, aheadOfSome, certain:
+	case own, exactFar, near, far, around, wide, pairs, phrase, similar, related, fit, fitNear, defines, passage, rank, headed, tasked, acts, labelled, rowColumn, isRequested, isListed, measured, inRange, rowExact, keyed, aheadOfSome, certain:
 		return 1
-	case rarest, elsewhere, absent, unfit, names, unknownNames, numbers, isCode, asks, hangs, repeats, opposed, flipped, negated, unmeasured, outOfRange, unstated:
+	case rarest, elsewhere, unfit, names, unknownNames, numbers, isCode, asks, hangs, repeats, opposed, flipped, negated, unmeasured, outOfRange, unstated:
 		return -1
 	}
 	return 0
