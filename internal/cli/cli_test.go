@@ -340,6 +340,10 @@ func TestUnknownVariablesAreReported(t *testing.T) {
 	if _, _, errs := run(t, "runs", "--data", data); strings.Contains(errs, "SLUICE_DATA") {
 		t.Errorf("a warning although the folder is given by the flag: %s", errs)
 	}
+	write(t, filepath.Join(data, "squad", "corpus.jsonl"), "{}\n")
+	if _, _, errs := run(t, "keys", "list", "--log-format", "text"); strings.Contains(errs, "SLUICE_DATA") {
+		t.Errorf("a warning although the folder has data sets for tests: %s", errs)
+	}
 }
 
 func TestAddressInUseNamesTheFlag(t *testing.T) {
