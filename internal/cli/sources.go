@@ -141,7 +141,10 @@ func (c *sourcesAddCmd) Run(e *env) error {
 			return err
 		}
 		fmt.Fprintf(e.Out, "%s  %s\n", v.ID, v.Location)
-		return await(e, s, v)
+		if err = await(e, s, v); err != nil {
+			err = fmt.Errorf("%w\nThe source is kept. \"sluice sources sync %s\" tries again, and \"sluice sources remove %s\" removes it", err, v.ID, v.ID)
+		}
+		return err
 	})
 }
 

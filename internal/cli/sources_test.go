@@ -31,7 +31,7 @@ func TestSources(t *testing.T) {
 	}
 	expect("added 1 (moved 0), updated 0, unchanged 1,", "sync", "--full", id)
 	expect("idle", "list")
-	if status, _, errs := run(t, "sources", "add", "--data", data, folder); status != 1 || !strings.Contains(errs, "overlaps") {
+	if status, _, errs := run(t, "sources", "add", "--data", data, folder); status != 1 || !strings.Contains(errs, "is that of the source "+id+" already") {
 		t.Errorf("added twice: status %d, %s", status, errs)
 	}
 	other := docs(t)
@@ -139,6 +139,26 @@ func TestErrorsOfSources(t *testing.T) {
 	if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "location: is required") {
 		t.Errorf("a source without fields: status %d, %s, %v", res.StatusCode, text, err)
 	}
+}
+
+// TestAddWhoseSyncFails adds a website that cannot be reached, in the data folder and through the server that uses it. The command says that the source is kept.
+func TestAddWhoseSyncFails(t *testing.T) {
+	data := t.TempDir()
+	add := func(location string) {
+		t.Helper()
+		status, out, errs := run(t, "sources", "add", location, "--data", data)
+		id, _, _ := strings.Cut(out, " ")
+		if status != 1 || !strings.HasSuffix(errs, "to permit it\nThe source is kept. \"sluice sources sync "+id+"\" tries again, and \"sluice sources remove "+id+"\" removes it\n") {
+			t.Errorf("status %d: %s%s", status, out, errs)
+		}
+		if _, out, _ := run(t, "sources", "list", "--data", data); !strings.Contains(out, id) {
+			t.Errorf("not kept: %s", out)
+		}
+	}
+	add("http://127.0.0.1:1/a/")
+	_, stop := serve(t, "--data", data)
+	defer stop()
+	add("http://127.0.0.1:1/b/")
 }
 
 // TestDocumentsOfSourceInList empties a folder with a source: the list shows that its documents are still searchable, since an empty place may not be mounted.
