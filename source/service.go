@@ -228,6 +228,15 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if locateErr != nil {
 		return Source{}, locateErr
 	}
+	if set.Credentials == "" { // an error says that the kind needs some
+		c, err := kind.Open(location)
+		if err != nil {
+			return Source{}, err
+		}
+		if err := c.Close(); err != nil {
+			return Source{}, err
+		}
+	}
 	s.adding.Lock()
 	defer s.adding.Unlock()
 	all, err := s.o.Store.Sources(ctx)
