@@ -141,10 +141,16 @@ func (c *sourcesAddCmd) Run(e *env) error {
 			return err
 		}
 		fmt.Fprintf(e.Out, "%s  %s\n", v.ID, v.Location)
-		if err = await(e, s, v); err != nil {
-			err = fmt.Errorf("%w\nThe source is kept. \"sluice sources sync %s\" tries again, and \"sluice sources remove %s\" removes it", err, v.ID, v.ID)
+		err = await(e, s, v)
+		kept := fmt.Sprintf("The source is kept. \"sluice sources sync %s\" tries again, and \"sluice sources remove %s\" removes it", v.ID, v.ID)
+		switch {
+		case err == nil:
+			return nil
+		case e.ctx.Err() != nil: // the command only says that it was stopped
+			fmt.Fprintln(e.Err, kept)
+			return err
 		}
-		return err
+		return fmt.Errorf("%w\n%s", err, kept)
 	})
 }
 

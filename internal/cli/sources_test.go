@@ -1,12 +1,16 @@
 package cli_test
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/cli"
 )
 
 // TestSources adds, syncs, lists and removes a source, in the data folder and through the server that uses it.
@@ -160,6 +164,37 @@ func TestAddWhoseSyncFails(t *testing.T) {
 	defer stop()
 	add("http://127.0.0.1:1/b/")
 }
+
+// TestAddInterrupted stops the command during the first sync: it says that the source is kept, and the list does not show a sync in progress.
+func TestAddInterrupted(t *testing.T) {
+	folder, data := t.TempDir(), t.TempDir()
+	for i := range 2000 {
+		write(t, filepath.Join(folder, fmt.Sprint(i%20), fmt.Sprint(i, ".md")), fmt.Sprintf("# Pump %d\n\nThe pump %d is in the cellar.\n", i, i))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var errs strings.Builder
+	out := writer(func(p []byte) (int, error) { // the line with the id
+		cancel()
+		return len(p), nil
+	})
+	status := cli.Main(ctx, []string{"sources", "add", folder, "--data", data}, cli.Streams{In: strings.NewReader(""), Out: out, Err: &errs})
+	if status != 1 || !strings.Contains(errs.String(), "The source is kept. \"sluice sources sync src-") || !strings.HasSuffix(errs.String(), "sluice: stopped\n") {
+		t.Errorf("status %d: %s", status, &errs)
+	}
+	if _, list, errs := run(t, "sources", "list", "--data", data); !strings.Contains(list, "interrupted") || strings.Contains(list, "syncing") {
+		t.Errorf("%s%s", list, errs)
+	}
+	if status, out, errs := run(t, "sources", "sync", "--data", data); status != 0 {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+	if _, list, errs := run(t, "sources", "list", "--data", data); !strings.Contains(list, "idle") {
+		t.Errorf("%s%s", list, errs)
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 // TestDocumentsOfSourceInList empties a folder with a source: the list shows that its documents are still searchable, since an empty place may not be mounted.
 func TestDocumentsOfSourceInList(t *testing.T) {
