@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -185,14 +186,26 @@ func (c *sourcesAddCmd) list(path string, size int64) (string, error) {
 		return "", fmt.Errorf("%s is larger than %d bytes: put it on a web server, and add its URL", path, maxList)
 	}
 	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
 	var urls []string
+	number := 0
 	for line := range strings.Lines(string(data)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			urls = append(urls, line)
+		number++
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
 		}
+		if u, err := url.Parse(line); err != nil || u.Host == "" || strings.ContainsAny(line, " \t") {
+			return "", fmt.Errorf("%s: line %d: want a URL such as https://HOST/PATH", path, number)
+		}
+		urls = append(urls, line)
+	}
+	if len(urls) == 0 {
+		return "", fmt.Errorf("%s has no URLs", path)
 	}
 	c.Kind = "urls"
-	return strings.Join(urls, " "), err
+	return strings.Join(urls, " "), nil
 }
 
 type sourcesListCmd struct{ sourcesOf }
