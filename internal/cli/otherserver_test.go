@@ -75,3 +75,35 @@ func TestNoServer(t *testing.T) {
 		t.Error(out.String())
 	}
 }
+
+// TestFolderThatBecomesFree asks while another command has the data folder open. When that ends, the question is answered.
+func TestFolderThatBecomesFree(t *testing.T) {
+	data := t.TempDir()
+	if status, _, errs := run(t, "ingest", docs(t), "--data", data); status != 0 {
+		t.Fatal(errs)
+	}
+	lock, err := filelog.Lock(filepath.Join(data, "runs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := writer(func(p []byte) (int, error) {
+		if strings.Contains(string(p), "another process uses the data folder") {
+			if err := lock.Unlock(); err != nil {
+				t.Error(err)
+			}
+		}
+		return len(p), nil
+	})
+	for _, args := range [][]string{{"ask", "When was the north lock opened?"}, {"sources", "list"}} {
+		var out strings.Builder
+		if status := cli.Main(t.Context(), append(args, "--data", data), cli.Streams{In: strings.NewReader(""), Out: &out, Err: waits}); status != 0 || out.Len() == 0 {
+			t.Errorf("%s: status %d: %s", args[0], status, &out)
+		}
+		if lock.Locked() {
+			t.Errorf("%s did not wait", args[0])
+		}
+		if lock, err = filelog.Lock(filepath.Join(data, "runs")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -60,15 +60,11 @@ func (c *sourcesOf) with(e *env, do func(sourceService) error) (err error) {
 		return err
 	}
 	if at.url == "" {
-		a, err := c.openFolder(e)
-		if errors.Is(err, app.ErrInUse) {
-			var ok bool
-			if at, ok = c.awaitRunning(e.ctx, e); !ok {
-				return err
-			}
-		} else if err != nil {
+		var a *app.App
+		if a, at, err = c.openOrRunning(e.ctx, e, func() (*app.App, error) { return c.openFolder(e) }); err != nil {
 			return err
-		} else {
+		}
+		if at.url == "" {
 			defer limitServerMemory()()
 			if err = a.OpenFiles(e.ctx); err == nil {
 				err = do(localSources{a})
