@@ -86,11 +86,11 @@ func TestDocumentTooLarge(t *testing.T) {
 	dir := t.TempDir()
 	g := ingest.New(newMemory(), nil, ingest.Options{})
 	for name, c := range map[string]struct{ text, want string }{
-		"paragraphs.txt": {strings.Repeat("a\n\n", 300_000), "holds more than 200000 blocks"},
-		"items.txt":      {strings.Repeat("- a\n", 300_000), "holds more than 200000 blocks"},
-		"paragraphs.md":  {strings.Repeat("a\n\n", 300_000), "holds more than 200000 blocks"},
-		"rows.csv":       {strings.Repeat("a,b\n", 300_000), "holds more than 200000 blocks"},
-		"sentences.txt":  {strings.Repeat("The sun is up. ", 250_000), "holds more than 200000 sections, passages and sentences"},
+		"paragraphs.txt": {strings.Repeat("a\n\n", 300_000), "holds more than 200000 paragraphs, rows and list items: split it"},
+		"items.txt":      {strings.Repeat("- a\n", 300_000), "holds more than 200000 paragraphs, rows and list items: split it"},
+		"paragraphs.md":  {strings.Repeat("a\n\n", 300_000), "holds more than 200000 paragraphs, rows and list items: split it"},
+		"rows.csv":       {strings.Repeat("a,b\n", 300_000), "holds more than 200000 paragraphs, rows and list items: split it"},
+		"sentences.txt":  {strings.Repeat("The sun is up. ", 250_000), "holds more than 200000 sections, passages and sentences: split it"},
 		"long.txt":       {strings.Repeat("abcdefghi ", 4<<20), "holds more than 33554432 bytes of text"},
 	} {
 		path := filepath.Join(dir, name)

@@ -209,7 +209,7 @@ func (r *run) build(ctx context.Context, j job, id corpus.DocumentID, hash strin
 	}
 	pieces := cut(id, p, MaxChunks)
 	if pieces.count() > MaxChunks {
-		out.err = fault.New(fault.TooLarge, "holds more than %d sections, passages and sentences", MaxChunks)
+		out.err = fault.New(fault.TooLarge, "holds more than %d sections, passages and sentences: split it", MaxChunks)
 		return out
 	}
 	out.chunks = pieces.chunks()

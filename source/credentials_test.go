@@ -30,8 +30,10 @@ func TestCredentials(t *testing.T) {
 		got = credentials
 		return plain.Open(location)
 	}}
+	secured := kind
+	secured.Open = func(string) (source.Connector, error) { return nil, fault.Invalid("credentials", "required") }
 	s := source.New(source.Options{Store: b.store, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", CredentialsFolder: secrets,
-		Kinds: map[string]source.Kind{"place": kind, "folder": plain}})
+		Kinds: map[string]source.Kind{"place": kind, "folder": plain, "secured": secured}})
 	t.Cleanup(s.Close)
 	for ref, want := range map[string]string{"env:SLUICE_SOURCE_WIKI": "from a variable", "file:wiki": "from a file", "": "",
 		"file:none": "cannot be read", "file:large": "cannot be read", "file:link": "cannot be read", "env:SLUICE_SOURCE_NONE": "not set"} {
@@ -63,6 +65,7 @@ func TestCredentials(t *testing.T) {
 		{"place", "file:.hidden", true, fault.InvalidRequest},
 		{"place", "hunter2", true, fault.InvalidRequest},
 		{"folder", "file:wiki", true, fault.InvalidRequest},
+		{"secured", "", true, fault.InvalidRequest},
 	} {
 		_, err := s.Add(t.Context(), source.Settings{Kind: c.kind, Location: b.dir, Credentials: c.ref}, c.local)
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != c.code || strings.Contains(err.Error(), "hunter2") {

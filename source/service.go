@@ -228,6 +228,15 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	if locateErr != nil {
 		return Source{}, locateErr
 	}
+	if set.Credentials == "" { // an error says that the kind needs some
+		c, err := kind.Open(location)
+		if err != nil {
+			return Source{}, err
+		}
+		if err := c.Close(); err != nil {
+			return Source{}, err
+		}
+	}
 	s.adding.Lock()
 	defer s.adding.Unlock()
 	all, err := s.o.Store.Sources(ctx)
@@ -238,6 +247,9 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 		return Source{}, fault.New(fault.TooLarge, "there are %d sources already", maxSources)
 	}
 	for _, other := range all {
+		if location == other.Location {
+			return Source{}, fault.New(fault.Conflict, "the location is that of the source %s already: sync it or change it, or remove it first", other.ID)
+		}
 		if within(location, other.Location) || within(other.Location, location) {
 			return Source{}, fault.New(fault.Conflict, "the location overlaps with that of the source %s; a document belongs to one source", other.ID)
 		}

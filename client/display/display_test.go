@@ -383,6 +383,24 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestHintToAddDocuments: documents must be added if there are none, and not if a question named the wrong ones.
+func TestHintToAddDocuments(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]bool{
+		"no documents are in default, files":                       true,
+		"no documents are in none; there are documents in default": false,
+		"no document in default matches the filter: year=2024":     false,
+		"no indexed document has the id 7":                         false,
+	} {
+		for name, show := range displays() {
+			out, err := show(stream(forge("query_analysis", `{"query":"why?"}`), forge("error", `{"code":"NO_DOCUMENTS","message":"`+message+`","recoverable":false}`)))
+			if !strings.HasPrefix(name, "json") && strings.Contains(out, "sluice ingest PATH") != want || err != nil {
+				t.Errorf("%s: %s: %v\n%s", name, message, err, out)
+			}
+		}
+	}
+}
+
 // TestPlainFollowsText: only new text is printed, a marker when it is complete, and nothing twice.
 func TestPlainFollowsText(t *testing.T) {
 	t.Parallel()

@@ -203,7 +203,7 @@ func (p *Panel) Final(s *client.Snapshot, width int, cause error) string {
 		for _, line := range wrapped("✗ "+Line(s.Failure.Message)+" ("+Line(string(s.Failure.Code))+")", width) {
 			lines = append(lines, bad.Render(line))
 		}
-		if s.Failure.Code == "NO_DOCUMENTS" {
+		if NothingIndexed(s) {
 			lines = append(lines, "  add some with: sluice ingest PATH")
 		}
 	case s.Abstained:

@@ -170,7 +170,7 @@ func (p *Plain) Close(s *client.Snapshot, cause error) error {
 	case cause != nil:
 	case s.Failure != nil:
 		p.line(red, "failed:", Line(s.Failure.Message)+" ("+Line(string(s.Failure.Code))+")", "")
-		if s.Failure.Code == "NO_DOCUMENTS" {
+		if NothingIndexed(s) {
 			p.printf(p.steps, "add some with: sluice ingest PATH\n")
 		}
 	default:
@@ -254,6 +254,11 @@ func quoted(text string, limit int) string {
 		text += "…"
 	}
 	return "“" + text + "”"
+}
+
+// NothingIndexed reports whether a run failed because there are no documents, also in other collections: documents must be added. It is false for a condition that no document meets.
+func NothingIndexed(s *client.Snapshot) bool {
+	return s.Failure != nil && s.Failure.Code == "NO_DOCUMENTS" && strings.HasPrefix(s.Failure.Message, "no documents are in ") && !strings.Contains(s.Failure.Message, "; there are documents in ")
 }
 
 // cautions returns warnings about the reliability of an answer.

@@ -116,7 +116,7 @@ func (r *Reader) explain(outer, within context.Context, name string, err error) 
 	case explained:
 		return err
 	}
-	return fault.Wrap(fault.InvalidRequest, err, "%s: %s", parse.PrintableName(name), err)
+	return fault.New(fault.InvalidRequest, "%s: %s", parse.PrintableName(name), err)
 }
 
 // command reads a file with the program of its type.

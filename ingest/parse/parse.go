@@ -113,7 +113,7 @@ func Finish(p *Parsed, name string, limits Limits) error {
 // finish cleans and checks the output of a parser, as documented for Parsed.
 func finish(p *Parsed, name string, limits Limits) error {
 	if len(p.Blocks) > limits.Blocks {
-		return tooLarge("holds more than %d blocks", limits.Blocks)
+		return tooLarge("holds more than %d paragraphs, rows and list items: split it", limits.Blocks)
 	}
 	total, links, visible := 0, 0, false
 	kept := make([]Block, 0, len(p.Blocks))
@@ -154,7 +154,7 @@ func finish(p *Parsed, name string, limits Limits) error {
 		return refuse(nil, "holds no text")
 	}
 	if len(p.Blocks) > limits.Blocks { // splitting code adds blocks
-		return tooLarge("holds more than %d blocks", limits.Blocks)
+		return tooLarge("holds more than %d paragraphs, rows and list items: split it", limits.Blocks)
 	}
 	for _, e := range p.Meta.Elements() {
 		*e.Value = clip(oneLine(*e.Value), corpus.MaxElement)

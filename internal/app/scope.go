@@ -53,17 +53,26 @@ func scopeOf(collection string) corpus.Scope {
 	return s
 }
 
-// CheckScope returns a [fault.NoDocuments] if a scope of several parts names a collection or vector store that has no documents and no record: the others would be
-// searched as if it had not been named. The known names are not checked. A scope of one part is checked by the pipeline. Other errors are those of the index, of
-// the file database and of the context.
+// CheckScope returns a [fault.NoDocuments] if a scope names a document that is not indexed, or if a scope of several parts names a collection or vector store that
+// has no documents and no record: the others would be searched as if it had not been named. The known names are not checked. A single collection is checked by the
+// pipeline. Other errors are those of the index, of the file database and of the context.
 func (a *App) CheckScope(ctx context.Context, text string, known ...string) error {
 	s, _ := corpus.ParseScope(text) // the pipeline returns the error
-	if len(s.Collections)+len(s.Documents) < 2 {
+	if len(s.Collections) == 1 && len(s.Documents) == 0 {
 		return nil
 	}
-	whole, err := a.Index.Documents(ctx, text, "", 1)
-	if err != nil || len(whole) > 0 { // a name with a comma
-		return err
+	if len(s.Documents)+len(s.Collections) > 1 {
+		whole, err := a.Index.Documents(ctx, text, "", 1)
+		if err != nil || len(whole) > 0 { // a name with a comma
+			return err
+		}
+	}
+	for _, id := range s.Documents {
+		if found, err := a.hasDocuments(ctx, corpus.Scope{Documents: []corpus.DocumentID{id}}.String()); err != nil {
+			return err
+		} else if !found {
+			return fault.New(fault.NoDocuments, "no indexed document has the id %s", lang.Truncate(string(id), maxNames))
+		}
 	}
 	exists := a.hasDocuments
 	if a.files.service != nil {

@@ -171,9 +171,30 @@ func TestUnknownCollectionAmongOthers(t *testing.T) {
 		if w := ask("handbook"); !strings.Contains(w.Body.String(), "o documents are in handbook; there are documents in default, files, handbooks") || strings.Contains(w.Body.String(), "Brook") {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
+		if w := ask("file:none"); !strings.Contains(name, "tools") && name != "knowledge" && (!strings.Contains(w.Body.String(), "o indexed document has the id none") || strings.Contains(w.Body.String(), "Brook")) {
+			t.Errorf("%s, with an unknown file: %d %s", name, w.Code, w.Body)
+		}
 		for _, store := range []string{"fresh", "default", "handbooks"} {
 			if w := ask(store); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "Brook") {
 				t.Errorf("%s, with %s: %d %s", name, store, w.Code, w.Body)
+			}
+		}
+	}
+}
+
+// TestUnknownFileAmongOthers names files of which one does not exist or has not been read, in the ways of the protocols other than a scope. The other one is not searched alone.
+func TestUnknownFileAmongOthers(t *testing.T) {
+	t.Parallel()
+	c := openHandbooks(t)
+	for name, q := range map[string]struct{ path, body string }{
+		"knowledge": {"/v1/responses", `{"stream":false,"input":[{"role":"user","content":[{"type":"input_text","text":"QUESTION"},{"type":"input_file","file_id":"FILE"},{"type":"input_file","file_id":"nearland-f"}]}]}`},
+		"one":       {"/v1/responses", `{"stream":false,"input":[{"role":"user","content":[{"type":"input_text","text":"QUESTION"},{"type":"input_file","file_id":"FILE"}]}]}`},
+		"search":    {"/forrst", `{"protocol":{"name":"forrst","version":"0.1.0"},"id":"1","call":{"function":"rag.search","version":"1.0.0","arguments":{"query":"QUESTION","collection":"file:FILE,file:nearland-f"}}}`},
+	} {
+		for file, want := range map[string]string{"none": "none", "nearland-f": "Brook"} {
+			w := c.request("acme", "POST", q.path, strings.NewReplacer("QUESTION", "Who keeps the lighthouse of Nearland?", "FILE", file).Replace(q.body))
+			if text := w.Body.String(); !strings.Contains(text, want) || file == "none" && (strings.Contains(text, "Brook") || !strings.Contains(text, "o indexed document has the id none") && !strings.Contains(text, "no such document: none")) {
+				t.Errorf("%s, file %s: %d %s", name, file, w.Code, text)
 			}
 		}
 	}

@@ -402,7 +402,7 @@ func (m *model) final(answer *client.Snapshot, err error, stopped bool) string {
 		text += "\n" + warn.Render("! "+reason(err))
 	case stopped && answer.Failure == nil && answer.Status != client.Completed:
 		text += "\n" + warn.Render("! stopped")
-	case answer.Failure != nil && answer.Failure.Code == "NO_DOCUMENTS":
+	case display.NothingIndexed(answer):
 		text += "\n  or with: /upload PATH"
 	}
 	return text

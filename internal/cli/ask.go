@@ -137,14 +137,12 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 		// The display shows the warnings of the run. Log lines would repeat them in the middle of the answer.
 		logger = newLogger(config.Log{LogLevel: "error", LogFormat: e.cfg.Log.LogFormat}, e.Err)
 	}
-	a, err := c.open(ctx, e, logger)
-	if errors.Is(err, app.ErrInUse) { // probably by a server that is starting
-		if at, ok := c.awaitRunning(ctx, e); ok {
-			return askServer(ctx, e, c.over(at), q)
-		}
-	}
+	a, at, err := c.openOrRunning(ctx, e, func() (*app.App, error) { return c.open(ctx, e, logger) })
 	if err != nil {
 		return nil, nil, err
+	}
+	if at.url != "" {
+		return askServer(ctx, e, c.over(at), q)
 	}
 	run, err := askLocal(ctx, a, event.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
 		TopK: q.TopK, Method: q.Method, Filter: q.Filter, NoCache: q.NoCache, Session: q.SessionID})

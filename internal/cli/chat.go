@@ -106,16 +106,14 @@ func (s *ownServer) ingest(ctx context.Context, e *env) error {
 	return err
 }
 
-// ownOrRunning starts a server in this process. If another process has the data folder open, it is probably a server that is starting: it waits for that one.
+// ownOrRunning starts a server in this process, or returns the one that has the data folder open: see [openOrRunning].
 func ownOrRunning(e *env, key keyFlag) (own *ownServer, at remote, err error) {
-	own, err = startServer(e)
-	if errors.Is(err, app.ErrInUse) {
-		if at, ok := awaitRunning(e.ctx, e); ok {
-			return nil, key.over(at), nil
-		}
-	}
-	if err != nil {
+	own, at, err = openOrRunning(e.ctx, e, func() (*ownServer, error) { return startServer(e) })
+	switch {
+	case err != nil:
 		return nil, at, err
+	case at.url != "":
+		return nil, key.over(at), nil
 	}
 	return own, own.remote, nil
 }

@@ -115,7 +115,7 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled): // a signal
 		err = errors.New("stopped")
 	}
-	fmt.Fprintln(s.Err, "sluice:", err)
+	fmt.Fprintln(s.Err, "sluice:", unreachable(err))
 	return 1
 }
 

@@ -340,6 +340,10 @@ func TestUnknownVariablesAreReported(t *testing.T) {
 	if _, _, errs := run(t, "runs", "--data", data); strings.Contains(errs, "SLUICE_DATA") {
 		t.Errorf("a warning although the folder is given by the flag: %s", errs)
 	}
+	write(t, filepath.Join(data, "squad", "corpus.jsonl"), "{}\n")
+	if _, _, errs := run(t, "keys", "list", "--log-format", "text"); strings.Contains(errs, "SLUICE_DATA") {
+		t.Errorf("a warning although the folder has data sets for tests: %s", errs)
+	}
 }
 
 func TestAddressInUseNamesTheFlag(t *testing.T) {
@@ -371,6 +375,9 @@ func TestInterrupted(t *testing.T) {
 func TestWrongCommandLine(t *testing.T) {
 	clean(t)
 	data := t.TempDir()
+	list, empty := filepath.Join(data, "list.txt"), filepath.Join(data, "empty.txt")
+	write(t, list, "# documents\nhttps://example.org/a.pdf\nno URL\n")
+	write(t, empty, "\n")
 	for _, c := range []struct {
 		args string
 		want string
@@ -382,6 +389,8 @@ func TestWrongCommandLine(t *testing.T) {
 		{"sources add", `expected "<location> ..." (see sluice sources add --help)`},
 		{"sources add --data " + data + " git@example.org:a/b.git", `"git@example.org:a/b.git" does not exist: a Git repository is added as https://HOST/PATH.git`},
 		{"sources add --data " + data + " /no/such/folder", `"/no/such/folder" does not exist: want the path of a folder, or a URL such as`},
+		{"sources add --data " + data + " " + list, "list.txt: line 3: want a URL such as https://HOST/PATH"},
+		{"sources add --data " + data + " " + empty, "empty.txt has no URLs"},
 		{"sources add --data " + data + " cli.go", `"cli.go" is a file: "sluice ingest" adds files`},
 		{"ask --data " + data + " --server localhost:8000 why", "--server: make client: want an http or https URL of a server, such as http://localhost:8000"},
 	} {

@@ -41,14 +41,12 @@ func (c *ingestCmd) Run(e *env) (err error) {
 		return c.through(e, at)
 	}
 	defer limitServerMemory()()
-	a, err := c.open(e.ctx, e, e.logger)
-	if errors.Is(err, app.ErrInUse) {
-		if at, ok := c.awaitRunning(e.ctx, e); ok {
-			return c.through(e, at)
-		}
-	}
+	a, at, err := c.openOrRunning(e.ctx, e, func() (*app.App, error) { return c.open(e.ctx, e, e.logger) })
 	if err != nil {
 		return err
+	}
+	if at.url != "" {
+		return c.through(e, at)
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	if c.Retry {

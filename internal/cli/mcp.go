@@ -317,8 +317,8 @@ func (b *messageBridge) pass(ctx context.Context, m jsonrpc.Message) error {
 		return context.Cause(ctx)
 	}
 	if q, ok := m.(*jsonrpc.Request); ok && q.IsCall() {
-		cause := err
-		if said, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		cause := unreachable(err)
+		if said, ok := errors.AsType[*jsonrpc.Error](cause); ok {
 			cause = errors.New(said.Message)
 		}
 		if err := b.refuse(q.ID.Raw(), jsonrpc.CodeInternalError, cause); err != nil {

@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
+	"strings"
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/internal/config"
@@ -38,4 +42,16 @@ func (r remote) client() (*client.Client, error) {
 		err = fmt.Errorf("--server: %w", err)
 	}
 	return c, err
+}
+
+// unreachable returns an error of a request that reached no server with the address of the server in place of the request. Other errors are returned unchanged.
+func unreachable(err error) error {
+	failed, isRequest := errors.AsType[*url.Error](err)
+	if op, isOp := errors.AsType[*net.OpError](err); isRequest && isOp && op.Op == "dial" {
+		if at, e := url.Parse(failed.URL); e == nil {
+			text := fmt.Sprintf("no server answers at %s://%s: %s", at.Scheme, at.Host, op.Err)
+			return errors.New(strings.Replace(err.Error(), failed.Error(), text, 1))
+		}
+	}
+	return err
 }

@@ -317,19 +317,31 @@ func running(ctx context.Context, data string) (at remote, ok bool) {
 	return remote{info.URL, config.Secret(info.Token)}, true
 }
 
-// startTimeout is how long a command waits for a server that is opening the data folder.
+// startTimeout is how long a command waits for another process that has the data folder open.
 const startTimeout = 30 * time.Second
 
-// awaitRunning waits until a server that is starting has announced its address, and returns it.
-func awaitRunning(ctx context.Context, e *env) (at remote, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+// openOrRunning opens the data folder. If another process has it open, it waits until that is a server that has announced its address, which it returns, or until
+// the folder is free.
+func openOrRunning[T any](ctx context.Context, e *env, open func() (T, error)) (opened T, at remote, err error) {
+	if opened, err = open(); !errors.Is(err, app.ErrInUse) {
+		return opened, at, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for polls := 0; ; polls++ {
 		if polls == 5 { // a server usually starts faster
-			fmt.Fprintln(e.Err, "another process uses the data folder; if it is a server that is starting, this command continues when the server is ready")
+			fmt.Fprintln(e.Err, "another process uses the data folder; this command continues when that has ended, or is a server that is ready")
 		}
-		if at, ok = running(ctx, e.cfg.Store.Data); ok || wait(ctx) != nil {
-			return at, ok
+		if at, ok := running(waiting, e.cfg.Store.Data); ok {
+			return opened, at, nil
+		}
+		if app.CheckFree(e.cfg.Store.Data) == nil {
+			if opened, err = open(); !errors.Is(err, app.ErrInUse) {
+				return opened, at, err
+			}
+		}
+		if wait(waiting) != nil {
+			return opened, at, err
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,15 +60,11 @@ func (c *sourcesOf) with(e *env, do func(sourceService) error) (err error) {
 		return err
 	}
 	if at.url == "" {
-		a, err := c.openFolder(e)
-		if errors.Is(err, app.ErrInUse) {
-			var ok bool
-			if at, ok = c.awaitRunning(e.ctx, e); !ok {
-				return err
-			}
-		} else if err != nil {
+		var a *app.App
+		if a, at, err = c.openOrRunning(e.ctx, e, func() (*app.App, error) { return c.openFolder(e) }); err != nil {
 			return err
-		} else {
+		}
+		if at.url == "" {
 			defer limitServerMemory()()
 			if err = a.OpenFiles(e.ctx); err == nil {
 				err = do(localSources{a})
@@ -141,7 +138,16 @@ func (c *sourcesAddCmd) Run(e *env) error {
 			return err
 		}
 		fmt.Fprintf(e.Out, "%s  %s\n", v.ID, v.Location)
-		return await(e, s, v)
+		err = await(e, s, v)
+		kept := fmt.Sprintf("The source is kept. \"sluice sources sync %s\" tries again, and \"sluice sources remove %s\" removes it", v.ID, v.ID)
+		switch {
+		case err == nil:
+			return nil
+		case e.ctx.Err() != nil: // the command only says that it was stopped
+			fmt.Fprintln(e.Err, kept)
+			return err
+		}
+		return fmt.Errorf("%w\n%s", err, kept)
 	})
 }
 
@@ -176,14 +182,26 @@ func (c *sourcesAddCmd) list(path string, size int64) (string, error) {
 		return "", fmt.Errorf("%s is larger than %d bytes: put it on a web server, and add its URL", path, maxList)
 	}
 	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
 	var urls []string
+	number := 0
 	for line := range strings.Lines(string(data)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			urls = append(urls, line)
+		number++
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
 		}
+		if u, err := url.Parse(line); err != nil || u.Host == "" || strings.ContainsAny(line, " \t") {
+			return "", fmt.Errorf("%s: line %d: want a URL such as https://HOST/PATH", path, number)
+		}
+		urls = append(urls, line)
+	}
+	if len(urls) == 0 {
+		return "", fmt.Errorf("%s has no URLs", path)
 	}
 	c.Kind = "urls"
-	return strings.Join(urls, " "), err
+	return strings.Join(urls, " "), nil
 }
 
 type sourcesListCmd struct{ sourcesOf }

@@ -1,12 +1,16 @@
 package cli_test
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/cli"
 )
 
 // TestSources adds, syncs, lists and removes a source, in the data folder and through the server that uses it.
@@ -31,7 +35,7 @@ func TestSources(t *testing.T) {
 	}
 	expect("added 1 (moved 0), updated 0, unchanged 1,", "sync", "--full", id)
 	expect("idle", "list")
-	if status, _, errs := run(t, "sources", "add", "--data", data, folder); status != 1 || !strings.Contains(errs, "overlaps") {
+	if status, _, errs := run(t, "sources", "add", "--data", data, folder); status != 1 || !strings.Contains(errs, "is that of the source "+id+" already") {
 		t.Errorf("added twice: status %d, %s", status, errs)
 	}
 	other := docs(t)
@@ -140,6 +144,57 @@ func TestErrorsOfSources(t *testing.T) {
 		t.Errorf("a source without fields: status %d, %s, %v", res.StatusCode, text, err)
 	}
 }
+
+// TestAddWhoseSyncFails adds a website that cannot be reached, in the data folder and through the server that uses it. The command says that the source is kept.
+func TestAddWhoseSyncFails(t *testing.T) {
+	data := t.TempDir()
+	add := func(location string) {
+		t.Helper()
+		status, out, errs := run(t, "sources", "add", location, "--data", data)
+		id, _, _ := strings.Cut(out, " ")
+		if status != 1 || !strings.HasSuffix(errs, "to permit it\nThe source is kept. \"sluice sources sync "+id+"\" tries again, and \"sluice sources remove "+id+"\" removes it\n") {
+			t.Errorf("status %d: %s%s", status, out, errs)
+		}
+		if _, out, _ := run(t, "sources", "list", "--data", data); !strings.Contains(out, id) {
+			t.Errorf("not kept: %s", out)
+		}
+	}
+	add("http://127.0.0.1:1/a/")
+	_, stop := serve(t, "--data", data)
+	defer stop()
+	add("http://127.0.0.1:1/b/")
+}
+
+// TestAddInterrupted stops the command during the first sync: it says that the source is kept, and the list does not show a sync in progress.
+func TestAddInterrupted(t *testing.T) {
+	folder, data := t.TempDir(), t.TempDir()
+	for i := range 2000 {
+		write(t, filepath.Join(folder, fmt.Sprint(i%20), fmt.Sprint(i, ".md")), fmt.Sprintf("# Pump %d\n\nThe pump %d is in the cellar.\n", i, i))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var errs strings.Builder
+	out := writer(func(p []byte) (int, error) { // the line with the id
+		cancel()
+		return len(p), nil
+	})
+	status := cli.Main(ctx, []string{"sources", "add", folder, "--data", data}, cli.Streams{In: strings.NewReader(""), Out: out, Err: &errs})
+	if status != 1 || !strings.Contains(errs.String(), "The source is kept. \"sluice sources sync src-") || !strings.HasSuffix(errs.String(), "sluice: stopped\n") {
+		t.Errorf("status %d: %s", status, &errs)
+	}
+	if _, list, errs := run(t, "sources", "list", "--data", data); !strings.Contains(list, "interrupted") || strings.Contains(list, "syncing") {
+		t.Errorf("%s%s", list, errs)
+	}
+	if status, out, errs := run(t, "sources", "sync", "--data", data); status != 0 {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+	if _, list, errs := run(t, "sources", "list", "--data", data); !strings.Contains(list, "idle") {
+		t.Errorf("%s%s", list, errs)
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 // TestDocumentsOfSourceInList empties a folder with a source: the list shows that its documents are still searchable, since an empty place may not be mounted.
 func TestDocumentsOfSourceInList(t *testing.T) {

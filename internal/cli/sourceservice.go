@@ -71,7 +71,9 @@ func (s localSources) list(ctx context.Context) ([]sources.SourceView, error) {
 	all, err := s.a.Sources().List(ctx)
 	out := make([]sources.SourceView, len(all))
 	for i, src := range all {
-		out[i] = sources.View(src)
+		if out[i] = sources.View(src); out[i].State == sources.Syncing && src.Progress == nil {
+			out[i].State = "interrupted" // an earlier process began the sync
+		}
 	}
 	return out, err
 }

@@ -67,12 +67,13 @@ func (f tenantFlag) server(e *env, given string) (at remote, err error) {
 	return remote{url: given}, nil
 }
 
-// awaitRunning waits for a server of the default tenant: see [awaitRunning].
-func (f tenantFlag) awaitRunning(ctx context.Context, e *env) (at remote, ok bool) {
+// openOrRunning is [openOrRunning] for the folder of a tenant. No server is asked for another tenant than the default one.
+func (f tenantFlag) openOrRunning(ctx context.Context, e *env, open func() (*app.App, error)) (a *app.App, at remote, err error) {
 	if !f.isDefault() {
-		return at, false
+		a, err = open()
+		return a, at, err
 	}
-	return awaitRunning(ctx, e)
+	return openOrRunning(ctx, e, open)
 }
 
 type tenantsCmd struct {

@@ -168,6 +168,9 @@ func (l *Loader) lookup() func(string) (string, bool) {
 // serviceLink matches the variables that Kubernetes sets for each service in the namespace, if its name begins with "sluice".
 var serviceLink = regexp.MustCompile(`^SLUICE_([A-Z0-9_]+_)?(SERVICE_(HOST|PORT)[_=]|PORT=[a-z]+://|PORT_[0-9]+_(TCP|UDP|SCTP)[_=])`)
 
+// variableOfSets names the folder of the public data sets of the tests (docs/testing.md). Other values are reported, since users may mean the data folder.
+const variableOfSets = "SLUICE_DATA"
+
 // Unknown describes the variables with the prefix SLUICE_ that have no meaning, with the nearest setting. A variable whose nearest setting is given as a flag
 // is left out, since the flag overrides the variable.
 func (l *Loader) Unknown() []string {
@@ -185,6 +188,9 @@ func (l *Loader) Unknown() []string {
 	for _, pair := range environ() {
 		name, value, _ := strings.Cut(pair, "=")
 		if !strings.HasPrefix(name, "SLUICE_") || value == "" || slices.Contains(known, name) || strings.HasPrefix(name, "SLUICE_SOURCE_") || serviceLink.MatchString(pair) {
+			continue
+		}
+		if sets, _ := filepath.Glob(filepath.Join(value, "*", "corpus.jsonl")); name == variableOfSets && len(sets) > 0 {
 			continue
 		}
 		problem := name + " is not a setting"

@@ -177,6 +177,26 @@ func TestGenerateIsClean(t *testing.T) {
 	}
 }
 
+// TestMarksOfCode checks that marks of emphasis are removed around words, and kept where they are code.
+func TestMarksOfCode(t *testing.T) {
+	m := local.New(local.Options{})
+	for _, text := range []string{
+		"The pump is opened by open_all(paths, **kw) and close(*args, **kw).",
+		"The pump is made by __init__ and shut by __exit__.",
+		"The pump reads **/*.md and src/**/*.go, but not **/pump/**.",
+		"The pump raises 2 ** 3 ** 2, or 2**3, and 5**2.",
+		"The pump keeps ~/pumps and ~~/old.",
+	} {
+		if got, _ := answer(t, m, model.Task{Question: "How is the pump used?", Passages: passages(text)}); got != text {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	const marked, plain = "The **pump** is **very  old**, ~~new~~ and *red*, (**not** blue).", "The pump is very old, new and red, (not blue)."
+	if got, _ := answer(t, m, model.Task{Question: "How is the pump used?", Passages: passages(marked)}); got != plain {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestGenerateStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -194,7 +194,8 @@ var (
 	tagRE    = regexp.MustCompile(`</?[a-zA-Z][^<>@]{0,200}>`)
 	ruleRE   = regexp.MustCompile(`^[-|:=_* \t]+$`)
 	codeRE   = regexp.MustCompile(`(?:^|\s)//\s|:=|[{;]\s*$|^[})]|\)\s*[{;]|\}\.?$|</|=>|\bfunc\b.*\(`)
-	markup   = strings.NewReplacer("**", "", "__", "", "`", "", "~~", "")
+	// Only around words: names and patterns such as **kw, __init__ and **/*.go are code.
+	strong = regexp.MustCompile(`(^|[^\pL\pN*/])(?:\*\*([\pL\pN(\["“][^*]*)\*\*|~~([\pL\pN(\["“][^~]*)~~)($|[\s.,;:!?)"”’»])`)
 	// CommonMark: no space after the opening mark or before the closing one, and no word after that.
 	emphasis = regexp.MustCompile(`(^|[\s(])[*_]([^*_\s](?:[^*_]*[^*_\s])?)[*_]($|[\s.,;:!?)"”’»])`)
 )
@@ -255,8 +256,9 @@ func plain(s string) string {
 		s = linkRE.ReplaceAllString(s, "$1")
 		s = noteRE.ReplaceAllStringFunc(editRE.ReplaceAllString(s, ""), hideMarks)
 		s = tagRE.ReplaceAllString(s, " ")
+		s = strong.ReplaceAllString(s, "$1$2$3$4")
 		s = emphasis.ReplaceAllString(s, "$1$2$3")
-		s = markup.Replace(s)
+		s = strings.ReplaceAll(s, "`", "")
 	}
 	return strings.Join(strings.Fields(s), " ")
 }

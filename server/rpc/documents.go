@@ -155,7 +155,7 @@ func (d *documents) list(ctx context.Context, in listArguments) (listResult, err
 		}
 		if len(all) == 0 && !more {
 			if in.Cursor == "" && examined == 0 {
-				err = d.checkNothing(ctx, in.Collection)
+				err = d.checkCollections(ctx, in.Collection)
 			}
 			return out, err
 		}

@@ -114,7 +114,7 @@ func (d *documents) find(ctx context.Context, in searchArguments) (out searchRes
 		return out, err
 	}
 	if len(docs) == 0 {
-		return searchResult{Passages: []passage{}}, d.checkNothing(ctx, in.Collection)
+		return searchResult{Passages: []passage{}}, d.checkCollections(ctx, in.Collection)
 	}
 	limit := topK + 1
 	reranks := (in.Rerank == nil || *in.Rerank) && d.o.Rerank != nil
@@ -215,15 +215,7 @@ func (d *documents) checkList(ctx context.Context, text string) error {
 	return d.checkCollections(ctx, text)
 }
 
-// checkNothing is checkCollections for an argument by which nothing is found.
-func (d *documents) checkNothing(ctx context.Context, text string) error {
-	if s, err := corpus.ParseScope(text); err == nil && len(s.Collections) == 0 {
-		return notFound("document", "collection")
-	}
-	return d.checkCollections(ctx, text)
-}
-
-// checkCollections returns an error if a collection that an argument names does not exist. Those that every server has always do.
+// checkCollections returns an error if a collection or document that an argument names does not exist. The collections that every server has always do.
 func (d *documents) checkCollections(ctx context.Context, text string) error {
 	s, err := corpus.ParseScope(text)
 	if err != nil {
@@ -231,6 +223,15 @@ func (d *documents) checkCollections(ctx context.Context, text string) error {
 	}
 	if whole, err := d.o.Files.HasStore(ctx, text); err != nil || whole { // the name may have a comma
 		return err
+	}
+	for _, id := range s.Documents {
+		docs, err := d.o.Index.Documents(ctx, corpus.Scope{Documents: []corpus.DocumentID{id}}.String(), "", 1)
+		if err != nil {
+			return err
+		}
+		if len(docs) == 0 {
+			return notFound(fmt.Sprintf("document: %.100s", id), "collection")
+		}
 	}
 	always, _ := corpus.ParseScope(d.o.Scope)
 	for _, name := range s.Collections {

@@ -49,7 +49,21 @@ func locate(location string) (string, error) {
 	if err != nil {
 		return "", fault.Invalid("location", "the folder does not exist or cannot be read")
 	}
+	if bareRepository(real) {
+		return "", fault.Invalid("location", "is a Git repository without its files: add a clone of it, or its URL of the form https://HOST/PATH.git")
+	}
 	return filepath.ToSlash(real), nil
+}
+
+// bareRepository reports whether a folder has the objects of a Git repository instead of its files.
+func bareRepository(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || info.IsDir() != (name != "HEAD") {
+			return false
+		}
+	}
+	return true
 }
 
 // settle is the age from which the time of the last change identifies the bytes of a file: a younger file may be changed again within the

@@ -3,6 +3,7 @@ package folder_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,4 +108,20 @@ func TestShared(t *testing.T) {
 	shared.check(os.Symlink(outside.dir, shared.dir+"/team"))
 	list("a link above it", false)
 	shared.check(c.Close())
+}
+
+// TestBareRepository locates a Git repository without a work tree: its files are no documents.
+func TestBareRepository(t *testing.T) {
+	t.Parallel()
+	f := newTree(t)
+	f.Put("HEAD", "ref: refs/heads/main")
+	f.Put("objects/info/packs", "")
+	kind := folder.Kind(nil, nil)
+	if _, err := kind.Locate(f.Location()); err != nil {
+		t.Error(err)
+	}
+	f.Put("refs/heads/main", "")
+	if _, err := kind.Locate(f.Location()); err == nil || !strings.Contains(err.Error(), "add a clone of it") {
+		t.Error(err)
+	}
 }

@@ -64,7 +64,7 @@ type watch struct {
 	system     *fsnotify.Watcher
 	extensions []string
 	roots      []root
-	dirs       map[string]bool // that are watched
+	dirs       map[string]bool // that are watched; false: data folders, of which only the user's folders in them are reported
 	changed    func(uris ...string)
 }
 
@@ -103,9 +103,9 @@ func (w *watch) add(dir string, is fs.FileInfo) error {
 	if err == nil && data != "" && data != dir {
 		return nil
 	}
-	if err == nil && data == "" { // of a data folder, only the user's folders in it are watched, since a server writes to it all the time
+	if err == nil {
 		if err = w.system.Add(dir); err == nil {
-			w.dirs[dir] = true
+			w.dirs[dir] = data == ""
 		}
 	}
 	var entries []os.DirEntry
@@ -176,10 +176,10 @@ func (w *watch) handle(e fsnotify.Event) error {
 		}
 	}
 	moved := e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)
-	if moved && w.isRoot(e.Name) && w.dirs[e.Name] {
+	_, folder := w.dirs[e.Name]
+	if moved && folder && w.isRoot(e.Name) {
 		return errGone
 	}
-	folder := w.dirs[e.Name]
 	if folder && moved {
 		w.forget(e.Name, e.Has(fsnotify.Rename))
 	}

@@ -162,4 +162,15 @@ func TestWatchNewDataFolder(t *testing.T) {
 	}
 	w.Put("data/docs/b.md", "a document of the user")
 	w.await("data/docs/b.md")
+	w.Put("data/later/c.md", "a document in a new folder of the user")
+	w.await("data/later")
+	w.Put("data/later/deep/d.md", "another one")
+	w.await("data/later/deep")
+	w.Put("data/index/e.md", "no document")
+	w.check(os.RemoveAll(filepath.Join(w.dir, "data", "later")))
+	w.await("data/later")
+	w.check(os.Rename(filepath.Join(w.dir, "data"), filepath.Join(w.dir, "moved")))
+	w.await("moved")
+	w.Put("moved/more/f.md", "in a data folder with a new name")
+	w.await("moved/more")
 }
