@@ -126,7 +126,7 @@ func (q *question) continuation(c *sentence, cs []*sentence) *sentence {
 		case instruct || !next.whole:
 		case q.measure != nil && c.evid[measured] == 0 && q.isMeasured(next):
 			return next
-		case c.evid[fit] <= 0.5 && (q.kind == reasonKind || q.hasType() && q.measure == nil && q.typeFit(next, next.own) == 1):
+		case c.evid[fit] <= 0.5 && (q.kind == reasonKind && !c.label && !c.row && !next.label || q.hasType() && q.measure == nil && q.typeFit(next, next.own) == 1):
 			return next
 		}
 	}

@@ -449,9 +449,13 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !q.measure.in(q.lang, c.leadingText()))
 	q.weighFact(c)
 	e[literal] = q.literalFit(c)
-	if next := q.continuation(c, cs); next != nil && !next.code {
-		e[fitNear], e[unfit], e[unmeasured] = 1, 0, 0 // it is said too
+	if next := q.continuation(c, cs); next != nil && !next.code { // it is said too
+		e[fitNear], e[unfit], e[unmeasured] = 1, 0, 0
+		e[near] = q.share(c.covers, c.near, next.covers)
+		e[rarest] = q.rarestOf(c.covers, c.over, next.covers)
+		c.reasoned = q.kind == reasonKind && q.typeFit(next, next.own) == 1
 	}
+	c.reasoned = c.reasoned || q.kind == reasonKind && e[fit] == 1
 	switch q.rangeFit(c) {
 	case 1:
 		e[inRange] = 1
@@ -495,7 +499,7 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 		}
 		e[opposed], e[flipped] = q.contradictions(said)
 	}
-	e[negated] = value(q.negated && !hasNegation(q.lang, c.words))
+	e[negated] = value(q.negated && q.kind != reasonKind && !hasNegation(q.lang, c.words)) // why not: because it was refused
 }
 
 // leadingText returns the headings over a sentence and what leads to it.
