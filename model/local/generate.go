@@ -189,7 +189,7 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		unknown[k] = !slices.ContainsFunc(readings, func(r *passageView) bool { return r.wide[k] >= 0.6 })
 	}
 	var all []*sentence
-	q.before.findDocuments(t.Passages, byPassage)
+	q.before.findQuotes(t.Passages, byPassage)
 	for i, p := range t.Passages {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, nil, err
@@ -197,9 +197,14 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		m.weigh(q, p, best, readings[i], unknown)
 	}
 	q.selectRows(t.Passages, byPassage)
-	for i, p := range t.Passages {
-		for _, c := range byPassage[i] {
-			c.score = c.evid.score() + q.before.score(p.Chunk.Document, c)
+	for _, cs := range byPassage {
+		for _, c := range cs {
+			c.score = c.evid.score()
+		}
+	}
+	q.weighTurn(t.Passages, byPassage)
+	for _, cs := range byPassage {
+		for _, c := range cs {
 			if c.whole && (!c.code || q.isRequestedCode(c)) && !((c.row || c.label && c.evid[labelled] == 0) && (q.broad || q.open) && prose) {
 				all = append(all, c)
 			}

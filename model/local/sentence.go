@@ -38,6 +38,7 @@ type sentence struct {
 	follows  bool     // it begins with a connective: so, however
 	block    int      // the number of its paragraph, item or table in the passage
 	closed   bool     // it ends with punctuation and does not begin in lower case
+	quoted   bool     // the last answer of the conversation quotes it
 	whole    bool     // it is a complete statement, which can be quoted
 	words    []lang.Token
 	stems    []string  // one per word; empty for stop words
