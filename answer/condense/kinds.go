@@ -1,9 +1,7 @@
 package condense
 
 import (
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -13,9 +11,6 @@ import (
 // replaceKind replaces a word of the last question by one of the same kind: a number or code by one of the same form, a month by a month, a group of people by
 // another one. The other words of the phrase come with it. It returns "" if the phrase has no such word.
 func (c *rewriter) replaceKind(prev, phrase string) string {
-	if done := c.shiftYear(prev, phrase); done != "" {
-		return done
-	}
 	words, olds := lang.Words(phrase), lang.Words(prev)
 	content := c.content(phrase)
 	if len(content) == 0 {
@@ -67,29 +62,6 @@ func (c *rewriter) replaceKind(prev, phrase string) string {
 	return c.put(prev, olds[from].Start, olds[to-1].End, phrase[begin:])
 }
 
-// shiftYearRE matches a phrase for the year before or after one.
-var shiftYearRE = regexp.MustCompile(`(?i)^(?:(?:in|for) )?(?:the )?(?:year (?:before|(after))|(?:previous|last|prior|(following|next)) year)(?: that)?$|^(?:im (?:jahr (?:davor|zuvor|(danach))|vorjahr|(folgejahr)))$`)
-
-// shiftYear replaces the only year of the last question by the one before or after it. It returns "" if the phrase means none.
-func (c *rewriter) shiftYear(prev, phrase string) string {
-	m := shiftYearRE.FindStringSubmatch(strings.TrimSpace(phrase))
-	years := yearRE.FindAllStringIndex(prev, 2)
-	if m == nil || len(years) != 1 {
-		return ""
-	}
-	from, to := years[0][0], years[0][1]
-	year, err := strconv.Atoi(prev[from:to])
-	if err != nil {
-		return ""
-	}
-	if strings.Join(m[1:], "") != "" {
-		year++
-	} else {
-		year--
-	}
-	return c.put(prev, from, to, strconv.Itoa(year))
-}
-
 // put replaces part of a question by a phrase.
 func (c *rewriter) put(q string, from, to int, phrase string) string {
 	c.changed = phrase
@@ -110,7 +82,10 @@ func (g *grammar) kindOf(s string, w lang.Token) string {
 			return string(section)
 		}
 	}
-	if strings.ContainsFunc(w.Text, unicode.IsDigit) {
+	switch {
+	case len(w.Text) == 4 && yearRE.MatchString(w.Text):
+		return "year"
+	case strings.ContainsFunc(w.Text, unicode.IsDigit):
 		return shapeOf(s[w.Start:w.End])
 	}
 	return ""

@@ -249,8 +249,8 @@ func (c *rewriter) antecedent(p pronoun) string {
 		if n := cmp.Or(c.last.who, c.personName(prev)); n != "" {
 			return n
 		}
-		if len(given) > 0 {
-			return given[0]
+		if len(given) > 0 || who && !defined {
+			return cmp.Or(append(given, "")...) // a person whom the answer does not name is not what the question was about
 		}
 	case plural:
 		if who && !defined && len(given) > 1 && !oneRE.MatchString(prev) {
@@ -263,13 +263,16 @@ func (c *rewriter) antecedent(p pronoun) string {
 		if c.keepsSubject() {
 			break
 		}
-		if len(given) > 0 && (where || identityRE.MatchString(prev) && !who) {
+		if len(given) > 0 && (where || identityRE.MatchString(prev) && !who && (!attributeOfRE.MatchString(prev) || c.saysIs(given[0]))) {
 			return given[0]
 		}
 	case thing, demonstrative:
-		if !c.keepsSubject() && !who && !defined && len(given) > 0 && (identityRE.MatchString(prev) || where && bornRE.MatchString(prev)) {
+		if !c.keepsSubject() && !who && !defined && len(given) > 0 && !severalRE.MatchString(prev) && (identityRE.MatchString(prev) || where && bornRE.MatchString(prev)) {
 			return given[0]
 		}
+	}
+	if subject, ok := c.subjectPerson(prev); ok && p.article != "das" && !madeRE.MatchString(c.question) {
+		return subject
 	}
 	if of := genders[p.article]; of != nil {
 		all := c.phrases(prev)
@@ -288,12 +291,16 @@ func (c *rewriter) antecedent(p pronoun) string {
 }
 
 var (
-	whoRE     = regexp.MustCompile(`(?i)^\W*(?:(?:by |from )?whom?|(?:von )?we[rm])\b`)
-	oneRE     = regexp.MustCompile(`(?i)^\W*(?:who|wer)(?: is| was|['’]s| ist| war)\b`) // it asks for one person
-	whoseRE   = regexp.MustCompile(`(?i)^(?:its|his|her|their|seine?|ihre?)\b`)
-	madeRE    = regexp.MustCompile(`(?i)\b(?:(?:ge|er)baut|errichtet|eröffnet|hoch|lang|breit|tief|schwer|teuer|kostet)\b`) // it asks about a thing
-	asksWhere = regexp.MustCompile(`(?i)^\W*(?:where|in (?:which|what)|from where|wo|woher|wohin)\b`)
-	bornRE    = regexp.MustCompile(`(?i)\b(?:born|die[ds]?|live[ds]?|grow|grew|stud(?:y|ied)|raised|buried|work(?:s|ed)?|from|geboren|gestorben|lebte?)\b`)
+	whoRE = regexp.MustCompile(`(?i)^\W*(?:(?:by |from )?whom?|(?:von )?we[rm])\b`)
+	oneRE = regexp.MustCompile(`(?i)^\W*(?:who|wer)(?: is| was|['’]s| ist| war)\b`) // it asks for one person
+	// attributeOfRE matches a question for an attribute, which may be a number.
+	attributeOfRE = regexp.MustCompile(`(?i)^\W*(?:what|was) (?:is|was|are|were|ist|war) (?:the|der|die|das)\b`)
+	isRE          = regexp.MustCompile(`(?i)(?:^|\b(?:is|was|ist|war)) ?$`)
+	severalRE     = regexp.MustCompile(`(?i)^\W*(?:which|what) [\pL-]+[^s\W]s\b`) // it asks for several things
+	whoseRE       = regexp.MustCompile(`(?i)^(?:its|his|her|their|seine?|ihre?)\b`)
+	madeRE        = regexp.MustCompile(`(?i)\b(?:(?:ge|er)baut|errichtet|eröffnet|hoch|lang|breit|tief|schwer|teuer|kostet)\b`) // it asks about a thing
+	asksWhere     = regexp.MustCompile(`(?i)^\W*(?:where|in (?:which|what)|from where|wo|woher|wohin)\b`)
+	bornRE        = regexp.MustCompile(`(?i)\b(?:born|die[ds]?|live[ds]?|grow|grew|stud(?:y|ied)|raised|buried|work(?:s|ed)?|from|geboren|gestorben|lebte?)\b`)
 )
 
 // answerNames returns the names in the last answer that are not in the question.
@@ -304,8 +311,8 @@ func (c *rewriter) answerNames() []string {
 	for _, s := range lang.Sentences(answer) {
 		one := answer[s.Start:s.End]
 		for _, p := range c.phrases(one) {
-			name := one[p.from:p.to]
-			if !p.name || indefinite[firstWord(name)] || c.IsStopWord(strings.ToLower(name)) || strings.Contains(asked, strings.ToLower(c.withoutArticle(name))) || !unicode.IsUpper([]rune(c.withoutArticle(name))[0]) || months[strings.ToLower(firstWord(name))] {
+			name := strings.TrimLeft(one[p.from:p.to], "0123456789:. ") // 15:20 Ada Brook
+			if !p.name || name == "" || indefinite[firstWord(name)] || c.IsStopWord(strings.ToLower(name)) || strings.Contains(asked, strings.ToLower(c.withoutArticle(name))) || !unicode.IsUpper([]rune(c.withoutArticle(name))[0]) || months[strings.ToLower(firstWord(name))] {
 				continue
 			}
 			n := len(out)
@@ -320,6 +327,12 @@ func (c *rewriter) answerNames() []string {
 		}
 	}
 	return out
+}
+
+// saysIs reports whether the last answer says that what was asked for is this: the capital is Lunden.
+func (c *rewriter) saysIs(name string) bool {
+	before, _, ok := strings.Cut(c.last.answer, name)
+	return ok && isRE.MatchString(before)
 }
 
 // keepsSubject reports whether the subject of the last question is a named thing, to which the next question then refers: "it" after "Which area
@@ -358,9 +371,21 @@ func (g *grammar) nameInQuestion(name string, opens bool) string {
 
 var months = words("january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday januar februar märz mai juni juli oktober dezember")
 
+// subjectPerson returns the subject of a German question if it is a name of two words, as those of people are.
+func (c *rewriter) subjectPerson(q string) (string, bool) {
+	p, ok := c.salient(q, c.phrases(q))
+	if !ok || c.Code != "de" || c.prominence(q, p) < subjectRank {
+		return "", false
+	}
+	words := strings.Fields(q[p.from:p.to])
+	return q[p.from:p.to], len(words) == 2 && !c.isArticle(strings.ToLower(words[0])) && isCapitalized(words[1])
+}
+
 // personName returns the most prominent name of a question that has no article: people have names without one.
 func (g *grammar) personName(q string) string {
-	all := slices.DeleteFunc(g.phrases(q), func(p phrase) bool { return g.isArticle(firstWord(q[p.from:p.to])) })
+	all := slices.DeleteFunc(g.phrases(q), func(p phrase) bool {
+		return g.isArticle(firstWord(q[p.from:p.to])) || strings.ContainsAny(q[p.from:p.to], "0123456789")
+	})
 	if p, ok := g.salient(q, all); ok {
 		return strings.TrimSuffix(strings.TrimSuffix(q[p.from:p.to], "'s"), "’s")
 	}

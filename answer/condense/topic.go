@@ -76,7 +76,7 @@ func (g *grammar) prominence(q string, p phrase) int {
 		last = before[len(before)-1].Text
 	}
 	switch {
-	case q[p.from] >= '0' && q[p.from] <= '9' && (p.to-p.from < 5 || g.hasMonth(q[p.from:p.to])):
+	case q[p.from] >= '0' && q[p.from] <= '9' && p.to-p.from < 5, g.isDated(q[p.from:p.to]):
 		return -1
 	case possessive(q, p):
 		return 1
@@ -119,7 +119,7 @@ func (g *grammar) withoutQuestionWords(q string) string {
 	}
 	if m := g.asks.FindStringSubmatch(q); m != nil {
 		_, rest, _ := strings.Cut(m[2], " ")
-		if all := g.phrases(rest); len(all) > 0 && whoRE.MatchString(m[1]) { // as in "who will pay for the quay"
+		if all := g.undated(rest); len(all) > 0 && whoRE.MatchString(m[1]) { // as in "who will pay for the quay"
 			return rest[all[len(all)-1].from:all[len(all)-1].to]
 		}
 		if ws := lang.Words(rest); len(ws) > 2 && subjects[ws[0].Text] { // as in "how do I reset the password"
@@ -138,13 +138,20 @@ func (g *grammar) withoutQuestionWords(q string) string {
 	}
 	if m := g.wh.FindString(q); m != "" { // as in "who built the tower"
 		rest := strings.TrimSpace(q[len(m):])
-		if all := g.phrases(rest); len(all) > 0 {
+		if all := g.undated(rest); len(all) > 0 {
 			return rest[all[len(all)-1].from:all[len(all)-1].to]
 		}
 		return rest
 	}
 	return q
 }
+
+// undated returns the noun phrases of a text that have no date.
+func (g *grammar) undated(s string) []phrase {
+	return slices.DeleteFunc(g.phrases(s), func(p phrase) bool { return g.isDated(s[p.from:p.to]) })
+}
+
+func (g *grammar) isDated(s string) bool { return strings.ContainsAny(s, "0123456789") && g.hasMonth(s) }
 
 var countedRE = regexp.MustCompile(`(?i)^\W*(?:how (?:many|much)|which|what|wie viele?|welche[rsnm]?)(?: |$)`)
 
