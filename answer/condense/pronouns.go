@@ -276,8 +276,8 @@ func (c *rewriter) antecedent(p pronoun) string {
 	}
 	if of := genders[p.article]; of != nil {
 		all := c.phrases(prev)
-		for i := len(all) - 1; i >= 0; i-- {
-			if s := prev[all[i].from:all[i].to]; of[firstWord(s)] && (!who || len(given) == 0 || madeRE.MatchString(c.question)) {
+		for _, p := range slices.Backward(all) {
+			if s := prev[p.from:p.to]; of[firstWord(s)] && (!who || len(given) == 0 || madeRE.MatchString(c.question)) {
 				return s
 			}
 		}
@@ -305,19 +305,22 @@ var (
 
 // answerNames returns the names in the last answer that are not in the question.
 func (c *rewriter) answerNames() []string {
-	asked := strings.ToLower(c.last.question)
+	asked, who := strings.ToLower(c.last.question), whoRE.MatchString(c.last.question)
 	var out []string
 	answer := asideRE.ReplaceAllString(lang.Truncate(c.last.answer, maxAnswer), "")
 	for _, s := range lang.Sentences(answer) {
 		one := answer[s.Start:s.End]
 		for _, p := range c.phrases(one) {
 			name := strings.TrimLeft(one[p.from:p.to], "0123456789:. ") // 15:20 Ada Brook
+			if before := strings.TrimRight(one[:p.from], " "); who && (strings.HasSuffix(before, ":") || strings.HasSuffix(before, ";")) && strings.Count(name, " ") > 1 {
+				_, name, _ = strings.Cut(name, " ") // the name of a column: "Teacher Ada Brook"
+			}
 			if !p.name || name == "" || indefinite[firstWord(name)] || c.IsStopWord(strings.ToLower(name)) || strings.Contains(asked, strings.ToLower(c.withoutArticle(name))) || !unicode.IsUpper([]rune(c.withoutArticle(name))[0]) || months[strings.ToLower(firstWord(name))] {
 				continue
 			}
 			n := len(out)
 			before := strings.ToLower(one[:p.from])
-			if byRE.MatchString(before) && whoRE.MatchString(c.last.question) && strings.Contains(before, strings.ToLower(c.withoutArticle(c.lastTopic))) {
+			if byRE.MatchString(before) && who && strings.Contains(before, strings.ToLower(c.withoutArticle(c.lastTopic))) {
 				n = 0 // the agent of a passive sentence
 			}
 			out = slices.Insert(out, n, c.nameInQuestion(name, p.from == 0))

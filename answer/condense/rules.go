@@ -3,6 +3,7 @@ package condense
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -145,14 +146,21 @@ func (c *rewriter) complete(q string) string {
 	return ""
 }
 
-// depends reports whether a question names nothing of its own to ask about. It is not for English, whose questions have a subject.
+// depends reports whether a question names nothing of its own to ask about: it has few words with a meaning. In English, it asks how much or which, and
+// names nothing: "How high is the climb?"
 func (c *rewriter) depends(q string, joined bool) bool {
-	asks := c.wh.MatchString(q) || c.Asks(q) != "" && c.Asks(q) != lang.AsksDefinition
 	limit := 1
 	if joined {
 		limit = 2
 	}
-	return c.Code != "en" && asks && len(c.content(q)) <= limit
+	asks := c.wh.MatchString(q) || c.Asks(q) != "" && c.Asks(q) != lang.AsksDefinition
+	if c.Code == "en" {
+		m := c.asks.FindStringSubmatch(q)
+		asks = m != nil && strings.Contains(m[1], " ") && !strings.ContainsFunc(m[1][1:]+m[2], func(r rune) bool { return unicode.IsUpper(r) || unicode.IsDigit(r) }) &&
+			!slices.ContainsFunc(lang.Words(m[2]), func(w lang.Token) bool { return subjects[w.Text] })
+		limit++
+	}
+	return asks && len(c.content(q)) <= limit
 }
 
 // isPart reports whether a phrase belongs to something ("its climate") and the last question has no similar phrase to

@@ -119,7 +119,7 @@ func (g *grammar) withoutQuestionWords(q string) string {
 	}
 	if m := g.asks.FindStringSubmatch(q); m != nil {
 		_, rest, _ := strings.Cut(m[2], " ")
-		if all := g.undated(rest); len(all) > 0 && whoRE.MatchString(m[1]) { // as in "who will pay for the quay"
+		if all := g.undated(rest, true); len(all) > 0 && whoRE.MatchString(m[1]) { // as in "who will pay for the quay"
 			return rest[all[len(all)-1].from:all[len(all)-1].to]
 		}
 		if ws := lang.Words(rest); len(ws) > 2 && subjects[ws[0].Text] { // as in "how do I reset the password"
@@ -138,7 +138,7 @@ func (g *grammar) withoutQuestionWords(q string) string {
 	}
 	if m := g.wh.FindString(q); m != "" { // as in "who built the tower"
 		rest := strings.TrimSpace(q[len(m):])
-		if all := g.undated(rest); len(all) > 0 {
+		if all := g.undated(rest, whoRE.MatchString(q)); len(all) > 0 {
 			return rest[all[len(all)-1].from:all[len(all)-1].to]
 		}
 		return rest
@@ -146,12 +146,17 @@ func (g *grammar) withoutQuestionWords(q string) string {
 	return q
 }
 
-// undated returns the noun phrases of a text that have no date.
-func (g *grammar) undated(s string) []phrase {
-	return slices.DeleteFunc(g.phrases(s), func(p phrase) bool { return g.isDated(s[p.from:p.to]) })
+// undated returns the noun phrases of a text that have no date. If the question asks who does something, it leaves out those that say what another one belongs
+// to: of "the boiler of the large pool", that is the boiler.
+func (g *grammar) undated(s string, who bool) []phrase {
+	return slices.DeleteFunc(g.phrases(s), func(p phrase) bool {
+		return g.isDated(s[p.from:p.to]) || who && strings.HasSuffix(s[:p.from], " of ")
+	})
 }
 
-func (g *grammar) isDated(s string) bool { return strings.ContainsAny(s, "0123456789") && g.hasMonth(s) }
+func (g *grammar) isDated(s string) bool {
+	return strings.ContainsAny(s, "0123456789") && g.hasMonth(s)
+}
 
 var countedRE = regexp.MustCompile(`(?i)^\W*(?:how (?:many|much)|which|what|wie viele?|welche[rsnm]?)(?: |$)`)
 

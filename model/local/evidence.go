@@ -377,6 +377,9 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 		if c.dangles && k > 0 { // it is about what the sentence before says
 			c.near, c.over = slices.Clone(c.near), slices.Clone(c.over)
 			raise(c.near, r.cs[k-1].exact)
+			if r.cs[k-1].dangles { // and that about the one before it
+				raise(c.near, r.cs[k-1].near)
+			}
 			raise(c.over, c.near)
 		}
 		before, after := r.cs[max(0, k-1)].covers, r.cs[min(len(r.cs)-1, k+1)].covers

@@ -126,6 +126,9 @@ func (q *question) weighTurn(passages []model.Passage, byPassage [][]*sentence) 
 			if q.before.documents[passages[i].Chunk.Document] {
 				c.score += sameDocument
 			}
+			if added := q.addedShare(c); c.row && most > 0 && added == 0 { // its cells only have what the conversation is about
+				c.score -= rankWeights[rowExact] * c.evid[rowExact]
+			}
 			switch {
 			case c.quoted && most > 0 && q.addedShare(c) >= most:
 				c.score += continued * most

@@ -118,9 +118,12 @@ func (m *Model) ask(t model.Task) *question {
 	q.before = conversationOf(q.lang, t)
 	m.setTerms(q, s, t.IDF)
 	q.open = len(q.terms) == 0 || t.Summary
-	q.kind, q.way = kinds[asked], asked == lang.AsksManner
+	q.kind, q.way = q.kindOf(s), asked == lang.AsksManner
 	if english {
-		q.kind, q.way = kindOf(s), wayRE.MatchString(s)
+		q.way = wayRE.MatchString(s)
+	}
+	if now := q.kindOf(t.Asked); now != anyKind {
+		q.kind = now // "Who repairs it, and when?" asks now for a time
 	}
 	if q.subject = lang.DefinitionSubject(s); q.subject != nil && english {
 		q.kind = definitionKind
@@ -253,7 +256,10 @@ var mainRE = regexp.MustCompile(`(?i)^(?:\W*|[^?]{0,80}, )(?:(?:in|at|on|by|to|f
 var relativeRE = regexp.MustCompile(`(?i)\b(?:who|whom|whose|where|when)\b`)
 
 // kindOf returns the type of thing that a question asks for. The words of its relative clauses do not count: the city where.
-func kindOf(s string) kind {
+func (q *question) kindOf(s string) kind {
+	if q.lang != lang.English {
+		return kinds[q.lang.Asks(s)]
+	}
 	if at := mainRE.FindStringIndex(s); at != nil {
 		s = s[:at[1]] + relativeRE.ReplaceAllString(s[at[1]:], "that")
 	}
@@ -360,6 +366,9 @@ func (q *question) typeFit(c *sentence, text string) float64 {
 		}
 	}
 	text = numberingRE.ReplaceAllString(text, "")
+	if q.kind == timeKind && !re.MatchString(text) && duration.in(q.lang, text) {
+		return 0.5 // within ten days
+	}
 	if q.kind == placeKind && !re.MatchString(text) && nearRE.MatchString(text) {
 		return 0.5 // places in a house or a town have no names
 	}
