@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,13 +16,16 @@ const (
 	saidPenalty    = 1.5 // of a sentence that the last answer has said already
 	sameDocument   = 1.5 // bonus of a document that the last answer quotes
 	minSaid        = 0.9 // share of the words of a sentence that the last answer has, if it quotes the sentence
+	minQuoted      = 6   // words of a sentence, stop words not counted, of which that is enough
 	minQuotedWords = 3   // of a sentence that shows which document the last answer quotes
+	sameSection    = 1   // further bonus of the sections that it quotes
 	continued      = 3   // bonus of what the last answer quotes, if it has all that the question adds to the last one
 )
 
 // conversation is what the turns before a question say about it.
 type conversation struct {
-	now       map[string]bool            // stems of the question as the user asked it; nil: it was not completed
+	text      string                     // the question as the user asked it; empty: it was not completed
+	now       map[string]bool            // its stems; nil: it was not completed
 	asked     map[string]bool            // stems of the last question
 	answer    string                     // the last answer; empty: there is none
 	said      map[string]bool            // its stems; nil: there is none
@@ -38,7 +42,7 @@ func conversationOf(l *lang.Language, t model.Task) (c conversation) {
 		return out
 	}
 	if t.Asked != "" {
-		c.now = set(t.Asked)
+		c.text, c.now = t.Asked, set(t.Asked)
 	}
 	for _, m := range slices.Backward(t.History) {
 		switch {
@@ -68,6 +72,9 @@ func (c *conversation) quotes(one *sentence) bool {
 	if one.row && len(one.cells) > 1 {
 		return c.quotesRow(one)
 	}
+	if strings.Contains(c.answer, strings.TrimRight(one.text, ".;: ")) {
+		return true
+	}
 	all, said := 0, 0
 	for _, stem := range one.stems {
 		if stem == "" {
@@ -77,7 +84,7 @@ func (c *conversation) quotes(one *sentence) bool {
 			said++
 		}
 	}
-	return all > 0 && float64(said) >= minSaid*float64(all)
+	return all >= minQuoted && float64(said) >= minSaid*float64(all)
 }
 
 // quotesRow reports whether the last answer has the first cell of a row and after it only cells of this row.
@@ -108,6 +115,12 @@ func (c *conversation) findQuotes(passages []model.Passage, sentences [][]*sente
 	}
 }
 
+// section is a part of a document under a heading.
+type section struct {
+	document corpus.DocumentID
+	heading  string
+}
+
 // weighTurn adds to the score of each sentence what it gains or loses by the conversation. What the last answer quotes gains if it has what the question
 // adds to the last one, and no other sentence has more of it: another column of a row. If another sentence has more, such as another row of the table, that is
 // asked for.
@@ -115,16 +128,28 @@ func (q *question) weighTurn(passages []model.Passage, byPassage [][]*sentence) 
 	if q.before.said == nil {
 		return
 	}
+	then := q.lang.HasPhrase(lang.Then, cmp.Or(q.before.text, q.text))
 	most := 0.0
-	for _, cs := range byPassage {
+	sections := map[section]bool{}
+	for i, cs := range byPassage {
 		for _, c := range cs {
 			most = max(most, q.addedShare(c))
+			if c.quoted && len(c.words) >= minQuotedWords {
+				sections[section{passages[i].Chunk.Document, c.heading}] = true
+			}
 		}
 	}
 	for i, cs := range byPassage {
-		for _, c := range cs {
-			if q.before.documents[passages[i].Chunk.Document] {
+		d := passages[i].Chunk.Document
+		for k, c := range cs {
+			if q.before.documents[d] {
 				c.score += sameDocument
+			}
+			if sections[section{d, c.heading}] {
+				c.score += sameSection
+			}
+			if then && k > 0 && cs[k-1].quoted && !c.row {
+				c.score += continued
 			}
 			if added := q.addedShare(c); c.row && most > 0 && added == 0 { // its cells only have what the conversation is about
 				c.score -= rankWeights[rowExact] * c.evid[rowExact]
