@@ -63,8 +63,8 @@ func (c *rewriter) resolve(q string) string {
 			continue
 		}
 		by, to := c.replacement(q, ws, i, p)
-		if by == "" && p.article != "" {
-			appended = c.reference()
+		if by == "" && (p.article != "" || p.form == person && whoRE.MatchString(c.last.question)) {
+			appended = c.reference() // the last answer does not name the person
 		}
 		if by == "" {
 			continue
@@ -303,34 +303,49 @@ var (
 	bornRE        = regexp.MustCompile(`(?i)\b(?:born|die[ds]?|live[ds]?|grow|grew|stud(?:y|ied)|raised|buried|work(?:s|ed)?|from|geboren|gestorben|lebte?)\b`)
 )
 
-// answerNames returns the names in the last answer that are not in the question.
+// answerNames returns the names in the last answer that are not in the question: those of its first sentence with such names. Before a colon stands a label or
+// a heading, which counts if there is no other name. If a person was asked for, names of several words come first.
 func (c *rewriter) answerNames() []string {
-	asked, who := strings.ToLower(c.last.question), whoRE.MatchString(c.last.question)
-	var out []string
+	asked := strings.ToLower(c.last.question)
+	who := whoRE.MatchString(c.last.question)
+	person := who || c.Asks(c.last.question) == lang.AsksPerson
 	answer := asideRE.ReplaceAllString(lang.Truncate(c.last.answer, maxAnswer), "")
+	var labels []string
 	for _, s := range lang.Sentences(answer) {
 		one := answer[s.Start:s.End]
+		var out []string
 		for _, p := range c.phrases(one) {
 			name := strings.TrimLeft(one[p.from:p.to], "0123456789:. ") // 15:20 Ada Brook
-			if before := strings.TrimRight(one[:p.from], " "); who && (strings.HasSuffix(before, ":") || strings.HasSuffix(before, ";")) && strings.Count(name, " ") > 1 {
+			before := one[:p.from]
+			if column := strings.TrimRight(before, " "); person && (strings.HasSuffix(column, ":") || strings.HasSuffix(column, ";")) && strings.Count(name, " ") > 1 {
 				_, name, _ = strings.Cut(name, " ") // the name of a column: "Teacher Ada Brook"
 			}
 			if !p.name || name == "" || indefinite[firstWord(name)] || c.IsStopWord(strings.ToLower(name)) || strings.Contains(asked, strings.ToLower(c.withoutArticle(name))) || !unicode.IsUpper([]rune(c.withoutArticle(name))[0]) || months[strings.ToLower(firstWord(name))] {
 				continue
 			}
-			n := len(out)
-			before := strings.ToLower(one[:p.from])
-			if byRE.MatchString(before) && who && strings.Contains(before, strings.ToLower(c.withoutArticle(c.lastTopic))) {
-				n = 0 // the agent of a passive sentence
+			name = c.nameInQuestion(name, p.from == 0)
+			lower := strings.ToLower(before)
+			switch {
+			case strings.HasPrefix(one[p.to:], ":"):
+				labels = append(labels, name)
+			case who && byRE.MatchString(lower) && strings.Contains(lower, strings.ToLower(c.withoutArticle(c.lastTopic))):
+				out = slices.Insert(out, 0, name) // the agent of a passive sentence
+			default:
+				out = append(out, name)
 			}
-			out = slices.Insert(out, n, c.nameInQuestion(name, p.from == 0))
 		}
 		if len(out) > 0 {
-			break
+			if person && !c.isFullName(out[0]) {
+				slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(strings.Count(b, " "), strings.Count(a, " ")) })
+			}
+			return out
 		}
 	}
-	return out
+	return labels
 }
+
+// isFullName reports whether a name has several words.
+func (c *rewriter) isFullName(name string) bool { return strings.Contains(c.withoutArticle(name), " ") }
 
 // saysIs reports whether the last answer says that what was asked for is this: the capital is Lunden.
 func (c *rewriter) saysIs(name string) bool {
