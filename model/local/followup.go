@@ -18,7 +18,6 @@ const (
 	minSaid        = 0.9 // share of the words of a sentence that the last answer has, if it quotes the sentence
 	minQuoted      = 6   // words of a sentence, stop words not counted, of which that is enough
 	minQuotedWords = 3   // of a sentence that shows which document the last answer quotes
-	sameSection    = 1   // further bonus of the sections that it quotes
 	continued      = 3   // bonus of what the last answer quotes, if it has all that the question adds to the last one
 )
 
@@ -115,38 +114,31 @@ func (c *conversation) findQuotes(passages []model.Passage, sentences [][]*sente
 	}
 }
 
-// section is a part of a document under a heading.
-type section struct {
-	document corpus.DocumentID
-	heading  string
-}
-
 // weighTurn adds to the score of each sentence what it gains or loses by the conversation. What the last answer quotes gains if it has what the question
 // adds to the last one, and no other sentence has more of it: another column of a row. If another sentence has more, such as another row of the table, that is
 // asked for.
-func (q *question) weighTurn(passages []model.Passage, byPassage [][]*sentence) {
+func (q *question) weighTurn(passages []model.Passage, byPassage [][]*sentence, readings []*passageView) {
 	if q.before.said == nil {
 		return
 	}
 	then := q.lang.HasPhrase(lang.Then, cmp.Or(q.before.text, q.text))
+	inDocument, mostOf := map[corpus.DocumentID]float64{}, 0.0
+	for i, r := range readings {
+		d := passages[i].Chunk.Document
+		inDocument[d] = max(inDocument[d], q.added(r.wide))
+		mostOf = max(mostOf, inDocument[d])
+	}
 	most := 0.0
-	sections := map[section]bool{}
-	for i, cs := range byPassage {
+	for _, cs := range byPassage {
 		for _, c := range cs {
 			most = max(most, q.addedShare(c))
-			if c.quoted && len(c.words) >= minQuotedWords {
-				sections[section{passages[i].Chunk.Document, c.heading}] = true
-			}
 		}
 	}
 	for i, cs := range byPassage {
 		d := passages[i].Chunk.Document
 		for k, c := range cs {
-			if q.before.documents[d] {
+			if q.before.documents[d] && inDocument[d] >= mostOf {
 				c.score += sameDocument
-			}
-			if sections[section{d, c.heading}] {
-				c.score += sameSection
 			}
 			if then && k > 0 && cs[k-1].quoted && !c.row {
 				c.score += continued
@@ -170,11 +162,21 @@ func (q *question) addedShare(c *sentence) float64 {
 	for _, name := range c.columns {
 		q.mark(columns, name)
 	}
+	return q.added(c.covers, columns)
+}
+
+// added returns the share of the terms that the question adds to the last one, by weight, that are covered.
+func (q *question) added(covers ...[]float64) float64 {
 	sum, all := 0.0, 0.0
 	for i, t := range q.terms {
-		if !q.before.asked[t.Stem] && q.before.weight(t.Stem) == 1 {
-			sum, all = sum+q.plain[i]*max(c.covers[i], columns[i]), all+q.plain[i]
+		if q.before.asked[t.Stem] || q.before.weight(t.Stem) < 1 {
+			continue
 		}
+		most := 0.0
+		for _, c := range covers {
+			most = max(most, c[i])
+		}
+		sum, all = sum+q.plain[i]*most, all+q.plain[i]
 	}
 	return sum / max(all, 1e-9)
 }
