@@ -101,12 +101,15 @@ func (c *rewriter) written(t time.Time, as string) string {
 		by := as[w.Start:w.End]
 		switch _, month := c.Number(lang.Months, w.Text); {
 		case month:
-			name := months[slices.IndexFunc(months, func(m string) bool { n, _ := c.Number(lang.Months, m); return int(n) == int(t.Month()) })]
-			if isCapitalized(by) {
-				name = capitalize(name)
+			i := slices.IndexFunc(months, func(m string) bool { n, _ := c.Number(lang.Months, m); return int(n) == int(t.Month()) })
+			switch {
+			case i < 0:
+			case isCapitalized(by):
+				by = capitalize(months[i])
+			default:
+				by = months[i]
 			}
-			by = name
-		case len(by) == 4:
+		case len(by) == 4 && yearRE.MatchString(by):
 			by = t.Format("2006")
 		case by[0] <= '9':
 			by = strconv.Itoa(t.Day())

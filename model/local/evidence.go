@@ -456,9 +456,9 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 		e[fitNear], e[unfit], e[unmeasured] = 1, 0, 0
 		e[near] = q.share(c.covers, c.near, next.covers)
 		e[rarest] = q.rarestOf(c.covers, c.over, next.covers)
-		c.reasoned = q.kind == reasonKind && q.typeFit(next, next.own) == 1
+		c.reason = q.kind == reasonKind && q.typeFit(next, next.own) == 1
 	}
-	c.reasoned = c.reasoned || q.kind == reasonKind && e[fit] == 1
+	c.reason = c.reason || q.kind == reasonKind && e[fit] == 1
 	switch q.rangeFit(c) {
 	case 1:
 		e[inRange] = 1

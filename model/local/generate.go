@@ -133,7 +133,7 @@ func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence,
 	if !q.open {
 		answerability = all[0].evid.answerability()
 	}
-	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust(all[0])*m.opts.Patience
+	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust(all[0])*m.opts.Patience && q.mayReason(all[0])
 	var chosen []*sentence
 	if top := all[0]; !top.row && !top.code {
 		chosen = q.multiDocument(top, trusted, readings)
@@ -243,10 +243,16 @@ func (q *question) isRequestedCode(c *sentence) bool {
 // minTrust returns the answerability that the first sentence needs. Answers to broad questions need several sentences, and those to yes/no questions
 // seldom repeat the words of the question: "No dogs" answers a question about a poodle. Few sentences give a reason, so one that does needs less evidence.
 func (q *question) minTrust(best *sentence) float64 {
-	if q.broad || q.whether || best.reasoned {
+	if q.broad || q.whether || best.reason {
 		return minAnswerability * 0.6
 	}
 	return minAnswerability
+}
+
+// mayReason reports whether the best sentence gives the reason that the question asks for, or is completed by a sentence that may do so without a word for a
+// reason.
+func (q *question) mayReason(best *sentence) bool {
+	return q.kind != reasonKind || best.reason || best.evid[fitNear] > 0
 }
 
 // centrality scores sentences for a question without a subject: by similarity to all others, position and rank of the passage.

@@ -400,6 +400,9 @@ var sectionsOf = map[kind][]lang.Section{timeKind: {lang.Months, lang.Days}, num
 
 // hasWord reports whether a text has a word of a section that the question does not have.
 func (q *question) hasWord(text string, sections ...lang.Section) bool {
+	if slices.Contains(sections, lang.Reasons) && (q.lang.Code == "zh" || q.lang.Code == "ja") { // words are not separated
+		return q.lang.HasPhrase(lang.Reasons, text)
+	}
 	for _, w := range lang.Words(text) {
 		for _, s := range sections {
 			if _, said := q.index[stemIn(q.lang, w.Text)]; !said && q.lang.Has(s, w.Text) {

@@ -13,43 +13,43 @@ import (
 
 // sentence is a candidate for an answer: a sentence, an item of a list, a row of a table, a labelled line, or code.
 type sentence struct {
-	passage  int      // index into the task's passages
-	at       int      // position within its passage
-	text     string   // as quoted: no markup, one line, with a full stop
-	own      string   // what it says itself: for a row, the cells without the names of the columns
-	heading  string   // the innermost heading over it
-	outer    []string // the headings over that, the innermost first, without the title
-	lead     string   // the sentence that leads to the list or the table, or the label of the line
-	group    int      // the list or table that it belongs to, from 1; 0: none
-	under    int      // number of sentences after the heading or the beginning of the passage
-	columns  []string // of a row: the names of the columns; nil if they are unknown
-	cells    []string // of a row
-	listed   bool     // an item of a list
-	ordered  bool     // an item with a number
-	row      bool     // a row of a table
-	table    int      // of a row: its table, from 1
-	met      bool     // of a row: its cells meet a condition of the question
-	code     bool     // fenced code
-	label    bool     // a line with a label: Place: clubroom
-	setting  bool     // a line of a configuration file that sets something
-	key      string   // of a setting: its name
-	dangles  bool     // it begins with a pronoun that refers to an earlier sentence
-	reasoned bool     // it, or the sentence that completes it, gives the reason that is asked for
-	follows  bool     // it begins with a connective: so, however
-	block    int      // the number of its paragraph, item or table in the passage
-	closed   bool     // it ends with punctuation and does not begin in lower case
-	quoted   bool     // the last answer of the conversation quotes it
-	whole    bool     // it is a complete statement, which can be quoted
-	words    []lang.Token
-	stems    []string  // one per word; empty for stop words
-	exact    []float64 // coverage of each term of the question, without related words
-	covers   []float64 // coverage of each term of the question
-	near     []float64 // coverage by the innermost heading, what leads to it, and the names of the columns
-	over     []float64 // 1 for each term that is in near, the title or another heading
-	nearest  []float64 // for each term, the cosine of the nearest word
-	named    float64   // how well the headings name what a question asks how to do
-	score    float64
-	evid     evidence
+	passage int      // index into the task's passages
+	at      int      // position within its passage
+	text    string   // as quoted: no markup, one line, with a full stop
+	own     string   // what it says itself: for a row, the cells without the names of the columns
+	heading string   // the innermost heading over it
+	outer   []string // the headings over that, the innermost first, without the title
+	lead    string   // the sentence that leads to the list or the table, or the label of the line
+	group   int      // the list or table that it belongs to, from 1; 0: none
+	under   int      // number of sentences after the heading or the beginning of the passage
+	columns []string // of a row: the names of the columns; nil if they are unknown
+	cells   []string // of a row
+	listed  bool     // an item of a list
+	ordered bool     // an item with a number
+	row     bool     // a row of a table
+	table   int      // of a row: its table, from 1
+	met     bool     // of a row: its cells meet a condition of the question
+	code    bool     // fenced code
+	label   bool     // a line with a label: Place: clubroom
+	setting bool     // a line of a configuration file that sets something
+	key     string   // of a setting: its name
+	dangles bool     // it begins with a pronoun that refers to an earlier sentence
+	reason  bool     // it, or the sentence that completes it, gives the reason that is asked for
+	follows bool     // it begins with a connective: so, however
+	block   int      // the number of its paragraph, item or table in the passage
+	closed  bool     // it ends with punctuation and does not begin in lower case
+	quoted  bool     // the last answer of the conversation quotes it
+	whole   bool     // it is a complete statement, which can be quoted
+	words   []lang.Token
+	stems   []string  // one per word; empty for stop words
+	exact   []float64 // coverage of each term of the question, without related words
+	covers  []float64 // coverage of each term of the question
+	near    []float64 // coverage by the innermost heading, what leads to it, and the names of the columns
+	over    []float64 // 1 for each term that is in near, the title or another heading
+	nearest []float64 // for each term, the cosine of the nearest word
+	named   float64   // how well the headings name what a question asks how to do
+	score   float64
+	evid    evidence
 }
 
 // maxPassage is the maximum number of bytes of a passage that are read.
