@@ -116,38 +116,33 @@ func (c *conversation) findQuotes(passages []model.Passage, sentences [][]*sente
 
 // weighTurn adds to the score of each sentence what it gains or loses by the conversation. What the last answer quotes gains if it has what the question
 // adds to the last one, and no other sentence has more of it: another column of a row. If another sentence has more, such as another row of the table, that is
-// asked for.
-func (q *question) weighTurn(passages []model.Passage, byPassage [][]*sentence, readings []*passageView) {
+// asked for. A question for what comes next is answered by the sentence after it.
+func (q *question) weighTurn(passages []model.Passage, byPassage [][]*sentence) {
 	if q.before.said == nil {
 		return
 	}
 	then := q.lang.HasPhrase(lang.Then, cmp.Or(q.before.text, q.text))
-	inDocument, mostOf := map[corpus.DocumentID]float64{}, 0.0
-	for i, r := range readings {
-		d := passages[i].Chunk.Document
-		inDocument[d] = max(inDocument[d], q.added(r.wide))
-		mostOf = max(mostOf, inDocument[d])
-	}
 	most := 0.0
+	added := map[*sentence]float64{}
 	for _, cs := range byPassage {
 		for _, c := range cs {
-			most = max(most, q.addedShare(c))
+			added[c] = q.addedShare(c)
+			most = max(most, added[c])
 		}
 	}
 	for i, cs := range byPassage {
-		d := passages[i].Chunk.Document
 		for k, c := range cs {
-			if q.before.documents[d] && inDocument[d] >= mostOf {
+			if q.before.documents[passages[i].Chunk.Document] {
 				c.score += sameDocument
 			}
 			if then && k > 0 && cs[k-1].quoted && !c.row {
 				c.score += continued
 			}
-			if added := q.addedShare(c); c.row && most > 0 && added == 0 { // its cells only have what the conversation is about
+			if c.row && most > 0 && added[c] == 0 { // its cells only have what the conversation is about
 				c.score -= rankWeights[rowExact] * c.evid[rowExact]
 			}
 			switch {
-			case c.quoted && most > 0 && q.addedShare(c) >= most:
+			case c.quoted && !then && most > 0 && added[c] >= most:
 				c.score += continued * most
 			case c.quoted && q.before.now != nil: // otherwise it may be the same question again
 				c.score -= saidPenalty
@@ -162,21 +157,11 @@ func (q *question) addedShare(c *sentence) float64 {
 	for _, name := range c.columns {
 		q.mark(columns, name)
 	}
-	return q.added(c.covers, columns)
-}
-
-// added returns the share of the terms that the question adds to the last one, by weight, that are covered.
-func (q *question) added(covers ...[]float64) float64 {
 	sum, all := 0.0, 0.0
 	for i, t := range q.terms {
-		if q.before.asked[t.Stem] || q.before.weight(t.Stem) < 1 {
-			continue
+		if !q.before.asked[t.Stem] && q.before.weight(t.Stem) == 1 {
+			sum, all = sum+q.plain[i]*max(c.covers[i], columns[i]), all+q.plain[i]
 		}
-		most := 0.0
-		for _, c := range covers {
-			most = max(most, c[i])
-		}
-		sum, all = sum+q.plain[i]*most, all+q.plain[i]
 	}
 	return sum / max(all, 1e-9)
 }

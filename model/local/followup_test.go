@@ -19,7 +19,7 @@ func TestFollowUps(t *testing.T) {
 	trip := passage(1, "trip", "The school trip to the salt works of Lunden is on 7 May. In case of rain the trip goes on, since the workshop has a roof.")
 	guide := passage(1, "guide", "The guided tour of the mill takes one hour. Tickets of the mill cost 4 euros.")
 	bikes := passage(1, "bikes", "| Bike | Day (€) | Deposit (€) |\n| --- | --- | --- |\n| City bike | 18 | 50 |\n| Tandem | 34 | 100 |\n| Cargo bike | 48 | 200 |")
-	life := passage(1, "life", "In 1904 Ada Vale was apprenticed to a locksmith. From 1911 she drew plans at a shipyard in Aldenmouth. She married in Veldt and died in Osterby.")
+	life := passage(1, "life", "Ada Vale worked for a locksmith in Lunden. Then came five years at a shipyard in Aldenmouth. Later Ada Vale worked in the museum of Osterby, where her works are shown.")
 	castle := passage(2, "castle", "Tickets of the castle cost 9 euros.")
 	for _, c := range []struct {
 		name, asked, question, last string
@@ -32,7 +32,7 @@ func TestFollowUps(t *testing.T) {
 			[]model.Passage{castle, guide}, "9 euros", "4 euros"},
 		{"another column of the row", "And the deposit?", "What is the deposit?", "Tandem: Day (€) 34.", []model.Passage{bikes}, "City bike", "Tandem: Deposit (€) 100"},
 		{"another row", "And a cargo bike?", "What does a cargo bike cost for a day?", "Tandem: Day (€) 34.", []model.Passage{bikes}, "", "Cargo bike: Day (€) 48"},
-		{"what comes next", "And where did she work after that?", "Where did Ada Vale work after that?", "In 1904 Ada Vale was apprenticed to a locksmith.", []model.Passage{life}, "apprenticed", "shipyard"},
+		{"what comes next", "And where did she work after that?", "Where did Ada Vale work after that?", "Ada Vale worked for a locksmith in Lunden.", []model.Passage{life}, "museum", "shipyard"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			task := model.Task{Question: c.question, Passages: c.passages}

@@ -202,7 +202,7 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 			c.score = c.evid.score()
 		}
 	}
-	q.weighTurn(t.Passages, byPassage, readings)
+	q.weighTurn(t.Passages, byPassage)
 	for _, cs := range byPassage {
 		for _, c := range cs {
 			if c.whole && (!c.code || q.isRequestedCode(c)) && !((c.row || c.label && c.evid[labelled] == 0) && (q.broad || q.open) && prose) {
