@@ -110,14 +110,12 @@ func (j *job) standaloneScope() cache.Scope {
 // cacheScope returns the scope of the run's answer.
 func (j *job) cacheScope() cache.Scope {
 	s := j.standaloneScope()
-	if len(j.q.History) > 0 { // generators that do not read all of it read the last answer and the words that the user said now
-		last := ""
+	if len(j.q.History) > 0 { // generators that do not read all of it read the last turn and the words that the user said now
+		last := map[string]string{}
 		for _, m := range j.q.History {
-			if m.Role == event.RoleAssistant {
-				last = m.Text
-			}
+			last[m.Role] = m.Text
 		}
-		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", j.rec.State().Query, last))
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", j.rec.State().Query, last[event.RoleUser], last[event.RoleAssistant]))
 		s.Setup += "\x00follows " + hex.EncodeToString(sum[:])
 	}
 	return s

@@ -137,6 +137,8 @@ const (
 	Auxiliaries   Section = "auxiliary" // verbs that follow a question word or begin a question
 	QuestionWords Section = "question"
 	Adverbs       Section = "adverb"    // today, now
+	Shifts        Section = "shift"     // phrases for a time before or after another one, in days; 30 are a month and 365 a year
+	Then          Section = "then"      // phrases that ask for what comes next: afterwards
 	People        Section = "people"    // groups of people that have different prices or rules
 	Openings      Section = "opening"   // phrases that join a question to the one before
 	Closings      Section = "closing"   // particles at the end of such a question

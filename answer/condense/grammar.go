@@ -15,6 +15,7 @@ type grammar struct {
 	spaced                            bool // words are parted by spaces: not in Chinese and Japanese
 	pronouns                          map[string]lang.Section
 	opening, about, change, expletive *regexp.Regexp
+	shifts                            *regexp.Regexp // matches a phrase for a time before or after another one
 	asks                              *regexp.Regexp // splits a question into the question words and the rest, which begins with an auxiliary verb
 	wh                                *regexp.Regexp // matches the question word at the start of a question
 }
@@ -56,6 +57,7 @@ func newGrammar(l *lang.Language) *grammar {
 	}
 	in, wh, aux := `(?:`+one(lang.Prepositions)+`\s+)?`, one(lang.QuestionWords), one(lang.Auxiliaries)
 	g.opening = regexp.MustCompile(`(?i)^[¿¡\s]*(?:` + one(lang.Openings) + `[\s,.!:]+)*`)
+	g.shifts = regexp.MustCompile(`(?i)(?:^|\s)` + in + `(?:` + one(lang.Articles) + `\s+)?(?:l['’])?(` + one(lang.Shifts) + `)(?:\s*[?.!]|$)`)
 	g.about = regexp.MustCompile(`(?i)^` + one(lang.About) + `\s+`)
 	g.change = regexp.MustCompile(start + one(lang.Change) + `\s*[:,.：，。-]+\s*`)
 	g.expletive = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])` + one(lang.Expletives) + end)

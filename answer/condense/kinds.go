@@ -74,7 +74,10 @@ func (g *grammar) kindOf(s string, w lang.Token) string {
 			return string(section)
 		}
 	}
-	if strings.ContainsFunc(w.Text, unicode.IsDigit) {
+	switch {
+	case len(w.Text) == 4 && yearRE.MatchString(w.Text):
+		return "year"
+	case strings.ContainsFunc(w.Text, unicode.IsDigit):
 		return shapeOf(s[w.Start:w.End])
 	}
 	return ""

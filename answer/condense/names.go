@@ -109,9 +109,12 @@ func (c *rewriter) nameIn(answer string) string {
 	for _, one := range lang.Sentences(answer) {
 		s := "\n" + answer[one.Start:one.End] // so that its first word may be one
 		for _, n := range c.names(s) {
-			name := s[n.from:n.to]
+			name := strings.TrimLeft(s[n.from:n.to], "0123456789:. ") // 15:20 Ada Brook
+			if before := strings.TrimRight(s[:n.from], " "); strings.Count(name, " ") > 1 && (strings.HasSuffix(before, ":") || strings.HasSuffix(before, ";")) {
+				_, name, _ = strings.Cut(name, " ") // the name of a column: "Teacher Ada Brook"
+			}
 			alone := n.from > 1 || strings.Contains(name, " ") || strings.Trim(s[n.to:], " .") == ""
-			if first := firstWord(name); alone && !c.Has(lang.Months, first) && !c.Has(lang.Days, first) && !strings.ContainsAny(name, "0123456789") && !strings.Contains(asked, strings.ToLower(name)) {
+			if first := firstWord(name); alone && !c.Has(lang.Months, first) && !c.Has(lang.Days, first) && name != "" && !strings.ContainsAny(name, "0123456789") && !strings.Contains(asked, strings.ToLower(name)) {
 				return withoutGenitive(name)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/sluice-rag/sluice/lang"
 )
@@ -30,7 +31,9 @@ func (c *rewriter) refer(q string) (string, bool) {
 		what := about
 		switch {
 		case p == lang.He, p == lang.His:
-			what = cmp.Or(name, about)
+			if what = cmp.Or(name, about); !strings.ContainsFunc(what, unicode.IsLetter) {
+				continue // a number is no person
+			}
 		case name != "" && (!person || p == lang.They || p == lang.Their):
 			continue // it is either
 		}

@@ -103,6 +103,13 @@ type rewriter struct {
 // complete returns the completed question, or "" if it is complete.
 func (c *rewriter) complete(q string) string {
 	body, joined := c.cutOpening(q)
+	body, again := c.shift(body)
+	if again {
+		return body
+	}
+	if done := c.repeat(body); done != "" {
+		return done
+	}
 	resolved, refers := c.refer(body)
 	switch {
 	case moreRE.MatchString(body), c.depends(body, joined):

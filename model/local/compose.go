@@ -132,11 +132,16 @@ func (q *question) continuation(c *sentence, cs []*sentence) *sentence {
 		case instruct || !next.whole:
 		case q.measure != nil && c.evid[measured] == 0 && q.isMeasured(next):
 			return next
-		case c.evid[fit] <= 0.5 && (q.kind == reasonKind || q.hasType() && q.measure == nil && q.typeFit(next, next.own) == 1):
+		case c.evid[fit] <= 0.5 && (q.kind == reasonKind && q.canGiveReason(c, next) || q.hasType() && q.measure == nil && q.typeFit(next, next.own) == 1):
 			return next
 		}
 	}
 	return nil
+}
+
+// canGiveReason reports whether a sentence can give the reason for what the one before it says: both are prose, and the first one is what the question is about.
+func (q *question) canGiveReason(c, next *sentence) bool {
+	return !c.label && !c.row && !next.label && q.share(c.covers) >= q.share(next.covers)
 }
 
 // wantsList returns the group of the list that answers the question, if it asks for a list or for steps, and 0 otherwise.

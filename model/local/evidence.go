@@ -372,6 +372,9 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 		if c.dangles && k > 0 { // it is about what the sentence before says
 			c.near, c.over = slices.Clone(c.near), slices.Clone(c.over)
 			raise(c.near, r.cs[k-1].exact)
+			if r.cs[k-1].dangles { // and that about the one before it
+				raise(c.near, r.cs[k-1].near)
+			}
 			raise(c.over, c.near)
 		}
 		before, after := r.cs[max(0, k-1)].covers, r.cs[min(len(r.cs)-1, k+1)].covers
@@ -443,9 +446,13 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !q.measure.in(q.lang, c.leadingText()))
 	q.weighFact(c)
 	e[literal] = q.literalFit(c)
-	if next := q.continuation(c, cs); next != nil && !next.code {
-		e[fitNear], e[unfit], e[unmeasured] = 1, 0, 0 // it is said too
+	if next := q.continuation(c, cs); next != nil && !next.code { // it is said too
+		e[fitNear], e[unfit], e[unmeasured] = 1, 0, 0
+		e[near] = q.share(c.covers, c.near, next.covers)
+		e[rarest] = q.rarestOf(c.covers, c.over, next.covers)
+		c.reason = q.kind == reasonKind && q.typeFit(next, next.own) == 1
 	}
+	c.reason = c.reason || q.kind == reasonKind && e[fit] == 1
 	switch q.rangeFit(c) {
 	case 1:
 		e[inRange] = 1
@@ -494,7 +501,7 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 		}
 		e[opposed], e[flipped] = q.contradictions(said)
 	}
-	e[negated] = value(q.negated && !hasNegation(q.lang, c.words) && !hasNegation(q.lang, lang.Words(c.leadingText())))
+	e[negated] = value(q.negated && q.kind != reasonKind && !hasNegation(q.lang, c.words) && !hasNegation(q.lang, lang.Words(c.leadingText()))) // why not: because it was refused
 }
 
 // leadingText returns the headings over a sentence and what leads to it.

@@ -133,7 +133,7 @@ func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence,
 	if !q.open {
 		answerability = all[0].evid.answerability()
 	}
-	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust(all[0])*m.opts.Patience
+	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust(all[0])*m.opts.Patience && q.mayReason(all[0])
 	var chosen []*sentence
 	if top := all[0]; !top.row && !top.code {
 		chosen = q.multiDocument(top, trusted, readings)
@@ -190,7 +190,7 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		unknown[k] = !slices.ContainsFunc(readings, func(r *passageView) bool { return r.wide[k] >= 0.6 })
 	}
 	var all []*sentence
-	q.before.findDocuments(t.Passages, byPassage)
+	q.before.findQuotes(t.Passages, byPassage)
 	for i, p := range t.Passages {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, nil, err
@@ -199,9 +199,14 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 	}
 	q.preferNamed(readings)
 	q.selectRows(t.Passages, byPassage)
-	for i, p := range t.Passages {
-		for _, c := range byPassage[i] {
-			c.score = c.evid.score() + q.before.score(p.Chunk.Document, c)
+	for _, cs := range byPassage {
+		for _, c := range cs {
+			c.score = c.evid.score()
+		}
+	}
+	q.weighTurn(t.Passages, byPassage)
+	for _, cs := range byPassage {
+		for _, c := range cs {
 			if c.whole && (!c.code || q.isRequestedCode(c)) && !((c.row || c.label && c.evid[labelled] == 0) && (q.broad || q.open) && prose) {
 				all = append(all, c)
 			}
@@ -239,9 +244,9 @@ func (q *question) isRequestedCode(c *sentence) bool {
 
 // minTrust returns the answerability that the first sentence needs. Answers to broad questions need several sentences, and those to yes/no questions
 // seldom repeat the words of the question: "No dogs" answers a question about a poodle. If headings name what the question asks how to do, the text under
-// them is about it.
+// them is about it. Few sentences give a reason, so one that does needs less evidence.
 func (q *question) minTrust(best *sentence) float64 {
-	if q.broad || q.whether || best.named >= minHeaded {
+	if q.broad || q.whether || best.reason || best.named >= minHeaded {
 		return minAnswerability * 0.6
 	}
 	return minAnswerability
@@ -249,6 +254,12 @@ func (q *question) minTrust(best *sentence) float64 {
 
 // minHeaded is how well headings must name a task, so that the text under them needs less evidence: at least the whole object.
 const minHeaded = 0.5
+
+// mayReason reports whether the best sentence gives the reason that the question asks for, or is completed by a sentence that may do so without a word for a
+// reason.
+func (q *question) mayReason(best *sentence) bool {
+	return q.kind != reasonKind || best.reason || best.evid[fitNear] > 0
+}
 
 // centrality scores sentences for a question without a subject: by similarity to all others, position and rank of the passage.
 func (m *Model) centrality(all []*sentence) {

@@ -23,10 +23,12 @@ type measure struct {
 
 var length = &measure{words: lang.Length, units: lang.LengthUnits, symbols: regexp.MustCompile(`\b(?:mm|cm|m|km|ft|yd|in)\b|["″]`)}
 
+var duration = &measure{phrases: lang.AsksDuration, units: lang.TimeUnits, symbols: regexp.MustCompile(`[0-9] ?(?:h|min|ms|s|d)\b`), also: length}
+
 // measures are the known quantities. The first one that a question has counts: "how long is the notice" asks for a duration.
 var measures = []*measure{
 	{phrases: lang.AsksAge, recognized: true, units: lang.Age, after: lang.AgeAfter, around: 4, symbols: regexp.MustCompile(`\b[0-9]{1,3}-year-old|\pL ?\([0-9]{1,2}\)|[0-9]{1,3} ?[岁歳才]`)},
-	{phrases: lang.AsksDuration, units: lang.TimeUnits, symbols: regexp.MustCompile(`[0-9] ?(?:h|min|ms|s|d)\b`), also: length},
+	duration,
 	{phrases: lang.AsksClock, symbols: regexp.MustCompile(`\b[0-9]{1,2}[:.hH][0-9]{2}\b|\b[0-9]{1,2} ?(?:[ap]\.?m\b|h\b|Uhr|uur)|[0-9][点點时時]`)},
 	{phrases: lang.AsksDay, units: lang.Days, symbols: regexp.MustCompile(`\b[0-9]{1,2}[./-][0-9]{1,2}\b|[0-9][日号]`)},
 	{phrases: lang.AsksPhone, recognized: true, symbols: regexp.MustCompile(`(?:[0-9][ /()]{0,2}){6,}|(?:^|[^0-9-])0[0-9]+[–-][0-9]|\b[0-9]{3}-[0-9]{3,4}\b|\b[0-9]{2}(?:[.-][0-9]{2}){4}\b|\b[0-9]{3}[.-][0-9]{3}[.-][0-9]{4}\b`)},

@@ -77,7 +77,7 @@ var (
 	meanRE  = regexp.MustCompile(`(?i)^\W*(?:(?:what|who) (?:is|are|was|were) |define |what does .* mean)`)
 	runRE   = regexp.MustCompile(`(?i)\b(commands?|snippets?|syntax|examples?|code (?:for|to|that|examples?|samples?)|show me|how (?:do|can|should|would|to) (?:(?:i|you|we|one) )?(?:run|start|launch|call|invoke|install|build|compile|use|configure|set up|ask|query|ingest))\b`)
 	curlRE  = regexp.MustCompile(`(?i)(?:^|\PL)(?:with|using|via|mit|per|über|avec|con|usando|tramite|com|met|через|помощью) curl\b|\bcurl(?: ile\b|で)|用 ?curl\b`)
-	whyRE   = regexp.MustCompile(`(?i)\b(why|what (?:causes?|caused|is the reason|was the reason|reasons?))\b`)
+	whyRE   = regexp.MustCompile(`(?i)\b(why|what (?:(?:is|was|went) wrong|causes?|caused|is the reason|was the reason|reasons?))\b`)
 
 	// about are words of broad questions without a subject.
 	about = wordSet(`summar summari summaris summary overview outlin main key find point takeaway idea result topic conclus
@@ -119,9 +119,12 @@ func (m *Model) ask(t model.Task) *question {
 	q.before = conversationOf(q.lang, t)
 	m.setTerms(q, s, t.IDF)
 	q.open = len(q.terms) == 0 || t.Summary
-	q.kind, q.way = kinds[asked], asked == lang.AsksManner
+	q.kind, q.way = q.kindOf(s), asked == lang.AsksManner
 	if english {
-		q.kind, q.way = kindOf(s), wayRE.MatchString(s)
+		q.way = wayRE.MatchString(s)
+	}
+	if now := q.kindOf(t.Asked); now != anyKind {
+		q.kind = now // "Who repairs it, and when?" asks now for a time
 	}
 	if q.subject = lang.DefinitionSubject(s); q.subject != nil && english {
 		q.kind = definitionKind
@@ -259,7 +262,10 @@ var mainRE = regexp.MustCompile(`(?i)^(?:\W*|[^?]{0,80}, )(?:(?:in|at|on|by|to|f
 var relativeRE = regexp.MustCompile(`(?i)\b(?:who|whom|whose|where|when)\b`)
 
 // kindOf returns the type of thing that a question asks for. The words of its relative clauses do not count: the city where.
-func kindOf(s string) kind {
+func (q *question) kindOf(s string) kind {
+	if q.lang != lang.English {
+		return kinds[q.lang.Asks(s)]
+	}
 	if at := mainRE.FindStringIndex(s); at != nil {
 		s = s[:at[1]] + relativeRE.ReplaceAllString(s[at[1]:], "that")
 	}
@@ -365,6 +371,9 @@ func (q *question) typeFit(c *sentence, text string) float64 {
 		}
 	}
 	text = numberingRE.ReplaceAllString(text, "")
+	if q.kind == timeKind && !re.MatchString(text) && duration.in(q.lang, text) {
+		return 0.5 // within ten days
+	}
 	if q.kind == placeKind && !re.MatchString(text) && nearRE.MatchString(text) {
 		return 0.5 // places in a house or a town have no names
 	}
@@ -396,6 +405,9 @@ var sectionsOf = map[kind][]lang.Section{timeKind: {lang.Months, lang.Days}, num
 
 // hasWord reports whether a text has a word of a section that the question does not have.
 func (q *question) hasWord(text string, sections ...lang.Section) bool {
+	if slices.Contains(sections, lang.Reasons) && (q.lang.Code == "zh" || q.lang.Code == "ja") { // words are not separated
+		return q.lang.HasPhrase(lang.Reasons, text)
+	}
 	for _, w := range lang.Words(text) {
 		for _, s := range sections {
 			if _, said := q.index[stemIn(q.lang, w.Text)]; !said && q.lang.Has(s, w.Text) {

@@ -36,9 +36,11 @@ type sentence struct {
 	setting bool     // a line of a configuration file that sets something
 	key     string   // of a setting: its name
 	dangles bool     // it begins with a pronoun that refers to an earlier sentence
+	reason  bool     // it, or the sentence that completes it, gives the reason that is asked for
 	follows bool     // it begins with a connective: so, however
 	block   int      // the number of its paragraph, item or table in the passage
 	closed  bool     // it ends with punctuation and does not begin in lower case
+	quoted  bool     // the last answer of the conversation quotes it
 	whole   bool     // it is a complete statement, which can be quoted
 	words   []lang.Token
 	stems   []string  // one per word; empty for stop words
