@@ -37,7 +37,7 @@ func TestLimitServerMemory(t *testing.T) {
 func TestIdle(t *testing.T) {
 	const mib = 1 << 20
 	var i idle
-	allocated, collections := uint64(50*mib), 0
+	allocated := uint64(50 * mib)
 	for _, step := range []struct {
 		what             string
 		seconds, perTick uint64
@@ -53,7 +53,7 @@ func TestIdle(t *testing.T) {
 		{"a pause", 5, 0, 1},
 		{"nothing for an hour", 3600, 0, 0},
 	} {
-		collections = 0
+		collections := 0
 		for range step.seconds {
 			allocated += step.perTick
 			if i.due(allocated) {
