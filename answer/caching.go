@@ -259,6 +259,8 @@ func (j *job) cacheAnswer(ctx context.Context) {
 	}
 	if e, ok := entryOf(log); ok {
 		docs.only, e.Scope = j.only, j.cacheScope()
+		j.searchMu.Lock()
+		defer j.searchMu.Unlock()
 		for i := range e.Searches {
 			e.Searches[i].Chunks = j.found[e.Searches[i].Question]
 		}

@@ -122,7 +122,7 @@ func (j *job) find(ctx context.Context, s *search) error {
 	}
 	if (subject != nil || names != nil || task != nil) && slices.Equal(s.levels, []corpus.Level{corpus.Passage}) {
 		q.Limit = max(s.limit, definitionHits)
-	} else if plain && j.cacheable {
+	} else if plain && j.Cache != nil { // also without the cache for this question, so that both find the same
 		q.Limit = max(s.limit, cache.Remembered)
 	}
 	hits, err := j.Index.Search(ctx, q)
@@ -143,7 +143,7 @@ func (j *job) find(ctx context.Context, s *search) error {
 		return err
 	}
 	if plain && j.cacheable && (q.Vector != nil) == (j.Vectors != nil) {
-		j.keepFound(s.text, hits)
+		j.keepFound(q.Text, hits)
 	}
 	if subject == nil && names == nil && task == nil {
 		hits = hits[:min(s.limit, len(hits))]

@@ -5,6 +5,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 format=$1 part=${2:-held-out}
+case $format in
+docx | odt | epub | rtf | pdf | xlsx) ;;
+*)
+	echo "unknown format: $format" >&2
+	exit 2
+	;;
+esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r eval/testdata/everyday "$work/sets"
@@ -38,6 +45,12 @@ for documents in "$work"/sets/*/documents; do
 		esac
 	done
 	if ls "$work"/in/* >/dev/null 2>&1; then office "$format"; fi
+	expected=$(find "$documents" -name '*.md' -o -name '*.html' | wc -l)
+	if [ "$format" = xlsx ]; then expected=$(find "$documents" -name '*.csv' | wc -l); fi
+	if [ "$(find "$work/out" -type f | wc -l)" != "$expected" ]; then
+		echo "not all documents of $documents could be converted" >&2
+		exit 1
+	fi
 	for file in "$documents"/*; do
 		name=$(basename "$file")
 		for converted in "$work/out/$name.$format" "$work/out/${name%.*}.$format"; do

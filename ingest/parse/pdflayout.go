@@ -18,7 +18,7 @@ type pdfLine struct {
 	y      float64
 	size   float64
 	bold   bool
-	mono   bool // of a font whose characters have one width
+	mono   bool // in a monospaced font
 	page   int
 	turned turned
 	cells  []pdfCell // nil: one
@@ -54,8 +54,8 @@ func gatherLines(runs []pdfRun) []pdfLine {
 		space := 0.17 * min(r.size, cur.size)
 		switch {
 		case near && r.x > cur.end-1.5*cur.size && r.x >= cur.x-1:
-			if r.x-cur.end > wide*min(r.size, cur.size) && (wide == wideGap || isGap(last, r.text)) {
-				gaps = append(gaps, gap{b.Len(), cur.end, r.x})
+			if g := r.x - cur.end; g > narrowGap*min(r.size, cur.size) && len(gaps) < 2*maxPDFColumns {
+				gaps = append(gaps, gap{b.Len(), cur.end, r.x, g > wide*min(r.size, cur.size) && (wide == wideGap || isGap(last, r.text))})
 			}
 			if r.x-cur.end > space {
 				b.WriteByte(' ')
@@ -172,8 +172,8 @@ func bodySize(pages [][]pdfLine) float64 {
 
 func roundSize(s float64) float64 { return math.Round(s*2) / 2 }
 
-// forgetMono forgets which lines have a font whose characters have one width, if most of the text has: it is not code then.
-func forgetMono(pages [][]pdfLine) {
+// clearMono marks all lines as not monospaced if most of the text is: it is not code then.
+func clearMono(pages [][]pdfLine) {
 	mono, all := 0, 0
 	for _, lines := range pages {
 		for _, l := range lines {
@@ -257,7 +257,7 @@ func pdfBlocks(pages [][]pdfLine, outline map[string]int) []Block {
 		}
 		pages[i] = kept
 	}
-	forgetMono(pages)
+	clearMono(pages)
 	l := &pdfLayout{body: bodySize(pages), outline: outline}
 	l.levels = headingLevels(pages, l.body)
 	for _, lines := range pages {
@@ -311,7 +311,7 @@ func (l *pdfLayout) isTerm(next pdfLine, kind Kind) bool {
 	return next.page == term.page && down > 0 && down < 2*next.size && next.x > term.x+0.8*next.size
 }
 
-// isCode reports whether a line is code: text in a font whose characters have one width, but not in the middle of a paragraph.
+// isCode reports whether a line is code: text in a monospaced font, but not in the middle of a paragraph.
 func (l *pdfLayout) isCode(line pdfLine) bool {
 	if !line.mono || line.turned != upright || strings.ContainsRune("•‣◦▪●■", firstRune(line.text)) {
 		return false

@@ -10,16 +10,19 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse/document"
 )
 
-// pdfCell is a part of a line that wide gaps separate from the others.
+// pdfCell is a part of a line that wide gaps separate from the others. Narrow gaps separate its own parts, which are cells if the columns of other lines say so.
 type pdfCell struct {
 	text   string
 	x, end float64
+	parts  []pdfCell // nil: one
 }
 
 // A gap between two cells is wider than this, relative to the size of the font. Justified lines have such gaps too, but not one below the other.
 const (
 	wideGap  = 0.75
-	spaceGap = 0.2 // in files that draw spaces as characters: other gaps are between cells
+	spaceGap = 0.35 // in files that draw spaces as characters: other gaps are between cells
+	// narrowGap is the least gap at which a cell may be cut.
+	narrowGap = 0.2
 )
 
 // gapOf returns how wide a gap between cells is at least, relative to the size of the font.
@@ -48,19 +51,22 @@ const (
 	maxRowPitch   = 3.2 // between two lines of a table
 	maxCellPitch  = 1.6 // between two lines of a cell
 	maxCellLines  = 12
-	maxMarkGap    = 3  // between the mark of a list item and its text
-	maxTries      = 50 // see tablesOf
-	maxRise       = 5  // of a cell above those before it, which are at the bottom of their row
+	maxMarkGap    = 3   // between the mark of a list item and its text
+	maxTries      = 50  // see tablesOf
+	minWidth      = 0.3 // of a cell: some fonts have no widths
+	maxRise       = 5   // of a cell above those before it, which are at the bottom of their row
 )
 
 var (
-	// leaders are the dots between a title and its page in a table of contents.
+	// leaders matches the dots between a title and its page in a table of contents.
 	leaders = regexp.MustCompile(`(?:[.:·…] ?){4}`)
 	// enumerator is the mark of a list item, or the number of a heading: the text after it is no other cell.
-	enumerator = regexp.MustCompile(`^(?:[•‣◦▪●■□☐✓–*-]|\(?(?:\d{1,3}|\pL|[ivxIVX]{1,5})[.)]|§ ?\d+\pL?|\d+(?:\.\d+)+\.?)$`)
+	enumerator = regexp.MustCompile(`^(?:[•‣◦▪●■□☐✓–*-]|\(?(?:\d{1,3}|\pL|[ivxIVX]{1,5})[.)]|§ ?\d+\pL?)$`)
+	// section is the number of a heading, if one other cell follows; otherwise it is a date or an amount.
+	section = regexp.MustCompile(`^\d{1,2}(?:\.\d{1,2})+\.?$`)
 )
 
-// monospaced matches names of fonts whose characters have one width. Aligned code is no table.
+// monospaced matches names of monospaced fonts. Aligned code is no table.
 var monospaced = regexp.MustCompile(`mono|courier|consol|typewriter|cmtt|menlo|fixed|code`)
 
 // figure matches a cell that begins with a number, which may have a sign or a currency.
@@ -70,26 +76,39 @@ var figure = regexp.MustCompile(`^[^\pL0-9]{0,3}[0-9]`)
 type gap struct {
 	offset int     // in the text before the line is cleaned
 	end, x float64 // of the text before and after it
+	wide   bool
 }
 
 // cellsOf cuts the text of a line at its gaps. It returns nil if there are no two cells.
 func cellsOf(text string, line pdfLine, gaps []gap) []pdfCell {
-	if len(gaps) == 0 || len(gaps) > maxPDFColumns || hasRightToLeft(text) || leaders.MatchString(text) {
+	if !slices.ContainsFunc(gaps, func(g gap) bool { return g.wide }) || hasRightToLeft(text) || leaders.MatchString(text) {
 		return nil
 	}
 	var out []pdfCell
-	from, x := 0, line.x
-	for _, g := range append(gaps, gap{len(text), line.end, 0}) {
-		switch s := oneLine(text[from:g.offset]); {
-		case s == "":
-		case len(out) == 1 && x-out[0].end < maxMarkGap*line.size && enumerator.MatchString(out[0].text):
-			out[0].text, out[0].end = out[0].text+" "+s, g.end
-		default:
-			out = append(out, pdfCell{s, x, g.end})
+	from, x, wide := 0, line.x, true
+	for _, g := range append(gaps, gap{offset: len(text), end: line.end, wide: true}) {
+		if s := oneLine(text[from:g.offset]); s != "" {
+			part := pdfCell{text: s, x: x, end: max(g.end, x+minWidth*line.size)}
+			switch n := len(out) - 1; {
+			case wide:
+				out = append(out, part)
+			case out[n].parts == nil:
+				out[n].parts = []pdfCell{out[n], part}
+			default:
+				out[n].parts = append(out[n].parts, part)
+			}
+			if last := &out[len(out)-1]; last.parts != nil {
+				last.text, last.end = last.text+" "+s, part.end
+			}
+			wide = false
 		}
-		from, x = g.offset, g.x
+		from, x, wide = g.offset, g.x, wide || g.wide
 	}
-	if len(out) < 2 {
+	if n := len(out); n > 1 && out[1].x-out[0].end < maxMarkGap*line.size && (enumerator.MatchString(out[0].text) || n == 2 && section.MatchString(out[0].text)) {
+		out[1].text, out[1].x, out[1].parts = out[0].text+" "+out[1].text, out[0].x, nil
+		out = out[1:]
+	}
+	if len(out) < 2 || len(out) > maxPDFColumns {
 		return nil
 	}
 	return out
@@ -101,6 +120,7 @@ type fragment struct {
 	line    int // on the page
 	y, size float64
 	bold    bool
+	alone   bool // the line has no other cell
 }
 
 // pdfTable is a table on a page: lines whose cells are below each other.
@@ -109,6 +129,7 @@ type pdfTable struct {
 	columns      []pdfCell
 	fragments    []fragment
 	low          float64        // y of the lowest line
+	pitch        float64        // least distance of a row to the one before; 0: not known
 	rows         [][][]fragment // by row and column
 	head         bool           // the first row has the names of the columns
 }
@@ -190,7 +211,21 @@ func (t *pdfTable) isTable() bool {
 			several++
 		}
 	}
-	return several >= 2 && several*2 >= len(t.rows)
+	return several >= 2 && several*2 >= len(t.rows) && !(len(t.columns) == 2 && t.isProse())
+}
+
+// maxLabel is the longest text of a label, in bytes.
+const maxLabel = 40
+
+// isProse reports whether most rows have long texts in both of two columns: columns of text that is drawn line by line.
+func (t *pdfTable) isProse() bool {
+	long := 0
+	for _, row := range t.rows {
+		if cells := t.texts(row); min(len(cells[0]), len(cells[1])) > maxLabel*3/4 {
+			long++
+		}
+	}
+	return 2*long > len(t.rows)
 }
 
 func filled(row [][]fragment) (n int) {
@@ -213,37 +248,44 @@ func (t *pdfTable) fits(lines []pdfLine, k int, sure bool, top *float64) bool {
 		line.y > last.y+tolerance(line) && line.x < last.end {
 		return false
 	}
-	if last.y-line.y > tolerance(line) && line.x < last.x-tolerance(line) { // another row begins
-		*top = line.y
-	}
-	if !sure && line.cells == nil && line.bold && !lines[t.after-1].bold && down > maxCellPitch*line.size { // a heading
+	if !sure && t.ends(line, lines[t.after-1], down) {
 		return false
 	}
+	if last.y-line.y > tolerance(line) && line.x < last.x-tolerance(line) { // another row begins
+		*top = line.y
+		if line.cells != nil {
+			t.pitch = min(cmp.Or(t.pitch, down), down)
+		}
+	}
 	return true
+}
+
+// ends reports whether a line, at a distance below the table, is its end: a heading, the names of the columns of another table, or a line in the first
+// column that is further below than a row.
+func (t *pdfTable) ends(line, last pdfLine, down float64) bool {
+	if line.bold && !last.bold {
+		return line.cells == nil && down > maxCellPitch*line.size || line.cells != nil && !slices.ContainsFunc(line.cells, func(c pdfCell) bool { return figure.MatchString(c.text) })
+	}
+	return line.cells == nil && t.pitch > 0 && down > 1.3*t.pitch && line.x < t.columns[0].end
 }
 
 // add adds the cells of a line to their columns. It returns false if they are in none, or in several.
 func (t *pdfTable) add(line pdfLine, k int) bool {
 	cells := line.cells
 	if cells == nil {
-		cells = []pdfCell{{line.text, line.x, line.end}}
+		cells = []pdfCell{{text: line.text, x: line.x, end: max(line.end, line.x+minWidth*line.size)}}
 	}
+	cells = t.cut(cells)
 	columns := slices.Clone(t.columns)
 	for n, c := range cells {
-		var over []int
-		for i, o := range columns {
-			if c.x < o.end && c.end > o.x {
-				over = append(over, i)
-			}
-		}
-		switch {
-		case len(over) > 1 || len(over) == 1 && n > 0 && cells[n-1].end > columns[over[0]].x: // of several columns, or the second in its column
-			return false
-		case len(over) == 1:
-			o := &columns[over[0]]
-			o.x, o.end = min(o.x, c.x), max(o.end, c.end)
-		default:
+		switch first, last := overlapped(columns, c); {
+		case first < 0:
 			columns = append(columns, pdfCell{x: c.x, end: c.end})
+		case last > first || n > 0 && cells[n-1].end > columns[first].x: // in several columns, or the second one in its column
+			return false
+		default:
+			o := &columns[first]
+			o.x, o.end = min(o.x, c.x), max(o.end, c.end)
 		}
 	}
 	if len(columns) > maxPDFColumns {
@@ -259,53 +301,76 @@ func (t *pdfTable) add(line pdfLine, k int) bool {
 		t.low = line.y
 	}
 	for _, c := range cells {
-		t.fragments = append(t.fragments, fragment{c, k, line.y, line.size, line.bold})
+		t.fragments = append(t.fragments, fragment{c, k, line.y, line.size, line.bold, len(cells) == 1})
 	}
 	return true
+}
+
+// cut cuts cells that are in several columns at the narrow gaps between these.
+func (t *pdfTable) cut(cells []pdfCell) []pdfCell {
+	var out []pdfCell
+	for _, c := range cells {
+		if first, last := overlapped(t.columns, c); last <= first || c.parts == nil {
+			out = append(out, c)
+			continue
+		}
+		column := -2
+		for _, part := range c.parts {
+			at, _ := overlapped(t.columns, part)
+			if n := len(out) - 1; at >= 0 && at == column {
+				out[n].text, out[n].end = out[n].text+" "+part.text, part.end
+				continue
+			}
+			out = append(out, part)
+			column = at
+		}
+	}
+	return out
+}
+
+// overlapped returns the first and the last column that a cell covers in part; -1 and -1 if it covers none.
+func overlapped(columns []pdfCell, c pdfCell) (first, last int) {
+	first, last = -1, -1
+	for i, o := range columns {
+		if c.x < o.end && c.end > o.x {
+			if last = i; first < 0 {
+				first = i
+			}
+		}
+	}
+	return first, last
 }
 
 // assemble makes rows of the fragments.
 func (t *pdfTable) assemble() {
 	var row [][]fragment
-	last := 0 // column
-	begin := func() {
+	last := 0             // column
+	top, bottom := 0., 0. // of the row
+	begin := func(f fragment) {
 		row = make([][]fragment, len(t.columns))
 		t.rows = append(t.rows, row)
+		top, bottom = f.y, f.y
 	}
 	for _, f := range t.fragments {
-		column := slices.IndexFunc(t.columns, func(c pdfCell) bool { return f.x < c.end && f.end > c.x })
-		if column < 0 {
-			continue // without width
-		}
+		column, _ := overlapped(t.columns, f.pdfCell) // add has put it there
 		switch {
 		case row == nil:
-			begin()
-		case column > last && f.within(row):
+			begin(f)
+		case column > last && f.y <= top+maxRise*f.size && f.y >= bottom-0.3*f.size:
 			if n := f.besides(row[last]); n > 0 && filled(row) == 1 { // the lines before it are rows of their own
 				before := row[last]
 				row[last] = before[:n:n]
-				begin()
+				begin(f)
 				row[last] = before[n:]
 			}
 		case column == last && f.below(row[last], maxCellPitch) && len(row[last]) < maxCellLines:
-		case row[0] != nil && column > 0 && f.below(row[column], 1.4): // the next line of all cells
+		case f.alone && row[0] != nil && column > 0 && f.below(row[column], 1.4) && len(row[column]) < maxCellLines && !figure.MatchString(f.text): // its cell goes on
 		default:
-			begin()
+			begin(f)
 		}
 		row[column] = append(row[column], f)
-		last = column
+		last, top, bottom = column, max(top, f.y), min(bottom, f.y)
 	}
-}
-
-// within reports whether a fragment is at the height of a row.
-func (f fragment) within(row [][]fragment) bool {
-	top, bottom := f.y-f.size, f.y+f.size
-	for _, cell := range row {
-		for _, o := range cell {
-			top, bottom = max(top, o.y), min(bottom, o.y)
-		}
-	}
-	return f.y <= top+maxRise*f.size && f.y >= bottom-0.3*f.size
 }
 
 // besides returns the index of the line of a cell that has the height of a fragment, if the fragment is not in the middle between the first and the last line;
@@ -349,13 +414,15 @@ func (t *pdfTable) texts(row [][]fragment) []string {
 	return out
 }
 
+// isBold reports whether all cells of a row are bold.
+func isBold(row [][]fragment) bool {
+	return !slices.ContainsFunc(row, func(cell []fragment) bool {
+		return slices.ContainsFunc(cell, func(f fragment) bool { return !f.bold })
+	})
+}
+
 // hasHead reports whether the first row has the names of the columns. A table with two columns is otherwise a list of labels.
 func (t *pdfTable) hasHead() bool {
-	isBold := func(row [][]fragment) bool {
-		return !slices.ContainsFunc(row, func(cell []fragment) bool {
-			return slices.ContainsFunc(cell, func(f fragment) bool { return !f.bold })
-		})
-	}
 	if len(t.columns) > 2 || isBold(t.rows[0]) && !isBold(t.rows[1]) {
 		return true
 	}
@@ -380,6 +447,9 @@ func (t *pdfTable) continues(before *pdfTable) bool {
 func (l *pdfLayout) table(t *pdfTable, lines []pdfLine) {
 	l.flush()
 	head, goesOn := t.hasHead(), l.tableEnd == len(l.out) && t.continues(l.lastTable)
+	if goesOn && isBold(t.rows[0]) && !isBold(t.rows[1]) { // a repeated head, or that of another table
+		goesOn = strings.HasPrefix(strings.Join(t.texts(t.rows[0]), "|"), strings.Join(l.headCells, "|"))
+	}
 	if goesOn {
 		head = l.lastTable.head
 	}
@@ -392,12 +462,8 @@ func (l *pdfLayout) table(t *pdfTable, lines []pdfLine) {
 		if i == 0 && !goesOn {
 			l.headCells = cells
 		}
-		if goesOn && cells[0] == "" && len(l.out) == l.tableEnd { // the rest of the last row
-			for c := range cells {
-				if cells[c] != "" {
-					l.lastCells[c] = string(append(joinLine([]byte(l.lastCells[c]), cells[c]), cells[c]...))
-				}
-			}
+		if c := onlyCell(cells); goesOn && c > 0 && len(l.out) == l.tableEnd && l.lastCells[c] != "" && !figure.MatchString(cells[c]) { // the rest of the last row
+			l.lastCells[c] = string(append(joinLine([]byte(l.lastCells[c]), cells[c]), cells[c]...))
 			l.out[len(l.out)-1].Text = rowText(l.lastCells, head)
 			continue
 		}
@@ -405,8 +471,8 @@ func (l *pdfLayout) table(t *pdfTable, lines []pdfLine) {
 		if head {
 			b.Kind = TableRow
 		}
-		if l.lastCells = cells; b.Text != "" {
-			l.out = append(l.out, b)
+		if b.Text != "" {
+			l.out, l.lastCells = append(l.out, b), cells
 		}
 	}
 	l.lastTable, l.tableEnd = t, len(l.out)
@@ -425,10 +491,31 @@ func without(cells, head []string) []string {
 	return out
 }
 
+// onlyCell returns the index of the only cell with a text; -1: there are several, or none.
+func onlyCell(cells []string) int {
+	only := -1
+	for i, c := range cells {
+		if c != "" {
+			if only >= 0 {
+				return -1
+			}
+			only = i
+		}
+	}
+	return only
+}
+
+// noLabel matches a first cell before which no value belongs: an item of a list, or the end of a sentence.
+var noLabel = regexp.MustCompile(`^[•‣◦▪●■□☐✓–*-]|[.!?,;=]$`)
+
 // rowText returns the text of a row of a table with or without a head.
 func rowText(cells []string, head bool) string {
-	if head {
+	switch label := strings.TrimRight(cells[0], ": "); {
+	case head:
 		return document.Row(cells)
+	case label == "" || cells[1] == "" || len(label) > maxLabel || noLabel.MatchString(label) || strings.HasPrefix(cells[1], "("):
+		return strings.TrimSpace(cells[0] + " " + cells[1])
+	default:
+		return label + ": " + cells[1]
 	}
-	return strings.TrimLeft(strings.TrimRight(cells[0], ": ")+": "+cells[1], ": ")
 }

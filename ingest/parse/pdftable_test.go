@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
-// drawn is a text on a page, at a place in millimetres from the top left corner. A tab separates the font from the text: b is bold, m has characters of one width, and
+// drawn is a text on a page, at a place in millimetres from the top left corner. A tab separates the font from the text: b is bold, m is monospaced, and
 // h is large.
 type drawn struct {
 	x, y float64
@@ -119,6 +119,32 @@ func TestPDFTables(t *testing.T) {
 			[][]drawn{together(cells(45, "Boat", "Day", "Week"), cells(50, "Canoe", "12", "60"), column(20, 62, "b\tBerths"), cells(72, "Berth", "Metres", "Year"), cells(77, "A1", "7", "300"))},
 			"row Boat | Day | Week|row Canoe | 12 | 60|heading Berths|row Berth | Metres | Year|row A1 | 7 | 300",
 		},
+		"groups of rows": {
+			[][]drawn{together(cells(45, "Type", "Boat", "Price"), cells(50, "Sail", "Dinghy", "19"), cells(54, "", "Yawl", "40"), cells(58, "Row", "Canoe", "12"))},
+			"row Type | Boat | Price|row Sail | Dinghy | 19|row | Yawl | 40|row Row | Canoe | 12",
+		},
+		"a group that goes on on the next page": {
+			[][]drawn{together(cells(45, "Type", "Boat", "Price"), cells(50, "Sail", "Dinghy", "19")), together(cells(20, "", "Yawl", "40"), cells(25, "Row", "Canoe", "12"))},
+			"row Type | Boat | Price|row Sail | Dinghy | 19|row | Yawl | 40|row Row | Canoe | 12",
+		},
+		"a row that goes on on the next page": {
+			[][]drawn{together(cells(45, "Boat", "Place", "Price"), cells(50, "Canoe", "in the shed at", "19")),
+				together(cells(20, "Boat", "Place", "Price"), cells(25, "", "the quay"), cells(30, "Dinghy", "quay", "12"))},
+			"row Boat | Place | Price|row Canoe | in the shed at the quay | 19|row Dinghy | quay | 12",
+		},
+		"text close below, and a table with other names": {
+			[][]drawn{together(cells(45, "b\tBoat", "b\tDay", "b\tWeek"), cells(50, "Canoe", "12", "60"), cells(55, "Dinghy", "19", "90"), cells(62, "Deposit: 20 per boat."),
+				cells(68, "b\tBerth", "b\tMetres", "b\tYear"), cells(73, "A1", "7", "300"))},
+			"row Boat | Day | Week|row Canoe | 12 | 60|row Dinghy | 19 | 90|paragraph Deposit: 20 per boat.|row Berth | Metres | Year|row A1 | 7 | 300",
+		},
+		"a cell that fills its column": {
+			[][]drawn{{{20, 45, "Name of the boat"}, {70, 45, "Day"}, {120, 45, "Week"}, {20, 50, "Canoe for two or three persons"}, {70.6, 50, "12"}, {120, 50, "60"}, {20, 55, "Dinghy"}, {70, 55, "19"}, {120, 55, "90"}}},
+			"row Name of the boat | Day | Week|row Canoe for two or three persons | 12 | 60|row Dinghy | 19 | 90",
+		},
+		"formulas and bullets beside each other": {
+			[][]drawn{together(cells(45, "Q = A v", "(1)"), cells(50, "h = Q : b", "(2)"))},
+			"paragraph Q = A v (1)|paragraph h = Q : b (2)",
+		},
 		"numbered items": {
 			[][]drawn{together([]drawn{{20, 45, "1."}, {30, 45, "Open the valve."}, {20, 50, "2."}, {30, 50, "Close the lid."}})},
 			"item 1. Open the valve.|item 2. Close the lid.",
@@ -160,7 +186,7 @@ func blocksOf(t testing.TB, data []byte) string {
 	return strings.Join(out, "|")
 }
 
-// TestPDFCode reads code, which has a font whose characters have one width.
+// TestPDFCode reads code, which has a monospaced font.
 func TestPDFCode(t *testing.T) {
 	prose := column(20, 30, "Start the service before you open the harbour. It reads the file at its start, and", "writes the state of the lock into it every minute. To start it:")
 	for name, c := range map[string]struct {

@@ -164,8 +164,14 @@ func (c *collectionCmd) serve(e *env, r *collectionReport) error {
 	r.Answers, err = askAll(e.ctx, p, askOptions{questions: texts, times: len(texts), modes: c.Mode})
 	status := fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)
 	r.Start.Anonymous, r.Start.Mapped = procNumber(status, "RssAnon:", "")<<10, procNumber(status, "RssFile:", "")<<10 // in KiB
-	time.Sleep(collectPause)
-	r.Start.Idle = procNumber(status, "RssAnon:", "") << 10
+	if err == nil {
+		select {
+		case <-time.After(collectPause):
+			r.Start.Idle = procNumber(status, "RssAnon:", "") << 10
+		case <-e.ctx.Done():
+			err = e.ctx.Err()
+		}
+	}
 	return errors.Join(err, p.stop())
 }
 

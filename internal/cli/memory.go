@@ -50,7 +50,7 @@ func limitServerMemory() (stop func()) {
 					debug.SetGCPercent(p)
 					percent = p
 				}
-				if i.due(heap[1].Value.Uint64()) {
+				if i.due(heap[1].Value.Uint64(), uint64(live)) { //nolint:gosec // not negative
 					debug.FreeOSMemory()
 				}
 			}
@@ -68,7 +68,7 @@ func limitServerMemory() (stop func()) {
 }
 
 // A process is idle if it allocates at most idleBytes in idleSeconds, as a server does for its open streams. Its garbage is collected if it has allocated at
-// least worthBytes since the last time.
+// least worthBytes and an eighth of its live heap, whose size determines the time of a collection, since the last time.
 const (
 	idleSeconds = 5
 	idleBytes   = 2 << 20
@@ -83,8 +83,9 @@ type idle struct {
 	collected uint64 // bytes that were allocated before the last collection
 }
 
-// due reports whether it should be collected now. The caller calls it each second with the number of bytes that were allocated since the start.
-func (i *idle) due(allocated uint64) bool {
+// due reports whether it should be collected now. The caller calls it each second with the number of bytes that were allocated since the start, and the
+// size of the live heap in bytes.
+func (i *idle) due(allocated, live uint64) bool {
 	if allocated-i.beginning > idleBytes {
 		i.seconds, i.beginning = 0, allocated
 		return false
@@ -93,7 +94,7 @@ func (i *idle) due(allocated uint64) bool {
 		return false
 	}
 	i.seconds, i.beginning = 0, allocated
-	if allocated-i.collected < worthBytes {
+	if allocated-i.collected < max(worthBytes, live/8) {
 		return false
 	}
 	i.collected = allocated

@@ -56,12 +56,26 @@ func TestIdle(t *testing.T) {
 		collections := 0
 		for range step.seconds {
 			allocated += step.perTick
-			if i.due(allocated) {
+			if i.due(allocated, 64*mib) {
 				collections++
 			}
 		}
 		if collections != step.want {
 			t.Errorf("%s: %d collections, want %d", step.what, collections, step.want)
+		}
+	}
+}
+
+// TestIdleLargeHeap checks that a large heap, which takes long to collect, is collected after more work.
+func TestIdleLargeHeap(t *testing.T) {
+	const mib = 1 << 20
+	for worked, want := range map[uint64]bool{50 * mib: false, 200 * mib: true} {
+		i, got := idle{beginning: worked}, false
+		for range 2 * idleSeconds {
+			got = i.due(worked, 1024*mib) || got
+		}
+		if got != want {
+			t.Errorf("after %d MiB: %v, want %v", worked/mib, got, want)
 		}
 	}
 }

@@ -260,7 +260,7 @@ func (d *docx) handler() xmltext.Handler {
 
 func (d *docx) start(e xmltext.Element) bool {
 	switch e.Name {
-	case "del", "moveFrom", "Fallback", "instrText", "delText", "sectPr", "tblPr", "tblGrid", "trPr":
+	case "del", "moveFrom", "Fallback", "instrText", "delText", "pPrChange", "rPrChange", "sectPr", "tblPr", "tblGrid", "trPr":
 		return false
 	case "r":
 		d.inRun, d.hidden = true, len(d.paragraphs) > 0 && d.paragraphs[len(d.paragraphs)-1].hidden
