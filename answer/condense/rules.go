@@ -130,10 +130,11 @@ func (c *rewriter) complete(q string) string {
 // moreRE matches requests for more about the topic of the last question.
 var moreRE = regexp.MustCompile(`(?i)^(?:please\s+)?(?:(?:can|could) you\s+)?(?:(?:tell|give|show) (?:me|us) )?(?:some )?(?:more(?: details?| information)?|further details?|details|(?:please )?(?:go on|continue|elaborate|explain)(?: more| further)?|mehr(?: dazu| details| informationen)?|erzähl(?:e)? mehr|weiter|erkläre?(?: das)?)(?: please| bitte)?\W*$`)
 
-// depends reports whether a question names nothing of its own to ask about.
+// depends reports whether a question names nothing of its own to ask about. "What is a riffle?" names a riffle, but "And what is the largest city?" may mean
+// that of the country before.
 func (c *rewriter) depends(q string, joined bool) bool {
 	asks := c.wh.MatchString(q) || c.Asks(q) != "" && c.Asks(q) != lang.AsksDefinition
-	limit := 1
+	limit := 0
 	if joined {
 		limit = 2
 	}
