@@ -222,6 +222,7 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].score > all[j].score })
+	q.preferNewest(all, t.Passages)
 	if !q.open && len(all) > 0 {
 		var scores []float64
 		for i, c := range all {
