@@ -152,7 +152,8 @@ const (
 	They          Section = "they"
 	Their         Section = "their"
 	There         Section = "there"
-	This          Section = "this" // demonstratives that are not always pronouns
+	This          Section = "this"     // demonstratives that are not always pronouns
+	Gendered      Section = "gendered" // articles with the pronoun for a noun with this article: der=er
 )
 
 // The sections of what is said in a conversation.

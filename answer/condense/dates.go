@@ -1,7 +1,6 @@
 package condense
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,7 +47,7 @@ func (c *rewriter) repeat(q string) string {
 	}
 	rest := q[m[4]:]
 	content := c.content(rest)
-	refers := slices.ContainsFunc(lang.Words(rest), func(w lang.Token) bool { return c.pronouns[w.Text] == lang.It || c.pronouns[w.Text] == lang.This })
+	refers := slices.ContainsFunc(lang.Words(rest), func(w lang.Token) bool { return c.pronouns[w.Text].form == thing })
 	if !refers || len(content) == 0 || slices.ContainsFunc(content, func(w lang.Token) bool { return c.kindOf(rest, w) == "" }) {
 		return ""
 	}
@@ -147,8 +146,5 @@ func (c *rewriter) prepositionBefore(s string, at int) string {
 	}
 	return ""
 }
-
-// yearRE matches a year.
-var yearRE = regexp.MustCompile(`\b(?:1[0-9]{3}|20[0-9]{2})s?\b`)
 
 func abs(n int) int { return max(n, -n) }

@@ -19,6 +19,13 @@ func (c *rewriter) replaceKind(prev, phrase string) string {
 	last := content[len(content)-1]
 	kind := c.kindOf(phrase, last)
 	if kind == "" {
+		if old := c.last.changed; old != "" && !c.isName(phrase) && len(words) == 1 && strings.Contains(prev, old) {
+			from := strings.Index(prev, old)
+			if first := lang.Words(old)[0]; c.isPreposition(first.Text) && !c.startsWithPreposition(phrase) {
+				phrase = old[:first.End] + " " + phrase
+			}
+			return c.put(prev, from, from+len(old), phrase) // what changed last changes again
+		}
 		return ""
 	}
 	at := slices.IndexFunc(olds, func(w lang.Token) bool { return c.kindOf(prev, w) == kind })
@@ -57,6 +64,7 @@ func (c *rewriter) replaceKind(prev, phrase string) string {
 
 // put replaces part of a question by a phrase.
 func (c *rewriter) put(q string, from, to int, phrase string) string {
+	c.changed = phrase
 	if from == 0 {
 		return capitalize(phrase) + q[to:]
 	}
@@ -90,7 +98,7 @@ func (c *rewriter) completeIdeographs(q string) string {
 	for _, w := range c.List(lang.Openings) {
 		rest, ok := strings.CutPrefix(q, w)
 		people := slices.ContainsFunc(c.List(lang.People), func(w string) bool { return strings.HasPrefix(rest, w) })
-		if ok && (people || c.pronouns[firstIdeographs(q, 2)] == "") { // 那儿 is a pronoun, but not in 那儿童
+		if ok && (people || c.pronouns[firstIdeographs(q, 2)].form == none) { // 那儿 is a pronoun, but not in 那儿童
 			body = strings.TrimLeft(rest, marks)
 			break
 		}

@@ -1,8 +1,9 @@
 package condense
 
 import (
+	"cmp"
 	"context"
-	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,15 +18,22 @@ const (
 	maxReplayed      = 8    // earlier questions that are made self-contained in turn, to find the topic of the last one
 )
 
-// Rules is the [Condenser] that needs no model. It works by the words that lang has of each language. Pronouns refer to the topic of the last question, and
-// to the name in its answer if the question asked for one. In English, this replaces them; in other languages, it is appended. An incomplete
-// question ("And in 2021?", "What about Lunden?", "Why?") changes the last one: a number replaces a number of the same form, a name a name.
+// Rules is the [Condenser] that needs no model. It works by the words that lang has of each language. It replaces pronouns by the topic of the last
+// question, or by the name in its answer if the question asked for one; in languages other than English and German, it appends what they refer to. An
+// incomplete question ("And in 2021?", "What about Lunden?", "Why?") changes the last one: a number replaces a number of the same form, a name a name.
 // The zero value works. The error is always nil.
 type Rules struct{}
 
-// exchange is a self-contained question with its answer, and what its pronouns refer to.
+// exchange is a self-contained question with its answer.
 type exchange struct {
-	question, answer, what string
+	question, answer string
+	referents
+}
+
+// referents are the referents of a question's pronouns, which are used for those of the next question too.
+type referents struct {
+	who, what string
+	changed   string // the phrase that replaced another one in the question
 }
 
 // Condense implements [Condenser]. It does not read the summary.
@@ -37,7 +45,7 @@ func (Rules) Condense(_ context.Context, question, _ string, history []event.Mes
 	var last exchange
 	for _, e := range earlier {
 		g := grammarOf(e.question + " " + last.question)
-		e.question, e.what = g.standalone(e.question, last)
+		e.question, e.referents = g.standalone(e.question, last)
 		if opening := g.opening.FindString(e.question); strings.Trim(opening, " ¿¡") != "" {
 			e.question = capitalize(e.question[len(opening):])
 		}
@@ -63,41 +71,43 @@ func exchanges(history []event.Message) []exchange {
 	return out
 }
 
-// markRE matches a citation mark in an answer.
-var markRE = regexp.MustCompile(`\s*(?:⟦+[0-9 ,;–-]*⟧+|\[[0-9]{1,3}\]|【[^】]{0,20}】)`)
-
 // withoutMarks removes the citation marks from an answer.
 func withoutMarks(s string) string { return markRE.ReplaceAllString(s, "") }
 
-// standalone makes a question self-contained, given the last exchange, and returns what it refers to.
-func (g *grammar) standalone(question string, last exchange) (done, what string) {
+// standalone makes a question self-contained, given the last exchange, and returns the referents of its pronouns.
+func (g *grammar) standalone(question string, last exchange) (string, referents) {
 	q := strings.TrimSpace(question)
 	if last.question == "" || len(last.question) > maxQuestionBytes || len(q) > maxQuestionBytes || q == "" || !utf8.ValidString(q) {
-		return question, ""
+		return question, referents{}
 	}
 	if m := g.change.FindString(q); m != "" && len(m) < len(q) {
-		return capitalize(q[len(m):]), ""
+		return capitalize(q[len(m):]), referents{}
 	}
-	c := &rewriter{last: last, grammar: g}
+	c := &rewriter{last: last, lastTopic: cmp.Or(last.what, g.topic(last.question)), question: q, grammar: g}
 	complete := c.complete
 	if !g.spaced {
 		complete = c.completeIdeographs
 	}
-	done = complete(q)
+	done := complete(q)
 	if done == "" || len(done) > 2*maxQuestionBytes || strings.EqualFold(done, q) {
-		return question, ""
+		return question, referents{}
 	}
 	if strings.HasPrefix(q, "¿") && !strings.HasPrefix(done, "¿") {
 		done = "¿" + done
 	}
-	return done, c.what
+	if c.who != "" || c.what != "" {
+		c.who, c.what = cmp.Or(c.who, last.who), cmp.Or(c.what, last.what)
+	}
+	return done, c.referents
 }
 
 // rewriter makes one question self-contained, given the last exchange.
 type rewriter struct {
 	*grammar
-	last exchange
-	what string // what the current question refers to
+	question  string // the current question
+	last      exchange
+	lastTopic string // topic of the last question; empty: unknown
+	referents        // referents found for the pronouns of the current question
 }
 
 // complete returns the completed question, or "" if it is complete.
@@ -110,53 +120,109 @@ func (c *rewriter) complete(q string) string {
 	if done := c.repeat(body); done != "" {
 		return done
 	}
-	resolved, refers := c.refer(body)
+	resolved := c.resolve(body)
+	changed := resolved != body
 	switch {
-	case moreRE.MatchString(body), c.depends(body, joined):
-		if refers {
-			return capitalize(resolved)
-		}
-		return c.appendTopic(capitalize(body))
+	case moreRE.MatchString(body):
+		return c.askMore(body)
 	case c.onlyQuestionWords(body):
 		return c.replaceQuestionWords(strings.TrimRight(body, " ?.!"))
-	case refers:
+	case wholeRE.MatchString(body):
+		return c.replaceQuestionWords(wholeRE.FindStringSubmatch(body)[1])
+	case changed && c.isFragment(body, joined) && (c.isPart(body) || !c.replaces):
+		if c.Code == "en" {
+			return "What about " + c.lowerFirst(strings.TrimRight(resolved, " ?.!")) + "?"
+		}
 		return capitalize(resolved)
 	case c.isFragment(body, joined):
-		return c.replacePhrase(strings.TrimRight(body, " ?.!"))
+		return c.replacePhrase(strings.TrimRight(resolved, " ?.!"))
+	case changed:
+		return capitalize(resolved)
+	case c.lacksTopic(body) && (!definingRE.MatchString(body) || comparisonRE.MatchString(body)):
+		return c.appendTopic(capitalize(body))
+	case joined && attributeRE.MatchString(body) && !strings.ContainsFunc(body[1:], unicode.IsUpper), c.depends(body, joined):
+		return c.appendTopic(capitalize(body)) // as in "And what is the largest city?"
 	}
 	return ""
 }
 
-// moreRE matches requests for more about the topic of the last question.
-var moreRE = regexp.MustCompile(`(?i)^(?:please\s+)?(?:(?:can|could) you\s+)?(?:(?:tell|give|show) (?:me|us) )?(?:some )?(?:more(?: details?| information)?|further details?|details|(?:please )?(?:go on|continue|elaborate|explain)(?: more| further)?|mehr(?: dazu| details| informationen)?|erzähl(?:e)? mehr|weiter|erkläre?(?: das)?)(?: please| bitte)?\W*$`)
-
-// depends reports whether a question names nothing of its own to ask about. "What is a riffle?" names a riffle, but "And what is the largest city?" may mean
-// that of the country before.
+// depends reports whether a question names nothing of its own to ask about: it has few words with a meaning. In English, it asks how much or which, and
+// names nothing: "How high is the climb?"
 func (c *rewriter) depends(q string, joined bool) bool {
-	asks := c.wh.MatchString(q) || c.Asks(q) != "" && c.Asks(q) != lang.AsksDefinition
-	limit := 0
+	limit := 1
 	if joined {
 		limit = 2
 	}
-	return asks && !c.onlyQuestionWords(q) && len(c.content(q)) <= limit
+	asks := c.wh.MatchString(q) || c.Asks(q) != "" && c.Asks(q) != lang.AsksDefinition
+	if c.Code == "en" {
+		m := c.asks.FindStringSubmatch(q)
+		asks = m != nil && strings.Contains(m[1], " ") && !strings.ContainsFunc(m[1][1:]+m[2], func(r rune) bool { return unicode.IsUpper(r) || unicode.IsDigit(r) }) &&
+			!slices.ContainsFunc(lang.Words(m[2]), func(w lang.Token) bool { return subjects[w.Text] })
+		limit++
+	}
+	return asks && len(c.content(q)) <= limit
 }
 
-// appendTopic appends what the last question is about to a question, in parentheses.
+// isPart reports whether a phrase belongs to something ("its climate") and the last question has no similar phrase to
+// replace.
+func (c *rewriter) isPart(phrase string) bool {
+	return whoseRE.MatchString(phrase) && !requestRE.MatchString(c.last.question) && !strings.Contains(c.last.question, "'s ") && !definesRE.MatchString(c.last.question)
+}
+
+// appendTopic appends the topic of the last question, in parentheses, to a question.
 func (c *rewriter) appendTopic(q string) string {
-	if c.what = c.reference(); c.what == "" {
+	about := c.lastTopic
+	if !c.replaces {
+		about = c.reference()
+		c.what = about
+	}
+	if about == "" {
 		return ""
 	}
-	return withReference(q, c.what)
+	mark := ""
+	if r, _ := utf8.DecodeLastRuneInString(q); strings.ContainsRune("?.!", r) {
+		mark = string(r)
+	}
+	return strings.TrimRight(q, " ?.!") + " (" + about + ")" + mark
 }
 
-// replaceQuestionWords replaces the question words of the last question ("why", "since when", "by whom").
+// askMore asks for more information about the topic of the last question.
+func (c *rewriter) askMore(body string) string {
+	if c.lastTopic == "" {
+		return c.last.question
+	}
+	about := " about "
+	if c.Code == "de" {
+		about = " über "
+	}
+	if explainRE.MatchString(body) {
+		about = " "
+	}
+	return capitalize(strings.TrimRight(body, " ?.!…")) + about + c.lastTopic + "."
+}
+
+// replaceQuestionWords replaces the question words of the last question ("why", "since when", "how tall").
 func (c *rewriter) replaceQuestionWords(words string) string {
 	prev := strings.TrimRight(c.last.question, " ?.!")
-	if m := c.asks.FindStringSubmatch(prev); m != nil {
+	m := c.wh.FindStringSubmatch(prev)
+	if !c.replaces {
+		return c.appendTopic(capitalize(words) + "?")
+	}
+	if m := c.asks.FindStringSubmatch(prev); m != nil && len(lang.Words(m[1])) <= maxHead {
 		return capitalize(words) + " " + m[2] + "?"
 	}
-	if c.Has(lang.Auxiliaries, firstWord(prev)) {
+	if c.aux.MatchString(prev) {
 		return capitalize(words) + " " + c.lowerFirst(prev) + "?"
+	}
+	if m != nil {
+		and := ", and "
+		if c.Code == "de" {
+			if c.adverb.MatchString(m[1]) {
+				return capitalize(words) + prev[len(m[1]):] + "?"
+			}
+			and = ", und "
+		}
+		return prev + and + c.lowerFirst(words) + "?"
 	}
 	return c.appendTopic(capitalize(words) + "?")
 }
@@ -164,6 +230,9 @@ func (c *rewriter) replaceQuestionWords(words string) string {
 // replacePhrase replaces the phrase of the last question that is most similar.
 func (c *rewriter) replacePhrase(phrase string) string {
 	prev := strings.TrimRight(c.last.question, " ?.!")
+	if phrase == "" {
+		return c.last.question
+	}
 	end := "?"
 	if !strings.Contains(c.last.question, "?") {
 		end = ""
@@ -175,37 +244,48 @@ func (c *rewriter) replacePhrase(phrase string) string {
 	if done := c.replaceKind(prev, phrase); done != "" {
 		return done + end
 	}
+	if old := lang.Words(prev); len(words) == 1 && len(old) > 1 && isEventVerb(words[0].Text) && isEventVerb(old[len(old)-1].Text) {
+		return prev[:old[len(old)-1].Start] + c.lowerFirst(phrase) + end // as in "and repaired?"
+	}
 	if len(words) > 1 && c.isArticle(words[0].Text) && c.isPreposition(words[1].Text) { // as in "el de"
 		phrase, words = phrase[words[1].Start:], lang.Words(phrase[words[1].Start:])
 	}
-	first := words[0].Text
-	if c.isPreposition(first) && len(words) > 1 {
-		if old, ok := c.prepositional(prev, first, phrase[words[1].Start:]); ok {
-			return strings.TrimRight(prev[:old.from], " ") + " " + c.lowerFirst(phrase) + prev[old.to:] + end
+	if c.isPreposition(words[0].Text) && len(words) > 1 {
+		if from, to := placePhrase(prev); from >= 0 && placeRE.MatchString(phrase) {
+			return prev[:from] + c.lowerFirst(phrase) + prev[to:] + end
 		}
-	}
-	if c.isPreposition(first) || c.IsStopWord(first) && !c.isArticle(first) || c.Has(lang.Adverbs, first) && len(words) <= 2 {
+		if from, to := c.prepositional(prev, words[0].Text, phrase[words[1].Start:]); from >= 0 {
+			return strings.TrimRight(prev[:from], " ") + " " + c.lowerFirst(phrase) + prev[to:] + end
+		}
 		return prev + " " + c.lowerFirst(phrase) + end
 	}
-	old, ok := c.similarPhrase(prev, phrase)
-	if !ok {
+	if c.IsStopWord(words[0].Text) && !c.isArticle(words[0].Text) && !c.replaces || c.Has(lang.Adverbs, words[0].Text) && len(words) <= 2 || datedRE.MatchString(phrase) {
+		return prev + " " + c.lowerFirst(phrase) + end
+	}
+	if len(words) <= 2 && !c.isName(phrase) && !c.isArticle(words[0].Text) {
+		if at := aboutNoun.FindStringSubmatchIndex(prev); at != nil && !c.isFunctionWord(strings.ToLower(prev[at[2]:at[3]])) {
+			return prev[:at[2]] + phrase + end
+		}
+	}
+	old := c.similarPhrase(prev, phrase)
+	if c.Code == "en" && whoRE.MatchString(prev) && c.isName(phrase) && !c.isName(old) { // it may refer to another person
+		return c.appendTopic("What about " + phrase + "?")
+	}
+	if old == "" {
 		return c.appendTopic(capitalize(phrase) + "?")
 	}
-	if c.followsArticle(prev, old) {
-		phrase = c.withoutArticle(phrase) // "the Silver plan" becomes "the Gold plan"
+	at := strings.LastIndex(prev, old)
+	if rest := prev[at+len(old):]; strings.HasPrefix(rest, "'s") || strings.HasPrefix(rest, "’s") {
+		phrase = strings.TrimSuffix(strings.TrimSuffix(phrase, "'s"), "’s")
 	}
-	rest := prev[old.to:]
-	if _, noun, ok := strings.Cut(phrase, " "); ok && strings.HasPrefix(rest, " "+noun) {
-		rest = rest[len(noun)+1:]
-	}
-	if strings.HasSuffix(prev[old.from:old.to], "'s") && !strings.HasSuffix(phrase, "'s") {
-		rest = "'s" + rest
-	}
-	if !c.isCapital(phrase) {
+	if !c.isName(phrase) {
 		phrase = c.lowerFirst(phrase)
 	}
-	return prev[:old.from] + phrase + rest + end
+	return prev[:at] + phrase + prev[at+len(old):] + end
 }
+
+// isEventVerb reports whether a word is a verb about something that happened to the topic.
+func isEventVerb(w string) bool { return predicates[w] || strings.HasSuffix(w, "ed") }
 
 func capitalize(s string) string {
 	r, n := utf8.DecodeRuneInString(s)

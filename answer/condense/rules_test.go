@@ -111,6 +111,30 @@ func TestHostileTalk(t *testing.T) {
 	}
 }
 
+// TestRulesOnOthers: of conversations that the rules were not made by.
+func TestRulesOnOthers(t *testing.T) {
+	t.Parallel()
+	if n, all := right(t, "testdata/others.txt"); n < 27 {
+		t.Errorf("%d of %d are right", n, all)
+	}
+}
+
+// TestRulesUnseen: of conversations that were written when the rules were done. Of 20, 14 were right then.
+func TestRulesUnseen(t *testing.T) {
+	t.Parallel()
+	if n, all := right(t, "testdata/late.txt"); n < 17 {
+		t.Errorf("%d of %d are right", n, all)
+	}
+}
+
+// TestRulesOnDocuments: of conversations that were held over real documents, whose answers are sentences of them.
+func TestRulesOnDocuments(t *testing.T) {
+	t.Parallel()
+	if n, all := right(t, "testdata/real.txt"); n < all {
+		t.Errorf("%d of %d are right", n, all)
+	}
+}
+
 // TestRulesByKind: of conversations whose follow-ups name only what is of the same kind, and of pronouns with a verb.
 func TestRulesByKind(t *testing.T) {
 	t.Parallel()

@@ -264,7 +264,7 @@ func TestConversation(t *testing.T) {
 	tm.line("What is a cursor?")
 	tm.until("A cursor is a place in the stream of a run. [1]", "cursor.md", "confidence")
 	tm.line("Where is it written?")
-	tm.until("› Where is it written?", "about “Where is it written (cursor)?”", "is written in the field id of each event. [1]")
+	tm.until("› Where is it written?", "about “Where is a cursor written?”", "is written in the field id of each event. [1]")
 	tm.line("/create harbour")
 	tm.until("created and selected: harbour")
 	file := filepath.Join(t.TempDir(), "north lock.md")
@@ -340,7 +340,7 @@ func TestConversation(t *testing.T) {
 	again.line("/good")
 	again.until("rated as good")
 	again.line("What else does it do?")
-	again.until("about “What else does it do (riffle)?”", "confidence")
+	again.until("about “What else does a riffle do?”", "confidence")
 	again.line("/new")
 	again.until("started a new session")
 	again.line("/session " + id[1])
@@ -382,7 +382,7 @@ func TestInterruptStopsAnswer(t *testing.T) {
 	tm.until("A cursor is written in the field id of each event.", "confidence")
 	p.on <- struct{}{}
 	tm.line("Where is it written?")
-	tm.until("about “Where is it written (cursor)?”", "› ask a question")
+	tm.until("about “Where is a cursor written?”", "› ask a question")
 	tm.line("/quit")
 	tm.until("left with 0")
 }
@@ -529,7 +529,7 @@ func TestLines(t *testing.T) {
 	if failed || strings.Contains(out, "riffle") {
 		t.Errorf("failed is %v", failed)
 	}
-	if !strings.Contains(errs, "about “Where is it written (cursor)?”") {
+	if !strings.Contains(errs, "about “Where is a cursor written?”") {
 		t.Errorf("the second question does not follow the first:\n%s", errs)
 	}
 	for _, want := range []string{"A cursor is a place in the stream of a run. [1]", "is written in the field id", "1 file in harbour", "opened in 1932. [1]", "[1] lock.md\n"} {

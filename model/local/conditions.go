@@ -22,8 +22,9 @@ func (q *question) selectRows(passages []model.Passage, byPassage [][]*sentence)
 		if met == nil {
 			continue
 		}
+		counted := whole && q.counts(rows)
 		for _, c := range met {
-			c.met, c.counted = true, whole && q.counts(rows)
+			c.met, c.counted = true, counted
 		}
 		for _, c := range rows {
 			c.evid[inRange], c.evid[outOfRange] = value(c.met), value(!c.met)

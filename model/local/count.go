@@ -13,7 +13,7 @@ import (
 // what is counted, and no number stands before it in a cell or under its name.
 func (q *question) counts(rows []*sentence) bool {
 	thing, ok := q.counted()
-	if !ok {
+	if !ok || q.bound == nil && len(q.numbers) > 0 { // a number of the question may be in any cell
 		return false
 	}
 	holds := func(texts ...string) bool {
