@@ -2,6 +2,8 @@ package verify
 
 import (
 	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/lang"
@@ -33,7 +35,7 @@ var markRE = regexp.MustCompile(`⟦[^⟧]{0,20}⟧|\[[0-9, ]{1,20}\]`)
 
 // readClaim tokenizes a claim in its language. All terms have equal weight until [statement.weigh].
 func readClaim(c Claim) *statement {
-	claim := markRE.ReplaceAllString(lang.Truncate(c.Text, maxClaim), " ")
+	claim := withoutCount(markRE.ReplaceAllString(lang.Truncate(c.Text, maxClaim), " "))
 	var texts []string
 	for _, chunk := range c.Cited[:min(len(c.Cited), 2)] {
 		texts = append(texts, chunk.Text)
@@ -122,4 +124,16 @@ func (s *statement) share(covered []float64) float64 {
 		sum += x * s.weights[i]
 	}
 	return sum / s.total
+}
+
+// countRE matches the number of things before a list of them: "2: Eagle; Marmot."
+var countRE = regexp.MustCompile(`^\s*([0-9]+): `)
+
+// withoutCount removes the number before a list that has as many items. No passage has to state it.
+func withoutCount(claim string) string {
+	m := countRE.FindStringSubmatchIndex(claim)
+	if m == nil || claim[m[2]:m[3]] != strconv.Itoa(strings.Count(claim, ";")+1) {
+		return claim
+	}
+	return claim[m[1]:]
 }
