@@ -21,7 +21,7 @@ func TestScheduleOpensTenants(t *testing.T) {
 	c := openTenants(t, data, nil)
 	// The address is private, so that the sync fails at once.
 	added := c.reply(http.StatusCreated, "north", "POST", "/api/sources", `{"location":"http://127.0.0.1:1/a.md","every":"1h"}`)
-	for state := any("syncing"); state != "idle"; {
+	for state, err := any("syncing"), error(nil); state != "idle" || err != nil; _, err = os.Stat(due) { // it is also idle before the sync begins
 		state = c.reply(http.StatusOK, "north", "GET", "/api/sources/"+added["id"].(string), "")["state"]
 	}
 	c.close()
