@@ -100,7 +100,8 @@ export default {
   },
 
   "the progress of a sync": async (t) => {
-    const files = Object.fromEntries(Array.from({ length: 150 }, (_, i) => [`${String(i).padStart(4, "0")}.md`, `# Log ${i}\n\n${`The lamp number ${i} was lit at dusk by the keeper of tower ${i % 7}. `.repeat(120)}\n`]));
+    const documents = 800; // so many that the page shows the sync while it goes on
+    const files = Object.fromEntries(Array.from({ length: documents }, (_, i) => [`${String(i).padStart(4, "0")}.md`, `# Log ${i}\n\n${`The lamp number ${i} was lit at dusk by the keeper of tower ${i % 7}. `.repeat(120)}\n`]));
     const dir = folder("lamps", { ...files, "0000 damaged.pdf": "%PDF-1.7 and nothing else" });
     const page = await open(t, env.keeper);
     // Every figure that the page shows is kept, however short.
@@ -120,10 +121,10 @@ export default {
     await axe(page, "a sync in progress");
     await badge(page, dir, "incomplete");
     const { counts, values, failed } = await page.evaluate(() => globalThis.seen);
-    assert.ok(values.length > 3 && values.every((v, i) => i === 0 || v >= values[i - 1]) && values.some((v) => v > 0 && v < 151), `progress ${values}`);
-    assert.ok(counts.some((c) => /^[\d,]+ of 151 documents$/.test(c)), `progress ${counts.slice(0, 5)}`);
+    assert.ok(values.length > 3 && values.every((v, i) => i === 0 || v >= values[i - 1]) && values.some((v) => v > 0 && v <= documents), `progress ${values}`);
+    assert.ok(counts.some((c) => c?.endsWith(` of ${documents + 1} documents`)), `progress ${counts.slice(0, 5)}`);
     assert.ok(failed, "the document that failed was not shown during the sync");
-    assert.match(await card(page, dir).innerText(), /Folder · 150 documents/);
+    assert.match(await card(page, dir).innerText(), new RegExp(`Folder · ${documents} documents`));
 
     // The folder is watched: what another program changes is shown, too.
     const dialog = page.getByRole("dialog");
@@ -136,8 +137,9 @@ export default {
     await edit(() => dialog.getByLabel("Watch the folder, and index changes at once").check());
     await card(page, dir).getByText("watched").waitFor(queued);
     rmSync(`${dir}/0000 damaged.pdf`);
-    for (const file of Object.keys(files).slice(100)) rmSync(`${dir}/${file}`);
-    await card(page, dir).getByText("100 documents").waitFor(queued);
+    const left = documents - 50;
+    for (const file of Object.keys(files).slice(left)) rmSync(`${dir}/${file}`);
+    await card(page, dir).getByText(`${left} documents`).waitFor(queued);
     await edit(async () => {
       await axe(page, "edit a source");
       await dialog.getByLabel("Watch the folder, and index changes at once").uncheck();
@@ -147,7 +149,7 @@ export default {
     await equals(async () => /every 2 days/.test(await card(page, dir).innerText()) && !/watched/.test(await card(page, dir).innerText()), true);
     await page.reload();
     await card(page, dir).getByRole("button", { name: /^Remove: / }).click();
-    await dialog.getByText("100 documents are removed with the source").waitFor();
+    await dialog.getByText(`${left} documents are removed with the source`).waitFor();
     await axe(page, "remove a source");
     await dialog.getByRole("button", { name: "Remove", exact: true }).click();
     await card(page, dir).waitFor({ state: "detached", ...queued });
