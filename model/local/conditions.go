@@ -23,6 +23,11 @@ func (q *question) selectRows(passages []model.Passage, byPassage [][]*sentence)
 			continue
 		}
 		counted := whole && q.counts(rows)
+		if of := q.ofKind(met, rows); counted && len(of) > 0 {
+			met = of
+		} else {
+			counted = false
+		}
 		for _, c := range met {
 			c.met, c.counted = true, counted
 		}

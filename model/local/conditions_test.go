@@ -12,9 +12,10 @@ import (
 const (
 	stores = "Bin | Material | Thickness (mm) | Stock (kg) | Minimum (kg) | Checked\nB1 | Copper wire | 2 | 40 | 25 | 2031-03-01\nB2 | Brass rod | 8 | 6 | 12 | 2031-02-10\n" +
 		"B3 | Zinc sheet | 1 | 3 | 5 | 2031-04-22\nB4 | Tin solder | 1 | 0 | 0 | 2030-11-30\nTotal |  |  | 49 | 42 |\n"
-	huts = "Hut | Built | Beds | Stove | Price (€)\nEagle | 1931 | 12 | yes | 24.00\nMarmot | 1987 | 30 | no | 19.00\nIbex | 2014 | 22 | yes | 31.00\n"
-	duty = "Date | Shift | Who\n2031-06-04 | early | Ida Holm\n2031-06-05 | early | Per Lund\n2031-06-05 | late | Nils Dahl\n2031-07-05 | early | Eva Krog\n"
-	hall = "Day | Begin | Group\nTuesday | 18:30 | Judo\nTuesday | 20:00 | Fencing\nFriday | 20:00 | Rowing\n"
+	huts  = "Hut | Built | Beds | Stove | Price (€)\nEagle | 1931 | 12 | yes | 24.00\nMarmot | 1987 | 30 | no | 19.00\nIbex | 2014 | 22 | yes | 31.00\n"
+	boats = "Boat | Type | Length (m) | Licence\nB1 | sail boat | 5 | no\nB2 | sail boat | 7 | yes\nB3 | motor boat | 8 | yes\nB4 | rowing boat | 5 | yes\nB5 | sail boat | 4 | no\nB6 | rowing boat | 6 | no\n"
+	duty  = "Date | Shift | Who\n2031-06-04 | early | Ida Holm\n2031-06-05 | early | Per Lund\n2031-06-05 | late | Nils Dahl\n2031-07-05 | early | Eva Krog\n"
+	hall  = "Day | Begin | Group\nTuesday | 18:30 | Judo\nTuesday | 20:00 | Fencing\nFriday | 20:00 | Rowing\n"
 )
 
 func TestConditions(t *testing.T) {
@@ -38,6 +39,9 @@ func TestConditions(t *testing.T) {
 		{"at least a number that a cell has", "Which huts have at least 22 beds?", "huts.csv", huts, "Marmot: Built 1987; Beds 30; Stove no; Price (€) 19.00. Ibex: Built 2014; Beds 22; Stove yes; Price (€) 31.00."},
 		{"a number of rows", "How many huts have a stove?", "huts.csv", huts, "2: Eagle; Ibex."},
 		{"a number of rows with less than a number", "How many huts cost less than 25 euros?", "huts.csv", huts, "2: Eagle; Marmot."},
+		{"a number of rows of one kind", "How many sail boats need a licence?", "boats.csv", boats, "1: B2."},
+		{"a number of rows of one kind, without something", "How many sail boats are there without a licence?", "boats.csv", boats, "2: B1; B5."},
+		{"a number of rows above a number that a cell has", "How many rowing boats are longer than 5 m?", "boats.csv", boats, "1: B6."},
 		{"a number that a cell has", "How many beds does the Ibex hut have?", "huts.csv", huts, "Ibex: Beds 22."},
 		{"the rows that are named", "What do Marmot and Ibex cost?", "huts.csv", huts, "Marmot: Price (€) 19.00. Ibex: Price (€) 31.00."},
 		{"a number of rows, in German", "Wie viele Hütten haben keinen Ofen?", "huetten.csv", "Hütte | Plätze | Ofen\nAdler | 12 | ja\nGemse | 9 | nein\nDachs | 8 | nein\n", "2: Gemse; Dachs."},

@@ -52,6 +52,17 @@ func (q *question) explained(c *sentence) bool {
 	return true
 }
 
+// ofKind returns the selected rows that have each term of the question that any row of the table has: the sail boats among the boats that need a licence.
+func (q *question) ofKind(met, rows []*sentence) []*sentence {
+	met = slices.Clone(met)
+	for i := range q.terms {
+		if has := func(c *sentence) bool { return c.exact[i] > 0 }; slices.ContainsFunc(rows, has) && !slices.Contains(q.numbers, i) {
+			met = slices.DeleteFunc(met, func(c *sentence) bool { return !has(c) })
+		}
+	}
+	return met
+}
+
 // counted returns the term after how many.
 func (q *question) counted() (term int, ok bool) {
 	if q.kind != numberKind {
@@ -163,8 +174,16 @@ func (q *question) namedRows(rows []*sentence) (met []*sentence) {
 
 // count returns the number of rows with their names: 3: Orchard; Hilltop; Yard. The rows of each passage are one sentence, and the first has the number.
 func count(rows []*sentence) (out []*sentence) {
+	firsts := map[string]bool{}
+	for _, c := range rows {
+		firsts[c.cells[0]] = true
+	}
 	for k, c := range rows {
-		name := strings.TrimSpace(c.cells[nameColumn(c.cells)])
+		column := 0
+		if len(firsts) < len(rows) {
+			column = nameColumn(c.cells)
+		}
+		name := strings.TrimSpace(c.cells[column])
 		if k > 0 && rows[k-1].passage == c.passage {
 			last := out[len(out)-1]
 			last.text = strings.TrimSuffix(last.text, ".") + "; " + name + "."
