@@ -80,9 +80,9 @@ func (c *rewriter) shifted(s string, days int) (from, to int, when string) {
 	t := time.Date(year, time.Month(max(1, d.Month)), max(1, d.Day), 0, 0, 0, 0, time.UTC)
 	switch abs(days) {
 	case 365:
-		t = t.AddDate(days/365, 0, 0)
+		t = addMonths(t, days/365*12)
 	case 30:
-		t = t.AddDate(0, days/30, 0)
+		t = addMonths(t, days/30)
 	default:
 		t = t.AddDate(0, 0, days)
 	}
@@ -145,6 +145,15 @@ func (c *rewriter) prepositionBefore(s string, at int) string {
 		return s[ws[len(ws)-1].Start:ws[len(ws)-1].End] + " "
 	}
 	return ""
+}
+
+// addMonths adds months to a date. The day is at most the last one of the month: a month after 31 January is 28 February.
+func addMonths(t time.Time, n int) time.Time {
+	out := t.AddDate(0, n, 0)
+	if out.Day() != t.Day() {
+		out = out.AddDate(0, 0, -out.Day())
+	}
+	return out
 }
 
 func abs(n int) int { return max(n, -n) }

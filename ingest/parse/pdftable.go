@@ -17,7 +17,7 @@ type pdfCell struct {
 	parts  []pdfCell // nil: one
 }
 
-// A gap between two cells is wider than this, relative to the size of the font. Justified lines have such gaps too, but not one below the other.
+// Gaps relative to the size of the font. A gap between two cells is wider than wideGap or spaceGap. Justified lines have such gaps too, but not one below the other.
 const (
 	wideGap  = 0.75
 	spaceGap = 0.35 // in files that draw spaces as characters: other gaps are between cells
@@ -60,14 +60,14 @@ const (
 var (
 	// leaders matches the dots between a title and its page in a table of contents.
 	leaders = regexp.MustCompile(`(?:[.:·…] ?){4}`)
-	// enumerator is the mark of a list item, or the number of a heading: the text after it is no other cell.
+	// enumerator matches the mark of a list item or a clause: the text after it is no other cell.
 	enumerator = regexp.MustCompile(`^(?:[•‣◦▪●■□☐✓–*-]|\(?(?:\d{1,3}|\pL|[ivxIVX]{1,5})[.)]|§ ?\d+\pL?)$`)
-	// section is the number of a heading, if one other cell follows; otherwise it is a date or an amount.
+	// section matches the number of a heading, if one other cell follows; otherwise it is a date or an amount.
 	section = regexp.MustCompile(`^\d{1,2}(?:\.\d{1,2})+\.?$`)
 )
 
 // monospaced matches names of monospaced fonts. Aligned code is no table.
-var monospaced = regexp.MustCompile(`mono|courier|consol|typewriter|cmtt|menlo|fixed|code`)
+var monospaced = regexp.MustCompile(`mono(?:$|[^t])|courier|consol|typewriter|cmtt|menlo|fixed|code`)
 
 // figure matches a cell that begins with a number, which may have a sign or a currency.
 var figure = regexp.MustCompile(`^[^\pL0-9]{0,3}[0-9]`)
@@ -136,7 +136,6 @@ type pdfTable struct {
 
 // tablesOf returns the tables of a page, in the order of the lines. Files draw the cells of a row one after another: a row is a sequence of lines each of which is
 // right of the one before, or below it in the same cell.
-
 func tablesOf(lines []pdfLine) (out []pdfTable) {
 	free := 0                      // lines before it are part of a table
 	tries := maxTries * len(lines) // lines that may still be read for tables that are none in the end
