@@ -5,26 +5,46 @@ import (
 	"context"
 	"slices"
 
+	"github.com/sluice-rag/sluice/answer/analyze"
 	"github.com/sluice-rag/sluice/answer/history"
+	"github.com/sluice-rag/sluice/event"
 )
 
-// summarizeHistory replaces the older messages of a long history by a summary. The following steps read the summary and the other messages.
-func (j *job) summarizeHistory(ctx context.Context) error {
+// readHistory replaces the older messages of a long history by a summary, and drops small talk from the others. The following steps read the result.
+func (j *job) readHistory(ctx context.Context) error {
 	s := j.resumed.Summarized
 	if s == nil && j.resumed.Analysis == nil {
 		made, long, err := history.Shorten(ctx, j.Summarizer, j.q.Summary, slices.Clone(j.q.History), j.HistoryTokens)
-		if err != nil || !long {
+		if err != nil {
 			return err
 		}
-		if err := j.rec.Emit(ctx, made); err != nil {
-			return err
+		if long {
+			if err := j.rec.Emit(ctx, made); err != nil {
+				return err
+			}
+			s = &made
 		}
-		s = &made
 	}
 	if s != nil {
 		j.q.Summary, j.q.History = s.Summary, j.q.History[max(0, min(s.Turns, len(j.q.History))):]
 	}
+	j.q.History = withoutSmallTalk(j.q.History)
 	return nil
+}
+
+// withoutSmallTalk returns the messages without those that thank or agree, and their replies: a question after "Thanks!" refers to what was said before that.
+func withoutSmallTalk(messages []event.Message) (out []event.Message) {
+	skip := false
+	for _, m := range messages {
+		if m.Role == event.RoleUser {
+			question, _ := analyze.SmallTalk(m.Text, true)
+			skip = question == ""
+		}
+		if !skip {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // condense makes the question self-contained. The following steps work on the result.

@@ -193,7 +193,7 @@ func (j *job) answer(ctx context.Context) error {
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"analyze", j.smallTalk}, {"summarize", j.summarizeHistory}, {"condense", j.condense}, {"search", j.restrict}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.checkIndexError}, {"rerank", j.rerank}, {event.StepGenerate, j.generate},
+	}{{"analyze", j.smallTalk}, {"summarize", j.readHistory}, {"condense", j.condense}, {"search", j.restrict}, {"analyze", j.analyze}, {"search", j.prepare}, {"search", j.retrieve}, {"search", j.checkIndexError}, {"rerank", j.rerank}, {event.StepGenerate, j.generate},
 		{"verify", j.verify}, {"attribute", j.attribute}} {
 		err := step.do(j.traced(ctx, step.name))
 		if err := errors.Join(err, j.flushModelCalls(ctx)); err != nil {
@@ -213,7 +213,7 @@ func (j *job) answer(ctx context.Context) error {
 // smallTalk answers a message without a question, such as thanks, without a search or citations. Of a message that also asks something,
 // it keeps the question.
 func (j *job) smallTalk(ctx context.Context) error {
-	question, reply := analyze.SmallTalk(j.q.Query)
+	question, reply := analyze.SmallTalk(j.q.Query, len(j.q.History) > 0)
 	if question != j.q.Query && question != "" {
 		j.q.Query, j.standalone = question, question
 	}

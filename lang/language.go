@@ -144,6 +144,7 @@ const (
 	Closings      Section = "closing"   // particles at the end of such a question
 	About         Section = "about"     // phrases before the only words of a question: what about
 	Change        Section = "change"    // phrases that announce a question about something else
+	Returns       Section = "back"      // phrases that name what the question after a colon or a comma is about: back to the pool
 	Expletives    Section = "expletive" // phrases with a pronoun that refers to nothing: il y a
 	He            Section = "he"        // pronouns for persons; in languages with genders also for things
 	His           Section = "his"
@@ -162,6 +163,7 @@ const (
 	Greetings   Section = "hello"
 	Farewells   Section = "bye"
 	Agreement   Section = "agreed"
+	Praise      Section = "praise"    // words that agree only within a conversation; alone, Nice is a place
 	Fillers     Section = "filler"    // words beside those phrases
 	AsksSummary Section = "summarize" // phrases that ask for a summary; those that begin with … follow the thing
 	AsksNews    Section = "news"      // phrases that ask what is new in something, in the same form
@@ -169,8 +171,11 @@ const (
 	Documents   Section = "document"  // words for the documents themselves
 )
 
-// Reply returns the answer to a phrase of one of the sections [Thanks], [Greetings], [Farewells] and [Agreement].
+// Reply returns the answer to a phrase of one of the sections [Thanks], [Greetings], [Farewells], [Agreement] and [Praise].
 func (l *Language) Reply(to Section) string {
+	if to == Praise {
+		to = Agreement
+	}
 	for reply := range l.sections[to+"-reply"] {
 		return reply
 	}

@@ -12,10 +12,10 @@ import (
 // talk has the phrases of one language that are no question, in the order of talkKinds.
 type talk struct {
 	*lang.Language
-	phrases [4][][]string // the words of each phrase, the longest first
+	phrases [5][][]string // the words of each phrase, the longest first
 }
 
-var talkKinds = [4]lang.Section{lang.Thanks, lang.Greetings, lang.Farewells, lang.Agreement}
+var talkKinds = [5]lang.Section{lang.Thanks, lang.Greetings, lang.Farewells, lang.Agreement, lang.Praise}
 
 // talks has the phrases of all languages. Those that several languages have, such as "hallo", are of the first one in order.
 var talks = sync.OnceValue(func() []talk {
@@ -41,13 +41,13 @@ const maxSmallTalk = 120
 
 // SmallTalk splits a message into a question and, if it has none, a reply. Sentences at its start and end that consist of
 // phrases and filler words of one language are dropped. Any other word makes a sentence part of the question: "Thanks for
-// the report: who wrote it?" In a sentence with a question mark, only phrases are dropped.
-func SmallTalk(message string) (question, reply string) {
+// the report: who wrote it?" In a sentence with a question mark, only phrases are dropped. Within a conversation, praise such as "nice" is small talk too.
+func SmallTalk(message string, within bool) (question, reply string) {
 	sentences := lang.Sentences(lang.Truncate(message, maxRead))
 	first, last := 0, len(sentences)
 	for ; first < last; first++ {
 		s := sentences[first]
-		said, ok := replyTo(message[s.Start:s.End])
+		said, ok := replyTo(message[s.Start:s.End], within)
 		if !ok {
 			break
 		}
@@ -61,7 +61,7 @@ func SmallTalk(message string) (question, reply string) {
 	}
 	for ; last > first+1; last-- {
 		s := sentences[last-1]
-		if _, ok := replyTo(message[s.Start:s.End]); !ok {
+		if _, ok := replyTo(message[s.Start:s.End], within); !ok {
 			break
 		}
 	}
@@ -75,14 +75,14 @@ func SmallTalk(message string) (question, reply string) {
 	return message[sentences[first].Start:end], ""
 }
 
-func replyTo(sentence string) (reply string, ok bool) {
+func replyTo(sentence string, within bool) (reply string, ok bool) {
 	if len(sentence) > maxSmallTalk {
 		return "", false
 	}
 	words := spoken(sentence)
 	asks := strings.ContainsAny(sentence, "?？")
 	for _, l := range talks() {
-		if kind := l.kind(words, !asks); kind >= 0 {
+		if kind := l.kind(words, !asks, within); kind >= 0 {
 			return l.Reply(talkKinds[kind]), true
 		}
 	}
@@ -98,10 +98,14 @@ func spoken(s string) []string {
 }
 
 // kind returns the kind of the first phrase if all words are phrases or, if fillers is set, filler words; otherwise -1.
-func (t talk) kind(words []string, fillers bool) int {
+func (t talk) kind(words []string, fillers, within bool) int {
 	first := -1
+	kinds := len(talkKinds)
+	if !within {
+		kinds-- // without praise
+	}
 	for len(words) > 0 {
-		n, kind := t.longest(words)
+		n, kind := t.longest(words, kinds)
 		switch {
 		case n > 0 && first < 0:
 			first = kind
@@ -116,9 +120,9 @@ func (t talk) kind(words []string, fillers bool) int {
 	return first
 }
 
-// longest returns the length in words, and the kind, of the longest phrase at the start of the words.
-func (t talk) longest(words []string) (n, kind int) {
-	for k, phrases := range t.phrases {
+// longest returns the length in words, and the kind, of the longest phrase of the first kinds at the start of the words.
+func (t talk) longest(words []string, kinds int) (n, kind int) {
+	for k, phrases := range t.phrases[:kinds] {
 		for _, p := range phrases {
 			if len(p) > n && len(p) <= len(words) && slices.Equal(p, words[:len(p)]) {
 				n, kind = len(p), k

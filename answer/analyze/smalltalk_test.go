@@ -33,7 +33,7 @@ func TestSmallTalk(t *testing.T) {
 		"ありがとうございました。":                     "どういたしまして。",
 		"你好":                               "您好。",
 	} {
-		if question, reply := analyze.SmallTalk(message); question != "" || !strings.HasPrefix(reply, want) {
+		if question, reply := analyze.SmallTalk(message, false); question != "" || !strings.HasPrefix(reply, want) {
 			t.Errorf("%q: %q, want %q", message, reply, want)
 		}
 	}
@@ -42,7 +42,7 @@ func TestSmallTalk(t *testing.T) {
 		"vale", "great", "ok computer", "help", "", "???", "and then?", "again", "what is good", "你好吗的意思是什么", "thanks?giving", "Thanksgiving", "is that all?", "the answer",
 		"thank you letter", strings.Repeat("thanks ", 60), "When? Yes",
 	} {
-		if got, reply := analyze.SmallTalk(question); got != question || reply != "" {
+		if got, reply := analyze.SmallTalk(question, false); got != question || reply != "" {
 			t.Errorf("%q: asks %q, replies %q", question, got, reply)
 		}
 	}
@@ -51,8 +51,18 @@ func TestSmallTalk(t *testing.T) {
 		"Hello! Who built it? Thanks a lot.":  "Who built it?",
 		"Hi there.\nWho built it?\n\nThanks!": "Who built it?",
 	} {
-		if question, reply := analyze.SmallTalk(message); question != want || reply != "" {
+		if question, reply := analyze.SmallTalk(message, false); question != want || reply != "" {
 			t.Errorf("%q: asks %q, replies %q", message, question, reply)
+		}
+	}
+	for _, message := range []string{"nice", "Great!", "hm ok", "gut, danke", "alles klar, danke", "super, merci", "vale, gracias", "perfetto", "então obrigado", "mooi, dank je", "güzel"} {
+		if question, reply := analyze.SmallTalk(message, true); question != "" || reply == "" {
+			t.Errorf("%q within a conversation: asks %q, replies %q", message, question, reply)
+		}
+	}
+	for _, question := range []string{"and then", "no", "Nice to know: who wrote it?", "again"} {
+		if got, _ := analyze.SmallTalk(question, true); got == "" {
+			t.Errorf("%q within a conversation is no question", question)
 		}
 	}
 }

@@ -21,6 +21,12 @@ func (c *rewriter) shift(q string) (done string, again bool) {
 	days, _ := c.Number(lang.Shifts, strings.ToLower(q[m[2]:m[3]]))
 	prev := c.last.question
 	from, to, when := c.shifted(prev, int(days))
+	if when == "" && !c.namesTime(prev) { // an earlier question named the time
+		prev = c.last.dated
+		if from, to, when = c.shifted(prev, int(days)); when != "" && len(c.content(q[:m[0]])) == 0 && c.asksAlike(q[:m[0]]) {
+			return strings.TrimRight(c.last.question, " ?.!") + " " + c.prepositionBefore(prev, from) + when + "?", true
+		}
+	}
 	switch {
 	case when == "":
 		return q, false
@@ -28,6 +34,12 @@ func (c *rewriter) shift(q string) (done string, again bool) {
 		return c.put(prev, from, to, when), true
 	}
 	return strings.TrimSpace(q[:m[0]] + " " + c.prepositionBefore(prev, from) + when + q[m[3]:]), false
+}
+
+// namesTime reports whether a question names a date, a year or a day of the week.
+func (g *grammar) namesTime(s string) bool {
+	return len(g.Dates(s)) > 0 || yearRE.MatchString(s) ||
+		slices.ContainsFunc(lang.Words(s), func(w lang.Token) bool { _, ok := g.Number(lang.Days, w.Text); return ok })
 }
 
 // asksAlike reports whether a question can ask for the same as the last one.

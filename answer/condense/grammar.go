@@ -19,6 +19,7 @@ type grammar struct {
 	spaced                            bool // words are parted by spaces: not in Chinese and Japanese
 	pronouns                          map[string]pronoun
 	opening, about, change, expletive *regexp.Regexp
+	returns                           *regexp.Regexp // splits "No, back to the pool: is it heated?" into what it is about and the question
 	shifts                            *regexp.Regexp // matches a phrase for a time before or after another one
 	asks                              *regexp.Regexp // splits a question into the question words and the rest, which begins with an auxiliary verb
 	wh, aux, adverb                   *regexp.Regexp // match the question word, the auxiliary verb at the start of a question; an adverb of question alone
@@ -74,6 +75,7 @@ func newGrammar(l *lang.Language) *grammar {
 	g.shifts = regexp.MustCompile(`(?i)(?:^|\s)` + in + `(?:` + one(lang.Articles) + `\s+)?(?:l['’])?(` + one(lang.Shifts) + `)(?:\s*[?.!]|$)`)
 	g.about = regexp.MustCompile(`(?i)^` + one(lang.About) + `\s+`)
 	g.change = regexp.MustCompile(start + one(lang.Change) + `\s*[:,.：，。-]+\s*`)
+	g.returns = regexp.MustCompile(start + `(?:(?:` + one(lang.Openings) + `|` + one(lang.No) + `)[\s,.!:]+)*` + one(lang.Returns) + `\s*([^:,;.?!：，]{2,60}?)\s*[:,;：，–-]+\s*(\S.*)$`)
 	g.expletive = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])` + one(lang.Expletives) + end)
 	g.asks = regexp.MustCompile(start + `(` + in + wh + `(?:\s+[\pL\pN'’-]+){0,4}?)\s+(` + aux + `(?:[^\pL\pN].*)?)$`)
 	g.wh = regexp.MustCompile(start + `(` + in + wh + `)` + end)

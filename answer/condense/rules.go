@@ -3,6 +3,7 @@ package condense
 import (
 	"cmp"
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -27,6 +28,7 @@ type Rules struct{}
 // exchange is a self-contained question with its answer.
 type exchange struct {
 	question, answer string
+	dated            string // the last question that names a time
 	referents
 }
 
@@ -46,6 +48,9 @@ func (Rules) Condense(_ context.Context, question, _ string, history []event.Mes
 	for _, e := range earlier {
 		g := grammarOf(e.question + " " + last.question)
 		e.question, e.referents = g.standalone(e.question, last)
+		if e.dated = e.question; !g.namesTime(e.question) {
+			e.dated = last.dated
+		}
 		if opening := g.opening.FindString(e.question); strings.Trim(opening, " ¿¡") != "" {
 			e.question = capitalize(e.question[len(opening):])
 		}
@@ -82,6 +87,9 @@ func (g *grammar) standalone(question string, last exchange) (string, referents)
 	}
 	if m := g.change.FindString(q); m != "" && len(m) < len(q) {
 		return capitalize(q[len(m):]), referents{}
+	}
+	if m := g.returns.FindStringSubmatch(q); m != nil {
+		return withReference(capitalize(m[2]), m[1]), referents{what: m[1]}
 	}
 	c := &rewriter{last: last, lastTopic: cmp.Or(last.what, g.topic(last.question)), question: q, grammar: g}
 	complete := c.complete
@@ -218,7 +226,7 @@ func (c *rewriter) replaceQuestionWords(words string) string {
 		and := ", and "
 		if c.Code == "de" {
 			if c.adverb.MatchString(m[1]) {
-				return capitalize(words) + prev[len(m[1]):] + "?"
+				return capitalize(words) + quantityRE.ReplaceAllString(prev[len(m[1]):], "") + "?"
 			}
 			and = ", und "
 		}
@@ -226,6 +234,9 @@ func (c *rewriter) replaceQuestionWords(words string) string {
 	}
 	return c.appendTopic(capitalize(words) + "?")
 }
+
+// quantityRE matches what follows the question word of a German question for a quantity.
+var quantityRE = regexp.MustCompile(`(?i)^\s+(?:viele?|lange?|oft|weit|hoch|alt|groß|tief|breit|schwer|schnell|teuer)\b`)
 
 // replacePhrase replaces the phrase of the last question that is most similar.
 func (c *rewriter) replacePhrase(phrase string) string {

@@ -36,6 +36,7 @@ func (g *grammar) topic(q string) string {
 		return g.subjectMatter(q)
 	}
 	if p, ok := g.salient(q, all); ok {
+		p.from = g.ownerStart(q, all, p)
 		return strings.TrimSuffix(strings.TrimSuffix(g.withoutVerb(q, p), "'s"), "’s")
 	}
 	rest := g.withoutQuestionWords(q)
@@ -64,6 +65,17 @@ func (g *grammar) salient(q string, all []phrase) (best phrase, ok bool) {
 		}
 	}
 	return best, most >= 0
+}
+
+// ownerStart returns where the subject of a question begins that a name belongs to with "for", as in "How much is the deposit for flat 3?": what is asked
+// next is about the deposit. Otherwise it returns where the name begins.
+func (g *grammar) ownerStart(q string, all []phrase, name phrase) int {
+	for _, p := range all {
+		if between := strings.TrimSpace(q[min(p.to, name.from):name.from]); !p.name && g.prominence(q, p) == subjectRank && (between == "for" || between == "für") && !kindRE.MatchString(q[p.from:]) {
+			return p.from
+		}
+	}
+	return name.from
 }
 
 const subjectRank = 2
