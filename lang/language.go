@@ -59,6 +59,11 @@ const (
 	Connectives Section = "connective" // words that join a sentence to the one before
 	Months      Section = "month"      // with their numbers
 	Days        Section = "day"        // days of the week with their numbers from Monday, and words such as daily
+	ShortDays   Section = "day-short"  // abbreviations of the days of the week, each after its number
+	DayJoiners  Section = "day-joiner" // words between the first and the last day of a range
+	Workdays    Section = "workdays"   // phrases for Monday to Friday
+	Weekends    Section = "weekend"    // phrases for Saturday and Sunday
+	EachDay     Section = "each-day"   // phrases for all days of the week
 	Counts      Section = "count"      // number words and fractions with their values, and words such as twice
 	Reasons     Section = "because"    // words that give a reason
 	Most        Section = "most"       // words that ask for the greatest or the last of several: highest

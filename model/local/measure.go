@@ -255,9 +255,10 @@ func rangeOf(l *lang.Language, text string) (from, to float64, ok bool) {
 	return 0, 0, false
 }
 
-// rangeFit returns 1 if an amount of the question is in the range that a row or an item names, -1 if it is in none of its ranges, and 0 if it names none.
+// rangeFit returns 1 if an amount or a day of the week of the question is in the range that a row or an item names, -1 if it is in none of its ranges, and 0 if it
+// names none.
 func (q *question) rangeFit(c *sentence) float64 {
-	if len(q.amounts) == 0 {
+	if len(q.amounts) == 0 && q.weekday == 0 {
 		return 0
 	}
 	texts := c.cells
@@ -273,6 +274,17 @@ func (q *question) rangeFit(c *sentence) float64 {
 	}
 	fit := 0.0
 	for _, text := range texts {
+		if q.weekday > 0 && len(text) <= maxDays {
+			for _, d := range q.lang.Weekdays(text) {
+				if d.Weekdays&q.weekday == q.weekday {
+					return 1
+				}
+				fit = -1
+			}
+		}
+		if len(q.amounts) == 0 {
+			continue
+		}
 		from, to, ok := rangeOf(q.lang, text)
 		if !ok {
 			continue
@@ -286,3 +298,6 @@ func (q *question) rangeFit(c *sentence) float64 {
 	}
 	return fit
 }
+
+// maxDays is the maximum length in bytes of a cell or a label that says for which days of the week a row or an item is.
+const maxDays = 60

@@ -44,7 +44,8 @@ type question struct {
 	measure     *measure                 // the quantity that is asked for; nil: none
 	amounts     []float64                // numbers with units
 	bound       *bound                   // nil: none
-	moments     []moment                 // dates and times of day
+	moments     []moment                 // dates, days of the week and times of day
+	weekday     lang.Weekdays            // the days of the week that it names first; 0: none
 	negated     bool                     // the question is negated
 	kind        kind
 	whether     bool       // asks for yes or no
@@ -143,6 +144,9 @@ func (m *Model) ask(t model.Task) *question {
 		q.code = false // it asks what an option does, and not for an example of it
 	}
 	q.identifiers, q.follows, q.moments = lang.Identifiers(s), followersOf(q.words), q.momentsIn()
+	if at := slices.IndexFunc(q.moments, func(x moment) bool { return x.days > 0 }); at >= 0 {
+		q.weekday = q.moments[at].days
+	}
 	return q
 }
 

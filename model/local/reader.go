@@ -40,6 +40,7 @@ func (r *reader) readAll(s string) {
 	r.lines = strings.Split(s, "\n")
 	dropContents(r.lines)
 	readAligned(r.lines)
+	labelDays(r.lines, r.lang)
 	r.config = hasComments(r.lines)
 	for i := 0; i < len(r.lines); r.blocks++ {
 		i = r.block(i)

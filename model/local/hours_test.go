@@ -1,0 +1,33 @@
+package local_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/local"
+)
+
+func TestHours(t *testing.T) {
+	m := local.New(local.Options{Patience: 1})
+	pool := parts("Lido Farland", []string{"Lido Farland", "Opening hours"}, "| Days | Hours |\n| --- | --- |\n| Mon–Thu | 9:00–19:00 |\n| Fri | 9:00–21:00 |\n| Sat & Sun | 10:00–14:00 |\n\nThe kiosk is open from Tuesday to Saturday.\n")
+	praxis := parts("Praxis Krüss", []string{"Praxis Krüss"}, "Sprechzeiten\n\nMo–Do 8–12 Uhr und 15–18 Uhr\nFr 8–13 Uhr\nSa nach Vereinbarung\n\nDas Labor ist täglich besetzt.\n")
+	mairie := parts("Mairie", []string{"Mairie de Mérac", "Concerts"}, "Dimanche 20 octobre – concert du quatuor\nSamedi 26 octobre – fanfare\n")
+	for _, c := range []struct {
+		question string
+		passages []model.Passage
+		want     string
+	}{
+		{"When does the lido close on Wednesday?", pool, "Mon–Thu: Hours 9:00–19:00."},
+		{"When is the lido open on Sundays?", pool, "Opening hours: Sat & Sun: Hours 10:00–14:00."},
+		{"Until when is the lido open on Friday?", pool, "Opening hours: Fri: Hours 9:00–21:00."},
+		{"Wann hat die Praxis mittwochs Sprechzeit?", praxis, "Sprechzeiten: Mo–Do: 8–12 Uhr und 15–18 Uhr."},
+		{"Quand est le concert du quatuor ?", mairie, "Dimanche 20 octobre – concert du quatuor."},
+	} {
+		got, _ := answer(t, m, model.Task{Question: c.question, Passages: c.passages})
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s %s", c.question, d)
+		}
+	}
+}
