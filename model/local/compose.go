@@ -21,7 +21,11 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 	var out []*sentence
 	groups := map[int]bool{}
 	whole := q.wantsList(best, readings[best.passage].cs)
+	said := map[*sentence]bool{} // after the best one, which they complete
 	for _, c := range chosen {
+		if said[c] {
+			continue
+		}
 		cs := readings[c.passage].cs
 		if whole > 0 && c != best && c.group == whole {
 			continue // the list has it
@@ -57,9 +61,7 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			continue
 		}
 		for _, next := range q.following(c, readings) {
-			if !slices.Contains(chosen, next) {
-				out = append(out, next)
-			}
+			out, said[next] = append(out, next), true
 		}
 	}
 	return out

@@ -136,3 +136,9 @@ func (q *question) coversRest(c *sentence) bool {
 	}
 	return !rest
 }
+
+// isAskedBy reports whether a heading asks what the question asks: it begins with a question word and is about nothing else.
+func (q *question) isAskedBy(heading string) bool {
+	ws := lang.Words(lang.Truncate(heading, 200))
+	return len(ws) > 1 && q.lang.Has(lang.QuestionWords, ws[0].Text) && q.onlyAbout(heading)
+}
