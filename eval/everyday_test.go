@@ -30,9 +30,27 @@ func TestEveryday(t *testing.T) {
 			t.Fatal(err)
 		}
 		documents, questions, held = documents+len(set.Docs), questions+len(set.Questions), held+len(part.Questions)
-		fits(t, dir, set)
+		fits(t, filepath.Join(dir, "queries.jsonl"), set)
 		for _, q := range set.Questions {
 			languages[q.Language]++
+		}
+	}
+	for _, name := range []string{"conversations-tuning.jsonl", "conversations-held-out.jsonl"} {
+		turns := 0
+		for _, dir := range dirs {
+			files := eval.FilesOf(dir)
+			if files.Questions = filepath.Join(dir, name); !exists(files.Questions) {
+				continue
+			}
+			set, err := eval.LoadFiles(filepath.Base(dir), files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fits(t, files.Questions, set)
+			turns += len(set.Questions)
+		}
+		if turns < 100 {
+			t.Errorf("%s: %d turns", name, turns)
 		}
 	}
 	if documents < 120 || questions < 600 || len(languages) < 8 || held < questions/4 || held > questions*2/5 {
@@ -55,7 +73,7 @@ func TestTechnical(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fits(t, dir, set)
+			fits(t, filepath.Join(dir, "queries.jsonl"), set)
 			documents += len(set.Docs)
 			for _, q := range set.Questions {
 				if q.Unanswerable {
@@ -76,15 +94,20 @@ func TestTechnical(t *testing.T) {
 	}
 }
 
-// fits checks that the patterns of the questions of a set fit the example answers.
-func fits(t *testing.T, dir string, set *eval.Set) {
+// fits checks that the patterns of the questions of a set fit the example answers in the file of the questions.
+func fits(t *testing.T, path string, set *eval.Set) {
 	t.Helper()
-	answers := examples(t, filepath.Join(dir, "queries.jsonl"))
+	answers := examples(t, path)
 	for _, q := range set.Questions {
 		if !q.Unanswerable && !q.Right(answers[q.ID]) {
 			t.Errorf("the patterns of %s do not fit its answer %q", q.ID, answers[q.ID])
 		}
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // examples returns the example answer of each question.

@@ -29,7 +29,7 @@ type evalCmd struct {
 	TopK        int      `name:"top-k" default:"10" help:"Number of passages for the generator, 1 to 50."`
 	Half        string   `placeholder:"a|b" help:"Use one half of the questions of each set, split by a hash: tune on one half and test on the other."`
 	Part        string   `placeholder:"tuning|held-out" help:"Use two thirds of the questions of each set (tuning), or the other third (held-out), split by the document that they are about. The answers to single questions of the held-out part are not shown."`
-	Queries     string   `type:"existingfile" placeholder:"FILE" help:"Other questions about the documents of the set, in the format of queries.jsonl."`
+	Queries     string   `placeholder:"FILE" help:"Other questions about the documents of the set, in the format of queries.jsonl. If the folder holds several sets, the name of such a file in the folders of those to measure."`
 	Qrels       string   `type:"existingfile" placeholder:"FILE" help:"Relevance judgements of --queries, in the format of qrels.tsv."`
 	Against     string   `type:"existingfile" placeholder:"FILE" help:"Output of an earlier eval --json, with which each mode is compared question by question."`
 	Plot        string   `type:"path" placeholder:"FILE" help:"Write a plot of the measures of answers with their intervals to an SVG file."`
@@ -247,21 +247,36 @@ func (c *evalCmd) checkPlot() error {
 	return nil
 }
 
+// withQuestions returns the folders that have a file with a name, and the paths of these files.
+func withQuestions(dirs []string, name string) (in, paths []string) {
+	for _, dir := range dirs {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && filepath.Base(name) == name {
+			in, paths = append(in, dir), append(paths, path)
+		}
+	}
+	return in, paths
+}
+
 // sets reads all sets, so that errors are found before the measurement starts.
 func (c *evalCmd) sets() ([]*eval.Set, error) {
 	dirs, err := eval.Find(c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if len(dirs) > 1 && c.Queries+c.Qrels != "" {
-		return nil, errors.New("eval: --queries and --qrels require a single set, and the folder holds several")
+	paths := slices.Repeat([]string{c.Queries}, len(dirs))
+	if len(dirs) > 1 && c.Queries != "" {
+		dirs, paths = withQuestions(dirs, c.Queries)
+	}
+	if len(dirs) == 0 || len(dirs) > 1 && c.Qrels != "" {
+		return nil, errors.New("eval: --qrels requires a single set, and --queries that or the name of a file in the folders of sets")
 	}
 	sets := make([]*eval.Set, len(dirs))
 	claims := false
 	for i, dir := range dirs {
 		files := eval.FilesOf(dir)
 		if c.Queries != "" {
-			files.Questions, files.Qrels = c.Queries, "" // the judgements of the set are for its own questions
+			files.Questions, files.Qrels = paths[i], "" // the judgements of the set are for its own questions
 		}
 		if c.Qrels != "" {
 			files.Qrels = c.Qrels

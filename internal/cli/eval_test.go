@@ -275,11 +275,11 @@ func TestEvalRefuses(t *testing.T) {
 		says   string
 	}{
 		{"no folder", []string{"testdata/none"}, 2, "testdata/none"},
-		{"no file", []string{"testdata/sets/harbour", "--queries", "none.jsonl"}, 2, "none.jsonl"},
+		{"no file", []string{"testdata/sets/harbour", "--queries", "none.jsonl"}, 1, "none.jsonl"},
 		{"no set", []string{t.TempDir()}, 1, "corpus.jsonl"},
 		{"a torn line", []string{torn}, 1, "corpus.jsonl:2:"},
 		{"an unknown document", []string{"testdata/sets/harbour", "--queries", "testdata/other.jsonl", "--qrels", "testdata/broken.tsv"}, 1, "broken.tsv:3:"},
-		{"questions for several sets", []string{"testdata/sets", "--queries", "testdata/other.jsonl"}, 1, "several"},
+		{"questions for several sets", []string{"testdata/sets", "--queries", "testdata/other.jsonl"}, 1, "single set"},
 		{"nothing named", nil, 2, "<dir>"},
 		{"no part", []string{"testdata/sets", "--what", "all"}, 2, "--what"},
 		{"no mode", []string{"testdata/sets", "--mode", "direct,deep"}, 2, "--mode"},
@@ -326,6 +326,18 @@ func TestFloorEveryday(t *testing.T) {
 	}
 	if all := m.Modes[len(m.Modes)-1]; len(all.Results) > 0 {
 		t.Error("the answers to held-out questions are shown")
+	}
+}
+
+// TestFloorConversations measures answers without a model in the conversations about everyday documents that were not looked at, which change their subject and
+// have small talk in between. The floors are the figures of docs/benchmarks.md less 0.05.
+func TestFloorConversations(t *testing.T) {
+	race.Measure(t)
+	m := evaluate(t, "../../eval/testdata/everyday", "--what", "answers", "--mode", "direct", "--top-k", "5", "--queries", "conversations-held-out.jsonl")
+	for group, floor := range map[string]float64{"": 0.62, "followup": 0.58, "smallfollow": 0.68, "newtopic": 0.62} {
+		if x := rowOf(t, m, group).Measures["right"].Mean; x < floor {
+			t.Errorf("%.3f of the answers of the group %q are right", x, group)
+		}
 	}
 }
 
