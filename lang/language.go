@@ -80,6 +80,7 @@ const (
 	AsksPlace      Section = "place"
 	AsksReason     Section = "reason"
 	AsksManner     Section = "manner"   // how to do something
+	Methods        Section = "method"   // headings over instructions for what the title names: preparation
 	Tasks          Section = "task"     // groups of verbs that manuals use for each other
 	Particles      Section = "particle" // particles of verbs that stand at the end: stelle … ein
 	AsksList       Section = "list"

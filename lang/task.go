@@ -145,7 +145,7 @@ func (t *Task) Joined() string {
 }
 
 // NamedBy returns how well headings name the task, 0..1; the first one is the innermost. A heading without a verb can name it, but not one with another verb:
-// Removing a source for a question how to add one. A heading with the verb can leave out the object, if the text under it has that.
+// Removing a source for a question how to add one. A heading with the verb can leave out the object, if the text under it has that, and one such as Preparation leaves out both.
 func (t *Task) NamedBy(text string, headings ...string) float64 {
 	if t == nil || len(headings) == 0 {
 		return 0
@@ -156,6 +156,10 @@ func (t *Task) NamedBy(text string, headings ...string) float64 {
 		credit := outerHeading
 		if i == 0 {
 			credit = 1
+			if t.lang.isMethod(h) { // of what the outer headings name
+				verb, terms, asked = 1, 1, 1
+				continue
+			}
 		}
 		for _, w := range t.words(h) {
 			v, object := t.verbs[w.stem], t.objects[w.stem] > 0
@@ -196,6 +200,18 @@ func (t *Task) NamedBy(text string, headings ...string) float64 {
 		return 0
 	}
 	return (verbShare*verb + (1-verbShare)*found/t.total) * precision
+}
+
+// isMethod reports whether a heading only says that instructions follow: Preparation.
+func (l *Language) isMethod(heading string) bool {
+	var words []string
+	for _, w := range Words(Truncate(heading, 80)) {
+		if w.Text[0] > '9' {
+			words = append(words, w.Text)
+		}
+	}
+	_, ok := l.sections[Methods][strings.Join(words, " ")]
+	return ok
 }
 
 // taskWord is a content word of a heading.

@@ -74,6 +74,9 @@ func textBlocks(s string, limit int) []Block {
 			out = append(out, Block{Kind: Code, Text: strings.Join(lines, "\n"), Fenced: true})
 			continue
 		}
+		if subject := mailSubject(lines); subject != "" {
+			out = append(out, Block{Kind: Heading, Level: headingLevel, Text: subject, Synthetic: true})
+		}
 		from := 0
 		for from < len(lines) && isHeadingLine(lines[from:]) {
 			out = append(out, Block{Kind: Heading, Level: level, Text: strings.TrimSpace(lines[from])})
@@ -266,14 +269,20 @@ var (
 // aligned matches a line whose cells are aligned with spaces: Great Hall    48 pounds.
 var aligned = regexp.MustCompile(`[^\s.!?](?: {3,}|\t)\S`)
 
-// staysApart reports whether the break between two lines means something, as in an address, in a poem, between lines with labels, or in a table that is
-// aligned with spaces.
+// leader matches a line whose value follows dots: Soup ..... 4.90. priced matches one that ends with a price.
+var (
+	leader = regexp.MustCompile(`(?:\.{4,}|[ \t]\.{2,}|…{2,})[ \t]*\S{1,20}(?: \S{1,10})?$`)
+	priced = regexp.MustCompile(`\pL.* (?:[€$£] ?)?[0-9]+(?:[.,][0-9]{2}(?: ?(?:[€$£]|EUR|USD|CHF))?| ?[€$£])$`)
+)
+
+// staysApart reports whether the break between two lines means something, as in an address, in a poem, between lines with labels, in a price list, or in a table
+// that is aligned with spaces.
 func staysApart(line, next string, widest int) bool {
 	if strings.HasPrefix(line, "#") || strings.HasPrefix(next, "#") { // a comment of a configuration file
 		return true
 	}
 	line, next = strings.TrimSpace(line), strings.TrimSpace(next)
-	if aligned.MatchString(next) || labelled.MatchString(next) && !strings.HasSuffix(line, ",") || parted.MatchString(line) && parted.MatchString(next) {
+	if leader.MatchString(line) || priced.MatchString(line) && priced.MatchString(next) || aligned.MatchString(next) || labelled.MatchString(next) && !strings.HasSuffix(line, ",") || parted.MatchString(line) && parted.MatchString(next) {
 		return true
 	}
 	first, _ := utf8.DecodeRuneInString(next)

@@ -17,6 +17,8 @@ func TestWrappedLines(t *testing.T) {
 		"labels":           {"Rehearsal: Thursday, 3 July, 16:00 to 18:30, at the parish hall of St Vitus\nConcert: Saturday, 5 July", "Rehearsal: Thursday, 3 July, 16:00 to 18:30, at the parish hall of St Vitus\nConcert: Saturday, 5 July"},
 		"dashes":           {"Room 1 – Bottles and flasks of pharmacies from the 18th century\nRoom 2 – Lamps", "Room 1 – Bottles and flasks of pharmacies from the 18th century\nRoom 2 – Lamps"},
 		"a table":          {"CHARGES per hour            Mon-Thu          Fri-Sun\nGreat Hall                48 pounds        72 pounds\nKitchen                   35 pounds        35 pounds, with the oven", "CHARGES per hour            Mon-Thu          Fri-Sun\nGreat Hall                48 pounds        72 pounds\nKitchen                   35 pounds        35 pounds, with the oven"},
+		"dots":             {"Fish and chips ................. 12.80\nMushroom risotto with herbs of the garden (vegetarian) .. 11.40", "Fish and chips ................. 12.80\nMushroom risotto with herbs of the garden (vegetarian) .. 11.40"},
+		"prices":           {"Fish and chips with peas and lemon 12.80\nMushroom risotto with herbs of the garden (vegetarian) 11.40 €", "Fish and chips with peas and lemon 12.80\nMushroom risotto with herbs of the garden (vegetarian) 11.40 €"},
 		"an address":       {"Harbour office\nQuay Street 3\nPort Ellery", "Harbour office\nQuay Street 3\nPort Ellery"},
 		"a short line":     {full + "\nNo dogs.\nOpening hours are shown at the door of the office beside the main gate.", full + " No dogs.\nOpening hours are shown at the door of the office beside the main gate."},
 		"narrow prose":     {"The harbour office is\nopen in winter.", "The harbour office is open in winter."},
@@ -37,5 +39,23 @@ func TestWrappedLines(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestMessagesInText has two messages in a text: the subject of each is over its text.
+func TestMessagesInText(t *testing.T) {
+	const thread = "From: Rosa\nTo: Paul\nSubject: Re: Fwd: The party\n\nThe hall is booked.\n\nVon: Paul\nAn: Rosa\nDatum: 3. Mai\nBetreff: AW: Feier\n\nDanke!\n\nFrom: here\nto: there\n"
+	p, err := parse.Parse(t.Context(), "a.txt", []byte(thread), parse.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var headings []string
+	for _, b := range p.Blocks {
+		if b.Kind == parse.Heading {
+			headings = append(headings, b.Text)
+		}
+	}
+	if d := cmp.Diff([]string{"The party", "Feier"}, headings); d != "" {
+		t.Error(d)
 	}
 }

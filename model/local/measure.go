@@ -166,6 +166,9 @@ func (q *question) isMeasured(c *sentence) bool {
 			return true
 		}
 	}
+	if _, value, ok := strings.Cut(c.own, ": "); ok && c.label && q.measure.words == lang.Money && priceRE.MatchString(strings.TrimRight(value, ". ")) {
+		return true // Soup of the day: 4.90
+	}
 	return !c.row && q.measure.in(q.lang, numberingRE.ReplaceAllString(c.own, ""))
 }
 
