@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // maxStores is the maximum number of vector stores in one update.
@@ -23,7 +24,7 @@ func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var in DocumentUpdate
+	var in knowledge.DocumentUpdate
 	if err := parse(body, &in, in); err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func mayRename(ctx context.Context, d files.Document) error {
 }
 
 // changes returns the validated fields of an update as they are stored.
-func (s *routes) changes(in DocumentUpdate, body []byte) (map[string]json.RawMessage, error) {
+func (s *routes) changes(in knowledge.DocumentUpdate, body []byte) (map[string]json.RawMessage, error) {
 	if p := in.ReadProgress; p != nil && (*p < 0 || *p > 1) {
 		return nil, fault.Invalid("read_progress", "want 0 to 1")
 	}
