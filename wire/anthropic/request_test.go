@@ -67,7 +67,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"messages":[{"role":7,"content":"Hi"}]}`:                                                                                   "messages",
 		`{"messages":[{"role":"user","content":" "}]}`:                                                                               "messages.0.content",
 		`{"messages":[{"role":"user","content":7}]}`:                                                                                 "messages.0.content",
-		`{"messages":[{"role":"user","content":["x"]}]}`:                                                                             "messages.0.content.0.type",
+		`{"messages":[{"role":"user","content":["x"]}]}`:                                                                             "messages.0.content.0",
 		`{"messages":[{"role":"user","content":[{"type":7}]}]}`:                                                                      "messages.0.content.0.type",
 		`{"messages":[{"role":"user","content":"A"},{"role":"user","content":[{"type":"text","text":"B"},{"type":"image"}]}]}`:       "messages.1.content.1.type",
 		`{"messages":[{"role":"user","content":[{"type":"text"}]}]}`:                                                                 "messages.0.content.0.text",

@@ -69,22 +69,22 @@ func DecodeChat(body []byte, maxQuery int) (wire.Request, error) {
 		return wire.Request{}, err
 	}
 	q := wire.Request{NoStream: !r.Stream}
-	var all []message
+	var all []wire.ChatMessage
 	for i, m := range r.Messages {
 		read, err := readContent(fmt.Sprintf("messages[%d].content", i), m.Content)
 		if err != nil {
 			return q, err
 		}
-		read.role = m.Role
+		read.Role = m.Role
 		switch m.Role {
-		case event.RoleUser, event.RoleAssistant, roleSystem, roleDeveloper:
+		case event.RoleUser, event.RoleAssistant, wire.RoleSystem, wire.RoleDeveloper:
 		case "tool", "function": // results of tools that other models called
 		default:
 			return q, fault.Invalid(fmt.Sprintf("messages[%d].role", i), "want system, developer, user, assistant or tool")
 		}
 		all = append(all, read)
 	}
-	if err := setMessages(&q.Question, "messages", all, "", maxQuery); err != nil {
+	if err := wire.SetMessages(&q.Question, "messages", all, maxQuery); err != nil {
 		return q, err
 	}
 	format := ""
