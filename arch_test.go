@@ -35,6 +35,7 @@ var allowedImports = map[string]string{
 	"internal/config":             "auth fault lang ledger",
 	"disk/atomicfile":             "",
 	"disk/cachedb":                "disk/atomicfile",
+	"disk/disktest":               "",
 	"disk/sqlitedb":               "disk/atomicfile sqldb",
 	"doctor":                      "",
 	"sqldb":                       "",
