@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/files/search"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
@@ -50,7 +51,7 @@ func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var in knowledge.SearchRequest
-	if err := parse(body, &in, acceptedSearch{}); err != nil {
+	if err := wire.DecodeLike(body, &in, acceptedSearch{}); err != nil {
 		return err
 	}
 	limit := "top_k"

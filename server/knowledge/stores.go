@@ -57,7 +57,7 @@ func (s *routes) storeRoutes() []server.Route {
 
 func (s *routes) createStore(w http.ResponseWriter, r *http.Request) error {
 	var in knowledge.VectorStoreRequest
-	if err := read(r, &in); err != nil {
+	if err := server.DecodeJSON(r, &in); err != nil {
 		return err
 	}
 	n := files.StoreParams{ID: in.ID, Name: strings.TrimSpace(in.Name), Files: in.FileIDs}
@@ -132,7 +132,7 @@ func (s *routes) listStores(w http.ResponseWriter, r *http.Request) error {
 
 func (s *routes) modifyStore(w http.ResponseWriter, r *http.Request) error {
 	var in knowledge.VectorStoreUpdate
-	if err := read(r, &in); err != nil {
+	if err := server.DecodeJSON(r, &in); err != nil {
 		return err
 	}
 	c := files.StoreUpdate{Name: in.Name, Description: in.Description, Join: in.JoinFileIDs, Leave: in.LeftFileIDs}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
@@ -25,7 +26,7 @@ func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var in knowledge.DocumentUpdate
-	if err := parse(body, &in, in); err != nil {
+	if err := wire.Decode(body, &in); err != nil {
 		return err
 	}
 	id := r.PathValue("id")
