@@ -2,6 +2,7 @@
 package terminal
 
 import (
+	"context"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -27,7 +28,7 @@ func New(t *testing.T, columns, lines int, environment []string, command ...stri
 		args = append(args, "-e", e)
 	}
 	x.Tmux(append(args, command...)...)
-	t.Cleanup(func() { _ = exec.Command("tmux", "-S", x.socket, "kill-server").Run() })
+	t.Cleanup(func() { _ = exec.CommandContext(context.Background(), "tmux", "-S", x.socket, "kill-server").Run() })
 	return x
 }
 
