@@ -35,6 +35,7 @@ var allowedImports = map[string]string{
 	"internal/config":             "auth fault lang ledger",
 	"disk/atomicfile":             "",
 	"disk/cachedb":                "disk/atomicfile",
+	"disk/disktest":               "",
 	"disk/sqlitedb":               "disk/atomicfile sqldb",
 	"doctor":                      "",
 	"sqldb":                       "",
@@ -126,7 +127,7 @@ var allowedImports = map[string]string{
 	"examples/forrst": "forrst forrst/client",
 	"examples/*":      "client event wire/forge wire/knowledge",
 	"wire/*":          "corpus corpus/filter event fault wire wire/sse",
-	"wire/wiretest":   "corpus event eventlog/eventlogtest fault wire",
+	"wire/wiretest":   "corpus event eventlog/eventlogtest fault internal/tools/golden wire",
 
 	// A library of its own.
 	"forrst":               "",

@@ -14,28 +14,6 @@ import (
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
-// ResponseSummary is a stored response in a list.
-type ResponseSummary struct {
-	ID         string `json:"id"`
-	Object     string `json:"object"`
-	CreatedAt  int64  `json:"created_at"` // Unix seconds
-	Status     string `json:"status"`
-	Model      string `json:"model"` // requested model
-	Query      string `json:"query"`
-	Collection string `json:"collection"`
-	Protocol   string `json:"protocol"` // protocol of the request
-	Previous   string `json:"previous_response_id,omitempty"`
-}
-
-// ResponseList is a page of stored responses, newest first.
-type ResponseList struct {
-	Object  string            `json:"object"`
-	Data    []ResponseSummary `json:"data"`
-	FirstID string            `json:"first_id,omitempty"`
-	LastID  string            `json:"last_id,omitempty"` // pass it as after to get the next page
-	HasMore bool              `json:"has_more"`
-}
-
 // Respond asks a question in the knowledge protocol; see [Client.Ask]. It sets q.Stream. StreamOptions selects snapshots,
 // the default, or deltas, which need fewer bytes and end in the same snapshot.
 func (c *Client) Respond(ctx context.Context, q knowledge.Request) *Stream {

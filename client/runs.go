@@ -10,17 +10,6 @@ import (
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
-// ServerStatus is the status of the server.
-type ServerStatus struct {
-	Status    string            `json:"status"`
-	Version   string            `json:"version"`
-	Timestamp int64             `json:"timestamp"` // Unix seconds
-	Uptime    int64             `json:"uptime"`    // seconds
-	Services  map[string]string `json:"services"`
-	Metrics   map[string]int64  `json:"metrics"`
-	Features  map[string]bool   `json:"features"`
-}
-
 // Run is a run in a list.
 type Run struct {
 	RunID      string       `json:"run_id"`

@@ -2,28 +2,12 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 )
-
-// Task is a background task.
-type Task struct {
-	ID            string          `json:"id"`
-	Object        string          `json:"object"`
-	Type          string          `json:"type"`
-	Status        string          `json:"status"`
-	Progress      float64         `json:"progress"`
-	ResourceID    string          `json:"resource_id"`
-	CreatedAt     int64           `json:"created_at"` // Unix seconds
-	UpdatedAt     int64           `json:"updated_at"`
-	FailureReason string          `json:"failure_reason,omitempty"`
-	ErrorMessage  string          `json:"error_message,omitempty"` // the same as FailureReason
-	Data          json.RawMessage `json:"data"`
-}
 
 // TaskError is the error of a task that failed or was cancelled.
 type TaskError struct{ Task Task }

@@ -27,7 +27,6 @@ import (
 type Options struct {
 	Workers      int                   // concurrent parsers, and concurrent calls to the embedder; default: the number of processors
 	MaxFileBytes int64                 // default 64 MiB
-	Limits       parse.Limits          // of parsing; Bytes is MaxFileBytes; defaults: Text 32 MiB, Blocks 200,000
 	Parse        Parser                // default [parse.Parse]; for untrusted files, use a pool of package sandbox
 	Extensions   []string              // of files in folders that are read although such files are commonly no documents, such as ".png"
 	Failures     *FailureStore         // documents that are not parsed again; may be nil
@@ -46,9 +45,6 @@ type Parser func(ctx context.Context, name string, data []byte, limits parse.Lim
 func (o Options) withDefaults() Options {
 	o.Workers = cmp.Or(max(o.Workers, 0), runtime.GOMAXPROCS(0))
 	o.MaxFileBytes = cmp.Or(max(o.MaxFileBytes, 0), 64<<20)
-	o.Limits.Bytes = int(o.MaxFileBytes)
-	o.Limits.Text = cmp.Or(max(o.Limits.Text, 0), maxText)
-	o.Limits.Blocks = cmp.Or(max(o.Limits.Blocks, 0), MaxChunks)
 	o.BatchDocs = cmp.Or(max(o.BatchDocs, 0), 256)
 	o.BatchBytes = cmp.Or(max(o.BatchBytes, 0), 4<<20)
 	o.EmbedBatch = cmp.Or(max(o.EmbedBatch, 0), 128)

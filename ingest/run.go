@@ -241,7 +241,7 @@ func (r *run) parse(ctx context.Context, j job, data []byte) (parse.Parsed, erro
 	} else if err := r.opts.Failures.find(name, data); err != nil {
 		return parse.Parsed{}, err
 	}
-	p, err := r.opts.Parse(ctx, name, data, r.opts.Limits)
+	p, err := r.opts.Parse(ctx, name, data, parse.Limits{Bytes: int(r.opts.MaxFileBytes), Text: maxText, Blocks: MaxChunks})
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		err = fault.Wrap(e.Code, err, "%s", strings.TrimPrefix(e.Message, parse.PrintableName(name)+": "))
 		if werr := r.opts.Failures.add(name, data, err); werr != nil {

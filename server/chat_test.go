@@ -85,11 +85,9 @@ func chatBody(id, text string) string {
 	return `{"id":"` + id + `","messages":[{"role":"user","parts":[{"type":"text","text":"` + text + `"}]}],"trigger":"submit-message"}`
 }
 
-// TestResumeChat: a chat belongs to the account of its key. Its stream is that of the answer in progress, from the beginning.
-func TestResumeChat(t *testing.T) {
-	t.Parallel()
-	release := make(chan struct{})
-	c := openChats(t, script(func(ctx context.Context, r *answer.Recorder) error {
+// waiting answers when it is released, after the first event.
+func waiting(release <-chan struct{}) script {
+	return func(ctx context.Context, r *answer.Recorder) error {
 		bodies := everything(3, 1)
 		if err := emit(ctx, r, bodies[0]); err != nil {
 			return err
@@ -100,7 +98,14 @@ func TestResumeChat(t *testing.T) {
 			return ctx.Err()
 		}
 		return emit(ctx, r, bodies[1:]...)
-	}))
+	}
+}
+
+// TestResumeChat: a chat belongs to the account of its key. Its stream is that of the answer in progress, from the beginning.
+func TestResumeChat(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	c := openChats(t, waiting(release))
 	const path = "/api/ai/chat/c%2F1/stream"
 	if res := c.send("GET", path, "", "Account", "ada"); res.StatusCode != http.StatusNoContent {
 		t.Errorf("before the first question: %s", res.Status)
@@ -145,18 +150,7 @@ func TestResumeChat(t *testing.T) {
 func TestResumeChatWithWaitingQuestion(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	c := openChats(t, script(func(ctx context.Context, r *answer.Recorder) error {
-		bodies := everything(3, 1)
-		if err := emit(ctx, r, bodies[0]); err != nil {
-			return err
-		}
-		select {
-		case <-release:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		return emit(ctx, r, bodies[1:]...)
-	}))
+	c := openChats(t, waiting(release))
 	first := c.send("POST", "/api/ai/chat", chatBody("c1", "Why?"))
 	second := make(chan *http.Response, 1)
 	go func() { second <- c.send("POST", "/api/ai/chat", chatBody("c1", "And how?")) }()

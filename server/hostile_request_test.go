@@ -45,7 +45,7 @@ func TestBodiesThatAreNoQuestion(t *testing.T) {
 			"{\"query\":\"\xff\"}": "body", "\xef\xbb\xbf{}": "body", `{"query":"x"} trailing`: "body", `{"query":"x",}`: "body", `{'query':'x'}`: "body",
 			`{"query":"x"`: "body", `{"query":"\x"}`: "body", "{\"query\":\"a\nb\"}": "body", "{\"query\":\"a\x00b\"}": "body",
 			strings.Repeat("[", 20000): "body", `{"query":"x","z":` + strings.Repeat("[", 20000): "body",
-			"{}": "query", "null": "query", `{"query":null}`: "query", `{"query":""}`: "query", `{"query":" \t\n\u00a0\u3000"}`: "query", `{"query":1}`: "query",
+			"{}": "query", "null": "body", `{"query":null}`: "query", `{"query":""}`: "query", `{"query":" \t\n\u00a0\u3000"}`: "query", `{"query":1}`: "query",
 			`{"query":["x"]}`: "query", `{"query":{"a":1}}`: "query", `{"query":true}`: "query",
 			`{"query":"a\u0000b"}`: "query", `{"query":"a\u001db"}`: "query", `{"query":"a\u001eb"}`: "query", `{"query":"a\u007fb"}`: "query",
 			`{"query":"` + strings.Repeat("x", 32<<10+1) + `"}`: "query",

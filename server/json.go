@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/wire"
 )
 
 // ReadJSON reads the body of a request, whose content type must be JSON. It does not parse the body. Serve should return
@@ -21,6 +22,15 @@ func ReadJSON(r *http.Request) ([]byte, error) {
 		return nil, UnsupportedMedia("Content-Type", "want application/json in UTF-8")
 	}
 	return io.ReadAll(r.Body)
+}
+
+// DecodeJSON decodes the JSON body of a request as [wire.Decode]. Serve should return its errors.
+func DecodeJSON[T any](r *http.Request, into *T) error {
+	body, err := ReadJSON(r)
+	if err != nil {
+		return err
+	}
+	return wire.Decode(body, into)
 }
 
 // readJSON reads the JSON body of a request. It writes errors to w.

@@ -32,7 +32,6 @@ type Options struct {
 	Described    []Description        // streams of Routes that are those of no protocol, for the documents that describe the protocols
 	MaxBody      int64                // limit of a request body in bytes; default 1 MiB
 	MaxQuery     int                  // limit of a question in bytes; default 32 KiB
-	MaxHeader    int                  // limit of a request header in bytes; default 32 KiB
 	Heartbeat    time.Duration        // time without a frame before a heartbeat; default 15 s, and at most 4 s before the first token
 	BodyTimeout  time.Duration        // time to receive a request body; default 30 s
 	WriteTimeout time.Duration        // time in which a client must read something; default 30 s
@@ -85,11 +84,13 @@ type Server struct {
 	decoding chan struct{} // semaphore of large questions that are being decoded
 }
 
+// maxHeader limits the header of a request, in bytes.
+const maxHeader = 32 << 10
+
 // New returns a server of the engine. The caller closes the engine, or calls Serve.
 func New(e *engine.Engine, o Options) (*Server, error) {
 	setDefault(&o.MaxBody, 1<<20)
 	setDefault(&o.MaxQuery, 32<<10)
-	setDefault(&o.MaxHeader, 32<<10)
 	setDefault(&o.Heartbeat, 15*time.Second)
 	setDefault(&o.BodyTimeout, 30*time.Second)
 	setDefault(&o.WriteTimeout, 30*time.Second)
@@ -173,7 +174,7 @@ func (s *Server) serve(ctx context.Context, l net.Listener, handler http.Handler
 		Handler:           conns.Handler(handler),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    s.o.MaxHeader,
+		MaxHeaderBytes:    maxHeader,
 		ConnContext:       conns.ConnContext,
 		ErrorLog:          slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug), // errors that clients cause
 	}

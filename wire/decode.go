@@ -14,11 +14,17 @@ import (
 
 // Decode decodes the JSON object in the body of a request into the struct that into points to. Unknown and repeated fields are
 // errors, as [CheckFields] describes. Errors have the code [fault.InvalidRequest] and name the field.
-func Decode[T any](body []byte, into *T) error {
+func Decode[T any](body []byte, into *T) error { return DecodeLike(body, into, *into) }
+
+// DecodeLike is [Decode] with the fields of the struct type of like, which may have other types in objects that are decoded as they are.
+func DecodeLike(body []byte, into, like any) error {
 	if err := decode(body, into); err != nil {
 		return err
 	}
-	return CheckFields(body, *into)
+	if string(bytes.TrimSpace(body)) == "null" {
+		return fault.Invalid("body", "want a JSON object, got null")
+	}
+	return CheckFields(body, like)
 }
 
 // DecodeKnown is [Decode] for protocols whose clients send more fields than a server uses: unknown fields are ignored.

@@ -77,30 +77,19 @@ var (
 
 // Open opens the file path. It creates the file if it does not exist, and upgrades a file of an earlier version. A file of a later version
 // is an error.
-func Open(ctx context.Context, path string) (_ *Store, err error) {
-	s := &Store{path: path}
-	defer func() {
-		if err != nil {
-			err = wrap("open "+filepath.Base(path), errors.Join(err, s.Close()))
-		}
-	}()
-	write, err := sqlitedb.Writer(path)
+func Open(ctx context.Context, path string) (*Store, error) {
+	write, read, err := sqlitedb.Open(ctx, path, migrations, readConns)
 	if err != nil {
-		return nil, err
+		return nil, wrap("open "+filepath.Base(path), err)
 	}
-	s.write = write
-	if err = write.Migrate(ctx, migrations); err != nil {
-		return nil, err
+	s := &Store{path: path, write: write, read: read}
+	if s.opened, err = os.Stat(path); err == nil {
+		err = s.markRows(ctx)
 	}
-	read, err := sqlitedb.Reader(path, readConns)
 	if err != nil {
-		return nil, err
+		return nil, wrap("open "+filepath.Base(path), errors.Join(err, s.Close()))
 	}
-	s.read = read
-	if s.opened, err = os.Stat(path); err != nil {
-		return nil, err
-	}
-	return s, s.markRows(ctx)
+	return s, nil
 }
 
 // markRows makes the marker if there are keys: a backup may have only the database, and another server may have added the keys.
@@ -164,13 +153,7 @@ func (s *Store) Check(ctx context.Context) error {
 
 // Close closes the file.
 func (s *Store) Close() error {
-	var errs []error
-	for _, db := range []sqldb.DB{s.read, s.write} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	return errors.Join(errs...)
+	return errors.Join(s.read.Close(), s.write.Close())
 }
 
 const keyColumns = `k.id, k.tenant, k.account, k.name, k.scopes, k.origins, k.rate, k.rate_unit, k.quota, k.quota_unit,

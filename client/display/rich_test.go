@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
+	"github.com/sluice-rag/sluice/internal/tools/terminal"
 )
 
 // written counts the writes, and the characters of text in them.
@@ -158,74 +158,35 @@ func shown(dir string) {
 	fmt.Println("ended:", err)
 }
 
-// terminal is a session of tmux that runs this test's program.
-type terminal struct {
-	t      *testing.T
-	socket string
-	dir    string
-}
-
-func (tm *terminal) tmux(args ...string) string {
-	tm.t.Helper()
-	out, err := exec.CommandContext(tm.t.Context(), "tmux", append([]string{"-S", tm.socket}, args...)...).CombinedOutput()
-	if err != nil {
-		tm.t.Fatalf("tmux %s: %v: %s", args, err, out)
-	}
-	return string(out)
-}
-
-// screen returns the screen, and with history also the scrollback.
-func (tm *terminal) screen(history bool) string {
-	args := []string{"capture-pane", "-p", "-J", "-t", "s"}
-	if history {
-		args = append(args, "-S", "-")
-	}
-	return tm.tmux(args...)
+// shownRun is a terminal that runs this test's program.
+type shownRun struct {
+	*terminal.Terminal
+	t   *testing.T
+	dir string
 }
 
 // until waits until the screen satisfies a condition.
-func (tm *terminal) until(what string, ok func(screen string) bool) string {
+func (tm *shownRun) until(what string, ok func(screen string) bool) string {
 	tm.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for {
-		screen := tm.screen(false)
-		if ok(screen) {
-			return screen
-		}
-		if time.Now().After(deadline) {
-			tm.t.Fatalf("the screen never %s:\n%s", what, screen)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+	return tm.Until(what, tm.Screen, ok)
 }
 
-func (tm *terminal) allow(name string) {
+func (tm *shownRun) allow(name string) {
 	tm.t.Helper()
 	if err := os.WriteFile(filepath.Join(tm.dir, name), nil, 0o600); err != nil {
 		tm.t.Fatal(err)
 	}
 }
 
-func newTerminal(t *testing.T, environment ...string) *terminal {
+func newTerminal(t *testing.T, environment ...string) *shownRun {
 	t.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("there is no tmux")
-	}
-	dir := t.TempDir()
-	tm := &terminal{t: t, socket: filepath.Join(dir, "tmux"), dir: dir}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-f", "/dev/null", "new-session", "-d", "-s", "s", "-x", "60", "-y", "16", "-e", "SLUICE_TEST_RICH=" + dir}
-	for _, e := range environment {
-		args = append(args, "-e", e)
-	}
-	tm.tmux(append(args, "sh", "-c", "echo before; '"+program+"'; stty -a | tr ';' '\\n' | grep -w -e '-*echo' | grep -o -w -e '-*echo'; cat")...)
-	t.Cleanup(func() {
-		_ = exec.Command("tmux", "-S", tm.socket, "kill-server").Run()
-	})
-	return tm
+	dir := t.TempDir()
+	return &shownRun{terminal.New(t, 60, 16, append(environment, "SLUICE_TEST_RICH="+dir),
+		"sh", "-c", "echo before; '"+program+"'; stty -a | tr ';' '\\n' | grep -w -e '-*echo' | grep -o -w -e '-*echo'; cat"), t, dir}
 }
 
 // TestOnATerminal: the panel follows the run, scrolls, fits each size of the terminal, and leaves the whole answer once in the scrollback.
@@ -240,19 +201,19 @@ func TestOnATerminal(t *testing.T) {
 	if strings.Contains(s, "line10 ") || !strings.Contains(s, "12 ms") || !strings.Contains(s, "• line59 漢字 bold") {
 		t.Errorf("the answer does not fit, and yet:\n%s", s)
 	}
-	tm.tmux("send-keys", "-t", "s", "Home")
+	tm.Tmux("send-keys", "-t", "s", "Home")
 	tm.until("is scrolled to the answer's beginning", func(s string) bool { return strings.Contains(s, "line0 ") && strings.Contains(s, "lines below") })
-	tm.tmux("send-keys", "-t", "s", "End")
+	tm.Tmux("send-keys", "-t", "s", "End")
 	tm.until("is back at its end", func(s string) bool { return strings.Contains(s, "line59") })
-	tm.tmux("resize-window", "-t", "s", "-x", "40", "-y", "10")
+	tm.Tmux("resize-window", "-t", "s", "-x", "40", "-y", "10")
 	tm.until("is fitted to fewer lines", func(s string) bool {
 		return strings.Contains(s, "line59") && !strings.Contains(s, "line52 ") && strings.Contains(s, "answering")
 	})
-	tm.tmux("resize-window", "-t", "s", "-x", "80", "-y", "24")
+	tm.Tmux("resize-window", "-t", "s", "-x", "80", "-y", "24")
 	tm.until("is fitted to more lines", func(s string) bool { return strings.Contains(s, "line59") && strings.Contains(s, "line45 ") })
 	tm.allow("done")
 	tm.until("shows how it ended", func(s string) bool { return strings.Contains(s, "ended: <nil>") && strings.Contains(s, "echo") })
-	all := tm.screen(true)
+	all := tm.All()
 	whole := all[strings.LastIndex(all, "Reading the question"):]
 	for i := range 60 {
 		if n := strings.Count(whole, fmt.Sprintf("line%d ", i)); n != 1 {
@@ -280,11 +241,11 @@ func TestOnATerminalOfOneSize(t *testing.T) {
 	tm.until("shows the end of the answer", func(s string) bool { return strings.Contains(s, "line59") })
 	tm.allow("done")
 	tm.until("shows how it ended", func(s string) bool { return strings.Contains(s, "ended: <nil>") })
-	all := tm.screen(true)
+	all := tm.All()
 	if strings.Count(all, "Reading the question") != 1 || strings.Count(all, "line30 ") != 1 || !strings.Contains(all, "before") {
 		t.Errorf("more than the answer is left:\n%s", all)
 	}
-	if coloured := tm.tmux("capture-pane", "-p", "-e", "-S", "-", "-t", "s"); regexp.MustCompile("\x1b\\[[0-9;]*[34][0-8]").MatchString(coloured) {
+	if coloured := tm.Tmux("capture-pane", "-p", "-e", "-S", "-", "-t", "s"); regexp.MustCompile("\x1b\\[[0-9;]*[34][0-8]").MatchString(coloured) {
 		t.Errorf("there are colours:\n%q", coloured)
 	}
 }
@@ -295,11 +256,11 @@ func TestInterrupted(t *testing.T) {
 	tm := newTerminal(t)
 	tm.allow("found")
 	tm.until("shows the answer", func(s string) bool { return strings.Contains(s, "line59") })
-	tm.tmux("send-keys", "-t", "s", "C-c")
+	tm.Tmux("send-keys", "-t", "s", "C-c")
 	tm.until("says so", func(s string) bool {
 		return strings.Contains(s, "ended: interrupted") && strings.Contains(s, "the stream was interrupted") && strings.Contains(s, "echo")
 	})
-	if all := tm.screen(true); strings.Count(all, "line30 ") != 1 {
+	if all := tm.All(); strings.Count(all, "line30 ") != 1 {
 		t.Errorf("remaining output:\n%s", all)
 	}
 }

@@ -55,6 +55,20 @@ func Writer(path string) (*DB, error) {
 // Reader opens the file path with n connections for reads, which do not wait for a writer. The file must exist.
 func Reader(path string, n int) (*DB, error) { return connect(path, n, "query_only(1)") }
 
+// Open opens the file path with a connection for writes, as [Writer], and n for reads, as [Reader]. It upgrades the file as [DB.Migrate].
+func Open(ctx context.Context, path string, migrations []string, n int) (write, read *DB, err error) {
+	if write, err = Writer(path); err != nil {
+		return nil, nil, err
+	}
+	if err = write.Migrate(ctx, migrations); err == nil {
+		read, err = Reader(path, n)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, write.Close())
+	}
+	return write, read, nil
+}
+
 func connect(path string, n int, pragmas ...string) (*DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

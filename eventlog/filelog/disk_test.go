@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sluice-rag/sluice/disk/disktest"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
@@ -533,34 +533,8 @@ func TestDiskFails(t *testing.T) {
 	}
 }
 
-// small gives a folder on a file system of its own.
-func small(t *testing.T, size string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "none", dir).CombinedOutput(); err != nil {
-		t.Skipf("a small file system needs root on Linux: %v: %s", err, out)
-	}
-	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
-	return dir
-}
-
-// fillDisk writes a file until the disk is full.
-func fillDisk(t *testing.T, path string) {
-	t.Helper()
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for block := make([]byte, 64<<10); len(block) > 0; {
-		if _, err := f.Write(block); err != nil {
-			block = block[:len(block)/2]
-		}
-	}
-}
-
 func TestFullDisk(t *testing.T) {
-	dir := small(t, "4m")
+	dir := disktest.Small(t, "4m")
 	space := reserve.New(filepath.Join(dir, "reserve"), 512<<10)
 	if err := space.Refill(); err != nil {
 		t.Fatal(err)
@@ -572,8 +546,7 @@ func TestFullDisk(t *testing.T) {
 	put(t, l, a)
 	put(t, l, b)
 	put(t, l, long[:10])
-	filler := filepath.Join(dir, "filler")
-	fillDisk(t, filler)
+	free := disktest.Fill(t, dir, 0)
 
 	var refused error
 	n := 10
@@ -602,9 +575,7 @@ func TestFullDisk(t *testing.T) {
 	if err := l.Delete(ctx, "a"); err != nil {
 		t.Errorf("delete: %v", err)
 	}
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	free()
 	c := short("c", 50, at(6))
 	put(t, l, c)
 	if err := l.Err(); err != nil {
@@ -623,14 +594,14 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestDeleteOnAFullDisk(t *testing.T) {
-	dir := small(t, "2m")
+	dir := disktest.Small(t, "2m")
 	space := reserve.New(filepath.Join(dir, "reserve"), 128<<10)
 	if err := space.Refill(); err != nil {
 		t.Fatal(err)
 	}
 	l := open(t, filepath.Join(dir, "runs"), filelog.Options{Reserve: space})
 	put(t, l, short("a", 50, at(1)))
-	fillDisk(t, filepath.Join(dir, "filler"))
+	disktest.Fill(t, dir, 0)
 	for i := range 100 { // the last page of the segment has room for some
 		id := event.RunID(fmt.Sprintf("b%d", i))
 		if l.Append(ctx, id, short(id, 5, at(2))[0]) != nil {

@@ -28,7 +28,6 @@ type Request struct {
 type Response struct {
 	Status    int
 	Host      string // that answered
-	URL       string // of the content, after redirects
 	MediaType string // in lower case, without parameters; "" if the server sends none
 	Header    http.Header
 	Unwanted  bool // Accept refused the media type
@@ -86,7 +85,7 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, r Request, w io.Writer) (
 		return out, err
 	}
 	defer res.Body.Close()
-	out = Response{Status: res.StatusCode, Host: res.Request.URL.Hostname(), URL: res.Request.URL.String(), Header: res.Header}
+	out = Response{Status: res.StatusCode, Host: res.Request.URL.Hostname(), Header: res.Header}
 	if mediaType, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")); err == nil && len(mediaType) <= 127 {
 		out.MediaType = mediaType // otherwise it can be detected from the content and the name
 	}

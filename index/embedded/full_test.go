@@ -3,8 +3,6 @@ package embedded_test
 import (
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,51 +10,17 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/disk/disktest"
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index/embedded"
 )
 
-// smallDisk mounts a file system of a few MB.
-func smallDisk(t *testing.T, size string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
-		t.Skipf("needs the right to mount a tmpfs: %v: %s", err, out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v: %s", err, out)
-		}
-	})
-	return dir
-}
-
-// fillDisk fills the disk except for some KiB, and returns a function that frees the space.
-func fillDisk(t *testing.T, dir string, left int) (free func()) {
-	t.Helper()
-	path := filepath.Join(dir, "ballast")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	block, written := make([]byte, 1024), int64(0)
-	for err == nil {
-		var n int
-		n, err = f.Write(block)
-		written += int64(n)
-	}
-	if err := errors.Join(f.Truncate(max(0, written-int64(left)<<10)), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return func() { _ = os.Remove(path) }
-}
-
 // TestDiskFull writes to an index until its disk is full, with some space left at first, so that the disk is full at different points
 // of a write. The error must report that, acknowledged data must stay, deletes must work, and writes must work again without a restart
 // when space is free.
 func TestDiskFull(t *testing.T) {
-	smallDisk(t, "1m") // else all is skipped
+	disktest.Small(t, "1m") // else all is skipped
 	behind := 0
 	defer func() {
 		if behind == 0 && !t.Failed() {
@@ -65,7 +29,7 @@ func TestDiskFull(t *testing.T) {
 	}()
 	for left := 0; left <= 640; left += 32 {
 		t.Run(fmt.Sprintf("%dKiB", left), func(t *testing.T) {
-			disk := smallDisk(t, "24m")
+			disk := disktest.Small(t, "24m")
 			dir := filepath.Join(disk, "index")
 			space := reserve.New(filepath.Join(disk, "reserve"), 4<<20)
 			if err := space.Refill(); err != nil {
@@ -78,7 +42,7 @@ func TestDiskFull(t *testing.T) {
 				}
 				defer func() { _ = x.Close() }() // after a failure, so that synctest shows it
 				putRange(t, x, "kept", 0, 10, "words that stay", 2)
-				free := fillDisk(t, disk, left)
+				free := disktest.Fill(t, disk, int64(left)<<10)
 				text := strings.Builder{}
 				text.WriteString("apple")
 				for i := range 3000 { // different words, which make the lexical index large

@@ -26,7 +26,7 @@ func (x *Index) Search(ctx context.Context, q index.Query) ([]index.Hit, error) 
 	q.Vector = vector
 	q.Limit = clamp(q.Limit, index.DefaultLimit, index.MaxLimit)
 	if q.Weights == (index.Weights{}) {
-		q.Weights = x.weights
+		q.Weights = index.DefaultWeights
 	}
 	levels := []corpus.Level{corpus.Passage}
 	if len(q.Levels) > 0 {

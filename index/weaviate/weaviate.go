@@ -24,9 +24,8 @@ type Options struct {
 	Tenant  string
 	// Writer names the server. No other process with the same name may use the tenant at the same time.
 	Writer   string
-	Replicas int           // servers of the cluster that store a new collection; 0: as many as it has, at most 3
-	Weights  index.Weights // of queries without weights; zero: [index.DefaultWeights]
-	Logger   *slog.Logger  // nil: no log
+	Replicas int          // servers of the cluster that store a new collection; 0: as many as it has, at most 3
+	Logger   *slog.Logger // nil: no log
 }
 
 // The times that keep readers from losing what they read. A reader that takes longer than readTime begins anew or fails; a replaced revision is erased
@@ -46,7 +45,6 @@ type Index struct {
 	replicas    int
 	recheckTime time.Duration // see recheck
 	lateTime    time.Duration // see late
-	weights     index.Weights
 	logger      *slog.Logger
 
 	uncertain atomic.Int64 // when a write failed last without an answer, in nanoseconds since 1970: Weaviate may still carry it out
@@ -100,12 +98,9 @@ func connect(o Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{client: c, tenant: tenantName(o.Tenant), writer: key(o.Writer), replicas: o.Replicas, weights: o.Weights, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
+	x := &Index{client: c, tenant: tenantName(o.Tenant), writer: key(o.Writer), replicas: o.Replicas, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		collections: map[string]*collection{}, heads: map[string]*head{}, dead: map[string]map[string]time.Time{},
 		changed: map[string]map[string]int64{}, factors: map[string]int{}, recheckTime: recheckTime, lateTime: lateTime, done: make(chan struct{})}
-	if x.weights == (index.Weights{}) {
-		x.weights = index.DefaultWeights
-	}
 	return x, nil
 }
 

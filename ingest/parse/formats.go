@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/fault"
@@ -119,9 +117,6 @@ func formatsByExtension() map[string]format {
 	}
 	return out
 }
-
-// Extensions returns the extensions of the formats other than source code, sorted, each with its dot.
-func Extensions() []string { return slices.Sorted(maps.Keys(byExtension)) }
 
 // mediaTypes are the extensions of media types of formats that cannot always be detected from bytes.
 var mediaTypes = map[string]string{

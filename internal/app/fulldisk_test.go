@@ -8,14 +8,13 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/disk/disktest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 )
@@ -42,36 +41,10 @@ func upload(t *testing.T, h http.Handler, text string) (status int, id, reply st
 	return rec.Code, f.ID, rec.Body.String()
 }
 
-// fillDisk writes a file until the disk is full.
-func fillDisk(t *testing.T, path string) {
-	t.Helper()
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for block := make([]byte, 1<<20); len(block) > 0; {
-		if _, err := f.Write(block); err != nil {
-			block = block[:len(block)/2]
-		}
-	}
-}
-
-// smallDisk mounts a file system of 64 MiB.
-func smallDisk(t *testing.T) string {
-	t.Helper()
-	disk := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64m", "none", disk).CombinedOutput(); err != nil {
-		t.Skipf("a small file system needs root on Linux: %v: %s", err, out)
-	}
-	t.Cleanup(func() { _ = exec.Command("umount", "-l", disk).Run() })
-	return disk
-}
-
 // TestStartOnFullDisk starts a server with keys on a full disk, with the steps of the command serve.
 func TestStartOnFullDisk(t *testing.T) {
 	t.Parallel()
-	disk := smallDisk(t)
+	disk := disktest.Small(t, "64m")
 	cfg := config.Default()
 	cfg.Store.Data = filepath.Join(disk, "data")
 	serve := func() error {
@@ -95,7 +68,7 @@ func TestStartOnFullDisk(t *testing.T) {
 	if err := serve(); err != nil {
 		t.Fatal(err)
 	}
-	fillDisk(t, filepath.Join(disk, "filler"))
+	disktest.Fill(t, disk, 0)
 	if err := serve(); err != nil {
 		t.Errorf("on a full disk: %v", err)
 	}
@@ -103,8 +76,8 @@ func TestStartOnFullDisk(t *testing.T) {
 
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	disk := smallDisk(t)
-	data, filler := filepath.Join(disk, "data"), filepath.Join(disk, "filler")
+	disk := disktest.Small(t, "64m")
+	data := filepath.Join(disk, "data")
 	start := func() (*app.App, http.Handler) {
 		cfg := config.Default()
 		cfg.Store.Data = data
@@ -152,7 +125,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("responses: %s", list)
 	}
 
-	fillDisk(t, filler)
+	free := disktest.Fill(t, disk, 0)
 	if status, reply := request(t, h, "GET", "/readyz", ""); status != http.StatusServiceUnavailable {
 		t.Errorf("a full disk: /readyz is %d: %s", status, reply)
 	}
@@ -177,9 +150,7 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	ask("after the deletes", 507)
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	free()
 	ask("with room again", 200)
 	third := uploaded("# Oak\n\nOaks bear acorns.\n")
 	check := func() {

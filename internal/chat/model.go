@@ -54,7 +54,6 @@ const maxWaiting = 20
 
 // activity is the current question or command.
 type activity struct {
-	line       string
 	cancel     context.CancelFunc
 	stream     *client.Stream // stream of the answer, nil before the request
 	interrupts int            // number of times that ctrl-C was pressed
@@ -324,7 +323,7 @@ func (m *model) submit(line string) tea.Cmd {
 // start starts a question or command.
 func (m *model) start(line string) {
 	ctx, cancel := context.WithCancel(m.ctx)
-	m.running = &activity{line: line, cancel: cancel}
+	m.running = &activity{cancel: cancel}
 	m.progress = progressMsg{}
 	if isCommand(line) {
 		m.print("\n" + m.echo(line, faint))

@@ -22,6 +22,7 @@ import (
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/internal/cli"
+	"github.com/sluice-rag/sluice/internal/tools/terminal"
 )
 
 // TestMain runs the tests, or the program itself: the chat in a terminal of tmux, or the server.
@@ -163,32 +164,20 @@ func newProvider(t *testing.T) *provider {
 	return p
 }
 
-// terminal is a session of tmux that runs `sluice chat`.
-type terminal struct {
-	t      *testing.T
-	socket string
-}
-
-func (tm *terminal) tmux(args ...string) string {
-	tm.t.Helper()
-	out, err := exec.CommandContext(tm.t.Context(), "tmux", append([]string{"-S", tm.socket}, args...)...).CombinedOutput()
-	if err != nil {
-		tm.t.Fatalf("tmux %s: %v: %s", args, err, out)
-	}
-	return string(out)
+// chatTerminal is a terminal that runs `sluice chat`.
+type chatTerminal struct {
+	*terminal.Terminal
+	t *testing.T
 }
 
 // blanks matches the spaces at line ends, such as the one below the cursor.
 var blanks = regexp.MustCompile(` *\n`)
 
 // all returns the screen and the scrollback.
-func (tm *terminal) all() string {
-	tm.t.Helper()
-	return blanks.ReplaceAllString(tm.tmux("capture-pane", "-p", "-J", "-t", "s", "-S", "-"), "\n")
-}
+func (tm *chatTerminal) all() string { return blanks.ReplaceAllString(tm.All(), "\n") }
 
 // until waits until the terminal shows all texts.
-func (tm *terminal) until(wants ...string) string {
+func (tm *chatTerminal) until(wants ...string) string {
 	tm.t.Helper()
 	return tm.when(strings.Join(wants, " and "), func(s string) bool {
 		for _, w := range wants {
@@ -200,44 +189,29 @@ func (tm *terminal) until(wants ...string) string {
 	})
 }
 
-func (tm *terminal) when(what string, ok func(all string) bool) string {
+func (tm *chatTerminal) when(what string, ok func(all string) bool) string {
 	tm.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for {
-		all := tm.all()
-		if ok(all) {
-			return all
-		}
-		if time.Now().After(deadline) {
-			tm.t.Fatalf("the terminal never shows %s:\n%s", what, all)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+	return tm.Until("shows "+what, tm.all, ok)
 }
 
 // keys presses keys by the names of tmux.
-func (tm *terminal) keys(names ...string) {
-	tm.tmux(append([]string{"send-keys", "-t", "s"}, names...)...)
+func (tm *chatTerminal) keys(names ...string) {
+	tm.Tmux(append([]string{"send-keys", "-t", "s"}, names...)...)
 }
 
 // line types a line and presses enter.
-func (tm *terminal) line(text string) {
-	tm.tmux("send-keys", "-t", "s", "-l", text)
+func (tm *chatTerminal) line(text string) {
+	tm.Tmux("send-keys", "-t", "s", "-l", text)
 	tm.keys("Enter")
 }
 
-func startChat(t *testing.T, args ...string) *terminal {
+func startChat(t *testing.T, args ...string) *chatTerminal {
 	t.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not installed")
-	}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	tm := &terminal{t: t, socket: filepath.Join(dir, "tmux")}
-	script := filepath.Join(dir, "run") // tmux accepts no line breaks in a variable
+	script := filepath.Join(t.TempDir(), "run") // tmux accepts no line breaks in a variable
 	env := ""
 	for _, kv := range environment("x") {
 		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "SLUICE_") {
@@ -249,9 +223,7 @@ func startChat(t *testing.T, args ...string) *terminal {
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	tm.tmux("-f", "/dev/null", "new-session", "-d", "-s", "s", "-x", "100", "-y", "30", script)
-	t.Cleanup(func() { _ = exec.Command("tmux", "-S", tm.socket, "kill-server").Run() })
-	return tm
+	return &chatTerminal{terminal.New(t, 100, 30, nil, script), t}
 }
 
 // TestConversation covers a question, a follow-up question, an uploaded file, the history, completion, terminal sizes and leaving, with
@@ -271,20 +243,20 @@ func TestConversation(t *testing.T) {
 	if err := os.WriteFile(file, []byte("# Locks\n\nThe north lock was opened in 1932.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tm.tmux("send-keys", "-t", "s", "-l", "/upload "+strings.TrimSuffix(file, " lock.md"))
+	tm.Tmux("send-keys", "-t", "s", "-l", "/upload "+strings.TrimSuffix(file, " lock.md"))
 	tm.keys("Tab")
 	tm.until(`north\ lock.md`)
 	tm.keys("Enter")
 	tm.until("✓ north lock.md", "1 file in harbour")
 	const wide = "a line that is wider than sixty columns, as is seen by where it is broken"
-	tm.tmux("send-keys", "-t", "s", "-l", wide)
-	tm.tmux("resize-window", "-t", "s", "-x", "60", "-y", "20")
+	tm.Tmux("send-keys", "-t", "s", "-l", wide)
+	tm.Tmux("resize-window", "-t", "s", "-x", "60", "-y", "20")
 	tm.until("as is seen by\n  where it is broken\n●")
 	tm.keys("C-c")
 	tm.line("When was the north lock opened?")
 	tm.until("The north lock was opened in 1932. [1]", "north lock.md › Lo")
-	tm.tmux("send-keys", "-t", "s", "-l", wide)
-	tm.tmux("resize-window", "-t", "s", "-x", "120", "-y", "40")
+	tm.Tmux("send-keys", "-t", "s", "-l", wide)
+	tm.Tmux("resize-window", "-t", "s", "-x", "120", "-y", "40")
 	tm.until("› " + wide + "\n●")
 	tm.keys("C-c")
 	tm.line("/files")
@@ -299,8 +271,8 @@ func TestConversation(t *testing.T) {
 	tm.until("› When was the north lock opened?\n● 127.0.0.1")
 	tm.keys("C-c")
 	tm.until("› ask a question")
-	tm.tmux("set-buffer", "What is\na riffle?")
-	tm.tmux("paste-buffer", "-p", "-t", "s")
+	tm.Tmux("set-buffer", "What is\na riffle?")
+	tm.Tmux("paste-buffer", "-p", "-t", "s")
 	tm.until("› What is\n  a riffle?\n●")
 	tm.keys("Enter")
 	tm.until("A riffle holds the gold back in a sluice. [1]", "cursor.md › Riffle\n    “A riffle holds the gold back in a sluice.”\n")
@@ -482,7 +454,7 @@ func TestReconnect(t *testing.T) {
 	tm.until("write the session with its sources as Markdown")
 	tm.line("Where is a cursor written?")
 	tm.until("1 waiting")
-	tm.tmux("send-keys", "-t", "s", "-l", "typing goes on")
+	tm.Tmux("send-keys", "-t", "s", "-l", "typing goes on")
 	tm.until("› typing goes on", "reconnecting")
 	for range cap(p.on) { // the rest of the second answer, the third, and what else the server asks
 		p.on <- struct{}{}

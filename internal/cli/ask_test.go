@@ -8,18 +8,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/internal/cli"
+	"github.com/sluice-rag/sluice/internal/tools/terminal"
 )
 
 // TestMain is also the program itself, for terminals.
@@ -135,9 +133,6 @@ func TestAskIsStopped(t *testing.T) {
 
 // TestAskOnATerminal: there it is rich, and plain where the terminal is dumb.
 func TestAskOnATerminal(t *testing.T) {
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("there is no tmux")
-	}
 	dir, data := docs(t), t.TempDir()
 	if status, _, errs := run(t, "ingest", "--data", data, dir); status != 0 {
 		t.Fatal(errs)
@@ -147,22 +142,9 @@ func TestAskOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for term, wants := range map[string][2]string{"xterm-256color": {"✓ Looking for passages", "handbook.md › Locks"}, "dumb": {"- Looking for passages", "handbook.md › Locks"}} {
-		socket := filepath.Join(t.TempDir(), "tmux")
-		tmux := func(args ...string) string {
-			t.Helper()
-			out, err := exec.CommandContext(t.Context(), "tmux", append([]string{"-S", socket}, args...)...).CombinedOutput()
-			if err != nil {
-				t.Fatalf("tmux %s: %v: %s", args, err, out)
-			}
-			return string(out)
-		}
-		tmux("-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "40", "-e", "TEST_OF_SLUICE="+strings.Join([]string{"ask", "--data", data, "--no-cache", "When was the north lock opened?"}, "\n"),
+		tm := terminal.New(t, 100, 40, []string{"TEST_OF_SLUICE=" + strings.Join([]string{"ask", "--data", data, "--no-cache", "When was the north lock opened?"}, "\n")},
 			"sh", "-c", "TERM="+term+" '"+program+"'; echo status $?; cat")
-		screen := ""
-		for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline) && !strings.Contains(screen, "status "); <-time.After(20 * time.Millisecond) {
-			screen = tmux("capture-pane", "-p")
-		}
-		tmux("kill-server")
+		screen := tm.Until("shows the status", tm.Screen, func(s string) bool { return strings.Contains(s, "status ") })
 		for _, want := range append(wants[:], "status 0", "1932", "confidence 0.") {
 			if !strings.Contains(screen, want) {
 				t.Errorf("TERM=%s: no %q:\n%s", term, want, screen)

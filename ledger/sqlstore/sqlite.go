@@ -30,38 +30,17 @@ var (
 
 // Open opens the file path, creates it if it does not exist, and upgrades a file of an earlier version. Other processes may have it open. Call
 // [Store.Check] before it is relied on.
-func Open(ctx context.Context, path string) (_ *Store, err error) {
-	s := &Store{}
-	defer func() {
-		if err != nil {
-			err = wrap("open "+filepath.Base(path), errors.Join(err, s.Close()))
-		}
-	}()
-	write, err := sqlitedb.Writer(path)
+func Open(ctx context.Context, path string) (*Store, error) {
+	write, read, err := sqlitedb.Open(ctx, path, migrations, readers)
 	if err != nil {
-		return nil, err
+		return nil, wrap("open "+filepath.Base(path), err)
 	}
-	s.write = write
-	if err = write.Migrate(ctx, migrations); err != nil {
-		return nil, err
-	}
-	read, err := sqlitedb.Reader(path, readers)
-	if err != nil {
-		return nil, err
-	}
-	s.read = read
-	return s, nil
+	return &Store{write: write, read: read}, nil
 }
 
 // Close waits for running transactions and closes the file.
 func (s *Store) Close() error {
-	var errs []error
-	for _, db := range []sqldb.DB{s.read, s.write} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	return errors.Join(errs...)
+	return errors.Join(s.read.Close(), s.write.Close())
 }
 
 func wrap(what string, err error) error {

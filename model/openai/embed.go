@@ -1,12 +1,12 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -36,13 +36,16 @@ type EmbedOptions struct {
 	QueryPrefix   string // prepended to each query, if the model needs it: "query: "
 	PassagePrefix string // prepended to each passage
 	BatchTexts    int    // maximum number of texts in a request; 0: 64
-	BatchTokens   int    // approximate maximum of tokens in a request; 0: 16,384
-	Parallel      int    // concurrent requests; 0: 4
 	// Stall is the idle timeout. A server sends nothing before the whole batch is done; 0: 60 s.
 	Stall  time.Duration
-	HTTP   *http.Client // as of [Options]
 	Logger *slog.Logger // nil: none
 }
+
+// Limits of the requests of an [Embedder].
+const (
+	embedTokens  = 16_384 // of the texts of a request, about
+	embedClients = 4      // concurrent requests
+)
 
 // The kinds of servers.
 const (
@@ -57,13 +60,10 @@ const (
 // their mean.
 type Embedder struct {
 	server   *server
-	counter  *counter
 	model    string
 	space    string
 	prefixes [2]string // by purpose
 	texts    int
-	tokens   int
-	parallel int
 	dim      atomic.Int64
 	mode     atomic.Int32
 	noBase64 atomic.Bool // the server does not support encoding_format
@@ -80,7 +80,7 @@ func NewEmbedder(ctx context.Context, o EmbedOptions) (*Embedder, error) {
 	if o.Stall <= 0 {
 		o.Stall = 4 * defaultStall
 	}
-	s, err := newServer(o.URL, o.Key, o.Stall, o.HTTP, o.Logger)
+	s, err := newServer(o.URL, o.Key, o.Stall, nil, o.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -93,22 +93,15 @@ func NewEmbedder(ctx context.Context, o EmbedOptions) (*Embedder, error) {
 		return nil, fail(ctx, s.host(), err)
 	}
 	e := &Embedder{
-		server: s, counter: newCounter(s, f), model: name, space: name,
+		server: s, model: name, space: name,
 		prefixes: [2]string{model.ForPassage: o.PassagePrefix, model.ForQuery: o.QueryPrefix},
-		texts:    orDefault(o.BatchTexts, 64), tokens: orDefault(o.BatchTokens, 16384), parallel: orDefault(o.Parallel, 4),
+		texts:    cmp.Or(o.BatchTexts, 64),
 	}
 	if o.QueryPrefix != "" || o.PassagePrefix != "" {
 		sum := sha256.Sum256([]byte(o.QueryPrefix + "\x00" + o.PassagePrefix))
 		e.space += fmt.Sprintf("#%x", sum[:4])
 	}
 	return e, nil
-}
-
-func orDefault(n, otherwise int) int {
-	if n > 0 {
-		return n
-	}
-	return otherwise
 }
 
 // Name returns the display name of the model.
@@ -132,7 +125,7 @@ func (e *Embedder) PerToken(ctx context.Context) bool {
 // window are cut. Transient failures are retried up to three times. The error is an [*model.Error] or the error of ctx.
 func (e *Embedder) Embed(ctx context.Context, texts []string, p model.Purpose) ([][]float32, error) {
 	out := make([][]float32, len(texts))
-	err := e.each(ctx, texts, p, e.tokens, func(ctx context.Context, batch []string, at []int) error {
+	err := e.each(ctx, texts, p, embedTokens, func(ctx context.Context, batch []string, at []int) error {
 		vectors, err := embedSplitting(ctx, e, batch, e.vectors)
 		for i := range vectors {
 			out[at[i]] = vectors[i]
@@ -154,7 +147,7 @@ func (e *Embedder) each(
 		prefix = e.prefixes[p]
 	}
 	group, inner := errgroup.WithContext(ctx)
-	group.SetLimit(e.parallel)
+	group.SetLimit(embedClients)
 	var batch []string
 	var at []int
 	size := 0

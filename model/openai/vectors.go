@@ -113,7 +113,7 @@ func (e *Embedder) EmbedTokens(ctx context.Context, texts []string, p model.Purp
 		return nil, &model.Error{Model: e.model, Failure: model.Rejected}
 	}
 	out := make([][]model.TokenVector, len(texts))
-	err := e.each(ctx, texts, p, min(e.tokens, tokenBatch), func(ctx context.Context, batch []string, at []int) error {
+	err := e.each(ctx, texts, p, min(embedTokens, tokenBatch), func(ctx context.Context, batch []string, at []int) error {
 		found, err := embedSplitting(ctx, e, batch, func(ctx context.Context, batch []string) ([][]model.TokenVector, error) {
 			vectors, err := e.nativeVectors(ctx, batch)
 			if err != nil {
@@ -229,7 +229,7 @@ func (e *Embedder) nativeVectors(ctx context.Context, batch []string) ([][][]flo
 func (e *Embedder) withTokens(ctx context.Context, batch []string, vectors [][][]float32) ([][]model.TokenVector, error) {
 	out := make([][]model.TokenVector, len(batch))
 	group, inner := errgroup.WithContext(ctx)
-	group.SetLimit(e.parallel)
+	group.SetLimit(embedClients)
 	for i, text := range batch {
 		group.Go(func() error {
 			pieces := e.tokenTexts(inner, text)

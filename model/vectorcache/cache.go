@@ -38,7 +38,6 @@ type Cache struct {
 	inner  model.Embedder
 	gather gatherer[[]float32]
 	disk   *disk
-	opts   Options
 }
 
 // Open opens the cache in the file path and creates it if it does not exist. One process at a time may have it open.
@@ -53,7 +52,7 @@ func Open(path string, inner model.Embedder, o Options) (*Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open vector cache: %w", err)
 	}
-	c := &Cache{inner: inner, disk: d, opts: o}
+	c := &Cache{inner: inner, disk: d}
 	c.gather.store = d
 	return c, nil
 }

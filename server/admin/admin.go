@@ -13,7 +13,6 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/server"
-	"github.com/sluice-rag/sluice/wire"
 )
 
 // Options are what the routes show.
@@ -161,7 +160,7 @@ func (s routes) keys(w http.ResponseWriter, r *http.Request) error {
 
 func (s routes) add(w http.ResponseWriter, r *http.Request) error {
 	var body KeyRequest
-	if err := decode(r, &body); err != nil {
+	if err := server.DecodeJSON(r, &body); err != nil {
 		return err
 	}
 	who := sender(r)
@@ -215,7 +214,7 @@ func renamed(err error) error {
 func (s routes) rotate(w http.ResponseWriter, r *http.Request) error {
 	var body rotateRequest
 	if r.ContentLength != 0 {
-		if err := decode(r, &body); err != nil {
+		if err := server.DecodeJSON(r, &body); err != nil {
 			return err
 		}
 	}
@@ -318,13 +317,4 @@ func (s routes) prices(w http.ResponseWriter, _ *http.Request) error {
 	}
 	server.ReplyJSON(w, http.StatusOK, out)
 	return nil
-}
-
-// decode decodes the body of a request.
-func decode[T any](r *http.Request, into *T) error {
-	body, err := server.ReadJSON(r)
-	if err != nil {
-		return err
-	}
-	return wire.Decode(body, into)
 }

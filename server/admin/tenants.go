@@ -104,7 +104,7 @@ func (s routes) tenant(w http.ResponseWriter, r *http.Request) error {
 
 func (s routes) createTenant(w http.ResponseWriter, r *http.Request) error {
 	body := TenantRequest{Account: auth.Owner, Scopes: []auth.Scope{auth.Admin}}
-	if err := decode(r, &body); err != nil {
+	if err := server.DecodeJSON(r, &body); err != nil {
 		return err
 	}
 	if sender(r).Key == "" { // the first key of another tenant would close the server for the sender

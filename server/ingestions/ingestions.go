@@ -121,12 +121,8 @@ func (rt routes) ingest(w http.ResponseWriter, r *http.Request) error {
 	if by, _ := auth.From(r.Context()); by.Key == "" || !by.Permits(auth.Tenants) {
 		return fault.New(fault.Forbidden, "paths are on the disk of the server: ingest them with \"sluice ingest\" on its machine, or with a key of the scope tenants")
 	}
-	body, err := server.ReadJSON(r)
 	var req Request
-	if err == nil {
-		err = wire.Decode(body, &req)
-	}
-	if err != nil {
+	if err := server.DecodeJSON(r, &req); err != nil {
 		return err
 	}
 	if len(req.Paths) == 0 || len(req.Paths) > maxPaths {

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/store"
 	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // Limits of a document in one reply. The rest can be requested from the next segment or page on.
@@ -45,28 +46,28 @@ type (
 	}
 	updateRequest struct {
 		idParam
-		DocumentUpdate
+		knowledge.DocumentUpdate
 	}
 )
 
 func (s *routes) fileRoutes() []server.Route {
 	return []server.Route{
 		{Method: "POST", Path: "/v1/files", Scope: auth.Write, Serve: s.uploadFile, MaxBody: s.o.MaxFileBytes + maxForm, BodyIdle: bodyIdle, Timeout: uploadTime,
-			Summary: "Upload a file, or fetch it from a URL", Request: []any{uploadForm{}}, Reply: File{}, Faults: []int{400, 409, 413, 415, 507}},
+			Summary: "Upload a file, or fetch it from a URL", Request: []any{uploadForm{}}, Reply: knowledge.File{}, Faults: []int{400, 409, 413, 415, 507}},
 		{Method: "GET", Path: "/v1/files", Scope: auth.Read, Serve: s.listFiles,
-			Summary: "List files", Request: []any{listParams{}}, Reply: FileList{}, Faults: []int{400}},
+			Summary: "List files", Request: []any{listParams{}}, Reply: knowledge.FileList{}, Faults: []int{400}},
 		{Method: "GET", Path: "/v1/files/{id}", Scope: auth.Read, Serve: s.getFile,
-			Summary: "Show a file", Request: []any{idParam{}}, Reply: File{}, Faults: []int{404}},
+			Summary: "Show a file", Request: []any{idParam{}}, Reply: knowledge.File{}, Faults: []int{404}},
 		{Method: "DELETE", Path: "/v1/files/{id}", Scope: auth.Write, Serve: s.deleteFile,
-			Summary: "Delete a file", Request: []any{idParam{}}, Reply: Deleted{}, Faults: []int{404, 507}},
+			Summary: "Delete a file", Request: []any{idParam{}}, Reply: knowledge.Deleted{}, Faults: []int{404, 507}},
 		{Method: "GET", Path: "/v1/files/{id}/content", Scope: auth.Read, Serve: s.getContent, Timeout: readingTime,
-			Summary: "Show a file with its text", Request: []any{contentParams{}}, Reply: Document{}, Faults: []int{400, 404}},
+			Summary: "Show a file with its text", Request: []any{contentParams{}}, Reply: knowledge.Document{}, Faults: []int{400, 404}},
 		{Method: "POST", Path: "/v1/files/{id}/content", Scope: auth.Write, Serve: s.updateContent, Timeout: readingTime,
-			Summary: "Set fields of a file", Request: []any{updateRequest{}}, Reply: Document{}, Faults: []int{400, 404, 413, 415, 507}},
+			Summary: "Set fields of a file", Request: []any{updateRequest{}}, Reply: knowledge.Document{}, Faults: []int{400, 404, 413, 415, 507}},
 		{Method: "GET", Path: "/v1/files/{id}/pages", Scope: auth.Read, Serve: s.getPages, Timeout: readingTime,
-			Summary: "Show pages of a file's text", Request: []any{pagesParams{}}, Reply: Pages{}, Faults: []int{400, 404}},
+			Summary: "Show pages of a file's text", Request: []any{pagesParams{}}, Reply: knowledge.Pages{}, Faults: []int{400, 404}},
 		{Method: "GET", Path: "/v1/tasks/{id}", Scope: auth.Read, Serve: s.getTask,
-			Summary: "Show a background task", Request: []any{idParam{}}, Reply: Task{}, Faults: []int{404}},
+			Summary: "Show a background task", Request: []any{idParam{}}, Reply: knowledge.Task{}, Faults: []int{404}},
 	}
 }
 
@@ -142,7 +143,7 @@ func (s *routes) listFiles(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := FileList{Object: "list", Data: []File{}, HasMore: len(fs) > limit}
+	list := knowledge.FileList{Object: "list", Data: []knowledge.File{}, HasMore: len(fs) > limit}
 	for _, f := range fs[:min(limit, len(fs))] {
 		list.Data = append(list.Data, fileOf(f))
 	}
@@ -171,7 +172,7 @@ func (s *routes) deleteFile(w http.ResponseWriter, r *http.Request) error {
 	if err := s.o.Files.DeleteFile(r.Context(), id); err != nil {
 		return notFound(err, "file")
 	}
-	server.ReplyJSON(w, http.StatusOK, Deleted{ID: id, Object: "file", Deleted: true})
+	server.ReplyJSON(w, http.StatusOK, knowledge.Deleted{ID: id, Object: "file", Deleted: true})
 	return nil
 }
 
@@ -180,7 +181,7 @@ func (s *routes) getTask(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return notFound(err, "task")
 	}
-	out := Task{ID: t.ID, Object: "task", Type: t.Type, Status: taskStatus(t.Status), Progress: min(max(t.Progress, 0), 100), ResourceID: t.Resource,
+	out := knowledge.Task{ID: t.ID, Object: "task", Type: t.Type, Status: taskStatus(t.Status), Progress: min(max(t.Progress, 0), 100), ResourceID: t.Resource,
 		CreatedAt: unix(t.CreatedAt), UpdatedAt: unix(t.UpdatedAt), FailureReason: t.Failure, ErrorMessage: t.Failure, Data: json.RawMessage("{}")}
 	server.ReplyJSON(w, http.StatusOK, out)
 	return nil
@@ -198,20 +199,20 @@ func taskStatus(s store.Status) string {
 func fileStatus(s store.Status) string {
 	switch s {
 	case store.Pending:
-		return FileUploaded
+		return knowledge.FileUploaded
 	case store.Running:
-		return FileProcessing
+		return knowledge.FileProcessing
 	case store.Failed:
-		return FileError
+		return knowledge.FileError
 	case store.Cancelled:
-		return FileCancelled
+		return knowledge.FileCancelled
 	}
-	return FileProcessed
+	return knowledge.FileProcessed
 }
 
-func fileOf(f store.File) File {
+func fileOf(f store.File) knowledge.File {
 	n := fieldsOf(f)
-	return File{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Purpose: f.Purpose, CreatedAt: unix(f.CreatedAt),
+	return knowledge.File{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Purpose: f.Purpose, CreatedAt: unix(f.CreatedAt),
 		UpdatedAt: unix(f.UpdatedAt), ContentType: f.MediaType, MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID,
 		ProcessingError: f.Failure, URL: f.URL, Metadata: orEmpty(n.Metadata), DublinCore: n.DublinCore, Contributor: n.Contributor}
 }
@@ -292,9 +293,9 @@ func (s *routes) outline(ctx context.Context, d files.Document) string {
 }
 
 // documentOf returns the JSON of a document, with as much text as one reply may have.
-func documentOf(d files.Document) Document {
+func documentOf(d files.Document) knowledge.Document {
 	f, n, meta := d.File, fieldsOf(d.File), d.Document.Metadata()
-	out := Document{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Size: f.Bytes, Purpose: f.Purpose, ContentType: f.MediaType,
+	out := knowledge.Document{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Size: f.Bytes, Purpose: f.Purpose, ContentType: f.MediaType,
 		MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID, ProcessingError: f.Failure, CreatedAt: isoTime(f.CreatedAt), UpdatedAt: isoTime(f.UpdatedAt),
 		MD5Sum: f.MD5, MimeType: f.MediaType, Title: first(n.Title, d.Document.Title, f.Name), Author: first(n.Author, meta.Creator),
 		Owner: n.Owner, URL: f.URL, ReadProgress: n.ReadProgress, LastReadAt: n.LastReadAt, Bookmarks: orEmptyList(n.Bookmarks), Highlights: orEmptyList(n.Highlights),
@@ -304,17 +305,17 @@ func documentOf(d files.Document) Document {
 		return out
 	}
 	out.DublinCore, out.Contributor = dublinCoreOf(d.Document), d.Document.Contributor
-	c := &Content{ID: first(f.MD5, f.ID), Abstract: meta.Description, Language: meta.Language, FileType: f.MediaType, URL: f.URL,
+	c := &knowledge.Content{ID: first(f.MD5, f.ID), Abstract: meta.Description, Language: meta.Language, FileType: f.MediaType, URL: f.URL,
 		Status: string(f.Status), PageCount: d.Document.Pages, Keywords: keywords(meta.Subject), Metadata: json.RawMessage("{}"),
-		VectorStoreIDs: orEmptyList(d.Stores), Contexts: []string{}, Images: []string{}, Segments: []Segment{}}
+		VectorStoreIDs: orEmptyList(d.Stores), Contexts: []string{}, Images: []string{}, Segments: []knowledge.Segment{}}
 	text := 0
 	for i, chunk := range d.Segments {
 		if text += len(chunk.Text); i > 0 && text > maxText {
 			c.HasMore, c.NextSegment = true, chunk.Ordinal
 			break
 		}
-		c.Segments = append(c.Segments, Segment{ID: fmt.Sprintf("%s-P%04d", c.ID, chunk.Ordinal), Content: chunk.Text, Index: chunk.Ordinal,
-			Metadata: SegmentMetadata{ChunkID: string(chunk.ID), Heading: chunk.Heading(), Pages: chunk.Pages, Start: chunk.Start, End: chunk.End}})
+		c.Segments = append(c.Segments, knowledge.Segment{ID: fmt.Sprintf("%s-P%04d", c.ID, chunk.Ordinal), Content: chunk.Text, Index: chunk.Ordinal,
+			Metadata: knowledge.SegmentMetadata{ChunkID: string(chunk.ID), Heading: chunk.Heading(), Pages: chunk.Pages, Start: chunk.Start, End: chunk.End}})
 	}
 	if !c.HasMore && d.More {
 		c.HasMore, c.NextSegment = true, d.Segments[len(d.Segments)-1].Ordinal+1
@@ -369,13 +370,13 @@ func (s *routes) getPages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return notFound(err, "file")
 	}
-	out := Pages{Object: "list", FileID: id, Pages: []Page{}}
+	out := knowledge.Pages{Object: "list", FileID: id, Pages: []knowledge.Page{}}
 	text := 0
 	for _, p := range ps {
 		if text += len(p.Text); len(out.Pages) > 0 && text > maxText {
 			break
 		}
-		out.Pages = append(out.Pages, Page{Number: p.Number, Content: p.Text})
+		out.Pages = append(out.Pages, knowledge.Page{Number: p.Number, Content: p.Text})
 	}
 	if n := len(out.Pages); n > 0 {
 		next := out.Pages[n-1].Number + 1

@@ -12,11 +12,8 @@ import (
 	"iter"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/fault"
@@ -126,52 +123,6 @@ func page(r *http.Request) (after string, limit int, err error) {
 		err = fault.Invalid("after", "not an id")
 	}
 	return after, limit, err
-}
-
-// read decodes the JSON body of a request into v. Unknown fields are errors.
-func read(r *http.Request, v any) error {
-	body, err := server.ReadJSON(r)
-	if err != nil {
-		return err
-	}
-	return parse(body, v, v)
-}
-
-// parse decodes a JSON object into v. Its fields must be those of the struct type of like.
-func parse(body []byte, v, like any) error {
-	body = bytes.TrimSpace(body)
-	switch {
-	case len(body) == 0 || body[0] != '{':
-		return fault.Invalid("body", "want a JSON object")
-	case !utf8.Valid(body):
-		return fault.Invalid("body", "not valid UTF-8")
-	}
-	err := json.Unmarshal(body, v)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		field, _, _ := strings.Cut(wrong.Field, ".")
-		return fault.Invalid(field, "want %s", typeName(wrong.Type))
-	}
-	if err != nil {
-		return fault.Invalid("body", "not valid JSON")
-	}
-	return wire.CheckFields(body, like)
-}
-
-// typeName describes the JSON type of a field, for errors.
-func typeName(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "a text"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int, reflect.Int64:
-		return "a whole number"
-	case reflect.Float64:
-		return "a number"
-	case reflect.Slice:
-		return "a list"
-	}
-	return "another type"
 }
 
 // object checks a field that is an object of limited size and depth, and encodes it again: input such as half a surrogate

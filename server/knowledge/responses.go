@@ -17,9 +17,9 @@ const unnamed = "sluice"
 
 func (s *routes) responseRoutes() []server.Route {
 	list := server.Route{Method: "GET", Path: "/v1/responses", Scope: auth.Read, Serve: s.listResponses,
-		Summary: "List stored responses, newest first", Request: []any{listParams{}}, Reply: ResponseList{}, Faults: []int{400}}
+		Summary: "List stored responses, newest first", Request: []any{listParams{}}, Reply: knowledge.ResponseList{}, Faults: []int{400}}
 	return append([]server.Route{list}, responses.Routes(responses.Options{Path: "/v1/responses", API: s.api, Engine: s.o.Engine,
-		Deleted: func(id string) any { return Deleted{ID: id, Object: "response.deleted", Deleted: true} }})...)
+		Deleted: func(id string) any { return knowledge.Deleted{ID: id, Object: "response.deleted", Deleted: true} }})...)
 }
 
 func (s *routes) listResponses(w http.ResponseWriter, r *http.Request) error {
@@ -35,7 +35,7 @@ func (s *routes) listResponses(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := ResponseList{Object: "list", Data: []ResponseSummary{}}
+	list := knowledge.ResponseList{Object: "list", Data: []knowledge.ResponseSummary{}}
 	runs, err := eventlog.ListStored(r.Context(), archive, before, limit+1)
 	if err != nil {
 		return err
@@ -53,8 +53,8 @@ func (s *routes) listResponses(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func summaryResponse(sum eventlog.Summary) ResponseSummary {
-	out := ResponseSummary{ID: string(sum.Start.Run), Object: "response", CreatedAt: sum.StartedAt.Unix(), Model: first(sum.Start.Model, unnamed), Query: sum.Start.Query,
+func summaryResponse(sum eventlog.Summary) knowledge.ResponseSummary {
+	out := knowledge.ResponseSummary{ID: string(sum.Start.Run), Object: "response", CreatedAt: sum.StartedAt.Unix(), Model: first(sum.Start.Model, unnamed), Query: sum.Start.Query,
 		Collection: sum.Start.Collection, Protocol: sum.Start.Protocol, Previous: string(sum.Start.Previous)}
 	switch sum.Status() {
 	case event.Running:

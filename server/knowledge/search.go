@@ -11,6 +11,8 @@ import (
 	"github.com/sluice-rag/sluice/files/search"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // listing is the query by which the client of the service lists the files of a vector store. The reply has one row for each
@@ -25,12 +27,12 @@ const (
 
 type searchRequest struct {
 	idParam
-	SearchRequest
+	knowledge.SearchRequest
 }
 
 // acceptedSearch has the fields that a search may have: ours, and those of OpenAI's API that are ignored.
 type acceptedSearch struct {
-	SearchRequest
+	knowledge.SearchRequest
 	Filters        acceptedFilter `json:"filters"`
 	RankingOptions any            `json:"ranking_options"`
 	RewriteQuery   any            `json:"rewrite_query"`
@@ -48,8 +50,8 @@ func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var in SearchRequest
-	if err := parse(body, &in, acceptedSearch{}); err != nil {
+	var in knowledge.SearchRequest
+	if err := wire.DecodeLike(body, &in, acceptedSearch{}); err != nil {
 		return err
 	}
 	limit := "top_k"
@@ -80,14 +82,14 @@ func (s *routes) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	server.ReplyJSON(w, http.StatusOK, SearchPage{Object: "vector_store.search_results.page", SearchQuery: in.Query, Data: rows, HasMore: more,
+	server.ReplyJSON(w, http.StatusOK, knowledge.SearchPage{Object: "vector_store.search_results.page", SearchQuery: in.Query, Data: rows, HasMore: more,
 		RequestID: "req_" + strings.ToLower(s.o.NewID())})
 	return nil
 }
 
 // rows returns the best passages, followed by the first passages of documents without a hit. More reports whether hits were
 // left out.
-func (s *routes) rows(ctx context.Context, collection, query string, topK int, f *filter.Filter) (rows []SearchRow, more bool, err error) {
+func (s *routes) rows(ctx context.Context, collection, query string, topK int, f *filter.Filter) (rows []knowledge.SearchRow, more bool, err error) {
 	x := (&search.Searcher{Files: s.o.Files, Index: s.o.Index, Find: s.o.Search}).New(collection, f)
 	docs, err := x.Documents(ctx, 2*topK+1)
 	if err != nil {
@@ -101,7 +103,7 @@ func (s *routes) rows(ctx context.Context, collection, query string, topK int, f
 	if err != nil {
 		return nil, false, err
 	}
-	rows = []SearchRow{}
+	rows = []knowledge.SearchRow{}
 	shown := map[corpus.DocumentID]bool{}
 	for _, h := range hits {
 		if query == listing && shown[h.Chunk.Document] {
@@ -143,10 +145,10 @@ func (s *routes) rows(ctx context.Context, collection, query string, topK int, f
 	return rows, false, nil
 }
 
-func row(c corpus.Chunk, score float64, a *search.Info) SearchRow {
-	out := SearchRow{FileID: string(c.Document), Filename: a.Name(), Score: min(max(score, 0), 1),
-		Content: []SearchText{{Type: "text", Text: c.Text}},
-		Attributes: SearchAttributes{FileID: string(c.Document), Filename: a.Name(), Title: a.Title(), ContentType: a.MediaType(),
+func row(c corpus.Chunk, score float64, a *search.Info) knowledge.SearchRow {
+	out := knowledge.SearchRow{FileID: string(c.Document), Filename: a.Name(), Score: min(max(score, 0), 1),
+		Content: []knowledge.SearchText{{Type: "text", Text: c.Text}},
+		Attributes: knowledge.SearchAttributes{FileID: string(c.Document), Filename: a.Name(), Title: a.Title(), ContentType: a.MediaType(),
 			SegmentIndex: c.Ordinal, ChunkID: string(c.ID), Heading: c.Heading(), Metadata: a.Metadata}}
 	if len(c.Pages) > 0 {
 		out.Attributes.Page = c.Pages[0]

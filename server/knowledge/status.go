@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 func (s *routes) statusRoutes() []server.Route {
 	return []server.Route{
-		{Method: "GET", Path: "/v1/serverstatus", Scope: server.AnyKey, Serve: s.status, Summary: "Show the status of the server", Reply: ServerStatus{}},
+		{Method: "GET", Path: "/v1/serverstatus", Scope: server.AnyKey, Serve: s.status, Summary: "Show the status of the server", Reply: knowledge.ServerStatus{}},
 		{Method: "GET", Path: "/v1/serverstatus/health", Scope: server.AnyKey, Serve: s.health, Summary: "Report whether the server is healthy",
-			Reply: ServerHealth{}, Faults: []int{http.StatusServiceUnavailable}},
+			Reply: knowledge.ServerHealth{}, Faults: []int{http.StatusServiceUnavailable}},
 	}
 }
 
@@ -54,7 +55,7 @@ const (
 func (s *routes) status(w http.ResponseWriter, r *http.Request) error {
 	status, services, _ := s.issues(r)
 	now := s.o.Now()
-	out := ServerStatus{Status: status, Version: s.o.Version, Timestamp: now.Unix(), Uptime: int64(now.Sub(s.started).Seconds()), Services: services,
+	out := knowledge.ServerStatus{Status: status, Version: s.o.Version, Timestamp: now.Unix(), Uptime: int64(now.Sub(s.started).Seconds()), Services: services,
 		Metrics:  map[string]int64{"live_responses": int64(s.o.Engine.Live())},
 		Features: map[string]bool{"streaming": true, "file_search": true, "page_reader": true, "list_documents": true, "web_search": false, "stored_responses": true}}
 	server.ReplyJSON(w, http.StatusOK, out)
@@ -63,7 +64,7 @@ func (s *routes) status(w http.ResponseWriter, r *http.Request) error {
 
 func (s *routes) health(w http.ResponseWriter, r *http.Request) error {
 	state, _, issues := s.issues(r)
-	out := ServerHealth{Status: state, Timestamp: s.o.Now().Unix(), Issues: issues}
+	out := knowledge.ServerHealth{Status: state, Timestamp: s.o.Now().Unix(), Issues: issues}
 	status := http.StatusOK
 	if state == unhealthy {
 		status = http.StatusServiceUnavailable

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/store"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // Limits of the fields of a vector store.
@@ -24,7 +25,7 @@ const (
 type (
 	storeUpdate struct {
 		idParam
-		VectorStoreUpdate
+		knowledge.VectorStoreUpdate
 	}
 	storeFilesParams struct {
 		idParam
@@ -36,27 +37,27 @@ func (s *routes) storeRoutes() []server.Route {
 	id := []any{idParam{}}
 	return []server.Route{
 		{Method: "POST", Path: "/v1/vector_stores", Scope: auth.Write, Serve: s.createStore, MaxBody: maxIDs,
-			Summary: "Create a vector store", Request: []any{VectorStoreRequest{}}, Reply: VectorStore{}, Faults: []int{400, 404, 409, 413, 415, 507}},
+			Summary: "Create a vector store", Request: []any{knowledge.VectorStoreRequest{}}, Reply: knowledge.VectorStore{}, Faults: []int{400, 404, 409, 413, 415, 507}},
 		{Method: "GET", Path: "/v1/vector_stores", Scope: auth.Read, Serve: s.listStores,
-			Summary: "List vector stores", Request: []any{listParams{}}, Reply: VectorStoreList{}, Faults: []int{400}},
+			Summary: "List vector stores", Request: []any{listParams{}}, Reply: knowledge.VectorStoreList{}, Faults: []int{400}},
 		{Method: "GET", Path: "/v1/vector_stores/{id}", Scope: auth.Read, Serve: s.getStore,
-			Summary: "Show a vector store", Request: id, Reply: VectorStore{}, Faults: []int{404}},
+			Summary: "Show a vector store", Request: id, Reply: knowledge.VectorStore{}, Faults: []int{404}},
 		{Method: "POST", Path: "/v1/vector_stores/{id}", Scope: auth.Write, Serve: s.modifyStore, MaxBody: maxIDs, Timeout: readingTime,
-			Summary: "Change a vector store, and add or remove files", Request: []any{storeUpdate{}}, Reply: VectorStore{}, Faults: []int{400, 404, 413, 415, 507}},
+			Summary: "Change a vector store, and add or remove files", Request: []any{storeUpdate{}}, Reply: knowledge.VectorStore{}, Faults: []int{400, 404, 413, 415, 507}},
 		{Method: "DELETE", Path: "/v1/vector_stores/{id}", Scope: auth.Write, Serve: s.deleteStore, Timeout: readingTime,
-			Summary: "Delete a vector store, but not its files", Request: id, Reply: Deleted{}, Faults: []int{404, 507}},
+			Summary: "Delete a vector store, but not its files", Request: id, Reply: knowledge.Deleted{}, Faults: []int{404, 507}},
 		{Method: "GET", Path: "/v1/vector_stores/{id}/files", Scope: auth.Read, Serve: s.storeFiles,
-			Summary: "List the files of a vector store", Request: []any{storeFilesParams{}}, Reply: FileList{}, Faults: []int{400, 404}},
+			Summary: "List the files of a vector store", Request: []any{storeFilesParams{}}, Reply: knowledge.FileList{}, Faults: []int{400, 404}},
 		{Method: "POST", Path: "/v1/vector_stores/{id}/search", Scope: auth.Read, Serve: s.search, Timeout: readingTime,
-			Summary: "Search a vector store", Request: []any{searchRequest{}}, Reply: SearchPage{}, Faults: []int{400, 404, 413, 415}},
+			Summary: "Search a vector store", Request: []any{searchRequest{}}, Reply: knowledge.SearchPage{}, Faults: []int{400, 404, 413, 415}},
 		{Method: "GET", Path: "/v1/vector_stores/{id}/summary", Scope: auth.Read, Serve: s.summary, Timeout: readingTime,
-			Summary: "Summarize a vector store", Request: []any{summaryParams{}}, Reply: VectorStoreSummary{}, Faults: []int{400, 404}},
+			Summary: "Summarize a vector store", Request: []any{summaryParams{}}, Reply: knowledge.VectorStoreSummary{}, Faults: []int{400, 404}},
 	}
 }
 
 func (s *routes) createStore(w http.ResponseWriter, r *http.Request) error {
-	var in VectorStoreRequest
-	if err := read(r, &in); err != nil {
+	var in knowledge.VectorStoreRequest
+	if err := server.DecodeJSON(r, &in); err != nil {
 		return err
 	}
 	n := files.StoreParams{ID: in.ID, Name: strings.TrimSpace(in.Name), Files: in.FileIDs}
@@ -118,7 +119,7 @@ func (s *routes) listStores(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := VectorStoreList{Object: "list", Data: []VectorStore{}, HasMore: len(infos) > limit}
+	list := knowledge.VectorStoreList{Object: "list", Data: []knowledge.VectorStore{}, HasMore: len(infos) > limit}
 	for _, info := range infos[:min(limit, len(infos))] {
 		list.Data = append(list.Data, storeOf(info, ""))
 	}
@@ -130,8 +131,8 @@ func (s *routes) listStores(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *routes) modifyStore(w http.ResponseWriter, r *http.Request) error {
-	var in VectorStoreUpdate
-	if err := read(r, &in); err != nil {
+	var in knowledge.VectorStoreUpdate
+	if err := server.DecodeJSON(r, &in); err != nil {
 		return err
 	}
 	c := files.StoreUpdate{Name: in.Name, Description: in.Description, Join: in.JoinFileIDs, Leave: in.LeftFileIDs}
@@ -176,7 +177,7 @@ func (s *routes) deleteStore(w http.ResponseWriter, r *http.Request) error {
 	if err := s.o.Files.DeleteStore(r.Context(), id); err != nil {
 		return notFound(err, "vector store")
 	}
-	server.ReplyJSON(w, http.StatusOK, Deleted{ID: id, Object: "vector_store.deleted", Deleted: true, TaskID: "delete-" + id})
+	server.ReplyJSON(w, http.StatusOK, knowledge.Deleted{ID: id, Object: "vector_store.deleted", Deleted: true, TaskID: "delete-" + id})
 	return nil
 }
 
@@ -189,7 +190,7 @@ func (s *routes) storeFiles(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return notFound(err, "vector store")
 	}
-	list := FileList{Object: "list", Data: []File{}, HasMore: len(members) > limit}
+	list := knowledge.FileList{Object: "list", Data: []knowledge.File{}, HasMore: len(members) > limit}
 	members = members[:min(limit, len(members))]
 	ids := make([]string, len(members))
 	for i, m := range members {
@@ -214,10 +215,10 @@ func (s *routes) storeFiles(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func storeOf(info files.StoreInfo, task string) VectorStore {
-	out := VectorStore{ID: info.ID, Object: "vector_store", Name: first(info.Name, info.ID), Description: info.Description, CreatedAt: unix(info.CreatedAt),
+func storeOf(info files.StoreInfo, task string) knowledge.VectorStore {
+	out := knowledge.VectorStore{ID: info.ID, Object: "vector_store", Name: first(info.Name, info.ID), Description: info.Description, CreatedAt: unix(info.CreatedAt),
 		UpdatedAt: unix(info.UpdatedAt), ExpiresAt: unix(info.ExpiresAt), Status: "completed", TaskID: task, FileIDs: orEmptyList(info.Files), Bytes: info.Bytes,
-		FileCounts: FileCounts(info.Counts), Metadata: orEmpty(info.Metadata)}
+		FileCounts: knowledge.FileCounts(info.Counts), Metadata: orEmpty(info.Metadata)}
 	if info.Counts.InProgress > 0 {
 		out.Status = "in_progress"
 	}

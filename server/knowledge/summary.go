@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // summarizer is reported as the model of a summary. Summaries are made without a model.
@@ -47,7 +48,7 @@ func (s *routes) summary(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := VectorStoreSummary{VectorStoreID: id, SummaryText: summarize(sample, perToken*tokens), ModelUsed: summarizer, CreatedAt: s.o.Now().Unix()}
+	out := knowledge.VectorStoreSummary{VectorStoreID: id, SummaryText: summarize(sample, perToken*tokens), ModelUsed: summarizer, CreatedAt: s.o.Now().Unix()}
 	if out.SummaryText == "" {
 		out.SummaryText = info.Description
 	}

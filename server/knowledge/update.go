@@ -12,6 +12,8 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/server"
+	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
 // maxStores is the maximum number of vector stores in one update.
@@ -23,8 +25,8 @@ func (s *routes) updateContent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var in DocumentUpdate
-	if err := parse(body, &in, in); err != nil {
+	var in knowledge.DocumentUpdate
+	if err := wire.Decode(body, &in); err != nil {
 		return err
 	}
 	id := r.PathValue("id")
@@ -80,7 +82,7 @@ func mayRename(ctx context.Context, d files.Document) error {
 }
 
 // changes returns the validated fields of an update as they are stored.
-func (s *routes) changes(in DocumentUpdate, body []byte) (map[string]json.RawMessage, error) {
+func (s *routes) changes(in knowledge.DocumentUpdate, body []byte) (map[string]json.RawMessage, error) {
 	if p := in.ReadProgress; p != nil && (*p < 0 || *p > 1) {
 		return nil, fault.Invalid("read_progress", "want 0 to 1")
 	}

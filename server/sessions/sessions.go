@@ -166,7 +166,7 @@ func (s routes) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	var body createRequest
 	if r.ContentLength != 0 {
-		if err := decode(r, &body); err != nil {
+		if err := server.DecodeJSON(r, &body); err != nil {
 			return err
 		}
 	}
@@ -177,15 +177,6 @@ func (s routes) create(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Location", "/v1/rag/sessions/"+url.PathEscape(made.ID))
 	server.ReplyJSON(w, http.StatusCreated, sessionOf(made))
 	return nil
-}
-
-// decode decodes the body of a request.
-func decode[T any](r *http.Request, into *T) error {
-	body, err := server.ReadJSON(r)
-	if err != nil {
-		return err
-	}
-	return wire.Decode(body, into)
 }
 
 func (s routes) list(w http.ResponseWriter, r *http.Request) error {
@@ -305,7 +296,7 @@ func (s routes) change(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var body changeRequest
-	if err := decode(r, &body); err != nil {
+	if err := server.DecodeJSON(r, &body); err != nil {
 		return err
 	}
 	changed, err := s.sessions.Update(r.Context(), who, r.PathValue("id"), session.Change{Title: body.Title, Archived: body.Archived, Head: body.Head})
@@ -376,7 +367,7 @@ func (s routes) rate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var body rateRequest
-	if err := decode(r, &body); err != nil {
+	if err := server.DecodeJSON(r, &body); err != nil {
 		return err
 	}
 	if body.Rating != good && body.Rating != bad {

@@ -15,7 +15,6 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/store"
-	"github.com/sluice-rag/sluice/wire"
 )
 
 // States of a source.
@@ -155,7 +154,7 @@ func (rt routes) list(w http.ResponseWriter, r *http.Request) error {
 
 func (rt routes) add(w http.ResponseWriter, r *http.Request) error {
 	var req SourceRequest
-	if err := decode(r, &req); err != nil {
+	if err := server.DecodeJSON(r, &req); err != nil {
 		return err
 	}
 	// Requests without a key may not read the disk of a server even if it has no keys, except below the folders that its owner has named. The commands on the machine of the server send its own token.
@@ -228,7 +227,7 @@ func durationText(d time.Duration) string {
 
 func (rt routes) change(w http.ResponseWriter, r *http.Request) error {
 	var req changeRequest
-	if err := decode(r, &req); err != nil {
+	if err := server.DecodeJSON(r, &req); err != nil {
 		return err
 	}
 	c, err := req.Changes()
@@ -261,7 +260,7 @@ func (rt routes) show(w http.ResponseWriter, r *http.Request) error {
 
 func (rt routes) sync(w http.ResponseWriter, r *http.Request) error {
 	var req syncRequest
-	if err := decode(r, &req); err != nil {
+	if err := server.DecodeJSON(r, &req); err != nil {
 		return err
 	}
 	src, err := rt.s.Sync(r.Context(), r.PathValue("id"), source.SyncOptions{Full: req.Full, AllowRemoval: req.AllowRemoval})
@@ -279,13 +278,4 @@ func reply(w http.ResponseWriter, status int, src source.Source, err error) erro
 	}
 	server.ReplyJSON(w, status, View(src))
 	return nil
-}
-
-// decode decodes the body of a request.
-func decode[T any](r *http.Request, into *T) error {
-	body, err := server.ReadJSON(r)
-	if err != nil {
-		return err
-	}
-	return wire.Decode(body, into)
 }

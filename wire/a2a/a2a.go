@@ -23,6 +23,7 @@ const (
 
 // Protocol implements [wire.Protocol] and [wire.Linked]. The zero value is ready to use.
 type Protocol struct {
+	sse.Encoding
 	ID     string // JSON text of the id of the request that the stream replies to; empty: null
 	Origin string // of the pages of documents without a URL, such as http://localhost:8000; empty: they have no link
 }
@@ -31,9 +32,6 @@ var _ wire.Linked = Protocol{}
 
 // Name implements [wire.Protocol].
 func (Protocol) Name() string { return Name }
-
-// ContentType implements [wire.Protocol].
-func (Protocol) ContentType() string { return sse.ContentType }
 
 // New implements [wire.Protocol].
 func (p Protocol) New() wire.Projection {
@@ -44,10 +42,7 @@ func (p Protocol) New() wire.Projection {
 }
 
 // LinkTo implements [wire.Linked].
-func (p Protocol) LinkTo(origin string) wire.Protocol { return Protocol{p.ID, origin} }
-
-// AppendFrame implements [wire.Protocol].
-func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
+func (p Protocol) LinkTo(origin string) wire.Protocol { return Protocol{ID: p.ID, Origin: origin} }
 
 // API returns the description of the protocol for a server. It has no Decode: a question is a call of a method, whose parameters [DecodeSend] decodes.
 func API() wire.API {

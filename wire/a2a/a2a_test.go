@@ -1,16 +1,13 @@
 package a2a_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/tools/golden"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/a2a"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -24,12 +21,6 @@ type reader struct {
 	begun  bool // the artifact has a chunk
 	closed bool // and its last one
 	text   strings.Builder
-}
-
-func strict(data []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
 }
 
 func (r *reader) chunk(u *a2a.ArtifactUpdate) error {
@@ -48,7 +39,7 @@ func (r *reader) chunk(u *a2a.ArtifactUpdate) error {
 
 func (r *reader) next(f wire.Frame) error {
 	var frame a2a.Frame
-	if err := strict(f.Data, &frame); err != nil {
+	if err := wiretest.Strict(f.Data, &frame); err != nil {
 		return err
 	}
 	task, status, artifact := frame.Result.Task, frame.Result.StatusUpdate, frame.Result.ArtifactUpdate
@@ -100,11 +91,7 @@ func read(frames []wire.Frame) ([]string, error) {
 // logs are the runs of the goldens.
 func logs() map[string][]event.Event {
 	all := wiretest.Runs()
-	sources := wiretest.Sources()
-	sources[0].URI, sources[1].URI = "https://farland.example/chronicle", "docs/keepers.md"
-	all["linked"] = wiretest.LogOf(append(wiretest.Generating(), event.Token{Text: "Zoë keeps it 🕯."}, event.Cited{N: 1, Chunk: "c_1", Source: &sources[0]}, event.Cited{N: 2, Chunk: "c_2", Source: &sources[1]},
-		event.Token{Text: " It burns oil."}, event.Cited{N: 1, Chunk: "c_1"}, event.GenerationFinished{Reason: event.StopLength}, event.Verified{By: "rules", Flagged: true},
-		event.Attributed{By: "rules", Sources: sources}, event.RunFinished{})...)
+	all["linked"] = wiretest.Linked()
 	all["searching"] = wiretest.LogOf(append(wiretest.Opening(""), event.CacheChecked{}, event.RetrievalStarted{Call: 1, Tool: event.ToolHybridSearch, Query: "keeper", Iteration: 1},
 		event.ToolCalled{Call: 2, Tool: event.ToolDecomposeQuery, Input: json.RawMessage(`{"query":"And?"}`), Iteration: 1}, event.ToolReturned{Call: 2, Tool: event.ToolDecomposeQuery, Result: json.RawMessage(`{"parts":["a","b"]}`)},
 		event.RunFailed{Code: "CANCELLED", Message: "the run was cancelled"})...)
@@ -120,14 +107,7 @@ func TestLaws(t *testing.T) {
 
 func TestGoldens(t *testing.T) {
 	t.Parallel()
-	for name, log := range logs() {
-		t.Run(name, func(t *testing.T) {
-			if err := event.CheckLog(log, true); err != nil {
-				t.Fatal(err)
-			}
-			golden.Check(t, filepath.Join("testdata", name+".txt"), wiretest.Golden(a2a.Protocol{ID: "7"}, [][]event.Event{log}))
-		})
-	}
+	wiretest.TestGoldens(t, a2a.Protocol{ID: "7"}, ".txt", logs())
 }
 
 // TestTask: the task after each event is what a stream up to there amounts to.
@@ -140,7 +120,7 @@ func TestTask(t *testing.T) {
 			var answer any
 			for _, f := range wiretest.Project(a2a.Protocol{}.New(), [][]event.Event{log[:n]}) {
 				var frame a2a.Frame
-				if err := strict(f.Data, &frame); err != nil {
+				if err := wiretest.Strict(f.Data, &frame); err != nil {
 					t.Fatal(err)
 				}
 				if r := frame.Result; r.Task != nil {
@@ -158,7 +138,7 @@ func TestTask(t *testing.T) {
 				t.Fatal(err)
 			}
 			var task a2a.Task
-			if err := strict(encoded, &task); err != nil {
+			if err := wiretest.Strict(encoded, &task); err != nil {
 				t.Fatal(err)
 			}
 			var got strings.Builder

@@ -18,6 +18,7 @@ const Version = "1.0"
 
 // Protocol implements [wire.Protocol] and [wire.Linked]. The zero value is ready to use.
 type Protocol struct {
+	sse.Encoding
 	Origin string // of the pages of documents without a URL, such as http://localhost:8000; empty: they have no link
 }
 
@@ -26,17 +27,11 @@ var _ wire.Linked = Protocol{}
 // Name implements [wire.Protocol].
 func (Protocol) Name() string { return Name }
 
-// ContentType implements [wire.Protocol].
-func (Protocol) ContentType() string { return sse.ContentType }
-
 // New implements [wire.Protocol].
 func (p Protocol) New() wire.Projection { return &projection{origin: p.Origin, shown: map[int]bool{}} }
 
 // LinkTo implements [wire.Linked].
-func (Protocol) LinkTo(origin string) wire.Protocol { return Protocol{origin} }
-
-// AppendFrame implements [wire.Protocol].
-func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
+func (Protocol) LinkTo(origin string) wire.Protocol { return Protocol{Origin: origin} }
 
 // API returns the description of the protocol for a server. Each reply is a stream.
 func API() wire.API {

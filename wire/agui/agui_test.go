@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/tools/golden"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/agui"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -194,11 +192,7 @@ func read(frames []wire.Frame) ([]string, error) {
 // logs are the runs of the goldens.
 func logs() map[string][]event.Event {
 	all := wiretest.Runs()
-	sources := wiretest.Sources()
-	sources[0].URI, sources[1].URI = "https://farland.example/chronicle", "docs/keepers.md"
-	all["linked"] = wiretest.LogOf(append(wiretest.Generating(), event.Token{Text: "Zoë keeps it 🕯."}, event.Cited{N: 1, Chunk: "c_1", Source: &sources[0]}, event.Cited{N: 2, Chunk: "c_2", Source: &sources[1]},
-		event.Token{Text: " It burns oil."}, event.Cited{N: 1, Chunk: "c_1"}, event.GenerationFinished{Reason: event.StopLength}, event.Verified{By: "rules", Flagged: true},
-		event.Attributed{By: "rules", Sources: sources}, event.RunFinished{})...)
+	all["linked"] = wiretest.Linked()
 	all["searching"] = wiretest.LogOf(append(wiretest.Opening(""), event.CacheChecked{}, event.RetrievalStarted{Call: 1, Tool: event.ToolHybridSearch, Query: "keeper", Iteration: 1},
 		event.RetrievalFinished{Call: 1, Tool: event.ToolHybridSearch}, event.Graded{Iteration: 1, Incorrect: 3, Action: event.ReRetrieve, By: "rules"},
 		event.RetrievalStarted{Call: 2, Tool: event.ToolHybridSearch, Query: "guard", Iteration: 2}, event.RetrievalFinished{Call: 2, Tool: event.ToolHybridSearch}, event.Graded{Iteration: 2, Ambiguous: 1, Action: event.Proceed, By: "rules"},
@@ -216,14 +210,7 @@ func TestLaws(t *testing.T) {
 
 func TestGoldens(t *testing.T) {
 	t.Parallel()
-	for name, log := range logs() {
-		t.Run(name, func(t *testing.T) {
-			if err := event.CheckLog(log, true); err != nil {
-				t.Fatal(err)
-			}
-			golden.Check(t, filepath.Join("testdata", name+".txt"), wiretest.Golden(agui.Protocol{}, [][]event.Event{log}))
-		})
-	}
+	wiretest.TestGoldens(t, agui.Protocol{}, ".txt", logs())
 }
 
 // TestStates compares the state at the end of runs.

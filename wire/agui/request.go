@@ -14,12 +14,6 @@ import (
 // MaxNameLength limits the collection and the model in a request, in bytes.
 const MaxNameLength = 256
 
-// The roles of messages that are instructions.
-const (
-	roleSystem    = "system"
-	roleDeveloper = "developer"
-)
-
 // Request is the body of a request: RunAgentInputSchema of @ag-ui/core 1.0.0, as HttpAgent of @ag-ui/client sends it. Fields that are not listed are
 // ignored.
 type Request struct {
@@ -72,88 +66,31 @@ func Decode(body []byte, maxQuery int) (wire.Request, error) {
 		return wire.Request{}, fault.Invalid("threadId", "want an id without control characters that is not . or ..")
 	}
 	err := cmp.Or(wire.CheckText("threadId", r.ThreadID, event.MaxSession), wire.CheckText("forwardedProps.collection", q.Collection, MaxNameLength),
-		wire.CheckText("forwardedProps.model", q.Model, MaxNameLength), setMessages(&q, r.Messages, r.Context, maxQuery))
+		wire.CheckText("forwardedProps.model", q.Model, MaxNameLength), setMessages(&q, r, maxQuery))
 	// An earlier answer of the thread may still be in progress, because the client has disconnected from it.
 	return wire.Request{Question: q, Turn: wire.Turn{Wait: true, Alone: true}}, err
 }
 
-// setMessages sets the question, the history and the instructions. If the history is too long, its oldest messages are dropped.
-func setMessages(q *event.Question, messages []Message, context []Context, maxQuery int) error {
-	asked, other := -1, ""
-	all := make([]event.Message, len(messages))
-	var instructions []string
-	for i, m := range messages {
-		text, notText, err := textOf(i, m)
+// setMessages sets the question, the history and the instructions.
+func setMessages(q *event.Question, r Request, maxQuery int) error {
+	var all []wire.ChatMessage
+	for i, m := range r.Messages {
+		switch m.Role {
+		case event.RoleUser, event.RoleAssistant, wire.RoleSystem, wire.RoleDeveloper:
+		case "tool", "activity", "reasoning":
+			continue
+		default:
+			return fault.Invalid(fmt.Sprintf("messages[%d].role", i), "want developer, system, assistant, user, tool, activity or reasoning")
+		}
+		read, err := wire.ReadContent(fmt.Sprintf("messages[%d].content", i), m.Content, "\n", "text")
 		if err != nil {
 			return err
 		}
-		all[i] = event.Message{Role: m.Role, Text: text}
-		switch m.Role {
-		case event.RoleUser:
-			asked, other = i, notText
-		case roleSystem, roleDeveloper:
-			if strings.TrimSpace(text) != "" {
-				instructions = append(instructions, text)
-			}
-		}
+		read.Role = m.Role
+		all = append(all, read)
 	}
-	if asked < 0 {
-		return fault.Invalid("messages", "no message of the role user")
+	for _, c := range r.Context {
+		all = append(all, wire.ChatMessage{Role: wire.RoleSystem, Text: c.Description + ": " + c.Value, Path: "context"})
 	}
-	if other != "" {
-		return fault.Invalid(other, "only text is supported in the question")
-	}
-	field := fmt.Sprintf("messages[%d].content", asked)
-	if q.Query = all[asked].Text; strings.TrimSpace(q.Query) == "" {
-		return fault.Invalid(field, "want a text that is not only white space")
-	}
-	if err := wire.CheckText(field, q.Query, maxQuery); err != nil {
-		return err
-	}
-	if field = "context"; len(strings.Join(instructions, "\n\n")) > event.MaxInstructions {
-		field = "messages"
-	}
-	for _, c := range context {
-		instructions = append(instructions, c.Description+": "+c.Value)
-	}
-	if q.Instructions = strings.Join(instructions, "\n\n"); len(q.Instructions) > event.MaxInstructions {
-		return fault.Invalid(field, "%d bytes of context and messages of the roles system and developer; the limit is %d", len(q.Instructions), event.MaxInstructions)
-	}
-	q.History = wire.History(all[:asked])
-	return nil
-}
-
-// textOf returns the text of a message, and the field of its first part with another type than text, if there is one. Messages whose role is not part of a
-// question have no text.
-func textOf(i int, m Message) (text, other string, err error) {
-	switch m.Role {
-	case event.RoleUser, event.RoleAssistant, roleSystem, roleDeveloper:
-	case "tool", "activity", "reasoning":
-		return "", "", nil
-	default:
-		return "", "", fault.Invalid(fmt.Sprintf("messages[%d].role", i), "want developer, system, assistant, user, tool, activity or reasoning")
-	}
-	field := fmt.Sprintf("messages[%d].content", i)
-	switch content := m.Content.(type) {
-	case nil:
-		return "", "", nil
-	case string:
-		return content, "", nil
-	case []any:
-		var texts []string
-		for j, part := range content {
-			fields, _ := part.(map[string]any)
-			if fields["type"] != "text" {
-				other = cmp.Or(other, fmt.Sprintf("%s[%d]", field, j))
-				continue
-			}
-			text, ok := fields["text"].(string)
-			if !ok {
-				return "", "", fault.Invalid(fmt.Sprintf("%s[%d].text", field, j), "want a string")
-			}
-			texts = append(texts, text)
-		}
-		return strings.Join(texts, "\n"), other, nil
-	}
-	return "", "", fault.Invalid(field, "want a string or a list of parts")
+	return wire.SetMessages(q, "messages", all, maxQuery)
 }

@@ -5,12 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/agui"
+	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
 const maxQuery = 1000
@@ -18,7 +17,7 @@ const maxQuery = 1000
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	turn := wire.Turn{Wait: true, Alone: true}
-	for body, want := range map[string]wire.Request{
+	wiretest.TestDecode(t, agui.Decode, maxQuery, map[string]wire.Request{
 		`{"threadId":"t1","runId":"r1","tools":[],"context":[],"forwardedProps":{},"state":{},"messages":[{"id":"1","role":"user","content":"Why?"}],"protocolVersion":"1.0"}`: {
 			Turn: turn, Question: event.Question{Query: "Why?", Session: "t1"}},
 		`{"messages":[{"role":"user","content":[{"type":"text","text":"Why?"},{"type":"text","text":"And how?"}]}],"context":null,"forwardedProps":null,"state":[1]}`: {
@@ -32,23 +31,14 @@ func TestDecode(t *testing.T) {
 		  {"id":"6","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"hybrid_search","arguments":"{}"}}]},{"id":"7","role":"tool","toolCallId":"c","content":"{}"},
 		  {"id":"8","role":"assistant","content":"Zoë. "},{"id":"9","role":"user","content":"Since when?"}]}`: {Turn: turn, Question: event.Question{Query: "Since when?", Session: "t1",
 			Collection: "vs_a", Mode: event.Direct, Model: "m", NoCache: true, Instructions: "Be brief.\n\nThe page: Harbour", History: []event.Message{{Role: "user", Text: "Who?"}, {Role: "assistant", Text: "Zoë."}}}},
-	} {
-		got, err := agui.Decode([]byte(body), maxQuery)
-		if err != nil {
-			t.Errorf("%s: %v", body, err)
-			continue
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", body, diff)
-		}
-	}
+	})
 }
 
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	const asked = `"messages":[{"role":"user","content":"Why?"}]`
 	long := strings.Repeat("x", maxQuery+1)
-	for body, field := range map[string]string{
+	wiretest.TestRefuses(t, agui.Decode, maxQuery, map[string]string{
 		``:                 "body",
 		`[]`:               "body",
 		`{"messages":[]}`:  "messages",
@@ -63,7 +53,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"messages":[{"role":"user","content":[{"type":"text","text":7}]}]}`:                                  "messages[0].content[0].text",
 		`{"messages":[{"role":"user","content":[{"type":"text","text":"See"},{"type":"image","source":{}}]}]}`: "messages[0].content[1]",
 		`{"messages":[{"role":"user","content":["See"]}]}`:                                                     "messages[0].content[0]",
-		`{"messages":[{"role":"system","content":"` + strings.Repeat(long, 40) + `"},` + asked[12:] + `}`:      "messages",
+		`{"messages":[{"role":"system","content":"` + strings.Repeat(long, 40) + `"},` + asked[12:] + `}`:      "messages[0].content",
 		`{"context":[{"description":"x","value":"` + strings.Repeat(long, 40) + `"}],` + asked + `}`:           "context",
 		`{"context":[{"description":1,"value":"x"}],` + asked + `}`:                                            "context[0].description",
 		`{"threadId":"` + long + `",` + asked + `}`:                                                            "threadId",
@@ -77,13 +67,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"forwardedProps":{"collection":"` + long + `"},` + asked + `}`:                                       "forwardedProps.collection",
 		`{"forwardedProps":{"model":"a\u0000"},` + asked + `}`:                                                 "forwardedProps.model",
 		`{` + asked + `,"state":` + strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200) + `}`:                  "state",
-	} {
-		_, err := agui.Decode([]byte(body), maxQuery)
-		f := fault.Public(err)
-		if f == nil || f.Code != fault.InvalidRequest || f.Field != field && !strings.HasPrefix(f.Field, field+"[") {
-			t.Errorf("%.100s: %+v, want the field %s", body, f, field)
-		}
-	}
+	})
 }
 
 func FuzzDecode(f *testing.F) {

@@ -20,20 +20,15 @@ const Name = "anthropic"
 
 // Protocol implements [wire.Protocol], [wire.Heartbeater] and [wire.Replier]. The zero value has no reasoning of models.
 type Protocol struct {
+	sse.Encoding
 	Thinking bool // the message has the reasoning of models
 }
 
 // Name implements [wire.Protocol].
 func (Protocol) Name() string { return Name }
 
-// ContentType implements [wire.Protocol].
-func (Protocol) ContentType() string { return sse.ContentType }
-
 // New implements [wire.Protocol].
 func (p Protocol) New() wire.Projection { return newProjection(p.Thinking) }
-
-// AppendFrame implements [wire.Protocol].
-func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
 
 // AppendHeartbeat implements [wire.Heartbeater]. The event has no id, so it does not move the position of a client.
 func (Protocol) AppendHeartbeat(dst []byte, _ time.Time) []byte {

@@ -1,7 +1,6 @@
 package anthropic_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,13 +18,6 @@ import (
 	"github.com/sluice-rag/sluice/wire/anthropic"
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
-
-// strict decodes a JSON text whose fields must all be known.
-func strict(data []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
-}
 
 // reader is a client: it checks the order of the events and adds them up to a message.
 type reader struct {
@@ -72,25 +64,25 @@ func (r *reader) next(f wire.Frame) error {
 	case "message_start ":
 		var e anthropic.MessageStart
 		r.state = inMessage
-		err := strict(f.Data, &e)
+		err := wiretest.Strict(f.Data, &e)
 		r.message = e.Message
 		return err
 	case "content_block_start text":
 		var e anthropic.TextStart
 		r.state = inBlock
-		err := strict(f.Data, &e)
+		err := wiretest.Strict(f.Data, &e)
 		r.blocks = append(r.blocks, &e.ContentBlock)
 		return err
 	case "content_block_start thinking":
 		var e anthropic.ThinkingStart
 		r.state = inBlock
-		err := strict(f.Data, &e)
+		err := wiretest.Strict(f.Data, &e)
 		r.blocks = append(r.blocks, &e.ContentBlock)
 		return err
 	case "content_block_delta text_delta":
 		var e anthropic.TextDelta
 		block, ok := r.blocks[last].(*anthropic.TextBlock)
-		err := strict(f.Data, &e)
+		err := wiretest.Strict(f.Data, &e)
 		if !ok || len(block.Citations) > 0 && strings.Trim(e.Delta.Text, ".,!?") != "" {
 			return errors.New("text after a citation, or in another block")
 		}
@@ -102,30 +94,30 @@ func (r *reader) next(f wire.Frame) error {
 		if !ok || block.Text == "" {
 			return errors.New("a citation without text")
 		}
-		err := strict(f.Data, &e)
+		err := wiretest.Strict(f.Data, &e)
 		block.Citations = append(block.Citations, e.Delta.Citation)
 		return err
 	case "content_block_delta thinking_delta":
 		var e anthropic.ThinkingDelta
-		err := strict(f.Data, &e)
+		err := wiretest.Strict(f.Data, &e)
 		r.blocks[last].(*anthropic.ThinkingBlock).Thinking += e.Delta.Thinking
 		return err
 	case "content_block_stop ":
 		r.state = inMessage
-		return strict(f.Data, new(anthropic.BlockStop))
+		return wiretest.Strict(f.Data, new(anthropic.BlockStop))
 	case "message_delta ":
 		var e anthropic.MessageDelta
 		r.state = stopping
-		err := strict(f.Data, &e)
+		err := wiretest.Strict(f.Data, &e)
 		r.message.StopReason, r.message.Usage.Counts = &e.Delta.StopReason, e.Usage
 		return err
 	case "message_stop ":
 		r.state = ended
-		return strict(f.Data, new(anthropic.MessageStop))
+		return wiretest.Strict(f.Data, new(anthropic.MessageStop))
 	case "error ":
 		r.state = ended
 		r.failed = new(anthropic.Error)
-		return strict(f.Data, r.failed)
+		return wiretest.Strict(f.Data, r.failed)
 	}
 	return fmt.Errorf("an unknown event: %s", f.Data)
 }

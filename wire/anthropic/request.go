@@ -18,12 +18,6 @@ const MaxNameLength = 256
 // maxTokens is the greatest limit of tokens that a request may have.
 const maxTokens = 1_000_000
 
-// maxBlocks limits the content blocks of a message.
-const maxBlocks = 1000
-
-// roleSystem is the role of messages with instructions.
-const roleSystem = "system"
-
 // Request is the body of a request for a message. Fields that are not listed are ignored, and a null field counts as left out.
 type Request struct {
 	Model        string         `json:"model,omitempty" maxLength:"256" description:"sluice, sluice-agentic or sluice-direct, with a collection after a slash if wanted, such as sluice-direct/manuals; or the name of a model that writes the answer. An unknown name selects the default model."`
@@ -104,101 +98,45 @@ func decode(body []byte, maxQuery int) (wire.Request, error) {
 	return q, err
 }
 
-// setMessages sets the question, the history and the instructions. If the history is too long, its oldest messages are dropped.
+// setMessages sets the question, the history and the instructions.
 func setMessages(q *event.Question, r Request, maxQuery int) error {
-	system, other, err := textOf("system", "\n\n", r.System)
+	system, err := readContent("system", r.System, "\n\n", wire.RoleSystem)
 	if err != nil {
 		return err
 	}
-	if other != "" {
-		return fault.Invalid(other, "want text")
+	if system.Other != "" {
+		return fault.Invalid(system.Other, "want text")
 	}
-	instructions := []string{system}
-	asked, field := -1, ""
-	earlier := make([]event.Message, len(r.Messages))
+	all := []wire.ChatMessage{system}
+	last := -1 // the last question or answer
 	for i, m := range r.Messages {
-		at := fmt.Sprintf("messages.%d", i)
 		between := "\n"
-		if m.Role == event.RoleAssistant {
-			between = "" // the blocks of an answer are its text, divided at citations
+		switch m.Role {
+		case event.RoleUser:
+			last = i
+		case event.RoleAssistant:
+			last, between = i, "" // the blocks of an answer are its text, divided at citations
+		case wire.RoleSystem:
+		default:
+			return fault.Invalid(fmt.Sprintf("messages[%d].role", i), "want user, assistant or system")
 		}
-		text, notText, err := textOf(at+".content", between, m.Content)
+		read, err := readContent(fmt.Sprintf("messages[%d].content", i), m.Content, between, m.Role)
 		if err != nil {
 			return err
 		}
-		earlier[i] = event.Message{Role: m.Role, Text: text}
-		switch m.Role {
-		case event.RoleUser, event.RoleAssistant:
-			asked, field, other = i, at, notText
-		case roleSystem:
-			instructions = append(instructions, text)
-		default:
-			return fault.Invalid(at+".role", "want user, assistant or system")
-		}
+		all = append(all, read)
 	}
-	switch {
-	case asked < 0:
-		return fault.Invalid("messages", "no message of the role user")
-	case earlier[asked].Role != event.RoleUser:
-		return fault.Invalid(field+".role", "the last message must have the role user: answers are not continued")
-	case other != "":
-		return fault.Invalid(other, "only text is supported in the question")
-	case strings.TrimSpace(earlier[asked].Text) == "":
-		return fault.Invalid(field+".content", "required, and not only white space")
+	if last >= 0 && r.Messages[last].Role != event.RoleUser {
+		return fault.Invalid(fmt.Sprintf("messages[%d].role", last), "the last message must have the role user: answers are not continued")
 	}
-	q.Query = earlier[asked].Text
-	if err := wire.CheckText(field+".content", q.Query, maxQuery); err != nil {
-		return err
-	}
-	q.Instructions = joined(instructions)
-	if n := len(q.Instructions); n > event.MaxInstructions {
-		return fault.Invalid("system", "%d bytes with the messages of the role system; the limit is %d", n, event.MaxInstructions)
-	}
-	q.History = wire.History(earlier[:asked])
-	return nil
+	return wire.SetMessages(q, "messages", all, maxQuery)
 }
 
-// joined returns the texts as paragraphs, without those that are white space.
-func joined(texts []string) string {
-	var out []string
-	for _, text := range texts {
-		if strings.TrimSpace(text) != "" {
-			out = append(out, text)
-		}
+// readContent reads the content blocks of a message. The path of a block that is not text is that of its type.
+func readContent(path string, content any, between, role string) (wire.ChatMessage, error) {
+	m, err := wire.ReadContent(path, content, between, blockText)
+	if m.Role = role; m.Other != "" {
+		m.Other += ".type"
 	}
-	return strings.Join(out, "\n\n")
-}
-
-// textOf returns the text of a content, with a separator between blocks, and the path of the type of the first block that is not text.
-func textOf(path, between string, content any) (text, other string, err error) {
-	switch c := content.(type) {
-	case nil:
-		return "", "", nil
-	case string:
-		return c, "", nil
-	case []any:
-		if len(c) > maxBlocks {
-			return "", "", fault.Invalid(path, "%d blocks; the limit is %d", len(c), maxBlocks)
-		}
-		var texts []string
-		for i, v := range c {
-			at := fmt.Sprintf("%s.%d", path, i)
-			block, _ := v.(map[string]any)
-			kind, ok := block["type"].(string)
-			if !ok {
-				return "", "", fault.Invalid(at+".type", "want a string")
-			}
-			if kind != blockText {
-				other = cmp.Or(other, at+".type")
-				continue
-			}
-			text, ok := block["text"].(string)
-			if !ok {
-				return "", "", fault.Invalid(at+".text", "want a string")
-			}
-			texts = append(texts, text)
-		}
-		return strings.Join(texts, between), other, nil
-	}
-	return "", "", fault.Invalid(path, "want a string or a list of content blocks")
+	return m, err
 }

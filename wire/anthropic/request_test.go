@@ -2,17 +2,15 @@ package anthropic_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/anthropic"
+	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
 const maxQuery = 1000
@@ -20,7 +18,7 @@ const maxQuery = 1000
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	half := 0.5
-	for body, want := range map[string]wire.Request{
+	wiretest.TestDecode(t, anthropic.Decode, maxQuery, map[string]wire.Request{
 		`{"model":"sluice","max_tokens":1024,"messages":[{"role":"user","content":"Why?"}]}`: {NoStream: true,
 			Question: event.Question{Query: "Why?", MaxTokens: 1024, Request: json.RawMessage(`{"model":"sluice"}`)}},
 		`{"model":"sluice-direct/vs_a,vs_b","stream":true,"thinking":{"type":"enabled","budget_tokens":1024},"messages":[{"role":"user","content":[{"type":"text","text":"Why?","cache_control":{"type":"ephemeral"}},{"type":"text","text":"And how?"}]}]}`: {
@@ -37,23 +35,14 @@ func TestDecode(t *testing.T) {
 		  {"role":"user","content":"Who keeps it?"},{"role":"system","content":"Now."}]}`: {NoStream: true,
 			Question: event.Question{Query: "Who keeps it?", Model: "claude-opus-5", Temperature: &half, MaxTokens: 1000, Instructions: "Be brief.\n\nIn French.\n\nNow.",
 				History: []event.Message{{Role: "user", Text: "See"}, {Role: "assistant", Text: "A lamp. It burns."}, {Role: "assistant", Text: "Well."}}, Request: json.RawMessage(`{"model":"claude-opus-5"}`)}},
-	} {
-		got, err := anthropic.Decode([]byte(body), maxQuery)
-		if err != nil {
-			t.Errorf("%s: %v", body, err)
-			continue
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", body, diff)
-		}
-	}
+	})
 }
 
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	const asked = `"messages":[{"role":"user","content":"Why?"}]`
 	long := strings.Repeat("x", event.MaxInstructions+1)
-	for body, field := range map[string]string{
+	wiretest.TestRefuses(t, anthropic.Decode, maxQuery, map[string]string{
 		``:                       "body",
 		`[]`:                     "body",
 		`{`:                      "body",
@@ -64,10 +53,10 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"messages":[{"role":"system","content":"Hi"}]}`:                                                                            "messages",
 		`{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"The answer is ("}]}`:                             "messages.1.role",
 		`{"messages":[{"role":"robot","content":"Hi"}]}`:                                                                             "messages.0.role",
-		`{"messages":[{"role":7,"content":"Hi"}]}`:                                                                                   "messages",
+		`{"messages":[{"role":7,"content":"Hi"}]}`:                                                                                   "messages.0.role",
 		`{"messages":[{"role":"user","content":" "}]}`:                                                                               "messages.0.content",
 		`{"messages":[{"role":"user","content":7}]}`:                                                                                 "messages.0.content",
-		`{"messages":[{"role":"user","content":["x"]}]}`:                                                                             "messages.0.content.0.type",
+		`{"messages":[{"role":"user","content":["x"]}]}`:                                                                             "messages.0.content.0",
 		`{"messages":[{"role":"user","content":[{"type":7}]}]}`:                                                                      "messages.0.content.0.type",
 		`{"messages":[{"role":"user","content":"A"},{"role":"user","content":[{"type":"text","text":"B"},{"type":"image"}]}]}`:       "messages.1.content.1.type",
 		`{"messages":[{"role":"user","content":[{"type":"text"}]}]}`:                                                                 "messages.0.content.0.text",
@@ -90,26 +79,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{` + asked + `,"model":"` + strings.Repeat("m", 300) + `"}`:                                                                 "model",
 		`{` + asked + `,"stream":"yes"}`:                                                                                             "stream",
 		`{` + asked + `,"stream":true,"stream":false}`:                                                                               "stream",
-	} {
-		_, err := anthropic.Decode([]byte(body), maxQuery)
-		f := fault.Public(err)
-		if f == nil || f.Code != fault.InvalidRequest || !strings.HasPrefix(f.Field, field) || !strings.HasPrefix(f.Message, f.Field+": ") || strings.ContainsAny(f.Field, "[]") {
-			t.Errorf("%.100s: %+v, want the field %s", body, f, field)
-		}
-	}
-}
-
-// TestLongHistory: the newest messages are kept.
-func TestLongHistory(t *testing.T) {
-	t.Parallel()
-	var messages []string
-	for i := range 500 {
-		messages = append(messages, fmt.Sprintf(`{"role":"user","content":"question %d"},{"role":"assistant","content":"answer %d"}`, i, i))
-	}
-	q, err := anthropic.Decode([]byte(`{"messages":[`+strings.Join(messages, ",")+`,{"role":"user","content":"And now?"}]}`), maxQuery)
-	if err != nil || len(q.History) != event.MaxMessages || q.History[len(q.History)-1].Text != "answer 499" || q.Validate() != nil {
-		t.Errorf("%v: %d messages", err, len(q.History))
-	}
+	})
 }
 
 func FuzzDecode(f *testing.F) {

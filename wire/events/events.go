@@ -16,19 +16,13 @@ import (
 const Name = "events"
 
 // Protocol implements [wire.Protocol]. The zero value is ready to use.
-type Protocol struct{}
+type Protocol struct{ sse.Encoding }
 
 // Name implements [wire.Protocol].
 func (Protocol) Name() string { return Name }
 
-// ContentType implements [wire.Protocol].
-func (Protocol) ContentType() string { return sse.ContentType }
-
 // New implements [wire.Protocol].
 func (Protocol) New() wire.Projection { return new(projection) }
-
-// AppendFrame implements [wire.Protocol].
-func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
 
 // API returns the description of the protocol for a server.
 func API() wire.API {

@@ -35,19 +35,13 @@ const (
 )
 
 // Protocol implements [wire.Protocol]. The zero value is ready to use.
-type Protocol struct{}
+type Protocol struct{ sse.Encoding }
 
 // Name implements [wire.Protocol].
 func (Protocol) Name() string { return Name }
 
-// ContentType implements [wire.Protocol].
-func (Protocol) ContentType() string { return sse.ContentType }
-
 // New implements [wire.Protocol].
 func (Protocol) New() wire.Projection { return new(projection) }
-
-// AppendFrame implements [wire.Protocol].
-func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
 
 // projection folds the run without the text of the answer, which no event of the protocol needs.
 type projection struct {

@@ -23,6 +23,7 @@ const (
 
 // Protocol implements [wire.Protocol].
 type Protocol struct {
+	sse.Encoding
 	// ID is the id in the document of the last event: that of the request that the stream replies to. Empty: the id of the run.
 	ID string
 }
@@ -30,14 +31,8 @@ type Protocol struct {
 // Name implements [wire.Protocol].
 func (Protocol) Name() string { return Name }
 
-// ContentType implements [wire.Protocol].
-func (Protocol) ContentType() string { return sse.ContentType }
-
 // New implements [wire.Protocol].
 func (p Protocol) New() wire.Projection { return &projection{id: p.ID} }
-
-// AppendFrame implements [wire.Protocol].
-func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
 
 // API returns the description of the protocol for a server. It has no Decode: a question is a call of a function, whose arguments [Decode] decodes.
 func API() wire.API {

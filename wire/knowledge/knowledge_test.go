@@ -43,19 +43,19 @@ func (c *client) take(f wire.Frame) error {
 	switch {
 	case f.Event == knowledge.EventDone:
 		c.done = true
-		return strict(f.Data, new(knowledge.Done))
+		return wiretest.Strict(f.Data, new(knowledge.Done))
 	case bytes.HasPrefix(f.Data, []byte(`{"item_id"`)):
 		return c.delta(f)
 	}
 	c.last = knowledge.Response{}
-	return strict(f.Data, &c.last)
+	return wiretest.Strict(f.Data, &c.last)
 }
 
 func (c *client) delta(f wire.Frame) error {
 	switch f.Event {
 	case knowledge.EventTextDelta:
 		var d knowledge.TextDelta
-		if err := strict(f.Data, &d); err != nil {
+		if err := wiretest.Strict(f.Data, &d); err != nil {
 			return err
 		}
 		it, err := c.item(d.ItemID, d.OutputIndex, knowledge.ItemMessage)
@@ -66,7 +66,7 @@ func (c *client) delta(f wire.Frame) error {
 		return err
 	case knowledge.EventReasoningDelta:
 		var d knowledge.ReasoningDelta
-		if err := strict(f.Data, &d); err != nil {
+		if err := wiretest.Strict(f.Data, &d); err != nil {
 			return err
 		}
 		it, err := c.item(d.ItemID, d.OutputIndex, knowledge.ItemReasoning)
@@ -76,7 +76,7 @@ func (c *client) delta(f wire.Frame) error {
 		return err
 	case knowledge.EventAnnotationAdded:
 		var d knowledge.AnnotationAdded
-		if err := strict(f.Data, &d); err != nil {
+		if err := wiretest.Strict(f.Data, &d); err != nil {
 			return err
 		}
 		it, err := c.item(d.ItemID, d.OutputIndex, knowledge.ItemMessage)
@@ -97,12 +97,6 @@ func (c *client) item(id string, place int, kind string) (*knowledge.Item, error
 		return nil, fmt.Errorf("a delta of %s, which is no %s at %d", id, kind, place)
 	}
 	return &c.last.Output[place], nil
-}
-
-func strict(data []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	return dec.Decode(v)
 }
 
 // newest returns the final response of a client of snapshots. It uses the last two frames only.
@@ -136,7 +130,7 @@ func added(frames []wire.Frame) ([]string, error) {
 			AnnotationIndex int                  `json:"annotation_index"`
 			Annotation      knowledge.Annotation `json:"annotation"`
 		}
-		if err := strict(f.Data, &d); err != nil {
+		if err := wiretest.Strict(f.Data, &d); err != nil {
 			return nil, fmt.Errorf("frame %s %s: %w", f.ID, f.Event, err)
 		}
 		texts[d.ItemID] += d.Delta + d.Annotation.Filename

@@ -17,15 +17,13 @@ const ChatName = "openai-chat"
 
 // Chat implements [wire.Protocol] for Chat Completions. The zero value streams without usage.
 type Chat struct {
+	sse.Encoding
 	Usage  bool   // a chunk with the usage precedes the end of the stream
 	Origin string // of the pages of documents without a URL, such as http://localhost:8000; empty: they are not cited
 }
 
 // Name implements [wire.Protocol].
 func (Chat) Name() string { return ChatName }
-
-// ContentType implements [wire.Protocol].
-func (Chat) ContentType() string { return sse.ContentType }
 
 // New implements [wire.Protocol].
 func (c Chat) New() wire.Projection { return &chatProjection{usage: c.Usage, origin: c.Origin} }
@@ -35,9 +33,6 @@ func (c Chat) LinkTo(origin string) wire.Protocol {
 	c.Origin = origin
 	return c
 }
-
-// AppendFrame implements [wire.Protocol].
-func (Chat) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
 
 // ChatAPI returns the description of Chat Completions for a server.
 func ChatAPI() wire.API {
@@ -74,22 +69,22 @@ func DecodeChat(body []byte, maxQuery int) (wire.Request, error) {
 		return wire.Request{}, err
 	}
 	q := wire.Request{NoStream: !r.Stream}
-	var all []message
+	var all []wire.ChatMessage
 	for i, m := range r.Messages {
 		read, err := readContent(fmt.Sprintf("messages[%d].content", i), m.Content)
 		if err != nil {
 			return q, err
 		}
-		read.role = m.Role
+		read.Role = m.Role
 		switch m.Role {
-		case event.RoleUser, event.RoleAssistant, roleSystem, roleDeveloper:
+		case event.RoleUser, event.RoleAssistant, wire.RoleSystem, wire.RoleDeveloper:
 		case "tool", "function": // results of tools that other models called
 		default:
 			return q, fault.Invalid(fmt.Sprintf("messages[%d].role", i), "want system, developer, user, assistant or tool")
 		}
 		all = append(all, read)
 	}
-	if err := setMessages(&q.Question, "messages", all, "", maxQuery); err != nil {
+	if err := wire.SetMessages(&q.Question, "messages", all, maxQuery); err != nil {
 		return q, err
 	}
 	format := ""

@@ -1,7 +1,6 @@
 package openai_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -14,13 +13,6 @@ import (
 	"github.com/sluice-rag/sluice/wire/openai"
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
-
-// strict decodes a JSON text whose fields must all be known.
-func strict(data []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
-}
 
 // readChat checks the order and the form of the chunks, and joins the pieces of the text.
 func readChat(frames []wire.Frame) ([]string, error) {
@@ -37,13 +29,13 @@ func readChat(frames []wire.Frame) ([]string, error) {
 			continue
 		}
 		var failed openai.Error
-		if strict(f.Data, &failed) == nil && failed.Error.Message != "" {
+		if wiretest.Strict(f.Data, &failed) == nil && failed.Error.Message != "" {
 			ended = true
 			out = append(out, f.ID.String()+" "+string(f.Data))
 			continue
 		}
 		var c openai.Chunk
-		if err := strict(f.Data, &c); err != nil {
+		if err := wiretest.Strict(f.Data, &c); err != nil {
 			return nil, fmt.Errorf("frame %s: %w", f.ID, err)
 		}
 		if c.ID == "" || c.Object != "chat.completion.chunk" || c.Created == 0 || c.Model == "" {

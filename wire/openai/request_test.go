@@ -2,17 +2,15 @@ package openai_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/openai"
+	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
 const maxQuery = 1000
@@ -20,7 +18,7 @@ const maxQuery = 1000
 func TestDecodeChat(t *testing.T) {
 	t.Parallel()
 	half := 0.5
-	for body, want := range map[string]wire.Request{
+	wiretest.TestDecode(t, openai.DecodeChat, maxQuery, map[string]wire.Request{
 		`{"model":"sluice","messages":[{"role":"user","content":"Why?"}]}`: {NoStream: true,
 			Question: event.Question{Query: "Why?", Request: json.RawMessage(`{"model":"sluice"}`)}},
 		`{"model":"sluice-direct/vs_a,vs_b","stream":true,"stream_options":{"include_usage":true,"include_obfuscation":false},"messages":[{"role":"user","content":[{"type":"text","text":"Why?"}]}]}`: {
@@ -37,22 +35,13 @@ func TestDecodeChat(t *testing.T) {
 		  {"role":"assistant","content":"A lamp."},{"role":"user","name":"ada","content":"Who keeps it?"}]}`: {NoStream: true,
 			Question: event.Question{Query: "Who keeps it?", Model: "gpt-3.5-turbo", Temperature: &half, MaxTokens: 1000, Instructions: "Be brief.\n\nIn French.", Ephemeral: true,
 				History: []event.Message{{Role: "user", Text: "See"}, {Role: "assistant", Text: "A lamp."}}, Request: json.RawMessage(`{"model":"gpt-3.5-turbo"}`)}},
-	} {
-		got, err := openai.DecodeChat([]byte(body), maxQuery)
-		if err != nil {
-			t.Errorf("%s: %v", body, err)
-			continue
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", body, diff)
-		}
-	}
+	})
 }
 
 func TestDecodeChatRefuses(t *testing.T) {
 	t.Parallel()
 	const asked = `"messages":[{"role":"user","content":"Why?"}]`
-	for body, field := range map[string]string{
+	wiretest.TestRefuses(t, openai.DecodeChat, maxQuery, map[string]string{
 		``:                       "body",
 		`[]`:                     "body",
 		`{`:                      "body",
@@ -69,7 +58,7 @@ func TestDecodeChatRefuses(t *testing.T) {
 		`{"messages":[{"role":"user","content":[{"type":"text"}]}]}`:                                                                         "messages[0].content[0].text",
 		`{"messages":[{"role":"user","content":"` + strings.Repeat("x", maxQuery+1) + `"}]}`:                                                 "messages[0].content",
 		`{"messages":[{"role":"user","content":"a\u0000"}]}`:                                                                                 "messages[0].content",
-		`{"messages":[{"role":"system","content":"` + strings.Repeat("x", event.MaxInstructions+1) + `"},{"role":"user","content":"Why?"}]}`: "messages",
+		`{"messages":[{"role":"system","content":"` + strings.Repeat("x", event.MaxInstructions+1) + `"},{"role":"user","content":"Why?"}]}`: "messages[0].content",
 		`{` + asked + `,"n":2}`:                                                                      "n",
 		`{` + asked + `,"temperature":3}`:                                                            "temperature",
 		`{` + asked + `,"temperature":"hot"}`:                                                        "temperature",
@@ -83,27 +72,7 @@ func TestDecodeChatRefuses(t *testing.T) {
 		`{` + asked + `,"stream":"yes"}`:                                                             "stream",
 		`{` + asked + `,"stream":true,"stream":false}`:                                               "stream",
 		`{` + asked + `,"x":` + strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200) + `}`:            "x",
-	} {
-		_, err := openai.DecodeChat([]byte(body), maxQuery)
-		f := fault.Public(err)
-		if f == nil || f.Code != fault.InvalidRequest || !strings.HasPrefix(f.Field, field) {
-			t.Errorf("%.100s: %+v, want the field %s", body, f, field)
-		}
-	}
-}
-
-// TestLongHistory: the newest messages are kept.
-func TestLongHistory(t *testing.T) {
-	t.Parallel()
-	var messages []string
-	for i := range 500 {
-		messages = append(messages, fmt.Sprintf(`{"role":"user","content":"question %d"},{"role":"assistant","content":"answer %d"}`, i, i))
-	}
-	body := `{"messages":[` + strings.Join(messages, ",") + `,{"role":"user","content":"And now?"}]}`
-	q, err := openai.DecodeChat([]byte(body), maxQuery)
-	if err != nil || len(q.History) != event.MaxMessages || q.History[len(q.History)-1].Text != "answer 499" || q.Validate() != nil {
-		t.Errorf("%v: %d messages", err, len(q.History))
-	}
+	})
 }
 
 func FuzzDecodeChat(f *testing.F) {
@@ -129,7 +98,7 @@ func checkFault(t *testing.T, err error) {
 	}
 	text, err := json.Marshal(openai.FaultOf(f))
 	var back openai.Error
-	if err != nil || strict(text, &back) != nil || back.Error.Code == nil || *back.Error.Code != "invalid_request" || back.Error.Param == nil {
+	if err != nil || wiretest.Strict(text, &back) != nil || back.Error.Code == nil || *back.Error.Code != "invalid_request" || back.Error.Param == nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 }

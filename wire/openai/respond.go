@@ -38,7 +38,7 @@ func DecodeResponse(body []byte, maxQuery int) (wire.Request, error) {
 	if r.Text != nil && r.Text.Format != nil {
 		format = r.Text.Format.Type
 	}
-	err = cmp.Or(setMessages(&q.Question, "input", all, r.Instructions, maxQuery), r.unsupported(), checkFormat("text.format", format), checkChoice(r.ToolChoice, r.onlySearch()),
+	err = cmp.Or(wire.SetMessages(&q.Question, "input", all, maxQuery), r.unsupported(), checkFormat("text.format", format), checkChoice(r.ToolChoice, r.onlySearch()),
 		wire.CheckText("model", r.Model, MaxNameLength), wire.CheckText("collection", r.Collection, MaxNameLength),
 		checkSettings(&q.Question, r.Temperature, map[string]int{"max_output_tokens": r.MaxOutputTokens}), checkMetadata(r.Metadata))
 	if err != nil {
@@ -60,16 +60,16 @@ func DecodeResponse(body []byte, maxQuery int) (wire.Request, error) {
 	return q, err
 }
 
-// messages returns the messages of the input. Other items, such as the calls of earlier responses that clients send back, are left out.
-func (r *ResponseRequest) messages() ([]message, error) {
+// messages returns the instructions and the messages of the input. Other items, such as the calls of earlier responses that clients send back, are left out.
+func (r *ResponseRequest) messages() ([]wire.ChatMessage, error) {
+	all := []wire.ChatMessage{{Role: wire.RoleSystem, Text: r.Instructions, Path: "instructions"}}
 	switch in := r.Input.(type) {
 	case string:
-		return []message{{role: event.RoleUser, text: in, path: "input"}}, nil
+		return append(all, wire.ChatMessage{Role: event.RoleUser, Text: in, Path: "input"}), nil
 	case []any:
 		if len(in) > maxItems {
 			return nil, fault.Invalid("input", "%d items; the limit is %d", len(in), maxItems)
 		}
-		var all []message
 		for i, v := range in {
 			path := fmt.Sprintf("input[%d]", i)
 			item, ok := v.(map[string]any)
@@ -83,8 +83,8 @@ func (r *ResponseRequest) messages() ([]message, error) {
 			if err != nil {
 				return nil, err
 			}
-			switch m.role, _ = item["role"].(string); m.role {
-			case event.RoleUser, event.RoleAssistant, roleSystem, roleDeveloper:
+			switch m.Role, _ = item["role"].(string); m.Role {
+			case event.RoleUser, event.RoleAssistant, wire.RoleSystem, wire.RoleDeveloper:
 			default:
 				return nil, fault.Invalid(path+".role", "want system, developer, user or assistant")
 			}

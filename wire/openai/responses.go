@@ -18,6 +18,7 @@ const includeResults = "file_search_call.results"
 // Responses implements [wire.Protocol] for Responses. Each event of a run has its own frames, so the sequence number of a frame is its place in the
 // stream, from 0. The zero value leaves out what searches found.
 type Responses struct {
+	sse.Encoding
 	Results bool // searches have their results
 }
 
@@ -26,14 +27,8 @@ var _ wire.Replier = Responses{}
 // Name implements [wire.Protocol].
 func (Responses) Name() string { return ResponsesName }
 
-// ContentType implements [wire.Protocol].
-func (Responses) ContentType() string { return sse.ContentType }
-
 // New implements [wire.Protocol].
 func (r Responses) New() wire.Projection { return newResponding(r.Results) }
-
-// AppendFrame implements [wire.Protocol].
-func (Responses) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
 
 // Reply implements [wire.Replier]: it returns a [Response].
 func (r Responses) Reply(log []event.Event) any {

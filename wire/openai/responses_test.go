@@ -60,7 +60,7 @@ func (c *client) read(i int, f wire.Frame) error {
 		AnnotationIndex *int                 `json:"annotation_index"`
 		Annotation      *openai.FileCitation `json:"annotation"`
 	}
-	if err := strict(f.Data, &e); err != nil {
+	if err := wiretest.Strict(f.Data, &e); err != nil {
 		return err
 	}
 	if e.Type != f.Event || e.N != i {
@@ -228,7 +228,7 @@ func TestCitationsOfResponse(t *testing.T) {
 
 func TestDecodeResponse(t *testing.T) {
 	t.Parallel()
-	for body, want := range map[string]wire.Request{
+	wiretest.TestDecode(t, openai.DecodeResponse, maxQuery, map[string]wire.Request{
 		`{"input":"Why?"}`: {NoStream: true, Question: event.Question{Query: "Why?", Request: json.RawMessage(`{}`)}},
 		`{"model":"sluice-direct","input":[{"role":"developer","content":"Be brief."},{"role":"user","content":"And?"},{"type":"reasoning","summary":[]},
 		  {"type":"message","role":"assistant","content":[{"type":"output_text","text":"Yes."}]},{"role":"user","content":[{"type":"input_text","text":"Why?"}]}],
@@ -249,21 +249,12 @@ func TestDecodeResponse(t *testing.T) {
 			Question: event.Question{Query: "Why?", Previous: "run_12345678", Collection: "x", Request: json.RawMessage(`{}`)}},
 		`{"input":"Why?","conversation":{"id":"s 1"},"stream":true}`: {Question: event.Question{Query: "Why?", Session: "s 1", Request: json.RawMessage(`{}`)}},
 		`{"input":"Why?","store":false,"stream":true}`:               {Question: event.Question{Query: "Why?", Ephemeral: true, Request: json.RawMessage(`{}`)}},
-	} {
-		got, err := openai.DecodeResponse([]byte(body), maxQuery)
-		if err != nil {
-			t.Errorf("%s: %v", body, err)
-			continue
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", body, diff)
-		}
-	}
+	})
 }
 
 func TestDecodeResponseRefuses(t *testing.T) {
 	t.Parallel()
-	for body, field := range map[string]string{
+	wiretest.TestRefuses(t, openai.DecodeResponse, maxQuery, map[string]string{
 		`{}`:                       "input",
 		`{"input":7}`:              "input",
 		`{"input":[]}`:             "input",
@@ -284,19 +275,13 @@ func TestDecodeResponseRefuses(t *testing.T) {
 		`{"input":"Why?","conversation":""}`:                                                                                "conversation",
 		`{"input":"Why?","conversation":"s","previous_response_id":"run_12345678"}`:                                         "conversation",
 		`{"input":"Why?","conversation":"s","store":false}`:                                                                 "store",
-		`{"input":"Why?","metadata":{"a":1}}`:                                                                               "metadata",
+		`{"input":"Why?","metadata":{"a":1}}`:                                                                               "metadata.a",
 		`{"input":"Why?","metadata":{"a":"` + strings.Repeat("x", 600) + `"}}`:                                              "metadata",
 		`{"input":"Why?","tools":[{"type":"file_search","vector_store_ids":["a,b"]}]}`:                                      "tools[0].vector_store_ids[0]",
-		`{"input":"Why?","tools":[{"type":"file_search","vector_store_ids":["a"],"filters":{"type":"near"}}]}`:              "tools[0].filters",
-		`{"input":"Why?","tools":[{"type":"file_search","vector_store_ids":["a"],"filters":{"type":"eq","key":"author"}}]}`: "tools[0].filters",
+		`{"input":"Why?","tools":[{"type":"file_search","vector_store_ids":["a"],"filters":{"type":"near"}}]}`:              "tools[0].filters.type",
+		`{"input":"Why?","tools":[{"type":"file_search","vector_store_ids":["a"],"filters":{"type":"eq","key":"author"}}]}`: "tools[0].filters.value",
 		`{"input":"Why?","tools":[` + strings.Repeat(`{"type":"function"},`, 200) + `{"type":"function"}]}`:                 "tools",
-	} {
-		_, err := openai.DecodeResponse([]byte(body), maxQuery)
-		f := fault.Public(err)
-		if f == nil || f.Code != fault.InvalidRequest || !strings.HasPrefix(f.Field, field) {
-			t.Errorf("%.100s: %+v, want the field %s", body, f, field)
-		}
-	}
+	})
 }
 
 func FuzzDecodeResponse(f *testing.F) {

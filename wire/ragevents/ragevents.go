@@ -22,19 +22,13 @@ const (
 )
 
 // Protocol implements [wire.Protocol] and [wire.Heartbeater]. The zero value is ready to use.
-type Protocol struct{}
+type Protocol struct{ sse.Encoding }
 
 // Name implements [wire.Protocol].
 func (Protocol) Name() string { return Name }
 
-// ContentType implements [wire.Protocol].
-func (Protocol) ContentType() string { return sse.ContentType }
-
 // New implements [wire.Protocol].
 func (Protocol) New() wire.Projection { return new(projection) }
-
-// AppendFrame implements [wire.Protocol].
-func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
 
 // AppendHeartbeat implements [wire.Heartbeater]. The event has no id, so it does not move the position of a client.
 func (Protocol) AppendHeartbeat(dst []byte, at time.Time) []byte {

@@ -3,7 +3,6 @@ package ragevents_test
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
-	"github.com/sluice-rag/sluice/internal/tools/golden"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/ragevents"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -109,14 +107,7 @@ func TestLaws(t *testing.T) {
 
 func TestGoldens(t *testing.T) {
 	t.Parallel()
-	for name, log := range logs() {
-		t.Run(name, func(t *testing.T) {
-			if err := event.CheckLog(log, true); err != nil {
-				t.Fatal(err)
-			}
-			golden.Check(t, filepath.Join("testdata", strings.ReplaceAll(name, " ", "_")+".sse"), wiretest.Golden(ragevents.Protocol{}, [][]event.Event{log}))
-		})
-	}
+	wiretest.TestGoldens(t, ragevents.Protocol{}, ".sse", logs())
 }
 
 func TestHeartbeat(t *testing.T) {

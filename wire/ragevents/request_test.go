@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire/ragevents"
+	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
 // FuzzDecodeRequest checks that decoded requests are valid questions and decode again to the same value, and that errors name a
@@ -72,7 +73,7 @@ func TestDecode(t *testing.T) {
 
 func TestDecodeNamesField(t *testing.T) {
 	t.Parallel()
-	for body, field := range map[string]string{
+	wiretest.TestRefuses(t, ragevents.API().Decode, 100, map[string]string{
 		`{}`: "question", `{"question":" "}`: "question", `{"question":"` + strings.Repeat("x", 101) + `"}`: "question",
 		`{"question":"x","method":"similaritysearch"}`: "method", `{"question":"x","top_k":51}`: "top_k", `{"question":"x","top_k":"1"}`: "top_k",
 		`{"question":"x","history":[{"role":"user","content":"a"},{"role":"system","content":"b"}]}`: "history[1].role",
@@ -80,13 +81,7 @@ func TestDecodeNamesField(t *testing.T) {
 		`{"question":"x","history":{}}`:                                                              "history", `{"question":"x","collection":"\u0001"}`: "collection", `{"question":"x","stream":1}`: "stream",
 		`{"question":"x","model":"` + strings.Repeat("m", 129) + `"}`: "model", `{"question":"x","colection":"c"}`: "colection", `[]`: "body", ``: "body",
 		`{"question":"x","history":[` + strings.Repeat(`{"role":"user","content":""},`, 200) + `{"role":"user","content":""}]}`: "history",
-	} {
-		_, err := ragevents.API().Decode([]byte(body), 100)
-		e, ok := errors.AsType[*fault.Error](err)
-		if !ok || e.Code != fault.InvalidRequest || e.Field != field {
-			t.Errorf("%.80s: got %v, want an error of %s", body, err, field)
-		}
-	}
+	})
 }
 
 // TestDecimals checks that amounts are exact decimal numbers in both directions.

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strconv"
-	"time"
 	"unicode/utf8"
 )
 
@@ -31,7 +29,6 @@ type Reader struct {
 	max    int
 	next   string // id after the event that is being read
 	id     string
-	retry  time.Duration
 	begun  bool
 	skipLF bool // the last line ended with CR; an LF that follows belongs to it
 	line   []byte
@@ -45,13 +42,10 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 	return &Reader{r: bufio.NewReader(r), max: maxEvent}
 }
 
-// Retry returns the reconnection time that the stream has set last, or 0.
-func (r *Reader) Retry() time.Duration { return r.retry }
-
 // LastID returns the last event id that the stream has set in a complete event.
 func (r *Reader) LastID() string { return r.id }
 
-// Next returns the next event that has data. Comments and unknown fields are skipped. The error is io.EOF at the end of the
+// Next returns the next event that has data. Comments and other fields, such as the reconnection time, are skipped. The error is io.EOF at the end of the
 // stream; an incomplete last event is dropped, as the standard requires.
 func (r *Reader) Next() (Event, error) {
 	r.next = r.id
@@ -89,10 +83,6 @@ func (r *Reader) Next() (Event, error) {
 		case "id":
 			if !bytes.ContainsRune(value, 0) {
 				r.next = toValid(value)
-			}
-		case "retry":
-			if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
-				r.retry = time.Duration(ms) * time.Millisecond
 			}
 		}
 	}

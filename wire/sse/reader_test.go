@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -83,22 +82,6 @@ func TestReadsAsTheStandardSays(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestRetry(t *testing.T) {
-	t.Parallel()
-	for value, want := range map[string]time.Duration{
-		"1500": 1500 * time.Millisecond, "0": 0, "": time.Second, "-1": time.Second, "+1": time.Second, "1.5": time.Second,
-		"1e3": time.Second, "１": time.Second, " 7": time.Second, "99999999999999999999": time.Second,
-	} {
-		r := sse.NewReader(strings.NewReader("retry: 1000\nretry: "+value+"\n\n"), 0)
-		if _, err := r.Next(); !errors.Is(err, io.EOF) {
-			t.Errorf("%q: %v", value, err)
-		}
-		if got := r.Retry(); got != want {
-			t.Errorf("%q: %v, want %v", value, got, want)
-		}
 	}
 }
 

@@ -11,6 +11,15 @@ import (
 // ContentType is the media type of a stream.
 const ContentType = "text/event-stream"
 
+// Encoding implements the methods ContentType and AppendFrame of [wire.Protocol] for the protocols that embed it.
+type Encoding struct{}
+
+// ContentType implements [wire.Protocol].
+func (Encoding) ContentType() string { return ContentType }
+
+// AppendFrame implements [wire.Protocol].
+func (Encoding) AppendFrame(dst []byte, f wire.Frame) []byte { return AppendFrame(dst, f) }
+
 // AppendFrame appends a frame: the id, the event name if there is one, and the data.
 func AppendFrame(dst []byte, f wire.Frame) []byte {
 	dst = append(dst, "id: "...)

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/turns"
+	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
 // FuzzDecodeRequest checks that decoded requests are valid questions and decode again to the same value, and that errors name a field.
@@ -53,36 +54,26 @@ func FuzzDecodeRequest(f *testing.F) {
 
 func TestDecode(t *testing.T) {
 	t.Parallel()
-	for body, want := range map[string]wire.Request{
+	wiretest.TestDecode(t, turns.API().Decode, 100, map[string]wire.Request{
 		`{"content":"When?"}`: {Question: event.Question{Query: "When?", Mode: event.Agentic}, Variant: turns.Protocol{}},
 		`{"content":"When?","parent":"msg_1","wait":true,"mode":"direct","collection":"c","top_k":7,"method":"similarity","no_cache":true,"citations":"inline","filter":{"type":"eq","key":"type","value":"pdf"}}`: {
 			Question: event.Question{Query: "When?", Mode: event.Direct, Collection: "c", TopK: 7, Method: event.SimilaritySearch, NoCache: true, Filter: &filter.Filter{Type: filter.Equal, Key: "type", Value: "pdf"}},
 			Turn:     wire.Turn{Parent: "msg_1", Wait: true}, Variant: turns.Protocol{Inline: true}},
 		`{"content":"Where?","edit":"ask_1","citations":"trailer"}`: {Question: event.Question{Query: "Where?", Mode: event.Agentic}, Turn: wire.Turn{Edit: "ask_1"}, Variant: turns.Protocol{}},
 		`{"regenerate":"msg_1"}`:                                    {Question: event.Question{Mode: event.Agentic}, Turn: wire.Turn{Regenerate: "msg_1"}, Variant: turns.Protocol{}},
-	} {
-		got, err := turns.API().Decode([]byte(body), 100)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%s: %v (-want +got):\n%s", body, err, diff)
-		}
-	}
+	})
 }
 
 func TestDecodeNamesField(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 129)
-	for body, field := range map[string]string{
+	wiretest.TestRefuses(t, turns.API().Decode, 100, map[string]string{
 		`{}`: "content", `{"content":" \n"}`: "content", `{"content":"` + long + `"}`: "content", `{"content":"\u001d"}`: "content", `{"content":["x"]}`: "content",
 		`{"content":"x","regenerate":"msg_1"}`: "content", `{"regenerate":"msg_1","parent":"msg_0"}`: "regenerate", `{"regenerate":"msg_1","edit":"ask_0"}`: "regenerate",
 		`{"content":"x","edit":"a","parent":"b"}`: "edit", `{"content":"x","mode":"fast"}`: "mode", `{"content":"x","method":"words"}`: "method", `{"content":"x","top_k":51}`: "top_k",
 		`{"content":"x","top_k":-1}`: "top_k", `{"content":"x","citations":"all"}`: "citations", `{"content":"x","wait":1}`: "wait", `{"content":"x","contents":"y"}`: "contents",
 		`{"content":"x","parent":"` + long + `"}`: "parent", `{"content":"x","edit":"\u0000"}`: "edit", `{"regenerate":"` + long + `"}`: "regenerate", `[]`: "body", `{`: "body",
-	} {
-		_, err := turns.API().Decode([]byte(body), 100)
-		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Field != field {
-			t.Errorf("%.60s: %v, want an error of %s", body, err, field)
-		}
-	}
+	})
 }
 
 func TestVariant(t *testing.T) {

@@ -65,61 +65,30 @@ func Decode(body []byte, maxQuery int) (wire.Request, error) {
 	return wire.Request{Question: q, Turn: wire.Turn{Wait: true, Alone: true}}, err
 }
 
-// setMessages sets the question, the history and the instructions. If the history is too long, its oldest messages are dropped.
+// setMessages sets the question, the history and the instructions.
 func setMessages(q *event.Question, messages []Message, maxQuery int) error {
-	asked := -1
-	earlier := make([]event.Message, len(messages))
-	var before []string
+	var all []wire.ChatMessage
 	for i, m := range messages {
-		text, err := textOf(i, m)
-		if err != nil {
-			return err
-		}
-		earlier[i] = event.Message{Role: m.Role, Text: text}
-		switch m.Role {
-		case event.RoleUser:
-			asked = i
-		case event.RoleAssistant:
-		case "system":
-			before = append(before, text)
-		default:
+		if m.Role != event.RoleUser && m.Role != event.RoleAssistant && m.Role != wire.RoleSystem {
 			return fault.Invalid(fmt.Sprintf("messages[%d].role", i), "want system, user or assistant")
 		}
-	}
-	if asked < 0 {
-		return fault.Invalid("messages", "no message of the role user")
-	}
-	field := fmt.Sprintf("messages[%d].parts", asked)
-	for i, part := range messages[asked].Parts {
-		if part.Type == "file" {
-			return fault.Invalid(fmt.Sprintf("%s[%d]", field, i), "only text is supported in the question")
+		read := wire.ChatMessage{Role: m.Role, Path: fmt.Sprintf("messages[%d].parts", i)}
+		var texts []string
+		for j, part := range m.Parts {
+			at := fmt.Sprintf("%s[%d]", read.Path, j)
+			switch part.Type {
+			case "text":
+				text, ok := part.Text.(string)
+				if !ok {
+					return fault.Invalid(at+".text", "want a string")
+				}
+				texts = append(texts, text)
+			case "file":
+				read.Other = cmp.Or(read.Other, at)
+			}
 		}
+		read.Text = strings.Join(texts, "\n")
+		all = append(all, read)
 	}
-	if q.Query = earlier[asked].Text; strings.TrimSpace(q.Query) == "" {
-		return fault.Invalid(field, "want a text that is not only white space")
-	}
-	if err := wire.CheckText(field, q.Query, maxQuery); err != nil {
-		return err
-	}
-	if q.Instructions = strings.Join(before, "\n\n"); len(q.Instructions) > event.MaxInstructions {
-		return fault.Invalid("messages", "%d bytes of messages of the role system; the limit is %d", len(q.Instructions), event.MaxInstructions)
-	}
-	q.History = wire.History(earlier[:asked])
-	return nil
-}
-
-// textOf returns the text of a message.
-func textOf(i int, m Message) (string, error) {
-	var texts []string
-	for j, part := range m.Parts {
-		if part.Type != "text" {
-			continue
-		}
-		text, ok := part.Text.(string)
-		if !ok {
-			return "", fault.Invalid(fmt.Sprintf("messages[%d].parts[%d].text", i, j), "want a string")
-		}
-		texts = append(texts, text)
-	}
-	return strings.Join(texts, "\n"), nil
+	return wire.SetMessages(q, "messages", all, maxQuery)
 }

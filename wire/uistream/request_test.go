@@ -2,17 +2,15 @@ package uistream_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/uistream"
+	"github.com/sluice-rag/sluice/wire/wiretest"
 )
 
 const maxQuery = 1000
@@ -20,7 +18,7 @@ const maxQuery = 1000
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	turn := wire.Turn{Wait: true, Alone: true}
-	for body, want := range map[string]wire.Request{
+	wiretest.TestDecode(t, uistream.Decode, maxQuery, map[string]wire.Request{
 		`{"id":"c1","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"Why?"}]}],"trigger":"submit-message"}`: {Turn: turn, Question: event.Question{Query: "Why?", Session: "c1"}},
 		`{"messages":[{"role":"user","parts":[{"type":"text","text":"Why?"},{"type":"data-page","data":{"text":7}},{"type":"text","text":"And how?"}]}],"messageId":null}`: {
 			Turn: turn, Question: event.Question{Query: "Why?\nAnd how?"}},
@@ -31,23 +29,14 @@ func TestDecode(t *testing.T) {
 		  {"type":"text","text":"Zoë.","state":"done"},{"type":"source-url","sourceId":"source-1","url":"https://x.example"}]},{"role":"assistant","parts":[]},
 		  {"role":"user","parts":[{"type":"text","text":"Since when?"}]}]}`: {Turn: turn, Question: event.Question{Query: "Since when?", Session: "c1", Collection: "vs_a", Mode: event.Direct, Model: "m", NoCache: true,
 			Instructions: "Be brief.", History: []event.Message{{Role: "user", Text: "Who?"}, {Role: "assistant", Text: "Zoë."}}}},
-	} {
-		got, err := uistream.Decode([]byte(body), maxQuery)
-		if err != nil {
-			t.Errorf("%s: %v", body, err)
-			continue
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", body, diff)
-		}
-	}
+	})
 }
 
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	const asked = `"messages":[{"role":"user","parts":[{"type":"text","text":"Why?"}]}]`
 	long := strings.Repeat("x", maxQuery+1)
-	for body, field := range map[string]string{
+	wiretest.TestRefuses(t, uistream.Decode, maxQuery, map[string]string{
 		``:                "body",
 		`[]`:              "body",
 		`{"messages":[]}`: "messages",
@@ -62,7 +51,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"messages":[{"role":"user","parts":[{"type":"text","text":"` + long + `"}]}]}`:                                         "messages[0].parts",
 		`{"messages":[{"role":"user","parts":[{"type":"text","text":"a\u0000"}]}]}`:                                              "messages[0].parts",
 		`{"messages":[{"role":"user","parts":[{"type":"text","text":"See"},{"type":"file","url":"data:"}]}]}`:                    "messages[0].parts[1]",
-		`{"messages":[{"role":"system","parts":[{"type":"text","text":"` + strings.Repeat(long, 40) + `"}]},` + asked[12:] + `}`: "messages",
+		`{"messages":[{"role":"system","parts":[{"type":"text","text":"` + strings.Repeat(long, 40) + `"}]},` + asked[12:] + `}`: "messages[0].parts",
 		`{"id":"` + long + `",` + asked + `}`:                                                                                    "id",
 		`{"id":"..",` + asked + `}`:                                                                                              "id",
 		`{"id":"a\nb",` + asked + `}`:                                                                                            "id",
@@ -73,27 +62,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"model":"a\u0000",` + asked + `}`:                                                                                      "model",
 		`{"id":"a","id":"b",` + asked + `}`:                                                                                      "id",
 		`{` + asked + `,"x":` + strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200) + `}`:                                        "x",
-	} {
-		_, err := uistream.Decode([]byte(body), maxQuery)
-		f := fault.Public(err)
-		if f == nil || f.Code != fault.InvalidRequest || f.Field != field && !strings.HasPrefix(f.Field, field+"[") {
-			t.Errorf("%.100s: %+v, want the field %s", body, f, field)
-		}
-	}
-}
-
-// TestLongHistory: the newest messages are kept.
-func TestLongHistory(t *testing.T) {
-	t.Parallel()
-	var messages []string
-	for i := range 500 {
-		messages = append(messages, fmt.Sprintf(`{"role":"user","parts":[{"type":"text","text":"question %d"}]},{"role":"assistant","parts":[{"type":"text","text":"answer %d"}]}`, i, i))
-	}
-	body := `{"messages":[` + strings.Join(messages, ",") + `,{"role":"user","parts":[{"type":"text","text":"And now?"}]}]}`
-	q, err := uistream.Decode([]byte(body), maxQuery)
-	if err != nil || len(q.History) != event.MaxMessages || q.History[len(q.History)-1].Text != "answer 499" || q.Validate() != nil {
-		t.Errorf("%v: %d messages", err, len(q.History))
-	}
+	})
 }
 
 func FuzzDecode(f *testing.F) {

@@ -24,6 +24,7 @@ const end = "[DONE]"
 
 // Protocol implements [wire.Protocol], [wire.HeaderField] and [wire.Linked]. The zero value is ready to use.
 type Protocol struct {
+	sse.Encoding
 	Origin string // of the pages of documents without a URL, such as http://localhost:8000; empty: they have no link
 }
 
@@ -35,9 +36,6 @@ var (
 // Name implements [wire.Protocol].
 func (Protocol) Name() string { return Name }
 
-// ContentType implements [wire.Protocol].
-func (Protocol) ContentType() string { return sse.ContentType }
-
 // HeaderField implements [wire.HeaderField].
 func (Protocol) HeaderField() (name, value string) { return VersionHeader, Version }
 
@@ -47,10 +45,7 @@ func (p Protocol) New() wire.Projection {
 }
 
 // LinkTo implements [wire.Linked].
-func (Protocol) LinkTo(origin string) wire.Protocol { return Protocol{origin} }
-
-// AppendFrame implements [wire.Protocol].
-func (Protocol) AppendFrame(dst []byte, f wire.Frame) []byte { return sse.AppendFrame(dst, f) }
+func (Protocol) LinkTo(origin string) wire.Protocol { return Protocol{Origin: origin} }
 
 // API returns the description of the protocol for a server. Each reply is a stream.
 func API() wire.API {

@@ -1,12 +1,10 @@
 package uistream_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/internal/tools/golden"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/uistream"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -76,7 +73,7 @@ func (r *reader) next(f wire.Frame) error {
 	if !ok {
 		return fmt.Errorf("a chunk of the type %q", c.Type)
 	}
-	if err := strict(f.Data, typed()); err != nil {
+	if err := wiretest.Strict(f.Data, typed()); err != nil {
 		return err
 	}
 	var err error
@@ -110,12 +107,6 @@ func (r *reader) next(f wire.Frame) error {
 	return nil
 }
 
-func strict(data []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
-}
-
 func read(frames []wire.Frame) ([]string, error) {
 	r := reader{open: map[string]bool{}, ended: map[string]bool{}}
 	for _, f := range frames {
@@ -132,11 +123,7 @@ func read(frames []wire.Frame) ([]string, error) {
 // logs are the runs of the goldens.
 func logs() map[string][]event.Event {
 	all := wiretest.Runs()
-	sources := wiretest.Sources()
-	sources[0].URI, sources[1].URI = "https://farland.example/chronicle", "docs/keepers.md"
-	all["linked"] = wiretest.LogOf(append(wiretest.Generating(), event.Token{Text: "Zoë keeps it 🕯."}, event.Cited{N: 1, Chunk: "c_1", Source: &sources[0]}, event.Cited{N: 2, Chunk: "c_2", Source: &sources[1]},
-		event.Token{Text: " It burns oil."}, event.Cited{N: 1, Chunk: "c_1"}, event.GenerationFinished{Reason: event.StopLength}, event.Verified{By: "rules", Flagged: true},
-		event.Attributed{By: "rules", Sources: sources}, event.RunFinished{})...)
+	all["linked"] = wiretest.Linked()
 	all["searching"] = wiretest.LogOf(append(wiretest.Opening(""), event.CacheChecked{}, event.RetrievalStarted{Call: 1, Tool: event.ToolHybridSearch, Query: "keeper", Iteration: 1},
 		event.ToolCalled{Call: 2, Tool: event.ToolDecomposeQuery, Input: json.RawMessage(`{"query":"And?"}`), Iteration: 1}, event.ToolReturned{Call: 2, Tool: event.ToolDecomposeQuery, Result: json.RawMessage(`{"parts":["a","b"]}`)},
 		event.ToolCalled{Call: 3, Tool: event.ToolListDocuments, Input: json.RawMessage(`{}`), Iteration: 1}, event.RunFailed{Code: "CANCELLED", Message: "the run was cancelled"})...)
@@ -152,14 +139,7 @@ func TestLaws(t *testing.T) {
 
 func TestGoldens(t *testing.T) {
 	t.Parallel()
-	for name, log := range logs() {
-		t.Run(name, func(t *testing.T) {
-			if err := event.CheckLog(log, true); err != nil {
-				t.Fatal(err)
-			}
-			golden.Check(t, filepath.Join("testdata", name+".txt"), wiretest.Golden(uistream.Protocol{}, [][]event.Event{log}))
-		})
-	}
+	wiretest.TestGoldens(t, uistream.Protocol{}, ".txt", logs())
 }
 
 // TestCitations: the positions are those of strings in JavaScript.

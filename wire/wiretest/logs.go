@@ -124,3 +124,12 @@ func Runs() map[string][]event.Event {
 		"cancelled": LogOf(append(Writing(), event.GenerationFinished{Reason: "cancelled"}, event.RunFailed{Code: fault.Cancelled, Message: "the run was cancelled"})...),
 	}
 }
+
+// Linked returns a run whose first source has a URL, whose second source is a file, and which cites both while it writes.
+func Linked() []event.Event {
+	sources := Sources()
+	sources[0].URI, sources[1].URI = "https://farland.example/chronicle", "docs/keepers.md"
+	return LogOf(append(Generating(), event.Token{Text: "Zoë keeps it 🕯."}, event.Cited{N: 1, Chunk: "c_1", Source: &sources[0]}, event.Cited{N: 2, Chunk: "c_2", Source: &sources[1]},
+		event.Token{Text: " It burns oil."}, event.Cited{N: 1, Chunk: "c_1"}, event.GenerationFinished{Reason: event.StopLength}, event.Verified{By: "rules", Flagged: true},
+		event.Attributed{By: "rules", Sources: sources}, event.RunFinished{})...)
+}

@@ -4,6 +4,7 @@ package wiretest
 import (
 	"bytes"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/event"
+	files "github.com/sluice-rag/sluice/internal/tools/golden"
 	"github.com/sluice-rag/sluice/wire"
 )
 
@@ -201,6 +203,18 @@ func Golden(p wire.Protocol, batches [][]event.Event) string {
 		b = p.AppendFrame(b, f)
 	}
 	return string(b)
+}
+
+// TestGoldens compares the streams of logs with the files of their names in testdata. Blanks are underscores in the names of files.
+func TestGoldens(t *testing.T, p wire.Protocol, extension string, logs map[string][]event.Event) {
+	for name, log := range logs {
+		t.Run(name, func(t *testing.T) {
+			if err := event.CheckLog(log, true); err != nil {
+				t.Fatal(err)
+			}
+			files.Check(t, filepath.Join("testdata", strings.ReplaceAll(name, " ", "_")+extension), Golden(p, [][]event.Event{log}))
+		})
+	}
 }
 
 // rounds returns how many random cuts are tested; fewer for long logs.

@@ -21,9 +21,8 @@ const maxCells = 4_000_000
 
 // file is an open document.
 type file struct {
-	ctx    context.Context
-	zip    *archive.Zip
-	limits document.Limits
+	ctx context.Context
+	zip *archive.Zip
 }
 
 func open(ctx context.Context, src document.Source) (*file, error) {
@@ -31,7 +30,7 @@ func open(ctx context.Context, src document.Source) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &file{ctx, z, src.Limits}, nil
+	return &file{ctx, z}, nil
 }
 
 // read reads a member as XML. A missing member is empty.

@@ -2,17 +2,14 @@ package crash_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/disk/disktest"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
@@ -24,7 +21,7 @@ const insufficientStorage fault.Code = "INSUFFICIENT_STORAGE"
 // there is room again the server goes on without a restart and has everything that it acknowledged.
 func TestDiskFull(t *testing.T) {
 	skipIfZero(t, *fills, "fills")
-	mount := smallDisk(t, "24m")
+	mount := disktest.Small(t, "24m")
 	w := newWorld(report.add("full disk"))
 	defer w.report(t)
 	addr, data := freeAddr(t), filepath.Join(mount, "data")
@@ -42,12 +39,9 @@ func TestDiskFull(t *testing.T) {
 			w.upload(ctx, c)
 			w.ask(ctx, c, "forge")
 		}
-		ballast := filepath.Join(mount, "ballast")
-		fill(t, ballast)
+		free := disktest.Fill(t, mount, 0)
 		w.testFullDisk(ctx, once, p)
-		if err := os.Remove(ballast); err != nil {
-			t.Fatal(err)
-		}
+		free()
 		if page, err := p.ready(patience); err != nil {
 			w.unexplained("there is room, and the server is not ready: %v\n%s\n%s", err, page, p.output())
 			return
@@ -117,33 +111,4 @@ func uploadOnly(ctx context.Context, c *client.Client, name string) error {
 	text := strings.Repeat("The ferry leaves at nine. ", 4000)
 	_, err := c.Upload(ctx, name+".md", strings.NewReader(text), int64(len(text)), client.UploadOptions{ID: name})
 	return err
-}
-
-// smallDisk mounts a disk of a size, which needs root and Linux.
-func smallDisk(t *testing.T, size string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
-		t.Skipf("needs root on Linux to mount a small disk: %v: %s", err, out)
-	}
-	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
-	return dir
-}
-
-// fill writes a file until the disk is full.
-func fill(t *testing.T, path string) {
-	t.Helper()
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for block := make([]byte, 1<<20); len(block) > 0; {
-		if _, err := f.Write(block); err == nil {
-			continue
-		} else if !errors.Is(err, syscall.ENOSPC) {
-			t.Fatal(err)
-		}
-		block = block[:len(block)/2]
-	}
 }

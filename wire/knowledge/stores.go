@@ -118,6 +118,21 @@ func (a SearchAttributes) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
+// UnmarshalJSON reads the metadata from beside the fields.
+func (a *SearchAttributes) UnmarshalJSON(data []byte) error {
+	type fields SearchAttributes
+	if err := json.Unmarshal(data, (*fields)(a)); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, &a.Metadata); err != nil {
+		return err
+	}
+	for _, name := range []string{"file_id", "filename", "title", "content_type", "segment_index", "chunk_id", "heading", "page"} {
+		delete(a.Metadata, name)
+	}
+	return nil
+}
+
 // SearchText is the text of a passage.
 type SearchText struct {
 	Type string `json:"type" enum:"text"`

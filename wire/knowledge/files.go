@@ -45,30 +45,6 @@ type FileList struct {
 	HasMore bool   `json:"has_more"`
 }
 
-// Upload has the fields of an upload: a multipart form with the part "file", or a form of key and value pairs with a URL.
-type Upload struct {
-	URL          string `formData:"url" description:"http or https URL to fetch in the background, instead of the part \"file\"."`
-	Name         string `formData:"name" description:"Name of the file of the URL."`
-	FileType     string `formData:"file_type" description:"Media type of the file."`
-	Purpose      string `formData:"purpose" default:"general"`
-	ID           string `formData:"id" description:"Id of the file."`
-	MD5          string `formData:"md5" description:"Expected MD5: 32 hexadecimal digits."`
-	SkipExists   bool   `formData:"skip_exists" description:"If a file with the same bytes exists, the reply is that file."`
-	ParseOptions string `formData:"parse_options" description:"A JSON object. Stored with the file."`
-	RequestID    string `formData:"request_id"`
-	Contributor  string `formData:"contributor" maxLength:"128" description:"Account that earns a share of the answers that use the file. By default that of the key."`
-	Title        string `formData:"dc_title" maxLength:"2000" description:"Dublin Core; this and the next fields take precedence over what the file states."`
-	Creator      string `formData:"dc_creator" maxLength:"2000"`
-	Subject      string `formData:"dc_subject" maxLength:"2000"`
-	Description  string `formData:"dc_description" maxLength:"2000"`
-	Publisher    string `formData:"dc_publisher" maxLength:"2000"`
-	Date         string `formData:"dc_date" maxLength:"2000"`
-	Language     string `formData:"dc_language" maxLength:"2000"`
-	Rights       string `formData:"dc_rights" maxLength:"2000"`
-	Source       string `formData:"dc_source" maxLength:"2000"`
-	Identifier   string `formData:"dc_identifier" maxLength:"2000"`
-}
-
 // Document is a file with its content. It has the fields that three different clients of GET /v1/files/{id}/content expect.
 // Strings, lists and objects are never null.
 type Document struct {
