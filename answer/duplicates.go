@@ -39,7 +39,7 @@ const sketchSize = 100
 // fingerprintOf returns the fingerprint of a text. The marks of lists and the fences of code do not count, because formats and versions differ in them.
 func fingerprintOf(text string) fingerprint {
 	const offset, prime = 14695981039346656037, 1099511628211 // of FNV-1a with 64 bits
-	var words []uint64
+	words := make([]uint64, 0, len(text)/5)
 	for line := range strings.SplitSeq(text, "\n") {
 		h := uint64(offset)
 		if mayBegin(line) {
@@ -56,7 +56,7 @@ func fingerprintOf(text string) fingerprint {
 			words = append(words, h)
 		}
 	}
-	var f fingerprint
+	f := fingerprint{least: make([]uint64, 0, len(words))}
 	for _, w := range words {
 		f.all = (f.all ^ w) * prime
 	}

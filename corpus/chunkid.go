@@ -44,11 +44,23 @@ func (c ChunkIDs) append(dst []byte, l Level, ordinal int, text string) []byte {
 	if len(text) <= len(short) {
 		content = sha256.Sum256(short[:copy(short[:], text)])
 	} else {
-		content = sha256.Sum256([]byte(text))
+		content = sumOfLong(text)
 	}
 	raw := append(append(make([]byte, 0, idDocument+idText+binary.MaxVarintLen64), c.document[:]...), content[:idText]...)
 	raw = binary.AppendUvarint(raw, uint64(ordinal)<<2|uint64(l))
 	return idEncoding.AppendEncode(append(dst, "c_"...), raw)
+}
+
+// sumOfLong returns the hash of a text, without a copy of all of it.
+func sumOfLong(text string) (sum [sha256.Size]byte) {
+	h, part := sha256.New(), make([]byte, 1<<12)
+	for len(text) > 0 {
+		n := copy(part, text)
+		h.Write(part[:n])
+		text = text[n:]
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // maxID is the size of the longest id in bytes.

@@ -24,7 +24,8 @@ type Billing interface {
 	// Authorize holds the most that the run may cost. An error of code [fault.Payment] means that the account cannot pay it.
 	Authorize(ctx context.Context, start event.RunStarted) error
 	// Settle posts the charge of a run whose answer is complete; nil: nobody pays. After a success, the run is finished. A repeated call returns the same.
-	Settle(ctx context.Context, s event.State) (*event.Settled, error)
+	// If the run has a hold, Settle calls durable before it posts, and posts nothing if that fails.
+	Settle(ctx context.Context, s event.State, durable func(context.Context) error) (*event.Settled, error)
 	// Payment returns how far the payment of a run is.
 	Payment(ctx context.Context, id event.RunID) (event.Payment, error)
 	// Refund makes a run that failed cost nothing, even if its charge was posted.
@@ -38,8 +39,10 @@ type Billing interface {
 // free is the billing of an engine whose runs cost nothing.
 type free struct{}
 
-func (free) Authorize(context.Context, event.RunStarted) error           { return nil }
-func (free) Settle(context.Context, event.State) (*event.Settled, error) { return nil, nil } //nolint:nilnil // nobody pays
+func (free) Authorize(context.Context, event.RunStarted) error { return nil }
+func (free) Settle(context.Context, event.State, func(context.Context) error) (*event.Settled, error) {
+	return nil, nil //nolint:nilnil // nobody pays
+}
 func (free) Payment(context.Context, event.RunID) (event.Payment, error) { return event.Unpaid, nil }
 func (free) Refund(context.Context, event.RunID) error                   { return nil }
 func (free) Void(context.Context, event.RunID) error                     { return nil }
@@ -61,16 +64,12 @@ func (e *Engine) begin(ctx context.Context, start event.RunStarted, asked time.T
 // settle charges a run. A loss of power must not take the answer of a run that was charged, so the log of a run that may cost something is
 // synced before.
 func (e *Engine) settle(ctx context.Context, s event.State) (*event.Settled, error) {
-	if syncer, ok := e.o.Store.(eventlog.Syncer); ok {
-		payment, err := e.o.Billing.Payment(ctx, s.Run)
-		if err == nil && payment == event.Held {
-			err = syncer.Sync(context.WithoutCancel(ctx), s.Run)
+	return e.o.Billing.Settle(ctx, s, func(ctx context.Context) error {
+		if syncer, ok := e.o.Store.(eventlog.Syncer); ok {
+			return syncer.Sync(ctx, s.Run)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("charge run: %w", err)
-		}
-	}
-	return e.o.Billing.Settle(ctx, s)
+		return nil
+	})
 }
 
 // refund makes a run that fails cost nothing.

@@ -66,7 +66,8 @@ func (b *Billing) Authorize(ctx context.Context, start event.RunStarted) error {
 
 // Settle charges a run whose answer is complete, and returns the settlement. It is nil for a run that nobody pays for. After Settle has succeeded, the
 // run is to be finished; a second call returns the same settlement. The fee is at most what was held: the platform bears the rest.
-func (b *Billing) Settle(ctx context.Context, s event.State) (*event.Settled, error) {
+// If something is held, Settle calls durable before it charges, and charges nothing if that fails.
+func (b *Billing) Settle(ctx context.Context, s event.State, durable func(context.Context) error) (*event.Settled, error) {
 	if s.Account == "" {
 		return nil, nil //nolint:nilnil // as documented
 	}
@@ -74,6 +75,11 @@ func (b *Billing) Settle(ctx context.Context, s event.State) (*event.Settled, er
 	run, err := b.runs.Run(ctx, s.Run)
 	if err != nil || run.Settled != nil {
 		return run.Settled, err
+	}
+	if run.Held > 0 && !run.Voided {
+		if err := durable(ctx); err != nil {
+			return nil, fmt.Errorf("charge run: %w", err)
+		}
 	}
 	used := s.Cost()
 	fee := b.o.Prices.Fee(modelOf(s), s.Writer.OwnKey, s.Cached(), s.Worked(), s.Usage)

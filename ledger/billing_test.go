@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func TestFlaggedAnswerPaysNobody(t *testing.T) {
 		Sources: []event.Source{{Document: "d", Contributor: "bob", Weight: 1, Cited: true}}}
 	for flagged, want := range map[bool]ledger.Credits{true: 0, false: 600_000} {
 		s.Check = &event.Verified{Flagged: flagged}
-		settled, err := b.Settle(t.Context(), s)
+		settled, err := b.Settle(t.Context(), s, durable)
 		if err != nil || settled.Fee != 1_000_000 || settled.Distributed != want {
 			t.Errorf("flagged %v: %+v, %v", flagged, settled, err)
 		}
@@ -73,7 +74,7 @@ func TestDowntimeIsFree(t *testing.T) {
 	if err := rec.Emit(t.Context(), event.QueryAnalyzed{}); err != nil { // and another one
 		t.Fatal(err)
 	}
-	settled, err := b.Settle(t.Context(), rec.State())
+	settled, err := b.Settle(t.Context(), rec.State(), durable)
 	if err != nil || settled.Fee != 1_000_000 || settled.Duration != 1000 {
 		t.Errorf("%+v, %v", settled, err)
 	}
@@ -96,8 +97,25 @@ func TestPriceOfTheWriter(t *testing.T) {
 	s := event.State{RunStarted: start, Usage: []event.ModelUsed{{Model: "judge", Input: 1000, Output: 7}, {Model: "first", Input: 9, Output: 500}}}
 	for model, want := range map[string]ledger.Credits{"first": 5_004_000, "sluice-extractive": 5_000, "other": 9_004_000} {
 		s.Generation = &event.GenerationStarted{Model: model}
-		if settled, err := b.Settle(t.Context(), s); err != nil || settled.Fee != want || store.posted.Model != model {
+		if settled, err := b.Settle(t.Context(), s, durable); err != nil || settled.Fee != want || store.posted.Model != model {
 			t.Errorf("%s: %+v, %v, charged as %s", model, settled, err, store.posted.Model)
+		}
+	}
+}
+
+func durable(context.Context) error { return nil }
+
+// TestAnswerIsDurableBeforeItsCharge checks that a run with a hold is charged only if its answer is durable, and that a free run does not wait for that.
+func TestAnswerIsDurableBeforeItsCharge(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("failure")
+	s := event.State{RunStarted: event.RunStarted{Run: "r", Account: "ann"}}
+	for held, want := range map[ledger.Credits]error{0: nil, ledger.MaxCredits: failure} {
+		store := &charges{held: held}
+		b := ledger.NewBilling(store, ledger.Options{Prices: prices(t, "default base=1")})
+		_, err := b.Settle(t.Context(), s, func(context.Context) error { return failure })
+		if !errors.Is(err, want) || (store.posted.Run == "") != (want != nil) {
+			t.Errorf("held %d: posted %q, %v", held, store.posted.Run, err)
 		}
 	}
 }

@@ -103,10 +103,13 @@ type passage struct {
 	words   []int     // indexes in unknown; nil if the credits suffice
 }
 
+// typicalWords is the typical number of different words in the passages of a question.
+const typicalWords = 1 << 10
+
 func newReading(terms *lang.Matcher, asked []token) *reading {
 	r := &reading{asked: asked, passages: make([]passage, len(terms.Words))}
-	at := map[string]int{} // index in unknown
-	var last []int         // of unknown: the last passage with the word
+	at := make(map[string]int, typicalWords) // index in unknown
+	var last []int                           // of unknown: the last passage with the word
 	for i, words := range terms.Words {
 		p := passage{credits: make([]float64, len(terms.Terms))}
 		words = words[:min(len(words), maxWords)]

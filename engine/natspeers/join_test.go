@@ -299,7 +299,7 @@ func (d *declining) Authorize(_ context.Context, _ event.RunStarted) error {
 }
 
 func (d *declining) Void(context.Context, event.RunID) error { return nil }
-func (d *declining) Settle(context.Context, event.State) (*event.Settled, error) {
+func (d *declining) Settle(context.Context, event.State, func(context.Context) error) (*event.Settled, error) {
 	return nil, nil //nolint:nilnil // nobody pays
 }
 

@@ -145,35 +145,41 @@ func (l *Log) enqueue(r *run) bool {
 	return true
 }
 
-// waitRoom waits until the unwritten events are small enough.
+// waitRoom waits until the unwritten events are small enough. A flush wakes the one that has waited longest, which wakes the next if there is still room. If
+// all woke at once, most would only wait again, and the writer goroutine would wait for a processor behind them.
 func (l *Log) waitRoom(ctx context.Context) error {
-	for {
-		if err := l.failed(); err != nil {
+	if l.pending.Load() <= l.opts.PendingBytes {
+		return l.failed()
+	}
+	l.waiting.Add(1)
+	for turn := false; ; turn = true { // its turn comes once: it must not wait behind those that came later
+		err, full := l.failed(), l.pending.Load() > l.opts.PendingBytes
+		if blocked := l.blocked.Load(); err == nil && full && blocked != nil {
+			err = *blocked
+		}
+		if err != nil || !full || turn {
+			l.waiting.Add(-1)
+			if turn && (err != nil || !full) {
+				l.wakeOne()
+			}
 			return err
-		}
-		if l.pending.Load() <= l.opts.PendingBytes {
-			return nil
-		}
-		l.qmu.Lock()
-		if l.room == nil {
-			l.room = make(chan struct{})
-		}
-		room := l.room
-		l.qmu.Unlock()
-		if l.pending.Load() <= l.opts.PendingBytes {
-			continue
-		}
-		if err := l.blocked.Load(); err != nil {
-			return *err
 		}
 		signal(l.flushNow)
 		select {
-		case <-room:
+		case <-l.room:
 		case <-ctx.Done():
+			l.waiting.Add(-1)
 			return ctx.Err()
 		case <-l.stopped:
 			return eventlog.ErrClosed
 		}
+	}
+}
+
+// wakeOne wakes one of those that wait for room.
+func (l *Log) wakeOne() {
+	if l.waiting.Load() > 0 {
+		signal(l.room)
 	}
 }
 

@@ -54,7 +54,7 @@ type Options struct {
 	Sync         Sync             // default SyncEnd
 	SegmentBytes int64            // size at which a segment is full; default 64 MiB
 	CacheBytes   int64            // approximate size of the ended runs in memory; default 64 MiB
-	PendingBytes int64            // size of the unwritten events from which on Append waits; default 16 MiB
+	PendingBytes int64            // size of the unwritten events from which on Append waits; default 1 MiB
 	MaxAge       time.Duration    // age at which runs are deleted, up to a quarter later; 0: never
 	MaxBytes     int64            // total size above which the oldest segments are deleted; 0: none
 	RetainEvery  time.Duration    // how often both are checked; default 1 minute
@@ -87,7 +87,7 @@ func (o Options) Validate() error {
 func (o Options) withDefaults() Options {
 	o.SegmentBytes = cmp.Or(o.SegmentBytes, 64<<20)
 	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
-	o.PendingBytes = cmp.Or(o.PendingBytes, 16<<20)
+	o.PendingBytes = cmp.Or(o.PendingBytes, 1<<20)
 	o.RetainEvery = cmp.Or(o.RetainEvery, time.Minute)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -113,17 +113,18 @@ type Log struct {
 	ids  []event.RunID // the keys of runs, ascending
 
 	pending atomic.Int64          // unwritten bytes
+	waiting atomic.Int32          // Appends that wait for room
 	failure atomic.Pointer[error] // after it, the log accepts no events
 	blocked atomic.Pointer[error] // the last write failed
 	closed  atomic.Bool
 
 	qmu     sync.Mutex
-	queue   []*run        // runs with pending events
-	room    chan struct{} // closed by the next flush; nil if no Append waits for it
+	queue   []*run // runs with pending events
 	closing bool
 
 	queued   chan struct{} // signals that the queue is no longer empty
 	flushNow chan struct{} // asks for a flush without FlushEvery
+	room     chan struct{} // wakes one of the Appends that wait for room
 	tasks    chan func()   // functions to run on the writer goroutine
 	stop     chan struct{}
 	stopped  chan struct{}
@@ -173,7 +174,7 @@ func Open(dir string, opts Options) (*Log, error) {
 	l := &Log{
 		dir: dir, opts: opts, lock: lock, mem: eventlog.NewMemory(), old: newLRU(opts.CacheBytes),
 		runs:   map[event.RunID]*run{},
-		queued: make(chan struct{}, 1), flushNow: make(chan struct{}, 1), tasks: make(chan func()),
+		queued: make(chan struct{}, 1), flushNow: make(chan struct{}, 1), room: make(chan struct{}, 1), tasks: make(chan func()),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	l.w.synced = make(chan error, 1)

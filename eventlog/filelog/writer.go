@@ -64,6 +64,9 @@ const (
 	keepBuf  = 8 << 20
 )
 
+// writeBytes is the size from which on a flush writes what it has, before it takes the events of the other runs.
+const writeBytes = 256 << 10
+
 // backBytes is how much of the active segment is written before its write-back starts.
 const backBytes = 1 << 20
 
@@ -145,6 +148,9 @@ func (l *Log) flush() bool {
 			n, _ = l.take(r, err == nil)
 		}
 		taken += n
+		if err == nil && len(l.w.buf) >= writeBytes {
+			err = l.commit() // the first events do not wait for the last ones
+		}
 	}
 	l.pending.Add(-taken)
 	if err == nil {
@@ -153,7 +159,7 @@ func (l *Log) flush() bool {
 	if err != nil {
 		l.abortBatch(err)
 	}
-	l.makeRoom()
+	l.wakeOne()
 	if cap(l.w.buf) > keepBuf {
 		l.w.buf = nil
 	}
@@ -315,16 +321,6 @@ func (l *Log) finishSync(err error) {
 func (l *Log) waitSync() {
 	for l.w.inSync {
 		l.finishSync(<-l.w.synced)
-	}
-}
-
-// makeRoom wakes the Appends that wait for room.
-func (l *Log) makeRoom() {
-	l.qmu.Lock()
-	defer l.qmu.Unlock()
-	if l.room != nil {
-		close(l.room)
-		l.room = nil
 	}
 }
 

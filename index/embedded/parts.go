@@ -64,8 +64,8 @@ func (x *Index) sentencesOf(ctx context.Context, passages []found, asked *weight
 				stream := analyse(c, nil).text
 				tokens += len(stream)
 				streams = append(streams, stream)
-				out = append(out, found{row, index.Hit{Cosine: f.hit.Cosine, Corrected: f.hit.Corrected}})
-				has = append(has, f.hit.Cosine != 0)
+				out = append(out, found{row: row, cosine: f.cosine, corrected: f.corrected})
+				has = append(has, f.cosine != 0)
 			}
 		}
 		return nil
@@ -75,12 +75,12 @@ func (x *Index) sentencesOf(ctx context.Context, passages []found, asked *weight
 	}
 	average := float64(max(tokens, 1)) / float64(len(out))
 	for i, s := range streams {
-		out[i].hit.Lexical = asked.scoreOf(s, average, x.opts.Scoring)
+		out[i].lexical = asked.scoreOf(s, average, x.opts.Scoring)
 	}
 	if asked != nil && len(asked.terms) > 0 {
 		kept := 0
 		for i, f := range out {
-			if f.hit.Lexical > 0 || has[i] {
+			if f.lexical > 0 || has[i] {
 				out[kept], has[kept] = f, has[i]
 				kept++
 			}
@@ -122,7 +122,7 @@ func (q *weightedQuery) scoreOf(text []inverted.Token, average float64, with Sco
 // searchParts searches the sections or sentences of nested documents, given the passages that the search found.
 func (x *Index) searchParts(ctx context.Context, v *view, level corpus.Level, passages []found, terms []lang.Term, language *lang.Language, q index.Query) ([]found, error) {
 	best := slices.SortedFunc(slices.Values(passages), func(a, b found) int {
-		return cmp.Or(cmp.Compare(b.hit.Score, a.hit.Score), cmp.Compare(a.row, b.row))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row))
 	})
 	best = best[:min(len(best), max(searchedPassages, q.Limit))]
 	if level == corpus.Section {

@@ -13,16 +13,17 @@ import (
 
 // chunkReader reads chunks in one transaction. It keeps the section and the sentences that it read last.
 type chunkReader struct {
-	tx       *txn
-	document corpus.DocumentID
-	row      uint64 // of the section
-	section  *nestedRecord
-	title    string
-	headings []string
-	text     string // and the propositions and mentions
-	buffer   []byte
-	runRow   uint64
-	run      sentenceRun
+	tx        *txn
+	document  corpus.DocumentID
+	row       uint64 // of the section
+	section   *nestedRecord
+	title     string
+	headings  []string
+	text      string         // and the propositions and mentions
+	sectionID corpus.ChunkID // empty until it is needed
+	buffer    []byte
+	runRow    uint64
+	run       sentenceRun
 }
 
 var errMissing = errors.New("is missing")
@@ -73,11 +74,9 @@ func (r *chunkReader) chunk(row uint64) (*corpus.Chunk, error) {
 	c.ID = r.idOf(rec, c.Text)
 	if c.Start = int(up.start); rec != up {
 		c.Start += int(rec.start)
-		text, err := r.textOf(parent)
-		if err != nil {
+		if c.Parent, err = r.parentID(parent); err != nil {
 			return nil, err
 		}
-		c.Parent = r.idOf(parent, text)
 	}
 	c.End = c.Start + len(c.Text)
 	from := up.size + rec.proposition[0]
@@ -108,6 +107,22 @@ func (r *chunkReader) idOf(rec *nestedRecord, text string) corpus.ChunkID {
 		return rec.id
 	}
 	return corpus.NewChunkID(r.document, rec.level, int(rec.ordinal), text)
+}
+
+// parentID returns the id of a section or passage of the open section.
+func (r *chunkReader) parentID(parent *nestedRecord) (corpus.ChunkID, error) {
+	if parent == r.section && r.sectionID != "" {
+		return r.sectionID, nil
+	}
+	text, err := r.textOf(parent)
+	if err != nil {
+		return "", err
+	}
+	id := r.idOf(parent, text)
+	if parent == r.section {
+		r.sectionID = id
+	}
+	return id, nil
 }
 
 // record returns the record of the chunk of a row. It is nil if the document is not nested; then raw is the JSON of the chunk.
@@ -173,7 +188,7 @@ func (r *chunkReader) open(row uint64, s *nestedRecord) error {
 	if d.bad {
 		return errTruncated
 	}
-	r.row, r.section, r.text = row, s, string(d.rest)
+	r.row, r.section, r.text, r.sectionID = row, s, string(d.rest), ""
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -22,10 +23,11 @@ const (
 	nearest    = 50
 )
 
-// found is a hit without its chunk.
+// found is a hit without its chunk. See [index.Hit] for the scores.
 type found struct {
-	row uint64
-	hit index.Hit
+	row                    uint64
+	score, lexical, cosine float64
+	corrected              map[string][]string
 }
 
 // Search implements [index.Reader]. Text has no syntax. Stop words are ignored, and of the other terms the 64 rarest are used. Vector
@@ -91,7 +93,11 @@ func (x *Index) searchSnapshot(ctx context.Context, c *collection, s *snapshot, 
 		}
 		err := x.guardLexical(c, func() error {
 			some, err := x.searchLevel(ctx, s.levels[i].scoped(only), i, terms, language, q, wanted)
-			all = append(all, some...)
+			if all == nil {
+				all = some
+			} else {
+				all = append(all, some...)
+			}
 			return err
 		})
 		if err != nil {
@@ -99,14 +105,14 @@ func (x *Index) searchSnapshot(ctx context.Context, c *collection, s *snapshot, 
 		}
 	}
 	slices.SortFunc(all, func(a, b found) int {
-		if c := cmp.Compare(b.hit.Score, a.hit.Score); c != 0 {
+		if c := cmp.Compare(b.score, a.score); c != 0 {
 			return c
 		}
 		return cmp.Compare(a.row, b.row)
 	})
 	// Ties are broken by chunk id, which is not known yet, so hits with the score of the last one are read too.
 	n := min(q.Limit, len(all))
-	for n > 0 && n < len(all) && n < 2*q.Limit && all[n].hit.Score == all[n-1].hit.Score {
+	for n > 0 && n < len(all) && n < 2*q.Limit && all[n].score == all[n-1].score {
 		n++
 	}
 	hits, err := x.hydrate(all[:n])
@@ -164,8 +170,8 @@ func (x *Index) hydrate(all []found) ([]index.Hit, error) {
 			if err != nil {
 				return err
 			}
-			hits[i] = all[i].hit
-			hits[i].Chunk = *c
+			f := all[i]
+			hits[i] = index.Hit{Chunk: *c, Score: f.score, Lexical: f.lexical, Cosine: f.cosine, Corrected: f.corrected}
 		}
 		return nil
 	})
@@ -186,8 +192,12 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 	defer func() { _ = scan.Wait() }()
 	if q.Vector != nil && vectors != nil {
 		query = newTarget(q.Vector)
+		processors := min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
+		if len(terms) > 0 {
+			processors = max(processors-1, 1) // the lexical search takes longer, and has one of its own
+		}
 		scan.Go(func() (err error) {
-			closest, err = vectors.nearest(ctx, query, max(nearest, q.Limit), v.only)
+			closest, err = vectors.nearest(ctx, query, max(nearest, q.Limit), v.only, processors)
 			return err
 		})
 	}
@@ -205,10 +215,11 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 		if err != nil {
 			return nil, err
 		}
+		all = make([]found, 0, len(numbers)+max(nearest, q.Limit))
 		for _, d := range numbers {
 			row := v.lexical.Row(d)
 			place[row] = len(all)
-			all = append(all, found{row, index.Hit{Lexical: float64(sc.tallies[d].score), Corrected: more.corrections()}})
+			all = append(all, found{row: row, lexical: float64(sc.tallies[d].score), corrected: more.corrections()})
 		}
 	}
 	if query == nil {
@@ -228,7 +239,7 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 				return nil, errors.New("a chunk with a vector is not in the lexical index")
 			}
 			if int(n) < len(sc.tallies) {
-				f.hit.Lexical = float64(sc.tallies[n].score)
+				f.lexical = float64(sc.tallies[n].score)
 			}
 		}
 		place[c.row] = len(all)
@@ -237,7 +248,7 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 	has := make([]bool, len(all))
 	for i := range all {
 		if known, ok := vectors.find(all[i].row); ok {
-			all[i].hit.Cosine, has[i] = float64(query.dot(known)), true
+			all[i].cosine, has[i] = float64(query.dot(known)), true
 		}
 	}
 	return fuse(all, has, q.Weights), nil
@@ -247,10 +258,10 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 func fuse(all []found, has []bool, w index.Weights) []found {
 	cs := make([]index.Candidate, len(all))
 	for i, f := range all {
-		cs[i] = index.Candidate{Lexical: f.hit.Lexical, Cosine: f.hit.Cosine, HasVector: has != nil && has[i]}
+		cs[i] = index.Candidate{Lexical: f.lexical, Cosine: f.cosine, HasVector: has != nil && has[i]}
 	}
 	for i, score := range index.Fuse(cs, w) {
-		all[i].hit.Score = score
+		all[i].score = score
 	}
 	return all
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"runtime"
 	"slices"
 	"sort"
 	"sync"
@@ -187,13 +186,13 @@ type near struct {
 // scanAlone is the number of components that one goroutine scans before another one is worth starting.
 const scanAlone = 2 << 20
 
-// nearest returns the n rows that pass the filter only (nil: all rows) with the largest cosines, largest first, ties by row.
-func (ss slabs) nearest(ctx context.Context, q *target, n int, only *filter) ([]near, error) {
+// nearest returns the n rows that pass the filter only (nil: all rows) with the largest cosines, largest first, ties by row. It uses at most that many processors.
+func (ss slabs) nearest(ctx context.Context, q *target, n int, only *filter, processors int) ([]near, error) {
 	total := 0
 	for _, s := range ss {
 		total += len(s.rows)
 	}
-	parts := min(runtime.GOMAXPROCS(0), 1+total*ss.dim()/scanAlone)
+	parts := min(processors, 1+total*ss.dim()/scanAlone)
 	found := make([][]near, parts)
 	var wg sync.WaitGroup
 	for p := range parts {

@@ -46,11 +46,11 @@ func TestSlabs(t *testing.T) {
 		}
 	}
 	q := newTarget([]float32{0.6, 0, 0, 0.8})
-	got, err := m["s"].nearest(t.Context(), q, n, nil)
+	got, err := m["s"].nearest(t.Context(), q, n, nil, 2)
 	if err != nil || len(got) != len(here) {
 		t.Errorf("%d of %d scanned, %v", len(got), len(here), err)
 	}
-	some, err := m["s"].nearest(t.Context(), q, 10, nil)
+	some, err := m["s"].nearest(t.Context(), q, 10, nil, 2)
 	if err != nil || !slices.Equal(some, got[:10]) {
 		t.Errorf("the nearest are %v and %v, %v", some, got[:10], err)
 	}

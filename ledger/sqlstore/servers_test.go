@@ -56,10 +56,10 @@ func (b slowBilling) Authorize(ctx context.Context, start event.RunStarted) erro
 	return b.Billing.Authorize(ctx, start)
 }
 
-func (b slowBilling) Settle(ctx context.Context, s event.State) (*event.Settled, error) {
+func (b slowBilling) Settle(ctx context.Context, s event.State, durable func(context.Context) error) (*event.Settled, error) {
 	b.moment()
 	defer b.moment()
-	return b.Billing.Settle(ctx, s)
+	return b.Billing.Settle(ctx, s, durable)
 }
 
 func (b slowBilling) Refund(ctx context.Context, id event.RunID) error {

@@ -119,37 +119,35 @@ func addHashed(v []float32, word string) {
 // The weight is 0.1 for a stop word and otherwise grows to 1 with the rarity of the word. A word without a vector has weight 1.
 func (m *Model) EmbedTokens(ctx context.Context, texts []string, _ model.Purpose) ([][]model.TokenVector, error) {
 	out := make([][]model.TokenVector, len(texts))
-	known := map[string]model.TokenVector{}
+	known := make(map[string]model.TokenVector, len(texts))
+	all := make([]model.TokenVector, 0, len(texts)) // most texts of late interaction are single words
 	for i, s := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out[i] = m.embedTokens(s, known)
+		from := len(all)
+		all = m.appendTokens(all, s, known)
+		out[i] = all[from:len(all):len(all)]
 	}
 	return out, nil
 }
 
-// embedTokens returns the tokens of a text. It adds new ones to known.
-func (m *Model) embedTokens(s string, known map[string]model.TokenVector) []model.TokenVector {
-	words := lang.Words(s)
-	if len(words) > maxTokens {
-		words = words[:maxTokens]
-	}
-	out := make([]model.TokenVector, len(words))
-	for i, w := range words {
+// appendTokens appends the tokens of a text. It adds new ones to known.
+func (m *Model) appendTokens(out []model.TokenVector, s string, known map[string]model.TokenVector) []model.TokenVector {
+	n := 0
+	for w := range lang.AllWords(s) {
+		if n++; n > maxTokens {
+			break
+		}
 		t, ok := known[w.Text]
 		if !ok {
-			t = m.tokenVector(w.Text)
-			known[w.Text] = t
+			word := strings.Clone(w.Text) // it may be a part of a long text
+			t = model.TokenVector{Token: word, Weight: m.weight(word), Vector: m.vector(word)}
+			known[word] = t
 		}
-		out[i] = t
+		out = append(out, t)
 	}
 	return out
-}
-
-// tokenVector returns the token of a word.
-func (m *Model) tokenVector(word string) model.TokenVector {
-	return model.TokenVector{Token: strings.Clone(word), Weight: m.weight(word), Vector: m.vector(word)} // the word may be a part of a long text
 }
 
 func (m *Model) weight(word string) float64 {
