@@ -37,7 +37,7 @@ func withoutSmallTalk(messages []event.Message) (out []event.Message) {
 	skip := false
 	for _, m := range messages {
 		if m.Role == event.RoleUser {
-			question, _ := analyze.SmallTalk(m.Text, true)
+			question, _ := analyze.SmallTalk(m.Text, len(out) > 0)
 			skip = question == ""
 		}
 		if !skip {

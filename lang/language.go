@@ -45,7 +45,10 @@ type Language struct {
 	readOnce  sync.Once
 	thesaurus *thesaurus
 	readTasks sync.Once
-	tasks     map[string][]string
+
+	dayPhrases []dayPhrase
+	dayStarts  map[string]bool // the first words of those for several days
+	tasks      map[string][]string
 }
 
 // Section is a group of words of a language, as a file in data has it.
@@ -64,6 +67,7 @@ const (
 	Workdays    Section = "workdays"   // phrases for Monday to Friday
 	Weekends    Section = "weekend"    // phrases for Saturday and Sunday
 	EachDay     Section = "each-day"   // phrases for all days of the week
+	Exceptions  Section = "except"     // words before days that are not meant
 	Counts      Section = "count"      // number words and fractions with their values, and words such as twice
 	Reasons     Section = "because"    // words that give a reason
 	Most        Section = "most"       // words that ask for the greatest or the last of several: highest
@@ -258,6 +262,7 @@ func readLanguage(code, text string) *Language {
 	_, l.DecimalComma = l.sections["decimal comma"]
 	_, l.CapitalNouns = l.sections["capital nouns"]
 	_, l.VerbLast = l.sections["verb last"]
+	l.readDays()
 	return l
 }
 

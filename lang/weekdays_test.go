@@ -14,7 +14,22 @@ func TestWeekdays(t *testing.T) {
 		{"en", "open Monday to Thursday and on Saturday", []Weekdays{0b0001111, 0b0100000}},
 		{"en", "Fri-Sun", []Weekdays{0b1110000}},
 		{"en", "Saturday to Monday", []Weekdays{0b1100001}},
-		{"en", "Sat 10–16, Sun closed", []Weekdays{0b0100000, 0b1000000}},
+		{"en", "Sat 10–16", []Weekdays{0b0100000}},
+		{"en", "Mon and Wed 9-5", []Weekdays{0b0000001, 0b0000100}},
+		{"en", "Is it open on Sat?", []Weekdays{0b0100000}},
+		{"en", "Mon\u00a0–\u00a0Fri", []Weekdays{0b0011111}},
+		{"en", "She sat 2 exams. The sun: a star", nil},
+		{"en", "within 14 working days", nil},
+		{"de", "So 3 Leute kamen", nil},
+		{"de", "Di und Do 7:30–9:30 Uhr", []Weekdays{0b0000010, 0b0001000}},
+		{"fr", "Mer 18 °C", nil},
+		{"es", "Hotel Costa, Mar Azul", nil},
+		{"pt", "de segunda-feira a sexta-feira, às quartas-feiras", []Weekdays{0b0011111, 0b0000100}},
+		{"pt", "Quinta da Regaleira", nil},
+		{"ru", "с понедельника по пятницу", []Weekdays{0b0011111}},
+		{"nl", "zondags gesloten", []Weekdays{0b1000000}},
+		{"zh", "每周一次, 一周三次", nil},
+		{"zh", "周一 至 周五", []Weekdays{0b0011111}},
 		{"en", "We sat in the sun.", nil},
 		{"en", "Sat", []Weekdays{0b0100000}},
 		{"en", "at weekends and every day in July", []Weekdays{0b1100000, AllWeekdays}},
@@ -44,5 +59,11 @@ func TestWeekdays(t *testing.T) {
 		if !slices.Equal(got, x.want) {
 			t.Errorf("%s: %q names %07b, want %07b", x.code, x.text, got, x.want)
 		}
+	}
+}
+
+func BenchmarkWeekdays(b *testing.B) {
+	for b.Loop() {
+		English.Weekdays("The library is open from Monday to Thursday and at weekends from nine to five.")
 	}
 }

@@ -13,6 +13,7 @@ import (
 type talk struct {
 	*lang.Language
 	phrases [5][][]string // the words of each phrase, the longest first
+	joining []string      // the words that connect a question to the last one, sorted: and, then
 }
 
 var talkKinds = [5]lang.Section{lang.Thanks, lang.Greetings, lang.Farewells, lang.Agreement, lang.Praise}
@@ -22,6 +23,12 @@ var talks = sync.OnceValue(func() []talk {
 	var out []talk
 	for _, l := range lang.Languages() {
 		t := talk{Language: l}
+		for _, w := range slices.Concat(l.List(lang.Openings), l.List(lang.Then)) {
+			if !l.Has(lang.Agreement, w) && !l.Has(lang.Praise, w) {
+				t.joining = append(t.joining, w)
+			}
+		}
+		slices.Sort(t.joining)
 		for i, kind := range talkKinds {
 			for _, phrase := range l.List(kind) {
 				t.phrases[i] = append(t.phrases[i], spoken(phrase))
@@ -99,10 +106,11 @@ func spoken(s string) []string {
 
 // kind returns the kind of the first phrase if all words are phrases or, if fillers is set, filler words; otherwise -1.
 func (t talk) kind(words []string, fillers, within bool) int {
-	first := -1
+	first, begin := -1, words
 	kinds := len(talkKinds)
-	if !within {
-		kinds-- // without praise
+	praise := kinds - 1
+	if !within || !fillers {
+		kinds = praise // "Nice" and "Fine?" are questions
 	}
 	for len(words) > 0 {
 		n, kind := t.longest(words, kinds)
@@ -117,7 +125,16 @@ func (t talk) kind(words []string, fillers, within bool) int {
 		}
 		words = words[n:]
 	}
+	if first == praise && (t.Has(lang.Auxiliaries, begin[0]) || slices.ContainsFunc(begin, t.connects)) {
+		return -1
+	}
 	return first
+}
+
+// connects reports whether a word makes a follow-up of a sentence without thanks: and right now, fine for that.
+func (t talk) connects(word string) bool {
+	_, begins := slices.BinarySearch(t.joining, word)
+	return begins || t.Has(lang.Prepositions, word)
 }
 
 // longest returns the length in words, and the kind, of the longest phrase of the first kinds at the start of the words.

@@ -55,12 +55,13 @@ func TestSmallTalk(t *testing.T) {
 			t.Errorf("%q: asks %q, replies %q", message, question, reply)
 		}
 	}
-	for _, message := range []string{"nice", "Great!", "hm ok", "gut, danke", "alles klar, danke", "super, merci", "vale, gracias", "perfetto", "então obrigado", "mooi, dank je", "güzel"} {
+	for _, message := range []string{"nice", "Great!", "hm ok", "gut, danke", "alles klar, danke", "super, merci", "vale, gracias", "perfetto", "mooi, dank je", "güzel", "oh nice", "that's great", "sehr gut"} {
 		if question, reply := analyze.SmallTalk(message, true); question != "" || reply == "" {
 			t.Errorf("%q within a conversation: asks %q, replies %q", message, question, reply)
 		}
 	}
-	for _, question := range []string{"and then", "no", "Nice to know: who wrote it?", "again"} {
+	for _, question := range []string{"and then", "no", "Nice to know: who wrote it?", "again", "and the fine", "and right now", "was this right", "fine for that", "Right?", "stimmt das", "et le super", "is dat goed",
+		"y Claro", "and Nice", "Sure, and then", "Fine?"} {
 		if got, _ := analyze.SmallTalk(question, true); got == "" {
 			t.Errorf("%q within a conversation is no question", question)
 		}

@@ -21,10 +21,10 @@ func (c *rewriter) shift(q string) (done string, again bool) {
 	days, _ := c.Number(lang.Shifts, strings.ToLower(q[m[2]:m[3]]))
 	prev := c.last.question
 	from, to, when := c.shifted(prev, int(days))
-	if when == "" && !c.namesTime(prev) { // an earlier question named the time
-		prev = c.last.dated
-		if from, to, when = c.shifted(prev, int(days)); when != "" && len(c.content(q[:m[0]])) == 0 && c.asksAlike(q[:m[0]]) {
-			return strings.TrimRight(c.last.question, " ?.!") + " " + c.prepositionBefore(prev, from) + when + "?", true
+	if when == "" && !c.namesTime(prev) && len(c.content(q[:m[0]])) == 0 && c.asksAlike(q[:m[0]]) { // an earlier question named the time
+		dated := c.last.dated
+		if from, _, when = c.shifted(dated, int(days)); when != "" {
+			return strings.TrimRight(prev, " ?.!") + " " + c.prepositionBefore(dated, from) + when + "?", true
 		}
 	}
 	switch {

@@ -19,7 +19,7 @@ type grammar struct {
 	spaced                            bool // words are parted by spaces: not in Chinese and Japanese
 	pronouns                          map[string]pronoun
 	opening, about, change, expletive *regexp.Regexp
-	returns                           *regexp.Regexp // splits "No, back to the pool: is it heated?" into what it is about and the question
+	returns                           *regexp.Regexp // matches what stands before the subject in "No, back to the pool: is it heated?"
 	shifts                            *regexp.Regexp // matches a phrase for a time before or after another one
 	asks                              *regexp.Regexp // splits a question into the question words and the rest, which begins with an auxiliary verb
 	wh, aux, adverb                   *regexp.Regexp // match the question word, the auxiliary verb at the start of a question; an adverb of question alone
@@ -70,12 +70,16 @@ func newGrammar(l *lang.Language) *grammar {
 		p.form, p.article = cmp.Or(p.form, thing), article
 		g.pronouns[w] = p
 	}
+	gap := `(?:\s+|['’])`
+	if !g.spaced {
+		gap = ``
+	}
 	in, wh, aux := `(?:`+one(lang.Prepositions)+`\s+)?`, one(lang.QuestionWords), one(lang.Auxiliaries)
 	g.opening = regexp.MustCompile(`(?i)^[¿¡\s]*(?:` + one(lang.Openings) + `[\s,.!:]+)*`)
 	g.shifts = regexp.MustCompile(`(?i)(?:^|\s)` + in + `(?:` + one(lang.Articles) + `\s+)?(?:l['’])?(` + one(lang.Shifts) + `)(?:\s*[?.!]|$)`)
 	g.about = regexp.MustCompile(`(?i)^` + one(lang.About) + `\s+`)
 	g.change = regexp.MustCompile(start + one(lang.Change) + `\s*[:,.：，。-]+\s*`)
-	g.returns = regexp.MustCompile(start + `(?:(?:` + one(lang.Openings) + `|` + one(lang.No) + `)[\s,.!:]+)*` + one(lang.Returns) + `\s*([^:,;.?!：，]{2,60}?)\s*[:,;：，–-]+\s*(\S.*)$`)
+	g.returns = regexp.MustCompile(start + `(?:(?:` + one(lang.Openings) + `|` + one(lang.No) + `)[\s,.!:]+)*` + one(lang.Returns) + gap)
 	g.expletive = regexp.MustCompile(`(?i)(?:^|[^\pL\pN])` + one(lang.Expletives) + end)
 	g.asks = regexp.MustCompile(start + `(` + in + wh + `(?:\s+[\pL\pN'’-]+){0,4}?)\s+(` + aux + `(?:[^\pL\pN].*)?)$`)
 	g.wh = regexp.MustCompile(start + `(` + in + wh + `)` + end)

@@ -287,6 +287,15 @@ func (c *rewriter) antecedent(p pronoun) string {
 			return given[0]
 		}
 	}
+	if p.form == place {
+		_, name, ok := strings.Cut(c.lastTopic, " for ")
+		if !ok {
+			_, name, ok = strings.Cut(c.lastTopic, " für ")
+		}
+		if ok && c.isName(name) {
+			return name // the fare for Lunden is no place
+		}
+	}
 	return c.lastTopic
 }
 

@@ -88,8 +88,8 @@ func (g *grammar) standalone(question string, last exchange) (string, referents)
 	if m := g.change.FindString(q); m != "" && len(m) < len(q) {
 		return capitalize(q[len(m):]), referents{}
 	}
-	if m := g.returns.FindStringSubmatch(q); m != nil {
-		return withReference(capitalize(m[2]), m[1]), referents{what: m[1]}
+	if subject, asked := g.returnsTo(q); subject != "" {
+		return withReference(capitalize(asked), subject), referents{what: subject}
 	}
 	c := &rewriter{last: last, lastTopic: cmp.Or(last.what, g.topic(last.question)), question: q, grammar: g}
 	complete := c.complete
@@ -107,6 +107,32 @@ func (g *grammar) standalone(question string, last exchange) (string, referents)
 		c.who, c.what = cmp.Or(c.who, last.who), cmp.Or(c.what, last.what)
 	}
 	return done, c.referents
+}
+
+// partingRE matches what ends the subject that a question returns to; a colon, or else a comma or a dash.
+var partingRE = [...]*regexp.Regexp{regexp.MustCompile(`\s*(?::\s+|：)`), regexp.MustCompile(`\s*(?:,\s+|，|\s[–—-]\s)`)}
+
+// maxReturn is the maximum length in bytes of such a subject.
+const maxReturn = 80
+
+// returnsTo splits a question such as "Back to the pool: is it heated?" into its subject, which has no verb, and what it asks. The subject is empty if there is none.
+func (g *grammar) returnsTo(q string) (subject, asked string) {
+	rest := q[len(g.returns.FindString(q)):]
+	if rest == q {
+		return "", ""
+	}
+	for _, parting := range partingRE {
+		at := parting.FindStringIndex(rest)
+		if at == nil || at[0] == 0 || at[0] > maxReturn {
+			continue
+		}
+		subject, asked = rest[:at[0]], rest[at[1]:]
+		asks := slices.ContainsFunc(lang.Words(subject), func(w lang.Token) bool { return g.Has(lang.QuestionWords, w.Text) || g.Has(lang.Auxiliaries, w.Text) })
+		if !asks && (len(lang.Words(asked)) > 2 || !g.spaced) {
+			return subject, asked
+		}
+	}
+	return "", ""
 }
 
 // rewriter makes one question self-contained, given the last exchange.
@@ -226,7 +252,7 @@ func (c *rewriter) replaceQuestionWords(words string) string {
 		and := ", and "
 		if c.Code == "de" {
 			if c.adverb.MatchString(m[1]) {
-				return capitalize(words) + quantityRE.ReplaceAllString(prev[len(m[1]):], "") + "?"
+				return capitalize(words) + quantityRE.ReplaceAllString(prev[len(m[1]):], " ") + "?"
 			}
 			and = ", und "
 		}
@@ -236,7 +262,7 @@ func (c *rewriter) replaceQuestionWords(words string) string {
 }
 
 // quantityRE matches what follows the question word of a German question for a quantity.
-var quantityRE = regexp.MustCompile(`(?i)^\s+(?:viele?|lange?|oft|weit|hoch|alt|groß|tief|breit|schwer|schnell|teuer)\b`)
+var quantityRE = regexp.MustCompile(`(?i)^\s+(?:viele?|lange?|oft|weit|hoch|alt|groß|tief|breit|schwer|schnell|teuer)(?:\s|$)`)
 
 // replacePhrase replaces the phrase of the last question that is most similar.
 func (c *rewriter) replacePhrase(phrase string) string {

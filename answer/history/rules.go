@@ -65,7 +65,7 @@ func newest(ctx context.Context, messages []event.Message, room int) (entries []
 			answer = t.Text
 			continue
 		}
-		if question, _ := analyze.SmallTalk(t.Text, true); question != "" {
+		if question, _ := analyze.SmallTalk(t.Text, i > 0); question != "" {
 			question, _ = condense.Rules{}.Condense(ctx, question, "", messages[:i]) // its error is always nil
 			topic := clip(question, maxTopic)
 			if used+cost(topic) > room {

@@ -268,8 +268,11 @@ func (c *evalCmd) sets() ([]*eval.Set, error) {
 	if len(dirs) > 1 && c.Queries != "" {
 		dirs, paths = withQuestions(dirs, c.Queries)
 	}
-	if len(dirs) == 0 || len(dirs) > 1 && c.Qrels != "" {
-		return nil, errors.New("eval: --qrels requires a single set, and --queries that or the name of a file in the folders of sets")
+	switch {
+	case len(dirs) == 0:
+		return nil, fmt.Errorf("eval: no set has a file %q: with several sets, --queries is the name of a file in their folders; a path requires a single set", c.Queries)
+	case len(dirs) > 1 && c.Qrels != "":
+		return nil, errors.New("eval: --qrels requires a single set")
 	}
 	sets := make([]*eval.Set, len(dirs))
 	claims := false

@@ -279,7 +279,7 @@ func TestEvalRefuses(t *testing.T) {
 		{"no set", []string{t.TempDir()}, 1, "corpus.jsonl"},
 		{"a torn line", []string{torn}, 1, "corpus.jsonl:2:"},
 		{"an unknown document", []string{"testdata/sets/harbour", "--queries", "testdata/other.jsonl", "--qrels", "testdata/broken.tsv"}, 1, "broken.tsv:3:"},
-		{"questions for several sets", []string{"testdata/sets", "--queries", "testdata/other.jsonl"}, 1, "single set"},
+		{"questions for several sets", []string{"testdata/sets", "--queries", "testdata/other.jsonl"}, 1, "no set has a file"},
 		{"nothing named", nil, 2, "<dir>"},
 		{"no part", []string{"testdata/sets", "--what", "all"}, 2, "--what"},
 		{"no mode", []string{"testdata/sets", "--mode", "direct,deep"}, 2, "--mode"},

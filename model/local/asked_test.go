@@ -17,6 +17,7 @@ func TestAskedByHeading(t *testing.T) {
 		{"Who decides about refunds?", "Who decides about refunds?", "The manager, together with the accountant. Complaints go to the board.", "The manager, together with the accountant. Complaints go to the board."},
 		{"How can I become a member?", "How do I become a member?", "Come to the desk with an identity card. The form takes five minutes. You get the chip at once.",
 			"Come to the desk with an identity card. The form takes five minutes. You get the chip at once."},
+		{"When do I get the deposit back?", "Who gets the deposit back?", "Every tenant who has paid. The deposit is sent back on 5 June 2025.", "The deposit is sent back on 5 June 2025."},
 	} {
 		got, _ := answer(t, m, model.Task{Question: c.question, Passages: parts("Gym", []string{"Gym", c.heading}, c.heading+"\n\n"+c.text)})
 		if d := cmp.Diff(c.want, got); d != "" {

@@ -137,8 +137,8 @@ func (q *question) coversRest(c *sentence) bool {
 	return !rest
 }
 
-// isAskedBy reports whether a heading asks what the question asks: it begins with a question word and is about nothing else.
+// isAskedBy reports whether a heading asks what the question asks: it begins with a question word, asks for the same type of thing, and is about nothing else.
 func (q *question) isAskedBy(heading string) bool {
 	ws := lang.Words(lang.Truncate(heading, 200))
-	return len(ws) > 1 && q.lang.Has(lang.QuestionWords, ws[0].Text) && q.onlyAbout(heading)
+	return len(ws) > 1 && q.lang.Has(lang.QuestionWords, ws[0].Text) && q.kindOf(heading) == q.kindOf(q.text) && q.onlyAbout(heading)
 }

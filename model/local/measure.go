@@ -276,14 +276,11 @@ func (q *question) rangeFit(c *sentence) float64 {
 		texts = []string{text}
 	}
 	fit := 0.0
-	for _, text := range texts {
-		if q.weekday > 0 && len(text) <= maxDays {
-			for _, d := range q.lang.Weekdays(text) {
-				if d.Weekdays&q.weekday == q.weekday {
-					return 1
-				}
-				fit = -1
-			}
+	for k, text := range texts {
+		if x := q.dayFit(text, k == 0 || !c.row); x > 0 {
+			return x
+		} else if x < 0 {
+			fit = x
 		}
 		if len(q.amounts) == 0 {
 			continue
@@ -304,3 +301,29 @@ func (q *question) rangeFit(c *sentence) float64 {
 
 // maxDays is the maximum length in bytes of a cell or a label that says for which days of the week a row or an item is.
 const maxDays = 60
+
+// dayFit returns 1 if a cell or a label has only days of the week, and one that the question names, -1 if it has only others and is the key of its row, and
+// otherwise 0.
+func (q *question) dayFit(text string, isKey bool) float64 {
+	if q.weekday == 0 || len(text) > maxDays {
+		return 0
+	}
+	var all lang.Weekdays
+	rest, from := "", 0
+	for _, d := range q.lang.Weekdays(text) {
+		all |= d.Weekdays
+		rest += text[min(from, d.Start):d.Start]
+		from = d.End
+	}
+	rest += text[min(from, len(text)):]
+	other := slices.ContainsFunc(lang.Words(rest), func(w lang.Token) bool { return !q.lang.IsStopWord(w.Text) || q.lang.Has(lang.Exceptions, w.Text) })
+	switch {
+	case all == 0 || other:
+		return 0
+	case all&q.weekday == q.weekday || all&q.weekday > 0 && q.weekday&(q.weekday-1) > 0:
+		return 1
+	case isKey && all&q.weekday == 0:
+		return -1
+	}
+	return 0
+}

@@ -46,7 +46,12 @@ func (q *question) momentsIn() (out []moment) {
 		out = append(out, termsAt(moment{minute: c.Minute}, c.Start, c.End))
 	}
 	for _, d := range q.lang.Weekdays(q.text) {
-		out = append(out, termsAt(moment{days: d.Weekdays, minute: -1}, d.Start, d.End))
+		x := termsAt(moment{days: d.Weekdays, minute: -1}, d.Start, d.End)
+		if k := slices.IndexFunc(out, func(y moment) bool { return y.days == x.days }); k >= 0 {
+			out[k].terms = append(out[k].terms, x.terms...)
+		} else {
+			out = append(out, x)
+		}
 	}
 	for k, w := range q.words {
 		if i, ok := q.index[q.stem(w.Text)]; ok && !used[k] && len(w.Text) == 4 && yearRE.MatchString(w.Text) {
@@ -63,6 +68,10 @@ func (q *question) markMoments(dst []float64, s string) {
 		return
 	}
 	dates, clocks := q.lang.Dates(s), lang.Clocks(s)
+	var days []lang.WeekdaysAt
+	if q.namesDays {
+		days = q.lang.Weekdays(s)
+	}
 	for _, x := range q.moments {
 		if x.minute >= 0 {
 			if slices.ContainsFunc(clocks, func(c lang.ClockAt) bool { return c.Minute == x.minute }) {
@@ -71,7 +80,7 @@ func (q *question) markMoments(dst []float64, s string) {
 			continue
 		}
 		if x.days > 0 {
-			for _, d := range q.lang.Weekdays(s) {
+			for _, d := range days {
 				if d.Weekdays&x.days == x.days {
 					raiseTo(dst, x.terms, d.Weekdays == x.days)
 				}
@@ -112,41 +121,57 @@ var betweenDaysRE = regexp.MustCompile(`^[ .,&+/]*(?:and|und|et|y|e|en|и|ve|ed)
 const maxDayLine = 12
 
 // labelDays puts a colon after the days of the week that lines of hours begin with, so that they are read as labels: "Mon–Thu 9–17" becomes "Mon–Thu: 9–17".
-// A line without a number after the days is one of them only beside another.
+// A line without a number after the days is one of them only beside another. Code and lines within a sentence stay.
 func labelDays(lines []string, l *lang.Language) {
 	ends := make([]int, len(lines)) // of the days in each line; 0: none
+	fenced := false
 	for i, line := range lines {
-		if fields := strings.Fields(line); len(fields) < 2 || len(fields) > maxDayLine {
-			continue
+		bare := strings.TrimSpace(line)
+		fenced = fenced != strings.HasPrefix(bare, "```")
+		if !fenced && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t") && l.StartsWithDay(bare) && (i == 0 || ends[i-1] > 0 || !continues(lines[i-1], l)) {
+			ends[i] = dayLabel(line, l)
 		}
-		end := 0
-		from := len(line) - len(strings.TrimLeft(line, " \t"))
-		days := l.Weekdays(line)
-		slices.SortFunc(days, func(a, b lang.WeekdaysAt) int { return a.Start - b.Start })
-		for _, d := range days {
-			if d.Start < from || d.Start > from && !(end > 0 && betweenDaysRE.MatchString(line[end:d.Start])) {
-				break
-			}
-			end, from = d.End, d.End
-		}
-		ends[i] = end
 	}
 	for i, end := range ends {
 		if end == 0 {
 			continue
 		}
 		rest := strings.TrimLeft(lines[i][end:], ". \t")
-		if rest == "" || strings.ContainsAny(rest[:1], ":;,|") {
-			continue
-		}
-		beside := i > 0 && ends[i-1] > 0 || i+1 < len(ends) && ends[i+1] > 0
-		if slices.ContainsFunc(l.Dates(lines[i]), func(d lang.DateAt) bool { return d.Start <= len(lines[i])-len(rest) }) {
+		if rest == "" || strings.ContainsAny(rest[:1], ":;,|") || slices.ContainsFunc(l.Dates(lines[i]), func(d lang.DateAt) bool { return d.Start <= len(lines[i])-len(rest) }) {
 			continue // Sunday 20 October
 		}
+		beside := i > 0 && ends[i-1] > 0 || i+1 < len(ends) && ends[i+1] > 0
 		if isDigit(rest[0]) || beside && !strings.ContainsAny(rest, ".!?") {
 			lines[i] = lines[i][:end] + ": " + rest
 		}
 	}
+}
+
+// continues reports whether the sentence of a line goes on in the next one: it is no heading or label, and ends in a stop word, a comma or a word in lower case.
+func continues(line string, l *lang.Language) bool {
+	line = strings.TrimSpace(line)
+	words := lang.Words(line)
+	if len(words) < 3 || strings.HasPrefix(line, "#") || strings.ContainsAny(line[len(line)-1:], ".!?:") {
+		return false
+	}
+	last := words[len(words)-1]
+	return l.IsStopWord(last.Text) || len(words) > 4
+}
+
+// dayLabel returns where the days end that a line begins with; 0 if it begins with none, is long, or goes on in the next line.
+func dayLabel(line string, l *lang.Language) (end int) {
+	fields := strings.Fields(line)
+	if len(fields) < 2 || len(fields) > maxDayLine || l.IsStopWord(strings.ToLower(fields[len(fields)-1])) {
+		return 0
+	}
+	from := len(line) - len(strings.TrimLeft(line, " "))
+	for _, d := range l.Weekdays(line) {
+		if d.Start < from || d.Start > from && !(end > 0 && betweenDaysRE.MatchString(line[end:d.Start])) {
+			break
+		}
+		end, from = d.End, d.End
+	}
+	return end
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

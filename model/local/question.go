@@ -45,7 +45,8 @@ type question struct {
 	amounts     []float64                // numbers with units
 	bound       *bound                   // nil: none
 	moments     []moment                 // dates, days of the week and times of day
-	weekday     lang.Weekdays            // the days of the week that it names first; 0: none
+	weekday     lang.Weekdays            // the days of the week that it names first, other than each day; 0: none
+	namesDays   bool                     // it names days of the week
 	negated     bool                     // the question is negated
 	kind        kind
 	whether     bool       // asks for yes or no
@@ -144,8 +145,11 @@ func (m *Model) ask(t model.Task) *question {
 		q.code = false // it asks what an option does, and not for an example of it
 	}
 	q.identifiers, q.follows, q.moments = lang.Identifiers(s), followersOf(q.words), q.momentsIn()
-	if at := slices.IndexFunc(q.moments, func(x moment) bool { return x.days > 0 }); at >= 0 {
-		q.weekday = q.moments[at].days
+	for _, x := range slices.Backward(q.moments) {
+		q.namesDays = q.namesDays || x.days > 0
+		if x.days > 0 && x.days != lang.AllWeekdays {
+			q.weekday = x.days
+		}
 	}
 	return q
 }
