@@ -3,6 +3,8 @@ package parse
 import (
 	"regexp"
 	"strings"
+
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // headerNames are the names of the fields of a message that a text holds as mail programs show them, in several languages; true for that of the subject.
@@ -11,8 +13,8 @@ var headerNames = map[string]bool{"subject": true, "betreff": true, "objet": tru
 	"para": false, "fecha": false, "enviado": false, "da": false, "a": false, "data": false, "inviato": false, "aan": false, "van": false, "verzonden": false, "от": false,
 	"кому": false, "дата": false, "kimden": false, "kime": false, "tarih": false, "gönderen": false, "alıcı": false}
 
-// minHeader is the least number of fields that begin a message.
-const minHeader = 3
+// minHeader is the least number of fields that begin a message, and maxSubject the maximum length of a subject in bytes.
+const minHeader, maxSubject = 3, 200
 
 // replyRE matches the marks of replies and forwarded messages before a subject.
 var replyRE = regexp.MustCompile(`^(?i:(?:re|aw|fw|fwd|wg|tr|rv|rif|res|enc|antw|ynt)(?:\[[0-9]+\])?: *)+`)
@@ -28,7 +30,7 @@ func mailSubject(lines []string) (subject string) {
 		}
 		fields++
 		if isSubject {
-			subject = strings.Join(strings.Fields(replyRE.ReplaceAllString(strings.TrimSpace(value), "")), " ")
+			subject = strings.Join(strings.Fields(replyRE.ReplaceAllString(lang.Truncate(strings.TrimSpace(value), maxSubject), "")), " ")
 		}
 	}
 	if fields < minHeader {
