@@ -33,30 +33,38 @@ func (l *Log) Append(ctx context.Context, id event.RunID, es ...event.Event) err
 			return err
 		}
 	}
+	done, err := l.accept(ctx, id, es)
+	if err != nil || done == nil {
+		return err
+	}
+	return l.await(done)
+}
+
+// accept adds es to the unwritten events of a run, when there is room. If Append must wait for their write, done is not nil.
+func (l *Log) accept(ctx context.Context, id event.RunID, es []event.Event) (done *outcome, err error) {
 	if !event.Terminal(es[len(es)-1].Body) {
-		if err := l.waitRoom(ctx); err != nil {
-			return err
+		turn, err := l.waitRoom(ctx)
+		if turn {
+			defer l.wakeNext()
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	for {
 		r := l.find(id)
 		if r == nil {
 			if !id.Valid() {
-				return fmt.Errorf("append: %.80q is not the id of a run", id)
+				return nil, fmt.Errorf("append: %.80q is not the id of a run", id)
 			}
 			if err := eventlog.CheckAppend(0, false, es); err != nil {
-				return err
+				return nil, err
 			}
 			r = l.create(id)
 		}
-		done, err := l.appendTo(r, es)
-		if errors.Is(err, errGone) {
-			continue
+		if done, err = l.appendTo(r, es); !errors.Is(err, errGone) {
+			return done, err
 		}
-		if err != nil || done == nil {
-			return err
-		}
-		return l.await(done)
 	}
 }
 
@@ -145,34 +153,38 @@ func (l *Log) enqueue(r *run) bool {
 	return true
 }
 
-// waitRoom waits until the unwritten events are small enough. A flush wakes the one that has waited longest, which wakes the next if there is still room. If
-// all woke at once, most would only wait again, and the writer goroutine would wait for a processor behind them.
-func (l *Log) waitRoom(ctx context.Context) error {
+// waitRoom waits until the unwritten events are small enough. A flush wakes the one that has waited longest, which wakes the next after its append (turn) if there is
+// still room. If all woke at once, most would only wait again, and the writer goroutine would wait for a processor behind them.
+func (l *Log) waitRoom(ctx context.Context) (turn bool, err error) {
 	if l.pending.Load() <= l.opts.PendingBytes {
-		return l.failed()
+		return false, l.failed()
 	}
 	l.waiting.Add(1)
-	for turn := false; ; turn = true { // its turn comes once: it must not wait behind those that came later
+	for ; ; turn = true { // its turn comes once: it must not wait behind those that came later
 		err, full := l.failed(), l.pending.Load() > l.opts.PendingBytes
 		if blocked := l.blocked.Load(); err == nil && full && blocked != nil {
 			err = *blocked
 		}
 		if err != nil || !full || turn {
 			l.waiting.Add(-1)
-			if turn && (err != nil || !full) {
-				l.wakeOne()
-			}
-			return err
+			return turn, err
 		}
 		signal(l.flushNow)
 		select {
 		case <-l.room:
 		case <-ctx.Done():
 			l.waiting.Add(-1)
-			return ctx.Err()
+			return turn, ctx.Err()
 		case <-l.stopped:
-			return eventlog.ErrClosed
+			return turn, eventlog.ErrClosed
 		}
+	}
+}
+
+// wakeNext wakes the next of those that wait, if there is room for it or if it has to learn of a failure.
+func (l *Log) wakeNext() {
+	if l.pending.Load() <= l.opts.PendingBytes || l.failed() != nil || l.blocked.Load() != nil {
+		l.wakeOne()
 	}
 }
 

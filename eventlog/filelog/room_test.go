@@ -48,27 +48,3 @@ func TestAppendsThatWaitForRoom(t *testing.T) {
 	}
 	writers.Wait()
 }
-
-// TestLargeFlush lets a flush take more than it writes at once.
-func TestLargeFlush(t *testing.T) {
-	t.Parallel()
-	l := open(t, t.TempDir(), filelog.Options{PendingBytes: 8 << 20})
-	var writers sync.WaitGroup
-	for i := range 40 {
-		writers.Go(func() {
-			id := event.RunID(fmt.Sprintf("r%d", i))
-			es := short(id, 500, at(1))
-			for n := range es {
-				if err := l.Append(t.Context(), id, es[n]); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-			if err := l.Sync(t.Context(), id); err != nil {
-				t.Error(err)
-			}
-			eventlogtest.WantLog(t, l, id, 0, es)
-		})
-	}
-	writers.Wait()
-}

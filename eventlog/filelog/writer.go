@@ -64,9 +64,6 @@ const (
 	keepBuf  = 8 << 20
 )
 
-// writeBytes is the size from which on a flush writes what it has, before it takes the events of the other runs.
-const writeBytes = 256 << 10
-
 // backBytes is how much of the active segment is written before its write-back starts.
 const backBytes = 1 << 20
 
@@ -148,9 +145,6 @@ func (l *Log) flush() bool {
 			n, _ = l.take(r, err == nil)
 		}
 		taken += n
-		if err == nil && len(l.w.buf) >= writeBytes {
-			err = l.commit() // the first events do not wait for the last ones
-		}
 	}
 	l.pending.Add(-taken)
 	if err == nil {

@@ -19,22 +19,45 @@ const minHeader, maxSubject = 3, 200
 // replyRE matches the marks of replies and forwarded messages before a subject.
 var replyRE = regexp.MustCompile(`^(?i:(?:re|aw|fw|fwd|wg|tr|rv|rif|res|enc|antw|ynt)(?:\[[0-9]+\])?: *)+`)
 
-// mailSubject returns the subject of the message whose fields begin a paragraph; empty if it is none. A text may hold several messages.
+// fieldRE matches the name and the value of a field of a message.
+var fieldRE = regexp.MustCompile(`^([\pL][\pL\pN-]*) ?: ?(.*)$`)
+
+// mailSubject returns the subject of the message whose fields begin a paragraph, or their first line if it has none; empty if it is no message. A text may hold
+// several messages.
 func mailSubject(lines []string) (subject string) {
-	fields := 0
+	known, inSubject := 0, false
 	for _, l := range lines {
-		name, value, ok := strings.Cut(strings.TrimSpace(l), ":")
-		isSubject, known := headerNames[strings.ToLower(strings.TrimSpace(name))]
-		if !ok || !known {
-			break
+		m := fieldRE.FindStringSubmatch(strings.TrimSpace(l))
+		switch {
+		case l != strings.TrimLeft(l, " \t") && known > 0: // the rest of a long field
+			if inSubject {
+				subject += " " + l
+			}
+			continue
+		case m == nil && known == 0 && strings.HasPrefix(l, "From "): // of a mailbox
+			continue
+		case m == nil:
+			return messageHeading(lines, subject, known)
 		}
-		fields++
-		if isSubject {
-			subject = strings.Join(strings.Fields(replyRE.ReplaceAllString(lang.Truncate(strings.TrimSpace(value), maxSubject), "")), " ")
+		isSubject, ok := headerNames[strings.ToLower(m[1])]
+		if ok {
+			known++
+		}
+		if inSubject = isSubject; isSubject {
+			subject = m[2]
 		}
 	}
-	if fields < minHeader {
+	return messageHeading(lines, subject, known)
+}
+
+// messageHeading returns the heading of a message with a number of known fields.
+func messageHeading(lines []string, subject string, known int) string {
+	if known < minHeader {
 		return ""
 	}
-	return subject
+	subject = strings.Join(strings.Fields(lang.Truncate(subject, maxSubject)), " ")
+	if short := strings.TrimSpace(replyRE.ReplaceAllString(subject+" ", "")); short != "" {
+		return short
+	}
+	return strings.Join(strings.Fields(lang.Truncate(lines[0], maxSubject)), " ")
 }

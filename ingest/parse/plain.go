@@ -24,8 +24,8 @@ func parseText(ctx context.Context, src source) (Parsed, error) {
 		return Parsed{}, err
 	}
 	p := Parsed{Blocks: textBlocks(unquote(text), src.limits.Blocks)}
-	for _, b := range p.Blocks {
-		if b.Kind == Heading {
+	for i, b := range p.Blocks {
+		if quoted := i > 0 && i+1 < len(p.Blocks) && mailSubject(strings.Split(p.Blocks[i+1].Text, "\n")) != ""; b.Kind == Heading && !quoted {
 			p.Title = b.Text
 			break
 		}
@@ -75,7 +75,7 @@ func textBlocks(s string, limit int) []Block {
 			continue
 		}
 		if subject := mailSubject(lines); subject != "" {
-			out = append(out, Block{Kind: Heading, Level: headingLevel, Text: subject, Synthetic: true})
+			out = append(out, Block{Kind: Heading, Level: headingLevel, Text: subject})
 		}
 		from := 0
 		for from < len(lines) && isHeadingLine(lines[from:]) {
@@ -269,9 +269,9 @@ var (
 // aligned matches a line whose cells are aligned with spaces: Great Hall    48 pounds.
 var aligned = regexp.MustCompile(`[^\s.!?](?: {3,}|\t)\S`)
 
-// leader matches a line whose value follows dots: Soup ..... 4.90. priced matches one that ends with a price.
+// leader matches a line whose number follows dots: Soup ..... 4.90. priced matches one that ends with a price.
 var (
-	leader = regexp.MustCompile(`(?:\.{4,}|[ \t]\.{2,}|…{2,})[ \t]*\S{1,20}(?: \S{1,10})?$`)
+	leader = regexp.MustCompile(`(?:\.{4,}|[ \t]\.{2,}|…{2,})[ \t]*[^\s\pL]{0,3}[0-9]\S{0,15}(?: \S{1,10})?$`)
 	priced = regexp.MustCompile(`\pL.* (?:[€$£] ?)?[0-9]+(?:[.,][0-9]{2}(?: ?(?:[€$£]|EUR|USD|CHF))?| ?[€$£])$`)
 )
 

@@ -20,6 +20,7 @@ func TestWrappedLines(t *testing.T) {
 		"dots":             {"Fish and chips ................. 12.80\nMushroom risotto with herbs of the garden (vegetarian) .. 11.40", "Fish and chips ................. 12.80\nMushroom risotto with herbs of the garden (vegetarian) .. 11.40"},
 		"prices":           {"Fish and chips with peas and lemon 12.80\nMushroom risotto with herbs of the garden (vegetarian) 11.40 €", "Fish and chips with peas and lemon 12.80\nMushroom risotto with herbs of the garden (vegetarian) 11.40 €"},
 		"an address":       {"Harbour office\nQuay Street 3\nPort Ellery", "Harbour office\nQuay Street 3\nPort Ellery"},
+		"an ellipsis":      {full + " office ... perhaps\nthe keeper is ill.", full + " office ... perhaps the keeper is ill."},
 		"a short line":     {full + "\nNo dogs.\nOpening hours are shown at the door of the office beside the main gate.", full + " No dogs.\nOpening hours are shown at the door of the office beside the main gate."},
 		"narrow prose":     {"The harbour office is\nopen in winter.", "The harbour office is open in winter."},
 		"a label in prose": {"We thank all helpers of the party in the clubhouse, and especially these,\nwho stayed: Anna, Bert and Carla.", "We thank all helpers of the party in the clubhouse, and especially these, who stayed: Anna, Bert and Carla."},
@@ -44,7 +45,7 @@ func TestWrappedLines(t *testing.T) {
 
 // TestMessagesInText has two messages in a text: the subject of each is over its text.
 func TestMessagesInText(t *testing.T) {
-	const thread = "From: Rosa\nTo: Paul\nSubject: Re: Fwd: The party\n\nThe hall is booked.\n\nVon: Paul\nAn: Rosa\nDatum: 3. Mai\nBetreff: AW: Feier\n\nDanke!\n\nFrom: here\nto: there\n"
+	const thread = "From: Rosa\nTo: Paul\nSubject: Re: Fwd: The party\n\nThe hall is booked.\n\nVon: Paul\nAn: Rosa\nDatum: 3. Mai\nBetreff: AW: Feier\n\nDanke!\n\nFrom: here\nto: there\n\nFrom: Ada\nReply-To: Bo\nTo: b,\n  c\nSubject: Oil\n prices\n\nForty.\n\nFrom: Ada\nTo: Bo\nDate: 3 May\nSubject: Re:\n\nNo.\n"
 	p, err := parse.Parse(t.Context(), "a.txt", []byte(thread), parse.Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +56,7 @@ func TestMessagesInText(t *testing.T) {
 			headings = append(headings, b.Text)
 		}
 	}
-	if d := cmp.Diff([]string{"The party", "Feier"}, headings); d != "" {
+	if d := cmp.Diff([]string{"The party", "Feier", "Oil prices", "From: Ada"}, headings); d != "" {
 		t.Error(d)
 	}
 }
