@@ -1,10 +1,8 @@
 package lang
 
 import (
-	"hash/maphash"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -47,8 +45,7 @@ const (
 	maxQuestions       = 64
 	maxQuestion        = 1000 // length of a question that is kept, in bytes
 	maxWordsOfQuestion = 1 << 11
-	maxWord            = 64      // length of a word that is kept, in bytes
-	maxComparedPassage = 1 << 12 // length of a passage whose words are kept, in bytes
+	maxWord            = 64 // length of a word that is kept, in bytes
 )
 
 var questions = NewRecent[*asked](maxQuestions)
@@ -83,12 +80,10 @@ func NewMatcher(question string, passages []string, df map[string]int) *Matcher 
 	}
 	if unknown != nil {
 		m.unknown, m.known = unknown, map[string]*Compared{}
-		for i, words := range m.Words {
-			words = slices.Clone(words) // other matchers have them too
+		for _, words := range m.Words {
 			for k := range words {
 				words[k].Compared = m.compare(words[k].Text)
 			}
-			m.Words[i] = words
 		}
 	}
 	return m
@@ -126,8 +121,10 @@ func (m *Matcher) count(passages []string) {
 	m.Held, m.Words = make([]int, len(m.Terms)), make([][]Word, len(passages))
 	last := make([]int, len(m.Terms))
 	for n, s := range passages {
-		words := m.asked.wordsOf(s)
-		for k := range words {
+		tokens := Words(s)
+		words := make([]Word, len(tokens))
+		for k, w := range tokens {
+			words[k] = Word{w, m.compare(w.Text)}
 			for _, t := range words[k].Matches {
 				if last[t.Term] <= n {
 					last[t.Term] = n + 1
@@ -137,34 +134,6 @@ func (m *Matcher) count(passages []string) {
 		}
 		m.Words[n] = words
 	}
-}
-
-// comparedPassage holds the words of a passage that were compared with the terms of a question.
-type comparedPassage struct {
-	of    *asked
-	text  string
-	words []Word
-}
-
-// comparedPassages has recent passages, by the hashes of their texts: several steps compare the passages of a question.
-var comparedPassages [1 << 8]atomic.Pointer[comparedPassage]
-
-var seedOfPassages = maphash.MakeSeed()
-
-// wordsOf returns the words of a passage, compared with the terms, of which none is taken for misspelled. The caller must not change them.
-func (a *asked) wordsOf(passage string) []Word {
-	at := &comparedPassages[maphash.String(seedOfPassages, passage)%uint64(len(comparedPassages))]
-	if p := at.Load(); p != nil && p.of == a && p.text == passage {
-		return p.words
-	}
-	words, compare := make([]Word, 0, len(passage)/5+1), a.compareKnown
-	for w := range AllWords(passage) {
-		words = append(words, Word{w, a.known.Get(w.Text, maxWord, compare)})
-	}
-	if len(passage) <= maxComparedPassage {
-		at.Store(&comparedPassage{a, passage, words})
-	}
-	return words
 }
 
 // spellings returns the stems of a word as people write it without accents and umlauts: Geräte, Gerate and Geraete have one in common.
@@ -196,7 +165,7 @@ func (m *Matcher) Match(word string) []Match { return m.compare(word).Matches }
 
 func (m *Matcher) compare(word string) *Compared {
 	if m.unknown == nil {
-		return m.asked.known.Get(word, maxWord, m.asked.compareKnown)
+		return m.asked.known.Get(word, maxWord, func(word string) *Compared { return m.asked.compare(word, nil) })
 	}
 	out, ok := m.known[word]
 	if !ok {
@@ -205,9 +174,6 @@ func (m *Matcher) compare(word string) *Compared {
 	}
 	return out
 }
-
-// compareKnown compares a word with the terms, of which none is taken for misspelled.
-func (a *asked) compareKnown(word string) *Compared { return a.compare(word, nil) }
 
 // compare compares a word with the terms. unknown has the indexes of those that may be misspelled.
 func (a *asked) compare(word string, unknown []int) *Compared {
