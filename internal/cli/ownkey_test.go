@@ -180,7 +180,7 @@ func TestKeysOfCallersAreNotKept(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("a redirect was followed: %s", r.URL) }))
 	t.Cleanup(elsewhere.Close)
 	providers := map[string]*provider{"openai": newProvider(t, elsewhere.URL), "anthropic": newProvider(t, elsewhere.URL)}
-	args := []string{"--docs=" + folder, "--data=" + data, "--own-keys=configured", "--model-stall=200ms", "--deadline=10s", "--model=openai", "--model=anthropic",
+	args := []string{"--docs=" + folder, "--data=" + data, "--own-keys=configured", "--model-stall=2s", "--deadline=60s", "--model=openai", "--model=anthropic",
 		"--model-url=" + providers["openai"].URL + "/v1", "--model-url=" + providers["anthropic"].URL, "--model-name=m-platform", "--model-name=m-platform"}
 	s := startKeyed(t, args...)
 	var keys []string
