@@ -357,12 +357,8 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 		c.reason = q.kind == reasonKind && q.typeFit(next, next.own) == 1
 	}
 	c.reason = c.reason || q.kind == reasonKind && e[fit] == 1
-	switch q.rangeFit(c) {
-	case 1:
-		e[inRange] = 1
-	case -1:
-		e[outOfRange] = 1
-	}
+	x := q.rangeFit(c)
+	e[inRange], e[outOfRange] = max(0, x), max(0, -x)
 	several := q.kind == listKind || q.listed
 	e[isItem] = value(c.listed)
 	switch {

@@ -17,6 +17,8 @@ func TestHours(t *testing.T) {
 	hall := parts("Hall", []string{"Hall", "Hire"}, "- Saturday: 72 pounds\n- Sunday: 80 pounds\n- Monday: 20 pounds\n- Tables: 5 pounds\n")
 	tours := parts("Mill", []string{"Mill"}, "| What | Price |\n| --- | --- |\n| Guided tour, not on Monday | 8 pounds |\n| Workshop on Saturday | 30 pounds |\n")
 	wrapped := parts("Pool", []string{"Pool"}, "The pool behind the school is open in summer every\nSaturday 10 a.m. to 2 p.m. and closed on all\nother days of the week until the autumn comes.\n")
+	museum := append(parts("Museum", []string{"Museum of the lake"}, "| Day | Hours |\n| --- | --- |\n| Tue–Fri | 10:00–18:00 |\n"), parts("Visas", []string{"Visas for a visit to the museum town"},
+		"The consulate is open on Monday and Thursday from 9 to 12. Bring two photographs.\n")...)
 	for _, c := range []struct {
 		question string
 		passages []model.Passage
@@ -29,6 +31,8 @@ func TestHours(t *testing.T) {
 		{"How much is the hall on Sunday?", hall, "Sunday: 80 pounds."},
 		{"How much is the guided tour on Saturday?", tours, "Guided tour, not on Monday: Price 8 pounds."},
 		{"When is the pool open on Saturday?", wrapped, "The pool behind the school is open in summer every Saturday 10 a.m. to 2 p.m. and closed on all other days of the week until the autumn comes."},
+		{"When is the museum open on Wednesday?", museum, "Museum of the lake: Tue–Fri: Hours 10:00–18:00."},
+		{"When is the consulate open on Wednesday?", museum, "The consulate is open on Monday and Thursday from 9 to 12."},
 		{"Quand est le concert du quatuor ?", mairie, "Dimanche 20 octobre – concert du quatuor."},
 	} {
 		got, _ := answer(t, m, model.Task{Question: c.question, Passages: c.passages})

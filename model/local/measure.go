@@ -258,8 +258,8 @@ func rangeOf(l *lang.Language, text string) (from, to float64, ok bool) {
 	return 0, 0, false
 }
 
-// rangeFit returns 1 if an amount or a day of the week of the question is in the range that a row or an item names, -1 if it is in none of its ranges, and 0 if it
-// names none.
+// rangeFit returns 1 if an amount or a day of the week of the question is in the range that a row or an item names, below 0 if it is in none of its ranges, and 0
+// if it names none.
 func (q *question) rangeFit(c *sentence) float64 {
 	if len(q.amounts) == 0 && q.weekday == 0 {
 		return 0
@@ -267,7 +267,7 @@ func (q *question) rangeFit(c *sentence) float64 {
 	texts := c.cells
 	if !c.row {
 		if !c.listed && !c.label {
-			return 0
+			return q.otherDays(c)
 		}
 		text := c.own
 		if i := strings.IndexAny(text, ":："); i > 0 {
@@ -297,6 +297,26 @@ func (q *question) rangeFit(c *sentence) float64 {
 		}
 	}
 	return fit
+}
+
+// otherDaysInProse counts against a sentence that names only other days of the week than the question. It is low, since "open on Monday and Thursday" does answer
+// whether that is open on Wednesday.
+const otherDaysInProse = 0.25
+
+// otherDays returns -otherDaysInProse if a sentence is about other days of the week than the question, and otherwise 0: a sentence with an exception or a
+// negation can say something of the days that it does not name.
+func (q *question) otherDays(c *sentence) float64 {
+	if q.weekday == 0 || hasNegation(q.lang, c.words) || slices.ContainsFunc(c.words, func(w lang.Token) bool { return q.lang.Has(lang.Exceptions, w.Text) }) {
+		return 0
+	}
+	var all lang.Weekdays
+	for _, d := range q.lang.Weekdays(c.own) {
+		all |= d.Weekdays
+	}
+	if all == 0 || all&q.weekday > 0 {
+		return 0
+	}
+	return -otherDaysInProse
 }
 
 // maxDays is the maximum length in bytes of a cell or a label that says for which days of the week a row or an item is.
