@@ -224,8 +224,8 @@ func (r *reader) item(i int) int {
 			c.lead = said[0]
 		}
 		c.checkComplete(r.lang, true, false)
-		if c.listed && lead != "" && !strings.HasSuffix(c.text, ":") {
-			c.whole = true // it is said with what leads to it
+		if c.listed && (lead != "" || r.heading != "") && !strings.HasSuffix(c.text, ":") && !looksLikeCode(c.text) {
+			c.whole = true // it is said with what leads to it, or with its heading
 		}
 		r.add(c)
 	}
@@ -365,7 +365,7 @@ func (r *reader) prose(text string, oneLine, first bool) {
 		}
 		r.lead = c.text
 		c.checkComplete(r.lang, oneLine && len(said) == 1, mayContinue && k == 0 && !c.label)
-		c.whole = c.whole || oneLine && len(said) == 1 && authorHeadRE.MatchString(r.heading)
+		c.whole = c.whole || oneLine && len(said) == 1 && (authorHeadRE.MatchString(r.heading) || c.label && !looksLikeCode(c.text))
 		r.add(c)
 	}
 }

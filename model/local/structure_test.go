@@ -54,6 +54,10 @@ func TestStructure(t *testing.T) {
 			"Flood warning – act now. Turn off the gas and carry valuables upstairs."},
 		{"items of several sentences", "What is new in the boathouse?", chunk("News", nil, "New in the boathouse:\n\n- A rack for oars. It holds twelve\n- A second key; ask Ada\n"),
 			"New in the boathouse: A rack for oars. It holds twelve. A second key; ask Ada."},
+		{"items of one or two words under a heading", "What are the rare reactions to Velopan?", chunk("Velopan", []string{"Velopan", "Reactions", "Rare reactions"}, "Rare reactions\n\n- skin rash\n- cough\n- racing heart\n"),
+			"Rare reactions: skin rash; cough; racing heart."},
+		{"a label with a short value", "What is the pH of the cleaner?", chunk("Cleaner", []string{"Cleaner"}, "Form: liquid\npH: 8.5\nColour: green\n"),
+			"Cleaner: pH: 8.5."},
 		{"things in a line of their own", "Which languages does Ada Vale speak?", chunk("Ada Vale", []string{"Ada Vale", "Languages"}, "Languages\n\nItalian, Slovene, Danish; some Georgian\n\n"),
 			"Italian, Slovene, Danish; some Georgian."},
 	} {
