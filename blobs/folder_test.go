@@ -39,7 +39,7 @@ func damageIn(dir string) func(t *testing.T, tenant, sum string) {
 
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
-	blobstest.Exercise(t, folders{dir}, damageIn(dir))
+	blobstest.Exercise(t, folders{dir}, 32<<10, damageIn(dir))
 }
 
 func openShared(t *testing.T, dir string, used bool) *blobs.Shared {
@@ -53,7 +53,7 @@ func openShared(t *testing.T, dir string, used bool) *blobs.Shared {
 
 func TestShared(t *testing.T) {
 	dir := t.TempDir()
-	blobstest.Exercise(t, openShared(t, dir, false), damageIn(dir))
+	blobstest.Exercise(t, openShared(t, dir, false), 32<<10, damageIn(dir))
 }
 
 // TestSharedAway moves the folder away and leaves an empty one, as when its file system is not mounted.

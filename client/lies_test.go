@@ -257,7 +257,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		cancel()
 	}
 	tr.CloseIdleConnections()
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+2; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before+2; <-time.After(time.Millisecond) {
 		if time.Now().After(deadline) {
 			b := make([]byte, 1<<20)
 			t.Fatalf("%d goroutines, and %d before:\n%s", runtime.NumGoroutine(), before, b[:runtime.Stack(b, true)])

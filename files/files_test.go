@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -538,7 +537,7 @@ func TestIdle(t *testing.T) {
 	})
 	idle := func() {
 		t.Helper()
-		for deadline := time.Now().Add(10 * time.Second); !p.Idle(); runtime.Gosched() {
+		for deadline := time.Now().Add(time.Minute); !p.Idle(); <-time.After(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the service is never idle")
 			}

@@ -3,9 +3,9 @@ package files_test
 import (
 	"log/slog"
 	"path/filepath"
-	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/files"
@@ -56,7 +56,7 @@ func TestServersShareTasks(t *testing.T) {
 	}
 	close(h.letGo)
 	for !p.Idle() { // the end of the test is its timeout
-		runtime.Gosched()
+		<-time.After(time.Millisecond)
 	}
 	p.finds("", "Mosses")
 	p.finds("", "ferns", first)

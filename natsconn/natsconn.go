@@ -127,6 +127,7 @@ const (
 	noStorage         = 10047 // JetStream cannot reserve the maximum size of a stream
 	wrongLast         = 10071 // the last sequence is another
 	wrongLastConstant = 10164 // the same in a cluster; also if a message of the subject is being stored
+	duplicateStored   = 10158 // a cluster is storing a message with the same id
 )
 
 // WrongSequence reports whether a message was refused because the last sequence of its subject is not the expected one.
@@ -141,10 +142,11 @@ func NoStorage(err error) bool {
 	return ok && api.ErrorCode == noStorage
 }
 
-// Transient reports whether an error may be gone at the next attempt: NATS did not reply, or has no leader.
+// Transient reports whether an error may be gone at the next attempt: NATS did not reply, has no leader, or is still storing the message that
+// an earlier attempt sent.
 func Transient(err error) bool {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
-		return api.ErrorCode != noStorage && api.Code >= 500 || api.Code == 408 || api.Code == 429
+		return api.ErrorCode != noStorage && api.Code >= 500 || api.Code == 408 || api.Code == 429 || api.ErrorCode == duplicateStored
 	}
 	for _, e := range []error{
 		nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection,

@@ -201,7 +201,7 @@ func TestIdleStreamsHaveNoGoroutine(t *testing.T) {
 		readers = append(readers, r)
 	}
 	for runtime.NumGoroutine() > before+clients/4 { // blocks if each stream has a goroutine
-		runtime.Gosched()
+		<-time.After(time.Millisecond)
 	}
 	for range bodies {
 		steps <- struct{}{}

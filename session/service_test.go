@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -527,7 +526,7 @@ func TestModelMakesTitle(t *testing.T) {
 		if s.Title != "Please tell me." || s.TitleBy != "rules" {
 			t.Fatalf("first title %q by %q", s.Title, s.TitleBy)
 		}
-		runtime.Gosched()
+		<-time.After(5 * time.Millisecond)
 	}
 	b.settled(run)
 	mine := "Mine"

@@ -17,13 +17,15 @@ import (
 	"github.com/sluice-rag/sluice/blobs"
 )
 
-// Exercise tests the stores of tenants, which must be empty. The function damage changes a stored byte of a blob of a tenant.
-func Exercise(t *testing.T, all blobs.Tenants, damage func(t *testing.T, tenant, sum string)) {
+// Exercise tests the stores of tenants, which must be empty. They send bodies in parts of the given number of bytes. The function damage
+// changes a stored byte of a blob of a tenant.
+func Exercise(t *testing.T, all blobs.Tenants, part int, damage func(t *testing.T, tenant, sum string)) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *suite)
 	}{
-		{"PutOpenRemove", putOpenRemove}, {"WrongBytes", wrongBytes}, {"Cut", cut}, {"Concurrent", concurrent}, {"Tenants", tenants},
+		{"PutOpenRemove", putOpenRemove}, {"WrongBytes", wrongBytes}, {"Concurrent", concurrent}, {"Tenants", tenants},
+		{"Cut", func(t *testing.T, s *suite) { cut(t, s, part) }},
 		{"Damaged", func(t *testing.T, s *suite) { damaged(t, s, damage) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -95,7 +97,7 @@ func list(t testing.TB, s blobs.Store) (out []string) {
 func putOpenRemove(t *testing.T, s *suite) {
 	must(t, s.Check(t.Context()))
 	var sums []string
-	for i, n := range []int{1, 1000, 128 << 10, 128<<10 + 1, 3 << 20} {
+	for i, n := range []int{1, 1000, 128 << 10, 128<<10 + 1, 500 << 10} {
 		data, sum := Blob(uint64(i), n)
 		wantNone(t, s, sum)
 		for range 2 { // the second one replaces it
@@ -156,9 +158,9 @@ func (f *failing) Read(p []byte) (int, error) {
 
 func (f *failing) Seek(offset int64, whence int) (int64, error) { return f.data.Seek(offset, whence) }
 
-// cut puts bodies that fail in the first or in the second pass. Stores that read bodies once do not notice the latter.
-func cut(t *testing.T, s *suite) {
-	data, sum := Blob(1, 17<<20)
+// cut puts bodies that fail in the first or in the second pass, in their second part. Stores that read bodies once do not notice the latter.
+func cut(t *testing.T, s *suite, part int) {
+	data, sum := Blob(1, part+part/2)
 	stored := false
 	for good := range 2 {
 		for _, cancels := range []bool{false, true} {

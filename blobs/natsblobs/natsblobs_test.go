@@ -56,7 +56,7 @@ func damage(c *natsconn.Conn) func(t *testing.T, tenant, sum string) {
 
 func TestStore(t *testing.T) {
 	b, c := open(t, natstest.New(t).ClientURL(), natsblobs.Options{})
-	blobstest.Exercise(t, b, damage(c))
+	blobstest.Exercise(t, b, 128<<10, damage(c))
 }
 
 func TestAway(t *testing.T) {
@@ -84,7 +84,7 @@ func TestNothingIsLeft(t *testing.T) {
 
 func TestStoreInCluster(t *testing.T) {
 	b, c := open(t, natstest.NewCluster(t).URL(), natsblobs.Options{})
-	blobstest.Exercise(t, b, damage(c))
+	blobstest.Exercise(t, b, 128<<10, damage(c))
 }
 
 // TestLeaderDies stops the server that leads a bucket while a file is written, and its successor while the file is read. Both continue.

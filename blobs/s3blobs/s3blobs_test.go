@@ -29,7 +29,7 @@ func connect(t *testing.T, url, file string) *s3blobs.Bucket {
 
 func TestStore(t *testing.T) {
 	s := s3test.New(t)
-	blobstest.Exercise(t, connect(t, s.URL("a/b"), s3test.CredentialsFile(t)), func(t *testing.T, tenant, sum string) {
+	blobstest.Exercise(t, connect(t, s.URL("a/b"), s3test.CredentialsFile(t)), 16<<20, func(t *testing.T, tenant, sum string) {
 		path := filepath.Join(s.Folder, s.Bucket, "a", "b", tenant, sum)
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {

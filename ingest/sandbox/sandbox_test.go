@@ -128,7 +128,7 @@ func TestCancelledParseKillsTheChild(t *testing.T) {
 		_, err := p.Parse(ctx, name, data, parse.Limits{})
 		done <- err
 	}()
-	for taken := false; !taken; runtime.Gosched() {
+	for taken := false; !taken; <-time.After(time.Millisecond) {
 		p.mu.Lock()
 		taken = len(p.idle) == 0
 		p.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -40,7 +39,7 @@ func TestScheduleOpensTenants(t *testing.T) {
 	c = openTenants(t, data, nil)
 	c.Start()
 	for c.opens() == 0 {
-		runtime.Gosched()
+		<-time.After(5 * time.Millisecond)
 	}
 	c.close()
 	if again, err := os.ReadFile(due); err != nil || string(again) != string(text) {

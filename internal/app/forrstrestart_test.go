@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +16,7 @@ import (
 // until waits for a condition.
 func (c *city) until(done func() bool) {
 	c.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); !done(); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			c.Fatal("it takes too long")
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +21,7 @@ const (
 // settled repeats a call with a stream until the key of an earlier attempt is free.
 func (c *callers) settled(url, name, body string) *http.Response {
 	c.Helper()
-	for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); ; <-time.After(5 * time.Millisecond) {
 		if res := c.post(c.Context(), url, body, "Authorization", "Bearer "+c.texts[name]); res.StatusCode == http.StatusOK || time.Now().After(deadline) {
 			return res
 		}
@@ -140,7 +139,7 @@ func TestForrstLimited(t *testing.T) {
 	_, rest, _ := strings.Cut(post(callBody("rag.ask", question, later), 200, "operation_id"), `"operation_id":"`)
 	id, _, _ := strings.Cut(rest, `"`)
 	status := callBody(async+"status", `{"operation_id":"`+id+`"}`)
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(post(status, 200), "completed") && !t.Failed(); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(post(status, 200), "completed") && !t.Failed(); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the operation does not end")
 		}

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -185,7 +184,7 @@ func (c *city) upload(tenant, id, text string) {
 
 func (c *city) indexed(tenant, id string) {
 	c.Helper()
-	for deadline := time.Now().Add(time.Minute); ; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); ; <-time.After(5 * time.Millisecond) {
 		task := c.reply(http.StatusOK, tenant, "GET", "/v1/tasks/upload-"+id, "")
 		if task["status"] == "completed" {
 			return
@@ -329,7 +328,7 @@ func TestRecoversTenants(t *testing.T) {
 
 	c := openTenants(t, data, nil)
 	c.Start()
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(c.logged.String(), `"interrupted runs`); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(c.logged.String(), `"interrupted runs`); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no run was recovered")
 		}

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -116,7 +115,7 @@ func awaitReady(t *testing.T, url string) {
 		if res.StatusCode == http.StatusOK {
 			return
 		}
-		runtime.Gosched()
+		<-time.After(5 * time.Millisecond)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-rag/sluice/internal/cli"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -111,7 +111,7 @@ func awaitReady(t *testing.T, url string) {
 		if res.StatusCode == http.StatusOK {
 			return
 		}
-		runtime.Gosched()
+		<-time.After(5 * time.Millisecond)
 	}
 }
 

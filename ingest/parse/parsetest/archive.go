@@ -24,6 +24,9 @@ func gzipped(data []byte) []byte {
 	return b.Bytes()
 }
 
+// gzippedZeros returns a compressed file of 512 MiB of zeros, in members of 4 MiB.
+func gzippedZeros() []byte { return bytes.Repeat(gzipped(make([]byte, 4<<20)), 128) }
+
 // Xz returns a file of xz. It panics on errors, as a buffer cannot fail.
 func Xz(data []byte) []byte {
 	var b bytes.Buffer
@@ -52,8 +55,8 @@ func XzWindow(code byte) []byte {
 // archiveFiles returns archives, compressed files, calendars and contacts.
 func archiveFiles() []bomb {
 	return []bomb{
-		{"zeros.txt.gz", func() []byte { return gzipped(make([]byte, 512<<20)) }},
-		{"twice.txt.gz.gz", func() []byte { return gzipped(gzipped(make([]byte, 512<<20))) }},
+		{"zeros.txt.gz", gzippedZeros},
+		{"twice.txt.gz.gz", func() []byte { return gzipped(gzippedZeros()) }},
 		{"text.txt.gz", func() []byte { return gzipped([]byte(numbered("%d ", 8_000_000))) }},
 		{"zeros.txt.xz", func() []byte { return bytes.Repeat(Xz(make([]byte, 4<<20)), 128) }},
 		{"text.txt.xz", func() []byte { return Xz([]byte(numbered("%d ", 1_000_000))) }},

@@ -51,7 +51,15 @@ func Ordinary() (name string, data []byte) {
 // repeat repeats a text to at most n bytes.
 func repeat(s string, n int) string { return strings.Repeat(s, n/len(s)) }
 
-// filled returns a bomb of n bytes: a text that is repeated between a head and a tail.
+// filled returns a bomb of at most n bytes: a text that is repeated between a head and a tail.
 func filled(name, head, body string, n int, tail string) bomb {
-	return bomb{name, func() []byte { return []byte(head + repeat(body, n-len(head)-len(tail)) + tail) }}
+	return bomb{name, func() []byte { return fill(head, body, n, tail) }}
+}
+
+func fill(head, body string, n int, tail string) []byte {
+	data := append(make([]byte, 0, n), head...)
+	for range (n - len(head) - len(tail)) / len(body) {
+		data = append(data, body...)
+	}
+	return append(data, tail...)
 }

@@ -72,7 +72,9 @@ func textFiles() []bomb {
 func structureFiles() []bomb {
 	return []bomb{
 		filled("objects.json", "[", `{"a":1},`, MaxBytes, "{}]"),
-		filled("keys-distinct.json", "{"+numbered(`"a%d":{"b":1},`, 400_000), `"a":1,`, MaxBytes, `"b":1}`),
+		{"keys-distinct.json", func() []byte {
+			return fill("{"+numbered(`"a%d":{"b":1},`, 400_000), `"a":1,`, MaxBytes, `"b":1}`)
+		}},
 		filled("paths.json", strings.Repeat(`{"`+repeat("k", 1000)+`":`, 60)+"{", `"a":1,`, 2<<20, `"b":1}`+strings.Repeat("}", 60)),
 		filled("records.jsonl", "", "{\"a\":1}\n", MaxBytes, ""),
 		filled("strings.json", "[", `"\u0000",`, MaxBytes, "1]"),

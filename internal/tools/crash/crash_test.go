@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"text/tabwriter"
+
+	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
 var (
@@ -19,21 +21,15 @@ var (
 	seed    = flag.Uint64("seed", 1, "seed of the random choices")
 )
 
-// plain and instrumented build the server program once, without and with the race detector.
-var (
-	plain        = sync.OnceValues(func() (string, error) { return build("sluice") })
-	instrumented = sync.OnceValues(func() (string, error) { return build("sluice-race", "-race") })
-)
-
-func build(name string, flags ...string) (string, error) {
-	path := filepath.Join(built, name)
-	args := append([]string{"build", "-o", path}, flags...)
-	out, err := exec.Command("go", append(args, "../../../cmd/sluice")...).CombinedOutput()
+// program builds the server once, with the race detector if the tests have it, and returns its path.
+var program = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(built, "sluice")
+	out, err := exec.Command("go", "build", "-o", path, fmt.Sprintf("-race=%t", race.Enabled), "../../../cmd/sluice").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the server: %w\n%s", err, out)
 	}
 	return path, nil
-}
+})
 
 // built is the folder of the programs.
 var built string

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/client"
-	"github.com/sluice-rag/sluice/internal/tools/race"
 )
 
 // patience bounds each wait for the server. A wait that takes longer is a failure.
@@ -39,15 +38,6 @@ type process struct {
 // [process.ready].
 func start(t *testing.T, addr, data string, args ...string) *process {
 	t.Helper()
-	return startBuilt(t, race.Enabled, addr, data, args...)
-}
-
-func startBuilt(t *testing.T, withRace bool, addr, data string, args ...string) *process {
-	t.Helper()
-	program := plain
-	if withRace {
-		program = instrumented
-	}
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
