@@ -70,7 +70,6 @@ type Options struct {
 	Workers      int           // files that are indexed at once; default 2
 	Fetchers     int           // URLs that are fetched at once, in addition; default 4
 	MaxFileBytes int64         // of one file; default 64 MiB
-	MaxJoin      int           // files that join or leave a vector store in one call; default 10,000
 	MaxListed    int           // files in a StoreInfo, and passages in a Document; default 10,000
 	Deadline     time.Duration // for fetching one file, and for indexing it; default 30 minutes
 	Grace        time.Duration // for a file that does not stop at its deadline, before its goroutine is abandoned; default 10 seconds
@@ -95,7 +94,6 @@ func (o Options) withDefaults() Options {
 	o.Workers = cmp.Or(max(o.Workers, 0), 2)
 	o.Fetchers = cmp.Or(max(o.Fetchers, 0), 4)
 	o.MaxFileBytes = cmp.Or(max(o.MaxFileBytes, 0), 64<<20)
-	o.MaxJoin = cmp.Or(max(o.MaxJoin, 0), 10_000)
 	o.MaxListed = cmp.Or(max(o.MaxListed, 0), 10_000)
 	o.Deadline = cmp.Or(max(o.Deadline, 0), 30*time.Minute)
 	o.Grace = cmp.Or(max(o.Grace, 0), 10*time.Second)

@@ -22,6 +22,7 @@ const (
 	maxStoreName   = 512
 	maxDescription = 8 << 10
 	maxMetadata    = 64 << 10
+	maxJoin        = 10_000 // files that join or leave in one call
 )
 
 // folder counts the documents of a collection made from folders.
@@ -215,8 +216,8 @@ func checkStore(name, description string, metadata json.RawMessage, lifetime tim
 }
 
 func (s *Service) checkFiles(field string, ids []string) error {
-	if len(ids) > s.opts.MaxJoin {
-		return fault.Invalid(field, "want at most %d ids", s.opts.MaxJoin)
+	if len(ids) > maxJoin {
+		return fault.Invalid(field, "want at most %d ids", maxJoin)
 	}
 	for _, id := range ids {
 		if !validID(id) {

@@ -203,8 +203,7 @@ func internal() *CallError { return Errorf(InternalError, "internal error") }
 // interruption returns the error with which a context was cancelled, and false if it ended because the client has disconnected.
 func interruption(ctx context.Context) (*CallError, bool) {
 	cause := context.Cause(ctx)
-	var e *CallError
-	if errors.As(cause, &e) {
+	if e, ok := errors.AsType[*CallError](cause); ok {
 		return e, true
 	}
 	if errors.Is(cause, context.DeadlineExceeded) {

@@ -128,13 +128,11 @@ func arguments[In any](c *Call) (In, error) {
 	if err == nil {
 		return in, nil
 	}
-	var coded *CallError
-	if errors.As(err, &coded) {
+	if coded, ok := errors.AsType[*CallError](err); ok {
 		return in, coded
 	}
 	at := "/call/arguments"
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if wrong.Field != "" {
 			at = pointer(at, strings.Split(wrong.Field, ".")...)
 		}

@@ -59,3 +59,17 @@ func Fuse(candidates []Candidate, w Weights) []float64 {
 	}
 	return out
 }
+
+// Following counts the positions in first that are followed by a position in second within window. Both ascend.
+func Following(first, second []int, window int) int {
+	count, k := 0, 0
+	for _, at := range first {
+		for k < len(second) && second[k] <= at {
+			k++
+		}
+		if k < len(second) && second[k] <= at+window {
+			count++
+		}
+	}
+	return count
+}

@@ -31,7 +31,6 @@ type Options struct {
 	Extensions   []string              // of files in folders that are read although such files are commonly no documents, such as ".png"
 	Failures     *FailureStore         // documents that are not parsed again; may be nil
 	BatchDocs    int                   // most documents in one write to the index; default 256
-	BatchBytes   int                   // text in one write to the index, about; default 4 MiB
 	EmbedBatch   int                   // texts in one call to the embedder; default 128
 	Entities     entities.Extractor    // default [entities.Rules]; if its name changes, documents are ingested again
 	Propositions proposition.Generator // default [proposition.Rules]; if its name changes, documents are ingested again
@@ -46,7 +45,6 @@ func (o Options) withDefaults() Options {
 	o.Workers = cmp.Or(max(o.Workers, 0), runtime.GOMAXPROCS(0))
 	o.MaxFileBytes = cmp.Or(max(o.MaxFileBytes, 0), 64<<20)
 	o.BatchDocs = cmp.Or(max(o.BatchDocs, 0), 256)
-	o.BatchBytes = cmp.Or(max(o.BatchBytes, 0), 4<<20)
 	o.EmbedBatch = cmp.Or(max(o.EmbedBatch, 0), 128)
 	if o.Parse == nil {
 		o.Parse = parse.Parse

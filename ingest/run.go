@@ -48,7 +48,8 @@ type prepared struct {
 
 // Documents over these sizes are large. Their chunks take up to a gigabyte, so only one of them is in memory at a time.
 const (
-	batchChunks = 20_000 // in one write to the index, about
+	batchChunks = 20_000  // in one write to the index, about
+	batchBytes  = 4 << 20 // of text in one write to the index, about
 	largeText   = 4 << 20
 	largeBlocks = 20_000
 )
@@ -291,7 +292,7 @@ func (r *run) add(ctx context.Context, d prepared) error {
 			}
 		}
 	}
-	if len(r.batch) >= r.opts.BatchDocs || r.size >= r.opts.BatchBytes || r.chunks >= batchChunks || d.release != nil {
+	if len(r.batch) >= r.opts.BatchDocs || r.size >= batchBytes || r.chunks >= batchChunks || d.release != nil {
 		if err := r.flush(ctx); err != nil {
 			return err
 		}

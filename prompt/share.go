@@ -62,8 +62,7 @@ func ReportFailures(ctx context.Context, errs []error, name, next string) {
 			continue
 		}
 		reason := err.Error()
-		var known *model.Error
-		if errors.As(err, &known) {
+		if known, ok := errors.AsType[*model.Error](err); ok {
 			reason = string(known.Failure)
 		}
 		if !reported[reason] {

@@ -24,18 +24,20 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
+const (
+	maxHeader    = 64 << 10 // bytes of the header of a response
+	maxRedirects = 5
+)
+
 // Options configure a [Fetcher]. The zero value works.
 type Options struct {
-	Allow     []netip.Prefix // ranges to which connections are allowed although they are not public
-	MaxBytes  int64          // maximum size of a response, compressed and decompressed; default 64 MiB
-	MaxHeader int64          // maximum size of the header of a response; default 64 KiB
-	Timeout   time.Duration  // of a fetch with its redirects; default 2 minutes
+	Allow    []netip.Prefix // ranges to which connections are allowed although they are not public
+	MaxBytes int64          // maximum size of a response, compressed and decompressed; default 64 MiB
+	Timeout  time.Duration  // of a fetch with its redirects; default 2 minutes
 	// Permit is appended to errors about addresses that are not public. It tells users how to permit such addresses. It may be empty.
-	Permit    string
-	Redirects int      // maximum number of redirects; default 5; negative: none
-	Resolver  Resolver // default [net.DefaultResolver]
-	TLS       *tls.Config
-	Agent     string // User-Agent; default "sluice"
+	Permit   string
+	Resolver Resolver // default [net.DefaultResolver]
+	TLS      *tls.Config
 	// KeepAlive keeps a connection to each host open for the next request, and opens no second one while a request is in progress.
 	KeepAlive bool
 }
@@ -50,10 +52,7 @@ type Fetcher struct {
 // addresses that a proxy connects to.
 func New(o Options) *Fetcher {
 	o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), 64<<20)
-	o.MaxHeader = cmp.Or(max(o.MaxHeader, 0), 64<<10)
 	o.Timeout = cmp.Or(max(o.Timeout, 0), 2*time.Minute)
-	o.Redirects = cmp.Or(o.Redirects, 5)
-	o.Agent = cmp.Or(o.Agent, "sluice")
 	if o.Resolver == nil {
 		o.Resolver = net.DefaultResolver
 	}
@@ -61,7 +60,7 @@ func New(o Options) *Fetcher {
 	f.client = &http.Client{
 		Transport: &http.Transport{
 			DialContext: f.dial, TLSClientConfig: o.TLS, TLSHandshakeTimeout: 15 * time.Second,
-			MaxResponseHeaderBytes: o.MaxHeader, DisableKeepAlives: !o.KeepAlive, DisableCompression: true,
+			MaxResponseHeaderBytes: maxHeader, DisableKeepAlives: !o.KeepAlive, DisableCompression: true,
 			MaxConnsPerHost: connections(o.KeepAlive), MaxIdleConns: 100, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
 		},
 		CheckRedirect: f.redirect,
@@ -178,8 +177,8 @@ func (f *Fetcher) redirect(req *http.Request, via []*http.Request) error {
 	if direct, ok := req.Context().Value(directKey{}).(bool); ok && direct {
 		return http.ErrUseLastResponse
 	}
-	if len(via) > f.opts.Redirects {
-		return fault.New(fault.Unavailable, "%q redirects more than %d times", via[0].URL.Hostname(), max(f.opts.Redirects, 0))
+	if len(via) > maxRedirects {
+		return fault.New(fault.Unavailable, "%q redirects more than %d times", via[0].URL.Hostname(), maxRedirects)
 	}
 	req.Header.Del("Referer") // the previous URL, whose query may contain a secret
 	if err := f.check(req.URL); err != nil {

@@ -71,7 +71,7 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, r Request, w io.Writer) (
 	if err != nil {
 		return out, err
 	}
-	req.Header.Set("User-Agent", f.opts.Agent)
+	req.Header.Set("User-Agent", "sluice")
 	req.Header.Set("Accept", "*/*")
 	req.Header.Set("Accept-Encoding", "identity")
 	if r.ETag != "" {

@@ -84,8 +84,7 @@ func (e *Error) Decode(details any) error { return json.Unmarshal(e.Details, det
 
 // CodeOf returns the code of the first error of the server in err, and nothing if there is none.
 func CodeOf(err error) forrst.Code {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return ""

@@ -54,8 +54,7 @@ func Example() {
 	}
 
 	_, err = client.Call[string](ctx, c, "text.shout", words{})
-	var e *client.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*client.Error](err); ok {
 		fmt.Println(e.Code, e.Pointer)
 	}
 	// Output:

@@ -77,8 +77,7 @@ func (t *httpTransport) Send(ctx context.Context, out Outgoing) iter.Seq2[Messag
 
 // withoutURL returns the cause of an error of net/http. A URL may hold a key.
 func withoutURL(err error) error {
-	var e *url.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
 	}
 	return err

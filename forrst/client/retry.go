@@ -38,8 +38,7 @@ func (c *Client) wait(ctx context.Context, p *prepared, n int, err error) bool {
 
 // adviceFor returns the advice for an error, or nil.
 func adviceFor(err error) *Advice {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Retry
 	}
 	var failed *sendError

@@ -113,7 +113,7 @@ func (q *weightedQuery) scoreOf(text []inverted.Token, average float64, with Sco
 		score += t.times * t.idf * share * tf / (tf + norm)
 	}
 	for _, p := range q.pairs {
-		n := float64(following(places[p[0]], places[p[1]], with.Window))
+		n := float64(index.Following(places[p[0]], places[p[1]], with.Window))
 		score += with.Pairs * min(q.terms[p[0]].idf, q.terms[p[1]].idf) * n / (n + norm)
 	}
 	return score

@@ -368,7 +368,7 @@ func (s *scorer) pairs(v *view, q *weightedQuery, with Scoring, numbers []uint32
 	for _, p := range q.pairs {
 		w := with.Pairs * min(q.terms[p[0]].idf, q.terms[p[1]].idf)
 		for k, n := range ascending {
-			c := float64(following(places[p[0]][k], places[p[1]][k], with.Window))
+			c := float64(index.Following(places[p[0]][k], places[p[1]][k], with.Window))
 			if c > 0 {
 				a := &s.tallies[n]
 				a.score += float32(w * c / (c + with.K1*(1-with.B+with.B*float64(a.length)/average)))
@@ -376,18 +376,4 @@ func (s *scorer) pairs(v *view, q *weightedQuery, with Scoring, numbers []uint32
 		}
 	}
 	return nil
-}
-
-// following counts the positions in first that are followed by a position in second within window. Both ascend.
-func following(first, second []int, window int) int {
-	count, k := 0, 0
-	for _, at := range first {
-		for k < len(second) && second[k] <= at {
-			k++
-		}
-		if k < len(second) && second[k] <= at+window {
-			count++
-		}
-	}
-	return count
 }

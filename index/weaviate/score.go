@@ -215,23 +215,9 @@ func (q *question) score(terms string) float64 {
 	}
 	for _, p := range q.pairs {
 		a, b := q.terms[p[0]], q.terms[p[1]]
-		if n := float64(following(places[a.text], places[b.text], scoring.window)); n > 0 {
+		if n := float64(index.Following(places[a.text], places[b.text], scoring.window)); n > 0 {
 			sum += scoring.pairs * min(a.idf, b.idf) * n / (n + norm)
 		}
 	}
 	return sum
-}
-
-// following counts the positions in first that are followed by a position in second within window. Both ascend.
-func following(first, second []int, window int) int {
-	count, k := 0, 0
-	for _, at := range first {
-		for k < len(second) && second[k] <= at {
-			k++
-		}
-		if k < len(second) && second[k] <= at+window {
-			count++
-		}
-	}
-	return count
 }

@@ -119,8 +119,7 @@ func (l *Loader) Load(into ...any) (Config, error) {
 			faults = append(faults, Fault{Setting: s.name, Source: v.source, Problem: err.Error()})
 		}
 	}
-	var invalid Faults
-	if errors.As(c.Validate(), &invalid) {
+	if invalid, ok := errors.AsType[Faults](c.Validate()); ok {
 		for _, f := range invalid {
 			if f.Source = sources[f.Setting]; !faults.has(f.Setting) {
 				faults = append(faults, f)

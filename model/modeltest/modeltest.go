@@ -211,8 +211,7 @@ func (h result) lines() []string {
 		}
 	}
 	flush()
-	var failed *model.Error
-	if errors.As(h.err, &failed) {
+	if failed, ok := errors.AsType[*model.Error](h.err); ok {
 		line := "error " + string(failed.Failure)
 		if failed.Status != 0 {
 			line += fmt.Sprint(" status=", failed.Status)
