@@ -148,6 +148,7 @@ var allowedImports = map[string]string{
 	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream, and the functions of Forrst.
 	"server/*":          "eval/summary auth engine corpus corpus/filter event eventlog fault files files/search index lang server server/responses session source store wire wire/... ledger model",
+	"server/sources":    "auth corpus fault ingest server source store",
 	"server/ingestions": "auth event fault files ingest server source store wire wire/sse",
 	"server/access":     "auth auth/oidc fault server",
 	"server/mcp":        "auth engine fault forrst server server/rpc wire wire/forrst wire/sse",
