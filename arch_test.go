@@ -127,6 +127,7 @@ var allowedImports = map[string]string{
 	"examples/forrst": "forrst forrst/client",
 	"examples/*":      "client event wire/forge wire/knowledge",
 	"wire/*":          "corpus corpus/filter event fault wire wire/sse",
+	"wire/sessions":   "fault wire/turns",
 	"wire/wiretest":   "corpus event eventlog/eventlogtest fault internal/tools/golden wire",
 
 	// A library of its own.
@@ -147,6 +148,7 @@ var allowedImports = map[string]string{
 	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream, and the functions of Forrst.
 	"server/*":          "eval/summary auth engine corpus corpus/filter event eventlog fault files files/search index lang server server/responses session source store wire wire/... ledger model",
+	"server/sources":    "auth corpus fault ingest server source store",
 	"server/ingestions": "auth event fault files ingest server source store wire wire/sse",
 	"server/access":     "auth auth/oidc fault server",
 	"server/mcp":        "auth engine fault forrst server server/rpc wire wire/forrst wire/sse",
@@ -154,7 +156,7 @@ var allowedImports = map[string]string{
 	// The client reads the forge and knowledge protocols.
 	// It checks servers over HTTP only. The grammars are those of the protocols.
 	"conform":        "wire/sse wire/a2a wire/forge wire/forrst wire/ragevents wire/turns",
-	"client":         "event fault wire wire/forge wire/knowledge wire/sse wire/turns",
+	"client":         "event fault wire wire/forge wire/knowledge wire/sessions wire/sse wire/turns",
 	"client/display": "client event",
 	"internal/chat":  "client client/display event fault lang wire/knowledge wire/turns",
 	"internal/bench": "corpus disk/sqlitedb index ingest ingest/parse sqldb engine answer eval event eventlog internal/app internal/cli internal/config internal/plot lang server server/delivery wire/...",

@@ -7,23 +7,24 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
-	"github.com/sluice-rag/sluice/wire/turns"
+	"github.com/sluice-rag/sluice/wire/sessions"
 )
 
-// Session is a conversation.
-type Session struct {
-	ID        string    `json:"session_id"`
-	Account   string    `json:"account,omitempty"` // account that the session belongs to
-	Title     string    `json:"title"`
-	TitleBy   string    `json:"title_by,omitempty"` // user, rules or the name of a model
-	Archived  bool      `json:"archived"`
-	Head      string    `json:"head,omitempty"` // id of the last message of the active branch
-	Turns     int       `json:"turns"`          // answers in all branches
-	CreatedAt time.Time `json:"created_at"`
-	UsedAt    time.Time `json:"used_at"` // when its last turn began, or when it was created
-}
+// What the server tells of conversations.
+type (
+	Session     = sessions.Session
+	SessionList = sessions.List
+	Message     = sessions.Message
+	MessageList = sessions.Messages
+	Feedback    = sessions.Feedback
+)
+
+// Ratings of answers.
+const (
+	Good = sessions.Good
+	Bad  = sessions.Bad
+)
 
 // SessionRequest describes a new session.
 type SessionRequest struct {
@@ -38,12 +39,6 @@ type SessionFilter struct {
 	Account  string // default: the account of the key; * lists those of all accounts and needs the scope read
 }
 
-// SessionList is a page of sessions, the last used one first.
-type SessionList struct {
-	Sessions []Session `json:"sessions"`
-	Next     string    `json:"next,omitempty"` // pass it as after to get the next page
-}
-
 // SessionChange changes a session. Nil fields stay.
 type SessionChange struct {
 	Title    *string `json:"title,omitempty"`
@@ -51,50 +46,11 @@ type SessionChange struct {
 	Head     *string `json:"head,omitempty"` // id of an answer, whose branch becomes the active one
 }
 
-// Message is a question or an answer of a session. The fields from RunID on are those of answers.
-type Message struct {
-	ID         string           `json:"id"`
-	Parent     string           `json:"parent,omitempty"` // id of the message before it
-	Role       string           `json:"role"`             // user or assistant
-	Content    string           `json:"content"`          // without marks of citations; of an answer in progress: the text so far
-	Status     string           `json:"status"`           // queued, running, completed, failed, cancelled or deleted
-	CreatedAt  time.Time        `json:"created_at"`
-	Siblings   []string         `json:"siblings,omitempty"` // ids of the messages with the same parent and role, if there are several
-	RunID      string           `json:"run_id,omitempty"`
-	Protocol   string           `json:"protocol,omitempty"`
-	Standalone string           `json:"standalone_question,omitempty"`
-	Citations  []turns.Citation `json:"citations,omitempty"`
-	Confidence *float64         `json:"confidence,omitempty"` // 0..1, of a completed answer
-	Abstained  bool             `json:"abstained,omitempty"`
-	EndedAt    time.Time        `json:"ended_at,omitzero"`
-	Error      *Failure         `json:"error,omitempty"`
-	Feedback   *Feedback        `json:"feedback,omitempty"`
-}
-
-// MessageList is a page of messages of a branch, in the order of the conversation.
-type MessageList struct {
-	Messages []Message `json:"messages"`
-	Next     string    `json:"next,omitempty"` // pass it as before to get the page of older messages
-}
-
 // MessageFilter selects messages of a session. The zero value selects the newest ones of the active branch.
 type MessageFilter struct {
 	Limit  int    // 1 to 200; 0: the server's default
 	Last   string // id of the last message of another branch
 	Before string // id of a message; the page ends before it
-}
-
-// Ratings of answers.
-const (
-	Good = "good"
-	Bad  = "bad"
-)
-
-// Feedback is the rating of an answer.
-type Feedback struct {
-	Rating  string    `json:"rating"` // [Good] or [Bad]
-	Reason  string    `json:"reason,omitempty"`
-	RatedAt time.Time `json:"rated_at"`
 }
 
 // Formats of [Client.ExportSession].

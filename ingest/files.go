@@ -65,6 +65,8 @@ type listing struct {
 	read    []string // extensions of ignoredExtensions that are read
 	files   []file
 	seen    map[string]bool // by uri
+	known   map[string]bool // by path without symbolic links
+	real    string          // path without symbolic links of the path that is being listed
 	roots   []*os.Root
 	places  []string // uris of the folders that the paths name
 	others  []int    // how many files that are no documents were found in each of the places
@@ -105,7 +107,7 @@ func reasonOf(err error) string {
 // list finds the files of the paths. A path to a file is included, unless it is in the data folder of a server. In folders, it skips hidden entries, folders of dependencies,
 // data folders of servers, symbolic links and special files. If only is not nil, it lists the parts of the paths that only names: see [Request.Only].
 func list(ctx context.Context, paths, read, only []string) (*listing, error) {
-	l := &listing{read: read, seen: map[string]bool{}}
+	l := &listing{read: read, seen: map[string]bool{}, known: map[string]bool{}}
 	for _, p := range paths {
 		abs, err := filepath.Abs(p)
 		if err != nil {
@@ -123,6 +125,9 @@ func list(ctx context.Context, paths, read, only []string) (*listing, error) {
 		}
 		if err == nil {
 			err = checkData(abs)
+		}
+		if err == nil {
+			l.real, err = filepath.EvalSymlinks(abs)
 		}
 		switch {
 		case err != nil:
@@ -221,9 +226,14 @@ func lstatInside(root *os.Root, part string) (info fs.FileInfo, err error) {
 
 var errSpecial = errors.New("not a regular file")
 
+// add adds a file. One that was already added under another path, which leads to it by a symbolic link, is left out.
 func (l *listing) add(f file) {
-	if !l.seen[f.uri] {
-		l.seen[f.uri] = true
+	real := l.real
+	if f.root != nil {
+		real = filepath.Join(real, f.path)
+	}
+	if !l.known[real] {
+		l.known[real], l.seen[f.uri] = true, true
 		l.files = append(l.files, f)
 	}
 }

@@ -260,6 +260,19 @@ func TestIngestReportsFailures(t *testing.T) {
 	}
 }
 
+// TestIngestOnce: a folder and files that are named twice, also through symbolic links, are one document each.
+func TestIngestOnce(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"real/a.txt": "one", "real/sub/b.txt": "two"})
+	for link, to := range map[string]string{"link": "real", "part": "real/sub", "file.txt": "real/a.txt"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	same(t, "links", run(t, ingest.New(newMemory(), nil, ingest.Options{}), at("link"), at("real"), at("part"), at("file.txt"), at("real")), ingest.Report{Added: 2})
+}
+
 func TestIngestStopsOnBrokenParts(t *testing.T) {
 	dir, ix := t.TempDir(), newMemory()
 	files := map[string]string{}

@@ -343,6 +343,7 @@ func (l *Language) computeStem(word string) string {
 	if l.elides {
 		word = l.withoutElision(word)
 	}
+	word = strings.ReplaceAll(word, "ё", "е") // Russian is mostly written without ё, and the algorithm knows endings without it
 	env := snowballstem.NewEnv(word)
 	l.stem(env)
 	return FoldAccents(cmp.Or(env.Current(), word))
@@ -356,7 +357,7 @@ func (l *Language) withoutElision(word string) string {
 	return word
 }
 
-// FoldAccents removes the accents of Latin letters, and replaces letters such as ß, ø and ı by those that people without them type.
+// FoldAccents removes the accents of Latin letters, and replaces letters such as ß, ø, ı and the Russian ё by those that people without them type.
 func FoldAccents(word string) string {
 	ascii := true
 	for i := range len(word) {
@@ -366,7 +367,7 @@ func FoldAccents(word string) string {
 		return word
 	}
 	if r, _ := utf8.DecodeRuneInString(word); !unicode.Is(unicode.Latin, r) {
-		return word
+		return strings.ReplaceAll(word, "ё", "е")
 	}
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {

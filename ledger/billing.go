@@ -73,8 +73,11 @@ func (b *Billing) Settle(ctx context.Context, s event.State, durable func(contex
 	}
 	ctx = context.WithoutCancel(ctx)
 	run, err := b.runs.Run(ctx, s.Run)
-	if err != nil || run.Settled != nil {
-		return run.Settled, err
+	if err != nil {
+		return nil, fmt.Errorf("charge run: %w", err)
+	}
+	if run.Settled != nil {
+		return run.Settled, nil
 	}
 	if run.Held > 0 && !run.Voided {
 		if err := durable(ctx); err != nil {

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ type charges struct {
 	ledger.Runs
 	held   ledger.Credits
 	posted ledger.Charge
+	lost   error // of Run
 }
 
 func (c *charges) Hold(_ context.Context, _ event.RunID, _ string, amount ledger.Credits, _ time.Time) error {
@@ -25,7 +27,7 @@ func (c *charges) Hold(_ context.Context, _ event.RunID, _ string, amount ledger
 }
 
 func (c *charges) Run(context.Context, event.RunID) (ledger.Run, error) {
-	return ledger.Run{Held: c.held}, nil
+	return ledger.Run{Held: c.held}, c.lost
 }
 
 func (c *charges) Post(_ context.Context, charge ledger.Charge) (event.Settled, error) {
@@ -117,5 +119,16 @@ func TestAnswerIsDurableBeforeItsCharge(t *testing.T) {
 		if !errors.Is(err, want) || (store.posted.Run == "") != (want != nil) {
 			t.Errorf("held %d: posted %q, %v", held, store.posted.Run, err)
 		}
+	}
+}
+
+// TestSettleFails: an error of the lookup of a run tells what was done, and keeps its cause.
+func TestSettleFails(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("failure")
+	b := ledger.NewBilling(&charges{lost: failure}, ledger.Options{Prices: prices(t, "default base=1")})
+	_, err := b.Settle(t.Context(), event.State{RunStarted: event.RunStarted{Run: "r", Account: "ann"}}, durable)
+	if !errors.Is(err, failure) || !strings.HasPrefix(err.Error(), "charge run: ") {
+		t.Error(err)
 	}
 }

@@ -130,8 +130,8 @@ func (s *Service) runSync(ctx context.Context, i *Ingestion, req syncRequest) {
 	s.rereadSchedule()
 	r := y.result
 	i.end(r)
-	if req.only != nil && r.Added+r.Updated+r.Removed+r.Failed == 0 {
-		return
+	if r.Error != "" || req.only != nil && r.Added+r.Updated+r.Removed+r.Failed == 0 {
+		return // the failure is logged
 	}
 	s.o.Logger.Info("sync of a source ended", "source", src.ID, "added", r.Added, "updated", r.Updated, "unchanged", r.Unchanged, "removed", r.Removed, "moved", r.Moved,
 		"failed", r.Failed, "ms", r.Ended.Sub(r.Started).Milliseconds())

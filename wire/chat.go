@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,12 +24,14 @@ const maxParts = 1000
 type ChatMessage struct {
 	Role  string
 	Text  string
-	Path  string // of its content
-	Other string // path of the first part that is not text; empty: there is none
+	Path  string       // of its content
+	Other string       // path of the first part that is not text; empty: there is none
+	Err   *fault.Error // the first fault of the content. Only the question and instructions must have none: one old message does not lose a thread.
 }
 
 // ReadContent reads the content of a message: a text, or a list of parts, of which those of the given types have a text. between separates the texts.
-func ReadContent(path string, content any, between string, types ...string) (ChatMessage, error) {
+// Parts with a fault are left out of the text.
+func ReadContent(path string, content any, between string, types ...string) ChatMessage {
 	m := ChatMessage{Path: path}
 	switch c := content.(type) {
 	case nil:
@@ -36,32 +39,33 @@ func ReadContent(path string, content any, between string, types ...string) (Cha
 		m.Text = c
 	case []any:
 		if len(c) > maxParts {
-			return m, fault.Invalid(path, "%d parts; the limit is %d", len(c), maxParts)
+			m.Err = fault.Invalid(path, "%d parts; the limit is %d", len(c), maxParts)
+			return m
 		}
 		var texts []string
 		for i, p := range c {
 			at := fmt.Sprintf("%s[%d]", path, i)
 			part, ok := p.(map[string]any)
 			if !ok {
-				return m, fault.Invalid(at, "want an object with type and text")
+				m.Err = cmp.Or(m.Err, fault.Invalid(at, "want an object with type and text"))
+				continue
 			}
 			if kind, _ := part["type"].(string); !slices.Contains(types, kind) {
-				if m.Other == "" {
-					m.Other = at
-				}
+				m.Other = cmp.Or(m.Other, at)
 				continue
 			}
 			text, ok := part["text"].(string)
 			if !ok {
-				return m, fault.Invalid(at+".text", "want a string")
+				m.Err = cmp.Or(m.Err, fault.Invalid(at+".text", "want a string"))
+				continue
 			}
 			texts = append(texts, text)
 		}
 		m.Text = strings.Join(texts, between)
 	default:
-		return m, fault.Invalid(path, "want a string or a list of parts")
+		m.Err = fault.Invalid(path, "want a string or a list of parts")
 	}
-	return m, nil
+	return m
 }
 
 // SetMessages sets the question, the history and the instructions of a request. The last message of the user is the question, and earlier ones are
@@ -76,7 +80,10 @@ func SetMessages(q *event.Question, path string, all []ChatMessage, maxQuery int
 		switch {
 		case m.Role == event.RoleUser:
 			last = i
-		case (m.Role == RoleSystem || m.Role == RoleDeveloper) && strings.TrimSpace(m.Text) != "":
+		case m.Role != RoleSystem && m.Role != RoleDeveloper:
+		case m.Err != nil:
+			return m.Err
+		case strings.TrimSpace(m.Text) != "":
 			instructions = append(instructions, m.Text)
 			if size += len(m.Text); size+2*(len(instructions)-1) > event.MaxInstructions {
 				return fault.Invalid(m.Path, "more than %d bytes of instructions", event.MaxInstructions)
@@ -88,6 +95,8 @@ func SetMessages(q *event.Question, path string, all []ChatMessage, maxQuery int
 	}
 	asked := all[last]
 	switch {
+	case asked.Err != nil:
+		return asked.Err
 	case asked.Other != "":
 		return fault.Invalid(asked.Other, "only text is supported in the question")
 	case strings.TrimSpace(asked.Text) == "":

@@ -279,4 +279,4 @@ func foldedPattern(word string) string {
 
 // accents are patterns for the letters that may have an accent, and umlauts as they are written without one.
 var accents = map[rune]string{'a': "[aàáâãäå]e?", 'o': "[oòóôõöø]e?", 'u': "[uùúûü]e?", 'e': "[eèéêë]", 'i': "[iìíîïı]", 'c': "[cçć]", 'n': "[nñń]",
-	's': "[sśşš]", 'y': "[yýÿ]", 'z': "[zźżž]", 'g': "[gğ]"}
+	's': "[sśşš]", 'y': "[yýÿ]", 'z': "[zźżž]", 'g': "[gğ]", 'е': "[её]"}

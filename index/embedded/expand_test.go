@@ -16,6 +16,7 @@ func TestForms(t *testing.T) {
 	for id, text := range map[string]string{
 		"de1": "Die Beiträge steigen im Mai.", "de2": "Der Gitarre fehlt eine Saite.", "de3": "Die Straße ist gesperrt.",
 		"fr1": "L'ascenseur est en panne.", "fr2": "Deux réparations sont prévues.", "es1": "La matrícula cuesta poco.", "en1": "The shift ends at six.",
+		"ru1": "Новогодняя ёлка стоит у входа.", "ru2": "Актер живет у моря.",
 		"de4": "Die Vibrafonorchestergesellschaft spielt.",
 	} {
 		if err := put(t.Context(), x, id, text, 1); err != nil {
@@ -33,6 +34,10 @@ func TestForms(t *testing.T) {
 		{"Où est la reparation ?", "fr2", nil},
 		{"cuanto cuesta la matricula", "es1", nil},
 		{"when does the shfit end", "en1", map[string][]string{"shfit": {"shift"}}},
+		{"где стоит елка", "ru1", nil},
+		{"Где же ёлка?", "ru1", nil},
+		{"актёр", "ru2", nil},
+		{"Кто живёт рядом?", "ru2", nil},
 		{"xylophon", "", nil},
 		{"Wo ist das Vibrafon?", "", nil}, // the rest of the compound is too long
 	} {

@@ -2,12 +2,16 @@ package app
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/ingest/parse"
 )
 
 // Pauses between the attempts to index documents of --docs. The first is short, since most failures are.
@@ -22,6 +26,30 @@ type DocsIndexing struct {
 	pauses  *backoff.ExponentialBackOff // nil: the last attempt succeeded
 	failure string                      // for everybody
 	next    time.Time
+	unread  []ingest.Failure // files that could not be read
+}
+
+// Unread returns the files of --docs that could not be read, with the reasons.
+func (d *DocsIndexing) Unread() []ingest.Failure {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.unread)
+}
+
+// NoteUnread notes the failures of an ingestion of the URIs only; nil: of all.
+func (d *DocsIndexing) NoteUnread(only []string, failed []ingest.Failure) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if only == nil {
+		d.unread = nil
+	}
+	d.unread = slices.DeleteFunc(d.unread, func(f ingest.Failure) bool {
+		return slices.ContainsFunc(only, func(uri string) bool {
+			uri = strings.TrimSuffix(parse.PrintableName(uri), "/")
+			return f.Path == uri || strings.HasPrefix(f.Path, uri+"/")
+		})
+	})
+	d.unread = append(d.unread, failed...)
 }
 
 // Ended notes the result of an attempt and returns after what time to try again: exponential backoff with jitter. Zero: it succeeded.

@@ -44,7 +44,7 @@ type sourcesOf struct {
 
 // sourceService is what a command does with sources: through a server, or in the data folder itself.
 type sourceService interface {
-	list(ctx context.Context) ([]sources.SourceView, error)
+	list(ctx context.Context) (sources.SourceList, error)
 	add(ctx context.Context, req sources.SourceRequest) (sources.SourceView, error)
 	set(ctx context.Context, id string, to sources.SourceSettings) (sources.SourceView, error)
 	sync(ctx context.Context, id string, req sources.SyncRequest) (sources.SourceView, error)
@@ -98,7 +98,7 @@ func find(ctx context.Context, s sourceService, name string) (sources.SourceView
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = real
 	}
-	for _, v := range all {
+	for _, v := range all.Sources {
 		located, _ := app.LocateSource(v.Kind, name) // users write a location in several forms
 		if v.ID == name || strings.TrimSuffix(v.Location, "/") == strings.TrimSuffix(name, "/") || v.Location == filepath.ToSlash(abs) || v.Location == located {
 			return v, nil
@@ -215,7 +215,7 @@ func (c *sourcesListCmd) Run(e *env) error {
 		}
 		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "SOURCE\tKIND\tSTATE\tDOCUMENTS\tFAILED\tLAST SYNC\tSCHEDULE\tCOLLECTION\tLOCATION")
-		for _, v := range all {
+		for _, v := range all.Sources {
 			last, docs, failed, state := "never", 0, 0, v.State
 			if l := v.LastSync; l != nil {
 				last, failed = localTime(l.Ended), l.Failed
@@ -231,9 +231,15 @@ func (c *sourcesListCmd) Run(e *env) error {
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		for _, v := range all {
+		for _, v := range all.Sources {
 			if l := v.LastSync; l != nil && l.Error != "" {
 				fmt.Fprintf(e.Err, "%s: %s\n", v.ID, l.Error)
+			}
+		}
+		if d := all.Docs; d != nil {
+			fmt.Fprintf(e.Err, "%d files of --docs are not indexed:\n", d.Failed)
+			for _, f := range d.Failures {
+				fmt.Fprintf(e.Err, "%s: %s\n", f.Path, f.Reason)
 			}
 		}
 		return nil
@@ -274,7 +280,8 @@ func (c *sourcesSyncCmd) Run(e *env) error {
 		return errors.New("sync: --allow-removal needs the sources that it is for")
 	}
 	return c.with(e, func(s sourceService) error {
-		selected, err := s.list(e.ctx)
+		all, err := s.list(e.ctx)
+		selected := all.Sources
 		if len(c.Source) > 0 && err == nil {
 			selected = nil
 			for _, name := range c.Source {
@@ -324,11 +331,11 @@ func (c *sourcesRemoveCmd) Run(e *env) error {
 			if err != nil {
 				return err
 			}
-			n := slices.IndexFunc(all, func(v sources.SourceView) bool { return v.ID == id })
+			n := slices.IndexFunc(all.Sources, func(v sources.SourceView) bool { return v.ID == id })
 			if n < 0 {
 				break
 			}
-			if last := all[n].LastSync; last != nil && last.Error != "" {
+			if last := all.Sources[n].LastSync; last != nil && last.Error != "" {
 				return fmt.Errorf("%s: %s", id, last.Error)
 			}
 			if err := wait(e.ctx); err != nil {

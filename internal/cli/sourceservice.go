@@ -34,10 +34,9 @@ func task(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-func (s remoteSources) list(ctx context.Context) ([]sources.SourceView, error) {
-	var out sources.SourceList
-	err := s.c.Get(ctx, "/api/sources", &out)
-	return out.Sources, task("list sources", err)
+func (s remoteSources) list(ctx context.Context) (out sources.SourceList, err error) {
+	err = s.c.Get(ctx, "/api/sources", &out)
+	return out, task("list sources", err)
 }
 
 func (s remoteSources) add(ctx context.Context, req sources.SourceRequest) (v sources.SourceView, err error) {
@@ -67,7 +66,7 @@ func (s remoteSources) follow(ctx context.Context, id string, show func(ingest.P
 // localSources are the sources of a data folder that no server uses.
 type localSources struct{ a *app.App }
 
-func (s localSources) list(ctx context.Context) ([]sources.SourceView, error) {
+func (s localSources) list(ctx context.Context) (sources.SourceList, error) {
 	all, err := s.a.Sources().List(ctx)
 	out := make([]sources.SourceView, len(all))
 	for i, src := range all {
@@ -75,7 +74,7 @@ func (s localSources) list(ctx context.Context) ([]sources.SourceView, error) {
 			out[i].State = "interrupted" // an earlier process began the sync
 		}
 	}
-	return out, err
+	return sources.SourceList{Sources: out}, err
 }
 
 func (s localSources) add(ctx context.Context, req sources.SourceRequest) (sources.SourceView, error) {

@@ -15,12 +15,13 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/wire"
+	wiresessions "github.com/sluice-rag/sluice/wire/sessions"
 )
 
 func TestExportAsMarkdown(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.reply(new(sessions.Session), http.StatusCreated, "POST", "", `{"session_id":"s","title":"Tides & Moons / \"2026\""}`)
+	s.reply(new(wiresessions.Session), http.StatusCreated, "POST", "", `{"session_id":"s","title":"Tides & Moons / \"2026\""}`)
 	s.ask("ann", "s", "first\nline", wire.Turn{})
 	s.ask("ann", "s", "Why?\nTell\u202eme.", wire.Turn{})
 	w := s.do(as("ann", auth.Ask), "GET", "/s/export", "")
@@ -95,7 +96,7 @@ func TestExportHasAllPages(t *testing.T) {
 func TestExportOfEmptySession(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.reply(new(sessions.Session), http.StatusCreated, "POST", "", `{"session_id":"s"}`)
+	s.reply(new(wiresessions.Session), http.StatusCreated, "POST", "", `{"session_id":"s"}`)
 	w := s.do(as("ann", auth.Ask), "GET", "/s/export", "")
 	if !strings.HasPrefix(w.Body.String(), "# Conversation\n") || !strings.Contains(w.Header().Get("Content-Disposition"), "conversation.md") {
 		t.Errorf("%v: %s", w.Header(), w.Body)

@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/wire"
+	"github.com/sluice-rag/sluice/wire/sessions"
 )
 
 // Limits of requests.
@@ -94,25 +95,25 @@ const (
 )
 
 // Routes returns the routes over the sessions of a tenant.
-func Routes(sessions *session.Service) []server.Route {
-	s := routes{sessions}
+func Routes(service *session.Service) []server.Route {
+	s := routes{service}
 	const base = "/v1/rag/sessions"
 	list := []server.Route{
-		{Method: "POST", Path: base, Limited: true, Serve: s.create, Needs: needsAsk, Request: []any{createRequest{}}, Reply: Session{}, Status: http.StatusCreated,
+		{Method: "POST", Path: base, Limited: true, Serve: s.create, Needs: needsAsk, Request: []any{createRequest{}}, Reply: sessions.Session{}, Status: http.StatusCreated,
 			Faults: []int{400, 409, 413, 415, 507}, Summary: "Create a session"},
-		{Method: "GET", Path: base, Serve: s.list, Needs: needsRead, Request: []any{listParams{}}, Reply: List{}, Faults: []int{400, 404},
+		{Method: "GET", Path: base, Serve: s.list, Needs: needsRead, Request: []any{listParams{}}, Reply: sessions.List{}, Faults: []int{400, 404},
 			Summary: "List sessions, the last used one first"},
-		{Method: "GET", Path: base + "/{id}", Serve: s.show, Needs: needsRead, Request: []any{idParam{}, accountParam{}}, Reply: Session{}, Faults: []int{404},
+		{Method: "GET", Path: base + "/{id}", Serve: s.show, Needs: needsRead, Request: []any{idParam{}, accountParam{}}, Reply: sessions.Session{}, Faults: []int{404},
 			Summary: "Show a session"},
-		{Method: "PATCH", Path: base + "/{id}", Serve: s.change, Needs: needsAsk, Request: []any{changeRequest{}}, Reply: Session{}, Faults: []int{400, 404, 413, 415, 507},
+		{Method: "PATCH", Path: base + "/{id}", Serve: s.change, Needs: needsAsk, Request: []any{changeRequest{}}, Reply: sessions.Session{}, Faults: []int{400, 404, 413, 415, 507},
 			Summary: "Rename or archive a session, or select its active branch"},
 		{Method: "DELETE", Path: base + "/{id}", Serve: s.remove, Needs: needsWrite, Timeout: deleteTime, Request: []any{deleteParams{}}, Status: http.StatusNoContent,
 			Faults: []int{400, 404, 409, 507}, Summary: "Delete a session, and its runs"},
-		{Method: "GET", Path: base + "/{id}/messages", Serve: s.messages, Needs: needsRead, Request: []any{messagesParams{}}, Reply: Messages{}, Faults: []int{400, 404},
+		{Method: "GET", Path: base + "/{id}/messages", Serve: s.messages, Needs: needsRead, Request: []any{messagesParams{}}, Reply: sessions.Messages{}, Faults: []int{400, 404},
 			Summary: "List the newest messages of a branch, the oldest of them first"},
 		{Method: "GET", Path: base + "/{id}/export", Serve: s.export, Needs: needsRead, Timeout: exportTime, Request: []any{exportParams{}}, Reply: Export{}, Text: "text/markdown", Faults: []int{400, 404},
 			Summary: "Export a session as Markdown or JSON"},
-		{Method: "PUT", Path: base + "/{id}/messages/{message}/feedback", Serve: s.rate, Needs: needsAsk, Request: []any{rateRequest{}}, Reply: Feedback{}, Faults: []int{400, 404, 413, 415, 507},
+		{Method: "PUT", Path: base + "/{id}/messages/{message}/feedback", Serve: s.rate, Needs: needsAsk, Request: []any{rateRequest{}}, Reply: sessions.Feedback{}, Faults: []int{400, 404, 413, 415, 507},
 			Summary: "Rate an answer"},
 		{Method: "DELETE", Path: base + "/{id}/messages/{message}/feedback", Serve: s.unrate, Needs: needsAsk, Request: []any{messageParams{}}, Status: http.StatusNoContent, Faults: []int{404, 507},
 			Summary: "Remove the rating of an answer"},
@@ -213,7 +214,7 @@ func (s routes) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := List{Sessions: []Session{}}
+	page := sessions.List{Sessions: []sessions.Session{}}
 	for _, of := range found[:min(len(found), limit)] {
 		page.Sessions = append(page.Sessions, sessionOf(of))
 	}
@@ -349,7 +350,7 @@ func (s routes) messages(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	found = found[min(skip, len(found)):]
-	page := Messages{Messages: []Message{}}
+	page := sessions.Messages{Messages: []sessions.Message{}}
 	if len(found) > limit {
 		found = found[:limit]
 		page.Next = found[limit-1].ID
@@ -370,13 +371,13 @@ func (s routes) rate(w http.ResponseWriter, r *http.Request) error {
 	if err := server.DecodeJSON(r, &body); err != nil {
 		return err
 	}
-	if body.Rating != good && body.Rating != bad {
+	if body.Rating != sessions.Good && body.Rating != sessions.Bad {
 		return fault.Invalid("rating", "want good or bad")
 	}
 	if err := wire.CheckText("reason", body.Reason, session.MaxReason); err != nil {
 		return err
 	}
-	f := session.Feedback{Good: body.Rating == good, Reason: body.Reason, At: time.Now()}
+	f := session.Feedback{Good: body.Rating == sessions.Good, Reason: body.Reason, At: time.Now()}
 	if err := s.sessions.Rate(r.Context(), who, r.PathValue("id"), r.PathValue("message"), &f); err != nil {
 		return err
 	}

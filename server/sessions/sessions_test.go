@@ -25,6 +25,7 @@ import (
 	"github.com/sluice-rag/sluice/session/sqlstore"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
+	wiresessions "github.com/sluice-rag/sluice/wire/sessions"
 	"github.com/sluice-rag/sluice/wire/turns"
 )
 
@@ -133,7 +134,7 @@ func (s *site) reply(v any, status int, method, path, body string) {
 	}
 }
 
-func (s *site) messages(path string) (texts []string, page sessions.Messages) {
+func (s *site) messages(path string) (texts []string, page wiresessions.Messages) {
 	s.t.Helper()
 	s.reply(&page, http.StatusOK, "GET", path, "")
 	for _, m := range page.Messages {
@@ -145,7 +146,7 @@ func (s *site) messages(path string) (texts []string, page sessions.Messages) {
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	var made, other sessions.Session
+	var made, other wiresessions.Session
 	s.reply(&made, http.StatusCreated, "POST", "", "")
 	s.reply(&other, http.StatusCreated, "POST", "", `{"session_id":"my/own id","title":" Tides "}`)
 	if made.ID == "" || made.CreatedAt.IsZero() || other.ID != "my/own id" || other.Title != "Tides" || other.TitleBy != session.TitleByUser || other.Account != "ann" {
@@ -156,7 +157,7 @@ func TestSessions(t *testing.T) {
 	}
 	var got []string
 	for path := "?limit=4"; path != ""; {
-		var page sessions.List
+		var page wiresessions.List
 		s.reply(&page, http.StatusOK, "GET", path, "")
 		for _, of := range page.Sessions {
 			got = append(got, of.ID)
@@ -169,13 +170,13 @@ func TestSessions(t *testing.T) {
 		t.Errorf("listed: %q, want %q", got, want)
 	}
 	path := "/" + url.PathEscape(other.ID)
-	var changed sessions.Session
+	var changed wiresessions.Session
 	s.reply(&changed, http.StatusOK, "PATCH", path, `{"title":"Moons","archived":true}`)
 	if changed.Title != "Moons" || !changed.Archived {
 		t.Errorf("changed: %+v", changed)
 	}
 	for query, want := range map[string]int{"": 5, "?archived=true": 1, "?archived=all": 6, "?q=tidet&archived=all": 2, "?q=moo&archived=all": 1, "?q=nowhere": 0} {
-		var page sessions.List
+		var page wiresessions.List
 		if s.reply(&page, http.StatusOK, "GET", query, ""); len(page.Sessions) != want {
 			t.Errorf("%s: %d sessions, want %d: %+v", query, len(page.Sessions), want, page)
 		}
@@ -216,7 +217,7 @@ func TestMessagesOfBranches(t *testing.T) {
 		t.Errorf("siblings: %q", siblings)
 	}
 	a := page.Messages[3]
-	if a.ID != edited.AnswerID() || a.RunID != edited || a.Parent != edited.QuestionID() || a.Role != "assistant" || a.Status != session.Completed || a.Confidence == nil || a.EndedAt.IsZero() {
+	if a.ID != edited.AnswerID() || a.RunID != string(edited) || a.Parent != edited.QuestionID() || a.Role != "assistant" || a.Status != string(session.Completed) || a.Confidence == nil || a.EndedAt.IsZero() {
 		t.Errorf("the answer: %+v", a)
 	}
 	var log []event.Event
@@ -241,7 +242,7 @@ func TestMessagesOfBranches(t *testing.T) {
 	if texts, page := s.messages("/s/messages?before=" + runs[0].QuestionID()); len(texts) != 0 || page.Next != "" {
 		t.Errorf("before the first message: %q", texts)
 	}
-	var changed sessions.Session
+	var changed wiresessions.Session
 	s.reply(&changed, http.StatusOK, "PATCH", "/s", `{"head":"`+runs[2].AnswerID()+`"}`)
 	if texts, _ := s.messages("/s/messages?limit=2"); changed.Head != runs[2].AnswerID() || texts[0] != "q2" {
 		t.Errorf("after a change of the branch: %q", texts)
@@ -253,7 +254,7 @@ func TestFeedback(t *testing.T) {
 	s := newSite(t)
 	run := s.ask("ann", "s", "Why?", wire.Turn{})
 	path := "/s/messages/" + run.AnswerID() + "/feedback"
-	var f sessions.Feedback
+	var f wiresessions.Feedback
 	s.reply(&f, http.StatusOK, "PUT", path, `{"rating":"good"}`)
 	s.reply(&f, http.StatusOK, "PUT", path, `{"rating":"bad","reason":"It is wrong."}`)
 	_, page := s.messages("/s/messages")

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/store"
@@ -52,6 +53,12 @@ type (
 	SourceList struct {
 		Sources []SourceView `json:"sources"`
 		Folders []string     `json:"folders,omitempty" description:"Folders of the server below which folders can be added without a key of the scope tenants."`
+		Docs    *DocsResult  `json:"docs,omitempty" description:"Files of --docs that are not indexed. It is missing if all are."`
+	}
+	// DocsResult tells which files of --docs could not be read.
+	DocsResult struct {
+		Failed   int              `json:"failed"`
+		Failures []ingest.Failure `json:"failures" description:"The first 100 of them."`
 	}
 	// SourceView is a source.
 	SourceView struct {
@@ -97,11 +104,17 @@ type (
 // maxBody limits the body of a request, in bytes.
 const maxBody = 256 << 10
 
-type routes struct{ s *source.Service }
+// maxFailures limits the files in a [DocsResult].
+const maxFailures = 100
 
-// Routes returns the routes.
-func Routes(s *source.Service) []server.Route {
-	rt := routes{s}
+type routes struct {
+	s    *source.Service
+	docs func() []ingest.Failure
+}
+
+// Routes returns the routes. The function docs returns the files of --docs that could not be read.
+func Routes(s *source.Service, docs func() []ingest.Failure) []server.Route {
+	rt := routes{s, docs}
 	id := []any{idParam{}}
 	return []server.Route{
 		{Method: "GET", Path: "/api/sources", Scope: auth.Read, Serve: rt.list, Reply: SourceList{}, Summary: "List the sources of documents"},
@@ -147,6 +160,9 @@ func (rt routes) list(w http.ResponseWriter, r *http.Request) error {
 	out := SourceList{Sources: []SourceView{}, Folders: rt.s.Shared()}
 	for _, src := range all {
 		out.Sources = append(out.Sources, View(src))
+	}
+	if unread := rt.docs(); len(unread) > 0 {
+		out.Docs = &DocsResult{len(unread), unread[:min(len(unread), maxFailures)]}
 	}
 	server.ReplyJSON(w, http.StatusOK, out)
 	return nil

@@ -82,10 +82,7 @@ func setMessages(q *event.Question, r Request, maxQuery int) error {
 		default:
 			return fault.Invalid(fmt.Sprintf("messages[%d].role", i), "want developer, system, assistant, user, tool, activity or reasoning")
 		}
-		read, err := wire.ReadContent(fmt.Sprintf("messages[%d].content", i), m.Content, "\n", "text")
-		if err != nil {
-			return err
-		}
+		read := wire.ReadContent(fmt.Sprintf("messages[%d].content", i), m.Content, "\n", "text")
 		read.Role = m.Role
 		all = append(all, read)
 	}

@@ -22,6 +22,9 @@ func TestDecode(t *testing.T) {
 			Turn: turn, Question: event.Question{Query: "Why?", Session: "t1"}},
 		`{"messages":[{"role":"user","content":[{"type":"text","text":"Why?"},{"type":"text","text":"And how?"}]}],"context":null,"forwardedProps":null,"state":[1]}`: {
 			Turn: turn, Question: event.Question{Query: "Why?\nAnd how?"}},
+		// Strange parts of earlier messages are left out.
+		`{"messages":[{"role":"user","content":["Who?",{"type":"text","text":7},{"type":"text","text":"Hm?"}]},{"role":"assistant","content":7},{"role":"user","content":"Why?"}]}`: {
+			Turn: turn, Question: event.Question{Query: "Why?", History: []event.Message{{Role: "user", Text: "Hm?"}}}},
 		// The messages of a client after an answer, with tools and properties of an application.
 		`{"threadId":"t1","runId":7,"state":{"sources":[]},"tools":[{"name":"confetti","description":"","parameters":{}}],"resume":[],
 		  "forwardedProps":{"collection":"vs_a","mode":"direct","model":"m","noCache":true,"theme":"dark"},"context":[{"description":"The page","value":"Harbour"}],"messages":[
@@ -52,6 +55,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"messages":[{"role":"user","content":"` + long + `"}]}`:                                              "messages[0].content",
 		`{"messages":[{"role":"user","content":[{"type":"text","text":7}]}]}`:                                  "messages[0].content[0].text",
 		`{"messages":[{"role":"user","content":[{"type":"text","text":"See"},{"type":"image","source":{}}]}]}`: "messages[0].content[1]",
+		`{"messages":[{"role":"system","content":["See"]},` + asked[12:] + `}`:                                 "messages[0].content[0]",
 		`{"messages":[{"role":"user","content":["See"]}]}`:                                                     "messages[0].content[0]",
 		`{"messages":[{"role":"system","content":"` + strings.Repeat(long, 40) + `"},` + asked[12:] + `}`:      "messages[0].content",
 		`{"context":[{"description":"x","value":"` + strings.Repeat(long, 40) + `"}],` + asked + `}`:           "context",

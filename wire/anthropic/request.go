@@ -100,10 +100,7 @@ func decode(body []byte, maxQuery int) (wire.Request, error) {
 
 // setMessages sets the question, the history and the instructions.
 func setMessages(q *event.Question, r Request, maxQuery int) error {
-	system, err := readContent("system", r.System, "\n\n", wire.RoleSystem)
-	if err != nil {
-		return err
-	}
+	system := readContent("system", r.System, "\n\n", wire.RoleSystem)
 	if system.Other != "" {
 		return fault.Invalid(system.Other, "want text")
 	}
@@ -120,11 +117,7 @@ func setMessages(q *event.Question, r Request, maxQuery int) error {
 		default:
 			return fault.Invalid(fmt.Sprintf("messages[%d].role", i), "want user, assistant or system")
 		}
-		read, err := readContent(fmt.Sprintf("messages[%d].content", i), m.Content, between, m.Role)
-		if err != nil {
-			return err
-		}
-		all = append(all, read)
+		all = append(all, readContent(fmt.Sprintf("messages[%d].content", i), m.Content, between, m.Role))
 	}
 	if last >= 0 && r.Messages[last].Role != event.RoleUser {
 		return fault.Invalid(fmt.Sprintf("messages[%d].role", last), "the last message must have the role user: answers are not continued")
@@ -133,10 +126,10 @@ func setMessages(q *event.Question, r Request, maxQuery int) error {
 }
 
 // readContent reads the content blocks of a message. The path of a block that is not text is that of its type.
-func readContent(path string, content any, between, role string) (wire.ChatMessage, error) {
-	m, err := wire.ReadContent(path, content, between, blockText)
+func readContent(path string, content any, between, role string) wire.ChatMessage {
+	m := wire.ReadContent(path, content, between, blockText)
 	if m.Role = role; m.Other != "" {
 		m.Other += ".type"
 	}
-	return m, err
+	return m
 }

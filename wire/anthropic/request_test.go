@@ -19,6 +19,9 @@ func TestDecode(t *testing.T) {
 	t.Parallel()
 	half := 0.5
 	wiretest.TestDecode(t, anthropic.Decode, maxQuery, map[string]wire.Request{
+		// Strange parts of earlier messages are left out.
+		`{"messages":[{"role":"user","content":["Who?",{"type":"text","text":"Hm?"}]},{"role":"assistant","content":7},{"role":"user","content":"Why?"}]}`: {NoStream: true,
+			Question: event.Question{Query: "Why?", History: []event.Message{{Role: "user", Text: "Hm?"}}, Request: json.RawMessage(`{}`)}},
 		`{"model":"sluice","max_tokens":1024,"messages":[{"role":"user","content":"Why?"}]}`: {NoStream: true,
 			Question: event.Question{Query: "Why?", MaxTokens: 1024, Request: json.RawMessage(`{"model":"sluice"}`)}},
 		`{"model":"sluice-direct/vs_a,vs_b","stream":true,"thinking":{"type":"enabled","budget_tokens":1024},"messages":[{"role":"user","content":[{"type":"text","text":"Why?","cache_control":{"type":"ephemeral"}},{"type":"text","text":"And how?"}]}]}`: {

@@ -71,10 +71,7 @@ func DecodeChat(body []byte, maxQuery int) (wire.Request, error) {
 	q := wire.Request{NoStream: !r.Stream}
 	var all []wire.ChatMessage
 	for i, m := range r.Messages {
-		read, err := readContent(fmt.Sprintf("messages[%d].content", i), m.Content)
-		if err != nil {
-			return q, err
-		}
+		read := readContent(fmt.Sprintf("messages[%d].content", i), m.Content)
 		read.Role = m.Role
 		switch m.Role {
 		case event.RoleUser, event.RoleAssistant, wire.RoleSystem, wire.RoleDeveloper:

@@ -7,7 +7,7 @@ import (
 )
 
 // readContent reads the content of a message of any form of the API.
-func readContent(path string, content any) (wire.ChatMessage, error) {
+func readContent(path string, content any) wire.ChatMessage {
 	return wire.ReadContent(path, content, "\n", "text", partInput, partText)
 }
 

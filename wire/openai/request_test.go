@@ -19,6 +19,9 @@ func TestDecodeChat(t *testing.T) {
 	t.Parallel()
 	half := 0.5
 	wiretest.TestDecode(t, openai.DecodeChat, maxQuery, map[string]wire.Request{
+		// Strange parts of earlier messages are left out.
+		`{"messages":[{"role":"user","content":["Who?",{"type":"text","text":"Hm?"}]},{"role":"assistant","content":7},{"role":"user","content":"Why?"}]}`: {NoStream: true,
+			Question: event.Question{Query: "Why?", History: []event.Message{{Role: "user", Text: "Hm?"}}, Request: json.RawMessage(`{}`)}},
 		`{"model":"sluice","messages":[{"role":"user","content":"Why?"}]}`: {NoStream: true,
 			Question: event.Question{Query: "Why?", Request: json.RawMessage(`{"model":"sluice"}`)}},
 		`{"model":"sluice-direct/vs_a,vs_b","stream":true,"stream_options":{"include_usage":true,"include_obfuscation":false},"messages":[{"role":"user","content":[{"type":"text","text":"Why?"}]}]}`: {

@@ -79,10 +79,7 @@ func (r *ResponseRequest) messages() ([]wire.ChatMessage, error) {
 			if kind, _ := item["type"].(string); kind != "" && kind != "message" {
 				continue
 			}
-			m, err := readContent(path+".content", item["content"])
-			if err != nil {
-				return nil, err
-			}
+			m := readContent(path+".content", item["content"])
 			switch m.Role, _ = item["role"].(string); m.Role {
 			case event.RoleUser, event.RoleAssistant, wire.RoleSystem, wire.RoleDeveloper:
 			default:

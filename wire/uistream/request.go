@@ -2,6 +2,7 @@ package uistream
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
@@ -42,6 +43,17 @@ type Message struct {
 type Part struct {
 	Type string `json:"type" description:"text, or another type. The question only has texts and data."`
 	Text any    `json:"text,omitempty" description:"A string, if the type is text."`
+
+	strange bool // no object with a type
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. It accepts any value, because one old message does not lose a chat.
+func (p *Part) UnmarshalJSON(data []byte) error {
+	type fields Part
+	if err := json.Unmarshal(data, (*fields)(p)); err != nil {
+		*p = Part{strange: true}
+	}
+	return nil
 }
 
 // Decode decodes and validates the body of a request for a server. Errors have the code [fault.InvalidRequest] and name the field.
@@ -76,15 +88,15 @@ func setMessages(q *event.Question, messages []Message, maxQuery int) error {
 		var texts []string
 		for j, part := range m.Parts {
 			at := fmt.Sprintf("%s[%d]", read.Path, j)
-			switch part.Type {
-			case "text":
-				text, ok := part.Text.(string)
-				if !ok {
-					return fault.Invalid(at+".text", "want a string")
-				}
-				texts = append(texts, text)
-			case "file":
+			switch text, ok := part.Text.(string); {
+			case part.strange:
+				read.Err = cmp.Or(read.Err, fault.Invalid(at, "want an object with a type"))
+			case part.Type == "file":
 				read.Other = cmp.Or(read.Other, at)
+			case part.Type == "text" && !ok:
+				read.Err = cmp.Or(read.Err, fault.Invalid(at+".text", "want a string"))
+			case part.Type == "text":
+				texts = append(texts, text)
 			}
 		}
 		read.Text = strings.Join(texts, "\n")

@@ -22,6 +22,9 @@ func TestDecode(t *testing.T) {
 		`{"id":"c1","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"Why?"}]}],"trigger":"submit-message"}`: {Turn: turn, Question: event.Question{Query: "Why?", Session: "c1"}},
 		`{"messages":[{"role":"user","parts":[{"type":"text","text":"Why?"},{"type":"data-page","data":{"text":7}},{"type":"text","text":"And how?"}]}],"messageId":null}`: {
 			Turn: turn, Question: event.Question{Query: "Why?\nAnd how?"}},
+		// Strange parts of earlier messages are left out.
+		`{"messages":[{"role":"user","parts":["Who?",{"type":7},null,{"type":"text","text":7},{"type":"text","text":"Hm?"}]},{"role":"user","parts":[{"type":"text","text":"Why?"}]}]}`: {
+			Turn: turn, Question: event.Question{Query: "Why?", History: []event.Message{{Role: "user", Text: "Hm?"}}}},
 		// A message of the client with the parts of an answer, and the fields that the option body adds.
 		`{"collection":"vs_a","mode":"direct","model":"m","temperature":1,"id":"c1","trigger":"regenerate-message","messageId":"msg_1","messages":[
 		  {"role":"system","parts":[{"type":"text","text":"Be brief."}]},{"id":"u","role":"user","metadata":{},"parts":[{"type":"file","mediaType":"image/png","url":"data:"},{"type":"text","text":"Who?"}]},
@@ -46,6 +49,8 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"messages":[{"role":"user","parts":[]}]}`:                                                                              "messages[0].parts",
 		`{"messages":[{"role":"user","content":"Why?"}]}`:                                                                        "messages[0].parts",
 		`{"messages":[{"role":"user","parts":"Why?"}]}`:                                                                          "messages[0].parts",
+		`{"messages":[{"role":"user","parts":["Why?"]}]}`:                                                                        "messages[0].parts[0]",
+		`{"messages":[{"role":"system","parts":[{"type":7}]},` + asked[12:] + `}`:                                                "messages[0].parts[0]",
 		`{"messages":[{"role":"user","parts":[{"type":"text"}]}]}`:                                                               "messages[0].parts[0].text",
 		`{"messages":[{"role":"user","parts":[{"type":"text","text":" "}]}]}`:                                                    "messages[0].parts",
 		`{"messages":[{"role":"user","parts":[{"type":"text","text":"` + long + `"}]}]}`:                                         "messages[0].parts",

@@ -12101,7 +12101,14 @@ export interface components {
             /** @description Watch the source, and index changes at once. Only folders can be watched. */
             watch?: boolean;
         };
+        SourcesDocsResult: {
+            failed: number;
+            /** @description The first 100 of them. */
+            failures: components["schemas"]["IngestFailure"][];
+        };
         SourcesSourceList: {
+            /** @description Files of --docs that are not indexed. It is missing if all are. */
+            docs?: components["schemas"]["SourcesDocsResult"];
             /** @description Folders of the server below which folders can be added without a key of the scope tenants. */
             folders?: string[];
             sources: components["schemas"]["SourcesSourceView"][];
