@@ -135,7 +135,11 @@ func Run(ctx context.Context, p Protocol, o Options, report func(Result)) error 
 	}
 	o.Tool, o.Argument = cmp.Or(o.Tool, "ask"), cmp.Or(o.Argument, "query")
 	o.URL = strings.TrimSuffix(o.URL, "/")
-	if u, err := url.Parse(o.URL); err == nil && p.MCP && u.Path == "" {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("the address of the server must be a URL such as http://localhost:8000, not %q", o.URL)
+	}
+	if p.MCP && u.Path == "" {
 		o.URL += mcpPath
 	}
 	for _, name := range o.Only {

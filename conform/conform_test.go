@@ -406,3 +406,13 @@ func TestBrokenCalls(t *testing.T) {
 		})
 	}
 }
+
+// TestAddressOfServer checks that an address without a scheme or a host is refused before any check runs.
+func TestAddressOfServer(t *testing.T) {
+	for _, address := range []string{"localhost:8000", "ftp://localhost", "http://", "", "a b"} {
+		err := conform.Run(t.Context(), conform.Protocols()[0], conform.Options{URL: address}, func(r conform.Result) { t.Errorf("%q: check %s ran", address, r.Name) })
+		if err == nil || !strings.Contains(err.Error(), "must be a URL such as http://localhost:8000") {
+			t.Errorf("%q: got %v, want an error that shows an address", address, err)
+		}
+	}
+}

@@ -201,7 +201,7 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	}
 	kind, ok := s.o.Kinds[set.Kind]
 	if !ok && set.Kind == "" {
-		return Source{}, fault.Invalid("location", "no kind of source has such locations; /docs/ and \"sluice sources add --help\" describe those of the kinds %s", strings.Join(s.Kinds(), " "))
+		return Source{}, fault.Invalid("location", "no kind of source has such locations; the kinds are %s: see \"sluice sources add --help\" or /docs/", strings.Join(s.Kinds(), ", "))
 	}
 	if !ok {
 		return Source{}, fault.Invalid("kind", "want one of: %s", strings.Join(s.Kinds(), " "))

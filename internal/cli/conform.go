@@ -27,8 +27,8 @@ type conformCmd struct {
 
 // Help returns the long help text.
 func (conformCmd) Help() string {
-	return `It checks whether a server speaks a protocol: the order and the schema of the frames, reading again, resuming after each frame, a cut connection, a slow
-reader, cancelling and errors. The server may be any. It asks the question several times. The exit status is 1 if a check has failed.`
+	return `It checks the order and the schema of the frames, reading again, resuming after each frame, a cut connection, a slow reader, cancelling and errors, and asks the
+question several times. The server need not be Sluice. The exit status is 1 if a check has failed.`
 }
 
 // Run checks the server and prints a line for each check.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -31,7 +32,9 @@ type ingestCmd struct {
 // Run adds the paths to the collection. It fails if none of the files could be read.
 func (c *ingestCmd) Run(e *env) (err error) {
 	for _, p := range c.Path {
-		if _, err := os.Stat(p); err != nil {
+		if _, err := os.Stat(p); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("ingest: %s does not exist", p)
+		} else if err != nil {
 			return fmt.Errorf("ingest: %w", err)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 type keysCmd struct {
 	Add    keysAddCmd    `cmd:"" help:"Add a key and print it once. With the first key, the server requires one for every request."`
 	List   keysListCmd   `cmd:"" help:"List the keys, without their secrets."`
-	Revoke keysRevokeCmd `cmd:"" help:"End a key and its logins for ever."`
+	Revoke keysRevokeCmd `cmd:"" help:"Revoke a key and end its logins. This cannot be undone."`
 	Rotate keysRotateCmd `cmd:"" help:"Give a key a new secret and print it once."`
 }
 

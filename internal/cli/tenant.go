@@ -121,7 +121,7 @@ type tenantsDeleteCmd struct {
 // Run deletes a tenant.
 func (c *tenantsDeleteCmd) Run(e *env) error {
 	if !c.Yes {
-		return fmt.Errorf("tenants: this deletes all documents, runs and files of the tenant %.64q for ever: confirm it with --yes", c.Name)
+		return fmt.Errorf("tenants: this deletes all documents, runs and files of the tenant %.64q, which cannot be undone: confirm it with --yes", c.Name)
 	}
 	err := withKeys(e, false, func(keys auth.Manager) error { return app.DeleteTenant(e.ctx, e.cfg, c.Name, keys) })
 	if errors.Is(err, app.ErrNoKeys) {

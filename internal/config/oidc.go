@@ -20,7 +20,7 @@ type OIDC struct {
 	Account     string   `name:"oidc-account" placeholder:"CLAIM" optional:"" maxlen:"256" help:"Claim with the account of a person. It must be unique, and people must not be able to change it. The default is email if the provider has verified it, and otherwise oidc: and sub."`
 	RoleClaim   string   `name:"oidc-roles" placeholder:"CLAIM" optional:"" maxlen:"256" help:"Claim with the roles of a person. Dots enter objects, as in realm_access.roles."`
 	Role        []string `name:"oidc-role" split:";" placeholder:"NAME=SCOPES[@TENANT]" optional:"" help:"What a role permits, such as editors=ask,read,write or staff=ask,read@acme. Can be repeated. The first role that a person has decides the tenant; the scopes of all roles of this tenant count."`
-	DefaultRole string   `name:"oidc-default-role" placeholder:"SCOPES[@TENANT]" optional:"" help:"What people may do who have none of the roles, such as ask. Empty: they are refused."`
+	DefaultRole string   `name:"oidc-default-role" placeholder:"SCOPES[@TENANT]" optional:"" help:"What a login permits that has none of the roles, such as ask. Empty: it is refused."`
 }
 
 // variableOfSecret is the variable of the client secret.
