@@ -1,0 +1,115 @@
+package local
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sluice-rag/sluice/lang"
+)
+
+// timeIn returns the time of day of a cell, in minutes; ok is false if it has none, or several.
+func timeIn(c *sentence, column int) (minute int, ok bool) {
+	if column >= len(c.cells) {
+		return 0, false
+	}
+	clocks := lang.Clocks(c.cells[column])
+	if len(clocks) != 1 {
+		return 0, false
+	}
+	return clocks[0].Minute, true
+}
+
+// isTrip reports whether a row of a timetable has the times of a place: two or more, in all cells but the first that are not blank.
+func isTrip(c *sentence) bool {
+	n := 0
+	for i := 1; i < len(c.cells); i++ {
+		if _, ok := timeIn(c, i); ok {
+			n++
+		} else if !blankRE.MatchString(c.cells[i]) && c.cells[i] != "|" {
+			return false
+		}
+	}
+	return n > 1
+}
+
+// sameTrip returns the row of a timetable with the place that the question asks about, if another row has the time of day that it names: when does the 12:30 bus
+// get to the hospital? It sets the column of that time. It returns nil for other questions and tables.
+func (q *question) sameTrip(rows []*sentence) []*sentence {
+	if q.kind != timeKind && q.kind != anyKind {
+		return nil
+	}
+	for _, x := range q.moments {
+		if x.minute < 0 {
+			continue
+		}
+		var best *sentence
+		most := 0.0
+		for _, c := range rows {
+			if !isTrip(c) {
+				continue
+			}
+			for i := range c.cells[1:] {
+				if minute, ok := timeIn(c, i+1); !ok || minute != x.minute {
+					continue
+				}
+				for _, o := range rows {
+					if o == c || !isTrip(o) || i+1 >= len(o.cells) {
+						continue
+					}
+					if gain := q.shareOf(c.cells[0]+" "+o.cells[0]) - q.shareOf(c.cells[0]); gain > most {
+						best, most = o, gain
+						o.moment = i + 1
+					}
+				}
+			}
+		}
+		if best != nil {
+			return []*sentence{best}
+		}
+	}
+	return nil
+}
+
+// momentColumn returns the column of a row of a timetable that answers the question: that of the trip that it names, or the first or the last one. It returns 0 if
+// there is none.
+func (q *question) momentColumn(c *sentence) int {
+	if c.moment > 0 {
+		return c.moment
+	}
+	sign := q.signOf(lang.Least, lang.Most)
+	if sign == 0 || q.kind != timeKind || !isTrip(c) {
+		return 0
+	}
+	column, most := 0, math.Inf(-1)
+	for i := range c.cells {
+		if minute, ok := timeIn(c, i); ok && i > 0 && sign*float64(minute) > most {
+			column, most = i, sign*float64(minute)
+		}
+	}
+	return column
+}
+
+// mostNumbers returns those of the columns whose names have the most numbers of the question: the train 5803, and not each train.
+func (q *question) mostNumbers(c *sentence, columns []int) []int {
+	most := 0
+	count := func(i int) (n int) {
+		if i >= len(c.columns) {
+			return 0
+		}
+		covers := make([]float64, len(q.terms))
+		q.mark(covers, c.columns[i])
+		for _, k := range q.numbers {
+			if covers[k] == 1 {
+				n++
+			}
+		}
+		return n
+	}
+	for _, i := range columns {
+		most = max(most, count(i))
+	}
+	if most == 0 {
+		return columns
+	}
+	return slices.DeleteFunc(slices.Clone(columns), func(i int) bool { return count(i) < most })
+}
