@@ -23,6 +23,11 @@ func readForms(lines []string, l *lang.Language) []string {
 		label, ticked := tickedOptions(bare)
 		switch {
 		case fenced || bare == "":
+		case lang.IsTableRow(bare):
+			for i+n < len(lines) && lang.IsTableRow(strings.TrimSpace(lines[i+n])) {
+				n++
+			}
+			fields = formFields(lines[i : i+n])
 		case ticked != "":
 			last := len(out) - 1
 			for label == "" && last > 0 && strings.TrimSpace(out[last]) == "" {
@@ -32,11 +37,6 @@ func readForms(lines []string, l *lang.Language) []string {
 				label, out = strings.TrimSpace(out[last])+" ", out[:last]
 			}
 			fields = []string{label + ticked}
-		case lang.IsTableRow(bare):
-			for i+n < len(lines) && lang.IsTableRow(strings.TrimSpace(lines[i+n])) {
-				n++
-			}
-			fields = formFields(lines[i : i+n])
 		default:
 			if cells := alignedCells(lines[i]); len(cells) > 1 {
 				texts := make([]string, len(cells))

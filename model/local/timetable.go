@@ -35,39 +35,46 @@ func isTrip(c *sentence) bool {
 // sameTrip returns the row of a timetable with the place that the question asks about, if another row has the time of day that it names: when does the 12:30 bus
 // get to the hospital? It sets the column of that time. It returns nil for other questions and tables.
 func (q *question) sameTrip(rows []*sentence) []*sentence {
-	if q.kind != timeKind && q.kind != anyKind {
+	if q.kind != timeKind && q.kind != anyKind || !slices.ContainsFunc(q.moments, func(x moment) bool { return x.minute >= 0 }) {
 		return nil
 	}
-	for _, x := range q.moments {
-		if x.minute < 0 {
-			continue
-		}
-		var best *sentence
-		most := 0.0
-		for _, c := range rows {
-			if !isTrip(c) {
-				continue
-			}
-			for i := range c.cells[1:] {
-				if minute, ok := timeIn(c, i+1); !ok || minute != x.minute {
-					continue
-				}
-				for _, o := range rows {
-					if o == c || !isTrip(o) || i+1 >= len(o.cells) {
-						continue
-					}
-					if gain := q.shareOf(c.cells[0]+" "+o.cells[0]) - q.shareOf(c.cells[0]); gain > most {
-						best, most = o, gain
-						o.moment = i + 1
-					}
-				}
-			}
-		}
-		if best != nil {
-			return []*sentence{best}
+	var trips []*sentence
+	var places [][]float64 // coverage of the terms by the first cell of each trip
+	for _, c := range rows {
+		if isTrip(c) {
+			covers := make([]float64, len(q.terms))
+			q.mark(covers, c.cells[0])
+			trips, places = append(trips, c), append(places, covers)
 		}
 	}
-	return nil
+	var best *sentence
+	most, column := 0.0, 0
+	for k, c := range trips {
+		at := q.momentIn(c)
+		for n, o := range trips {
+			if at == 0 || n == k || at >= len(o.cells) {
+				continue
+			}
+			if gain := q.share(places[k], places[n]) - q.share(places[k]); gain > most {
+				best, most, column = o, gain, at
+			}
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	best.moment = column
+	return []*sentence{best}
+}
+
+// momentIn returns the column of a row with a time of day that the question names; 0 if there is none.
+func (q *question) momentIn(c *sentence) int {
+	for i := 1; i < len(c.cells); i++ {
+		if minute, ok := timeIn(c, i); ok && slices.ContainsFunc(q.moments, func(x moment) bool { return x.minute == minute }) {
+			return i
+		}
+	}
+	return 0
 }
 
 // momentColumn returns the column of a row of a timetable that answers the question: that of the trip that it names, or the first or the last one. It returns 0 if
