@@ -16,6 +16,7 @@ func TestForms(t *testing.T) {
 	gaps := "Object: Mill Road 8          Flat no.: 14\nOur reference: KL/8-14       Clerk: Ms Tarrant\n"
 	boat := "| Pier | | | |\n|---|---|---|---|\n| Old Quay | 9:05 | 11:40 | 16:15 |\n| Lighthouse | 9:31 | 12:06 | 16:41 |\n| Seal Bay | 9:50 | 12:25 | 17:00 |\n"
 	phones := "Name | Extension | Mobile | Deputy\nRosa Field | 41 | 07700 1 | Ivo Marsh\nIvo Marsh | 42 | 07700 2 | Una Bell\nUna Bell | 43 | 07700 3 | Ivo Marsh\n"
+	prices := "Item | Price for 5 pieces (€) | Price for 20 pieces (€)\nLamp | 14.00 | 11.00\nRope | 9.50 | 8.00\n"
 	terms := "Mon 6 Jan: Term starts\n17 - 21 Feb: Half term\nFri 4 Apr: Term ends\n26 - 30 May: Half term\n"
 	for _, c := range []struct {
 		name, question string
@@ -39,6 +40,8 @@ func TestForms(t *testing.T) {
 		{"the first line without its indentation", "What does the rope cost?", chunk("Bill", nil, "Lamp      14,00 EUR\n  Rope       9,50 EUR\n  Paint     22,00 EUR\n"), "Rope: 9,50 EUR."},
 		{"the trip with a time", "What time does the 11:40 boat get to Seal Bay?", chunk("Boats", nil, boat), "Seal Bay: 12:25."},
 		{"the last trip", "When does the last boat leave the Lighthouse?", chunk("Boats", nil, boat), "Lighthouse: 16:41."},
+		{"the column of a number", "What is the price of the lamp for 20 pieces?", chunk("Prices", nil, prices), "Lamp: Price for 20 pieces (€) 11.00."},
+		{"a number that bounds a range", "What is the price of the lamp for less than 20 pieces?", chunk("Prices", nil, prices), "Lamp: Price for 5 pieces (€) 14.00; Price for 20 pieces (€) 11.00."},
 		{"the row of a name, and not those that mention it", "What is the extension of Ivo Marsh?", chunk("Phones", nil, phones), "Ivo Marsh: Extension 42."},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -96,8 +96,12 @@ func (q *question) momentColumn(c *sentence) int {
 	return column
 }
 
-// mostNumbers returns those of the columns whose names have the most numbers of the question: the train 5803, and not each train.
+// mostNumbers returns those of the columns whose names have the most numbers of the question: the train 5803, and not each train. It returns all for a number
+// that is the bound of a range: the price of less than 50 is not that of 50 and more.
 func (q *question) mostNumbers(c *sentence, columns []int) []int {
+	if len(q.numbers) == 0 || q.bound != nil || q.lang.HasPhrase(lang.Below, q.text) || q.lang.HasPhrase(lang.Above, q.text) {
+		return columns
+	}
 	most := 0
 	count := func(i int) (n int) {
 		if i >= len(c.columns) {
