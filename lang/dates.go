@@ -63,7 +63,7 @@ func (l *Language) Dates(s string) []DateAt {
 		at := submatch(s, m)
 		add(at(1), at(2), at(3), m[0], m[1])
 	}
-	return append(out, l.namedDates(s)...)
+	return append(out, l.NamedDates(s)...)
 }
 
 // maxDates is the maximum number of dates of one form in a text.
@@ -93,8 +93,8 @@ func yearOf(s string) int {
 	return n
 }
 
-// namedDates returns the dates with the name of a month.
-func (l *Language) namedDates(s string) (out []DateAt) {
+// NamedDates returns the dates with the name of a month, also without a day or a year, or with the abbreviation of one beside these.
+func (l *Language) NamedDates(s string) (out []DateAt) {
 	if !l.HasAny(Months) {
 		return nil
 	}
@@ -118,9 +118,12 @@ func (l *Language) namedDates(s string) (out []DateAt) {
 	}
 	joins := func(k int) bool { return k >= 0 && k < len(words) && l.IsStopWord(words[k].Text) } // 5 de junio de 2025, 5th of June
 	for k, w := range words {
-		month, ok := l.Number(Months, w.Text)
-		if !ok {
-			continue
+		month, named := l.Number(Months, w.Text)
+		short := false
+		if !named {
+			if month, short = l.Number(ShortMonths, w.Text); !short {
+				continue
+			}
 		}
 		d := DateAt{Date: Date{Month: int(month), Day: day(k - 1)}, Start: w.Start, End: w.End}
 		next := k + 1
@@ -139,7 +142,7 @@ func (l *Language) namedDates(s string) (out []DateAt) {
 		if d.Year = year(next); d.Year > 0 {
 			d.End = words[next].End
 		}
-		if d.Day > 0 || d.Year > 0 || !l.IsStopWord(w.Text) { // may
+		if d.Day > 0 || d.Year > 0 || named && !l.IsStopWord(w.Text) { // may
 			out = append(out, d)
 		}
 	}

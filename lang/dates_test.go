@@ -23,6 +23,8 @@ func TestDates(t *testing.T) {
 		{"fr", "le 1er mars", []lang.Date{{0, 3, 1}}},
 		{"ru", "5 июня 2025", []lang.Date{{2025, 6, 5}}},
 		{"zh", "2025年6月5日，6月", []lang.Date{{2025, 6, 5}, {0, 6, 0}}},
+		{"en", "15 - 19 Feb and Sept 2031, and Jan is on leave", []lang.Date{{0, 2, 19}, {2031, 9, 0}}},
+		{"de", "am 3. Okt. 2031", []lang.Date{{2031, 10, 3}}},
 		{"en", "version 1.2.3, section 3.2, 40/50/60, room 12", nil},
 		{"en", "2025-13-05 and 2025-06-45", nil},
 	} {

@@ -56,22 +56,23 @@ type Section string
 
 // The sections of single words.
 const (
-	StopWords   Section = "stop"       // words without a subject of their own
-	Negations   Section = "negation"   // not, without
-	Pronouns    Section = "pronoun"    // words that refer to an earlier sentence
-	Connectives Section = "connective" // words that join a sentence to the one before
-	Months      Section = "month"      // with their numbers
-	Days        Section = "day"        // days of the week with their numbers from Monday, and words such as daily
-	ShortDays   Section = "day-short"  // abbreviations of the days of the week, each after its number
-	DayJoiners  Section = "day-joiner" // words between the first and the last day of a range
-	Workdays    Section = "workdays"   // phrases for Monday to Friday
-	Weekends    Section = "weekend"    // phrases for Saturday and Sunday
-	EachDay     Section = "each-day"   // phrases for all days of the week
-	Exceptions  Section = "except"     // words before days that are not meant
-	Counts      Section = "count"      // number words and fractions with their values, and words such as twice
-	Reasons     Section = "because"    // words that give a reason
-	Most        Section = "most"       // words that ask for the greatest or the last of several: highest
-	Least       Section = "least"      // words that ask for the smallest or the first of several: lowest, cheapest
+	StopWords   Section = "stop"        // words without a subject of their own
+	Negations   Section = "negation"    // not, without
+	Pronouns    Section = "pronoun"     // words that refer to an earlier sentence
+	Connectives Section = "connective"  // words that join a sentence to the one before
+	Months      Section = "month"       // with their numbers
+	ShortMonths Section = "month-short" // abbreviations of months with their numbers, which are months beside a day or a year
+	Days        Section = "day"         // days of the week with their numbers from Monday, and words such as daily
+	ShortDays   Section = "day-short"   // abbreviations of the days of the week, each after its number
+	DayJoiners  Section = "day-joiner"  // words between the first and the last day of a range
+	Workdays    Section = "workdays"    // phrases for Monday to Friday
+	Weekends    Section = "weekend"     // phrases for Saturday and Sunday
+	EachDay     Section = "each-day"    // phrases for all days of the week
+	Exceptions  Section = "except"      // words before days that are not meant
+	Counts      Section = "count"       // number words and fractions with their values, and words such as twice
+	Reasons     Section = "because"     // words that give a reason
+	Most        Section = "most"        // words that ask for the greatest or the last of several: highest
+	Least       Section = "least"       // words that ask for the smallest or the first of several: lowest, cheapest
 	// Abbreviations end with a full stop, without it.
 	Abbreviations Section = "abbreviation"
 )

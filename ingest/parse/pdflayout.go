@@ -30,6 +30,7 @@ const maxLeftwards = 4000
 // gatherLines joins adjacent runs to lines. It keeps the order of the content stream, which is the reading order in nearly all files, also
 // with columns. Slanted text, such as a watermark, is left out.
 func gatherLines(runs []pdfRun) []pdfLine {
+	runs = placeSymbols(runs)
 	var out []pdfLine
 	var b strings.Builder
 	var cur pdfLine
@@ -94,6 +95,46 @@ func gatherLines(runs []pdfRun) []pdfLine {
 		flush()
 	}
 	return out
+}
+
+// maxSymbolsBack is the maximum number of runs that a symbol is moved back by.
+const maxSymbolsBack = 64
+
+// placeSymbols puts runs of symbols, such as the boxes of a form, before the run to the right of them in their line. Programs write symbols after the other text
+// of the line, because they are of another font.
+func placeSymbols(runs []pdfRun) []pdfRun {
+	var out []pdfRun // nil: as runs
+	for i, r := range runs {
+		at := i
+		if isSymbol(r.text) {
+			for k := i - 1; k >= max(0, i-maxSymbolsBack); k-- {
+				o := runs[k]
+				if out != nil {
+					o = out[k]
+				}
+				if o.turned != r.turned || math.Abs(o.y-r.y) >= 0.45*max(o.size, r.size) || o.x < r.x {
+					break
+				}
+				at = k
+			}
+		}
+		if at < i && out == nil {
+			out = slices.Clone(runs[:i])
+		}
+		if out != nil {
+			out = slices.Insert(out, at, r)
+		}
+	}
+	if out == nil {
+		return runs
+	}
+	return out
+}
+
+// isSymbol reports whether a text is one or a few symbols, such as boxes and ticks.
+func isSymbol(s string) bool {
+	s = strings.TrimSpace(s)
+	return s != "" && len(s) <= 12 && strings.IndexFunc(s, func(r rune) bool { return !unicode.Is(unicode.So, r) && r != ' ' }) < 0
 }
 
 var (

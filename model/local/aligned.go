@@ -71,6 +71,7 @@ const maxAligned = 40
 // alignedTable returns the rows of a table as text; nil if they are none.
 func alignedTable(rows [][]alignedCell) []string {
 	width, full := 0, 0
+	indent(rows)
 	for _, cells := range rows {
 		switch {
 		case len(cells) > width:
@@ -103,6 +104,17 @@ func alignedTable(rows [][]alignedCell) []string {
 		out[i] = strings.TrimRight(texts[0], ":") + ": " + strings.Join(rest, "; ")
 	}
 	return out
+}
+
+// indent moves the cells of the first row to the right if it lost its indentation, as the first line of a paragraph does.
+func indent(rows [][]alignedCell) {
+	if len(rows) < 2 {
+		return
+	}
+	by := max(0, rows[1][0].from-rows[0][0].from)
+	for i := range rows[0] {
+		rows[0][i].from, rows[0][i].to = rows[0][i].from+by, rows[0][i].to+by
+	}
 }
 
 // sameColumn reports whether the last cells of all rows begin, or end, in the same column.

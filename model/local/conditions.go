@@ -69,6 +69,9 @@ func (q *question) selected(rows []*sentence, whole bool) []*sentence {
 	if len(rows) < 2 {
 		return nil
 	}
+	if met := q.sameTrip(rows); met != nil {
+		return met
+	}
 	if named := q.namedRows(rows); named != nil && len(named) < len(rows) {
 		return named
 	}

@@ -166,10 +166,25 @@ func (q *question) namedRows(rows []*sentence) (met []*sentence) {
 			}
 		}
 	}
-	if len(met) < 2 {
+	if len(met) == 0 || len(met) == 1 && !q.isMentioned(met[0], rows) {
 		return nil
 	}
 	return met
+}
+
+// isMentioned reports whether other rows have the first cell of a row in another cell, and the question asks for a cell of its own: the number of Jan Wirtz is in
+// his row, and not in that of the colleague for whom he stands in.
+func (q *question) isMentioned(row *sentence, rows []*sentence) bool {
+	if q.kind == personKind {
+		return false // who stands in for him, or for whom he does
+	}
+	asked := false
+	for i := 1; i < len(row.cells); i++ {
+		asked = asked || row.cells[i] != "" && (i < len(row.columns) && q.shareOf(row.columns[i]) > 0 || q.measuredColumn(row, i))
+	}
+	return asked && slices.ContainsFunc(rows, func(c *sentence) bool {
+		return c != row && slices.ContainsFunc(c.cells[1:], func(cell string) bool { return cell == row.cells[0] })
+	})
 }
 
 // count returns the number of rows with their names: 3: Orchard; Hilltop; Yard. The rows of each passage are one sentence, and the first has the number.

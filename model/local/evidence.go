@@ -364,6 +364,8 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	switch {
 	case c.listed && (several || q.kind == instructionKind), several && c.label && c.group > 0 && e[unknownNames] == 0 && q.onlyAbout(numberingRE.ReplaceAllString(c.heading, "")):
 		e[isListed] = 1
+	case q.kind == definitionKind && c.label && c.group > 0 && q.share(c.near) >= minForm && q.shareOf(cmp.Or(labelOf(c.text), c.lead)) == 0:
+		e[isListed] = 1 // who is the emergency contact: what the form says under that heading
 	case several && !c.row && e[unknownNames] == 0 && enumerates(c.text) && (q.negated || !hasNegation(q.lang, c.words)):
 		e[isListed] = 0.5
 	}
@@ -399,6 +401,9 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	}
 	e[negated] = value(q.negated && q.kind != reasonKind && !hasNegation(q.lang, c.words) && !hasNegation(q.lang, lang.Words(c.leadingText()))) // why not: because it was refused
 }
+
+// minForm is the least share of the question's terms in the heading over the fields of a form that say together what the heading names.
+const minForm = 0.7
 
 // leadingText returns the headings over a sentence and what leads to it.
 func (c *sentence) leadingText() string {

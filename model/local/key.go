@@ -9,9 +9,10 @@ import (
 	"github.com/sluice-rag/sluice/model"
 )
 
-// repeatsValue reports whether what a line says after its label is in the question already, without what is in parentheses.
+// repeatsValue reports whether what a line says after its label is in the question already, without what is in parentheses, and its label is not the requested
+// type of thing: "21 July: Term ends" says when.
 func (q *question) repeatsValue(c *sentence) bool {
-	if !c.label || q.open {
+	if !c.label || q.open || q.hasType() && q.typeFit(c, labelOf(c.text)) == 1 {
 		return false
 	}
 	at := strings.IndexAny(c.text, ":：")

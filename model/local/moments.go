@@ -39,7 +39,11 @@ func (q *question) momentsIn() (out []moment) {
 		}
 		return x
 	}
-	for _, d := range q.lang.Dates(q.text) {
+	dates := q.lang.Dates(q.text)
+	if len(dates) == 0 {
+		dates = q.lang.NamedDates(q.text) // in February
+	}
+	for _, d := range dates {
 		out = append(out, termsAt(moment{date: d.Date, minute: -1}, d.Start, d.End))
 	}
 	for _, c := range lang.Clocks(q.text) {

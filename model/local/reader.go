@@ -39,6 +39,7 @@ type parent struct {
 func (r *reader) readAll(s string) {
 	r.lines = strings.Split(s, "\n")
 	dropContents(r.lines)
+	r.lines = readForms(r.lines, r.lang)
 	readAligned(r.lines)
 	labelDays(r.lines, r.lang)
 	r.config = hasComments(r.lines)
@@ -130,7 +131,7 @@ func (r *reader) table(i int) int {
 	}
 	r.groups++
 	var columns []string
-	if len(rows) > 1 && (from > 0 || r.passage.Chunk.Start == 0 || lang.IsTableHead(rows[0])) {
+	if len(rows) > 1 && (from > 0 || r.passage.Chunk.Start == 0 || lang.IsTableHead(rows[0])) && !r.isHeadless(rows) {
 		columns, rows = rows[0], rows[1:]
 	}
 	for _, cells := range rows {
@@ -232,8 +233,8 @@ func (r *reader) item(i int) int {
 	return i
 }
 
-// labelRE matches the label of a line, up to its colon.
-var labelRE = regexp.MustCompile(`^["*_]*([\pL\pN][^:.!?;|]{0,48}?)["*_]*(?::|：)["*_]*[ \t]*\S`)
+// labelRE matches the label of a line, up to its colon. It has no full stops but those of numbers and abbreviations: Invoice no.
+var labelRE = regexp.MustCompile(`^["*_]*((?:\pL{1,4}\.|[\pL\pN])(?:[^:.!?;|]|\b\pL{1,4}\.|[0-9]\.){0,48}?)["*_]*(?::|：)["*_]*[ \t]*\S`)
 
 // labelOf returns the label of a line such as Place: clubroom; empty if it has none.
 func labelOf(line string) string {

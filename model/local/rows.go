@@ -70,7 +70,7 @@ func (q *question) alike(best *sentence, readings []*passageView) (out []*senten
 	}
 	named := q.cellPrecision(best)
 	for _, c := range readings[best.passage].cs {
-		if c == best || c.row && c.group == best.group && c.score > best.score-maxBehind && sameCover(c.exact, best.exact) &&
+		if c == best || c.row && c.group == best.group && c.score > best.score-maxBehind && sameCover(c.exact, best.exact) && c.evid[rowKey] >= best.evid[rowKey]/2 &&
 			best.evid[rowKey] > 0 && best.evid[inRange] == 0 && q.cellPrecision(c) >= named {
 			out = append(out, c)
 		}
@@ -167,7 +167,10 @@ func (q *question) cellPrecision(c *sentence) float64 {
 // columnsOf returns the columns of a row that answer the question, and those with terms of it. These are the columns whose names have a term, or the
 // thing that is asked for, but whose cells have none. It returns nil for all columns, if there is no such column.
 func (q *question) columnsOf(c *sentence) []int {
-	var only []int
+	if i := q.momentColumn(c); i > 0 {
+		return []int{i}
+	}
+	var only, named []int
 	answers := false
 	for i := 1; i < len(c.cells); i++ {
 		name, cell := make([]float64, len(q.terms)), make([]float64, len(q.terms))
@@ -180,12 +183,13 @@ func (q *question) columnsOf(c *sentence) []int {
 			only = append(only, i)
 		case (q.share(name) > 0 || q.measuredColumn(c, i)) && c.cells[i] != "":
 			answers = true
-			only = append(only, i)
+			named = append(named, i)
 		}
 	}
 	if !answers {
 		return nil
 	}
+	only = append(only, q.mostNumbers(c, named)...)
 	if i := nameColumn(c.cells); i > 0 && !slices.Contains(only, i) {
 		only = append(only, i)
 	}

@@ -29,6 +29,7 @@ type sentence struct {
 	row     bool     // a row of a table
 	table   int      // of a row: its table, from 1
 	met     bool     // of a row: its cells meet a condition of the question
+	moment  int      // of a row: the column of the time of day that the question names, if another row has it; 0: none
 	counted bool     // of a row that meets it: the question asks how many do
 	code    bool     // fenced code
 	coded   bool     // code stands before it in its section
@@ -100,7 +101,7 @@ func (c *sentence) checkComplete(l *lang.Language, ownLine, mayContinue bool) {
 	c.closed = closed && !unicode.IsLower(first)
 	fields := strings.Fields(bare)
 	n := len(lang.Words(bare))
-	c.whole = n >= 3 || closed && n >= 2
+	c.whole = n >= 3 || (closed || c.label) && n >= 2
 	switch {
 	case !closed && (c.listed || ownLine) && len(c.text) < 300 && last != ':' && last != ',':
 		c.text = strings.TrimRight(c.text, ";, ") + "."

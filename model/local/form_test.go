@@ -1,0 +1,56 @@
+package local_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/model"
+	"github.com/sluice-rag/sluice/model/local"
+)
+
+func TestForms(t *testing.T) {
+	m := local.New(local.Options{})
+	permit := "| Permit no. | 55-201 | Issued | 4 May 2031 |\n| Vehicle | van, green | Expires | 3 May 2032 |\n"
+	colons := "| Surname: | Lindqvist | First name: | Asta |\n| Profession: | Baker | Nationality: | Swedish |\n"
+	gaps := "Object: Mill Road 8          Flat no.: 14\nOur reference: KL/8-14       Clerk: Ms Tarrant\n"
+	boat := "| Pier | | | |\n|---|---|---|---|\n| Old Quay | 9:05 | 11:40 | 16:15 |\n| Lighthouse | 9:31 | 12:06 | 16:41 |\n| Seal Bay | 9:50 | 12:25 | 17:00 |\n"
+	phones := "Name | Extension | Mobile | Deputy\nRosa Field | 41 | 07700 1 | Ivo Marsh\nIvo Marsh | 42 | 07700 2 | Una Bell\nUna Bell | 43 | 07700 3 | Ivo Marsh\n"
+	prices := "Item | Price for 5 pieces (€) | Price for 20 pieces (€)\nLamp | 14.00 | 11.00\nRope | 9.50 | 8.00\n"
+	terms := "Mon 6 Jan: Term starts\n17 - 21 Feb: Half term\nFri 4 Apr: Term ends\n26 - 30 May: Half term\n"
+	for _, c := range []struct {
+		name, question string
+		passage        model.Passage
+		want           string
+	}{
+		{"labels and values in the cells of a table", "What is the profession of Asta Lindqvist?", chunk("Registration", nil, colons), "Profession: Baker."},
+		{"columns of labels and values without colons", "When does the permit expire?", chunk("Parking permit", nil, permit), "Expires: 3 May 2032."},
+		{"two fields in a line, with a full stop in a label", "What is the number of the flat?", chunk("Letter", nil, gaps), "Flat no.: 14."},
+		{"fields one after the other", "Who seconded the proposal?", chunk("Motion", nil, "Proposed by: Nils Berg Seconded by: K. Aldous Date: 2 June\n"), "Seconded by: K. Aldous."},
+		{"a value of one word", "What is the nationality?", chunk("Registration", nil, "Surname: Lindqvist\nNationality: Swedish\n"), "Nationality: Swedish."},
+		{"options with marks", "What is the method of payment?", chunk("Form", nil, "Method of payment: ☐ Cheque ☒ Direct debit ☐ Cash\n"), "Method of payment: Direct debit."},
+		{"options under their label", "Which size of locker was ordered?", chunk("Order", nil, "Size of locker:\n\n[ ] small  [x] medium  [ ] large\n"), "Size of locker: medium."},
+		{"no option with a mark", "What is the method of payment?", chunk("Form", nil, "Method of payment: ☐ Cheque ☐ Direct debit ☐ Cash\n"),
+			"Method of payment: ☐ Cheque ☐ Direct debit ☐ Cash."},
+		{"all fields under the heading of the question", "Who is the next of kin?", chunk("Form", []string{"Next of kin"}, "Name: Olof Lindqvist\nRelationship: Brother\nTelephone: 07700 900100\n"),
+			"Next of kin: Name: Olof Lindqvist; Relationship: Brother; Telephone: 07700 900100."},
+		{"a label that says when", "When does the term end?", chunk("Dates", nil, terms), "Fri 4 Apr: Term ends."},
+		{"an abbreviated month", "When is half term in February?", chunk("Dates", nil, terms), "17 - 21 Feb: Half term."},
+		{"a table without names of columns", "How much is the rope?", chunk("Bill", nil, "| Lamp | £14.00 |\n| Rope | £9.50 |\n| Paint | £22.00 |\n"), "Rope: £9.50."},
+		{"the first line without its indentation", "What does the rope cost?", chunk("Bill", nil, "Lamp      14,00 EUR\n  Rope       9,50 EUR\n  Paint     22,00 EUR\n"), "Rope: 9,50 EUR."},
+		{"the trip with a time", "What time does the 11:40 boat get to Seal Bay?", chunk("Boats", nil, boat), "Seal Bay: 12:25."},
+		{"the last trip", "When does the last boat leave the Lighthouse?", chunk("Boats", nil, boat), "Lighthouse: 16:41."},
+		{"the column of a number", "What is the price of the lamp for 20 pieces?", chunk("Prices", nil, prices), "Lamp: Price for 20 pieces (€) 11.00."},
+		{"a number that bounds a range", "What is the price of the lamp for less than 20 pieces?", chunk("Prices", nil, prices), "Lamp: Price for 5 pieces (€) 14.00; Price for 20 pieces (€) 11.00."},
+		{"the row of a name, and not those that mention it", "What is the extension of Ivo Marsh?", chunk("Phones", nil, phones), "Ivo Marsh: Extension 42."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := c.passage
+			p.N, p.Score = 1, 0.8
+			got, _ := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{p}})
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}

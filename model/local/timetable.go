@@ -1,0 +1,126 @@
+package local
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sluice-rag/sluice/lang"
+)
+
+// timeIn returns the time of day of a cell, in minutes; ok is false if it has none, or several.
+func timeIn(c *sentence, column int) (minute int, ok bool) {
+	if column >= len(c.cells) {
+		return 0, false
+	}
+	clocks := lang.Clocks(c.cells[column])
+	if len(clocks) != 1 {
+		return 0, false
+	}
+	return clocks[0].Minute, true
+}
+
+// isTrip reports whether a row of a timetable has the times of a place: two or more, in all cells but the first that are not blank.
+func isTrip(c *sentence) bool {
+	n := 0
+	for i := 1; i < len(c.cells); i++ {
+		if _, ok := timeIn(c, i); ok {
+			n++
+		} else if !blankRE.MatchString(c.cells[i]) && c.cells[i] != "|" {
+			return false
+		}
+	}
+	return n > 1
+}
+
+// sameTrip returns the row of a timetable with the place that the question asks about, if another row has the time of day that it names: when does the 12:30 bus
+// get to the hospital? It sets the column of that time. It returns nil for other questions and tables.
+func (q *question) sameTrip(rows []*sentence) []*sentence {
+	if q.kind != timeKind && q.kind != anyKind || !slices.ContainsFunc(q.moments, func(x moment) bool { return x.minute >= 0 }) {
+		return nil
+	}
+	var trips []*sentence
+	var places [][]float64 // coverage of the terms by the first cell of each trip
+	for _, c := range rows {
+		if isTrip(c) {
+			covers := make([]float64, len(q.terms))
+			q.mark(covers, c.cells[0])
+			trips, places = append(trips, c), append(places, covers)
+		}
+	}
+	var best *sentence
+	most, column := 0.0, 0
+	for k, c := range trips {
+		at := q.momentIn(c)
+		for n, o := range trips {
+			if at == 0 || n == k || at >= len(o.cells) {
+				continue
+			}
+			if gain := q.share(places[k], places[n]) - q.share(places[k]); gain > most {
+				best, most, column = o, gain, at
+			}
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	best.moment = column
+	return []*sentence{best}
+}
+
+// momentIn returns the column of a row with a time of day that the question names; 0 if there is none.
+func (q *question) momentIn(c *sentence) int {
+	for i := 1; i < len(c.cells); i++ {
+		if minute, ok := timeIn(c, i); ok && slices.ContainsFunc(q.moments, func(x moment) bool { return x.minute == minute }) {
+			return i
+		}
+	}
+	return 0
+}
+
+// momentColumn returns the column of a row of a timetable that answers the question: that of the trip that it names, or the first or the last one. It returns 0 if
+// there is none.
+func (q *question) momentColumn(c *sentence) int {
+	if c.moment > 0 {
+		return c.moment
+	}
+	sign := q.signOf(lang.Least, lang.Most)
+	if sign == 0 || q.kind != timeKind || !isTrip(c) {
+		return 0
+	}
+	column, most := 0, math.Inf(-1)
+	for i := range c.cells {
+		if minute, ok := timeIn(c, i); ok && i > 0 && sign*float64(minute) > most {
+			column, most = i, sign*float64(minute)
+		}
+	}
+	return column
+}
+
+// mostNumbers returns those of the columns whose names have the most numbers of the question: the train 5803, and not each train. It returns all for a number
+// that is the bound of a range: the price of less than 50 is not that of 50 and more.
+func (q *question) mostNumbers(c *sentence, columns []int) []int {
+	if len(q.numbers) == 0 || q.bound != nil || q.lang.HasPhrase(lang.Below, q.text) || q.lang.HasPhrase(lang.Above, q.text) {
+		return columns
+	}
+	most := 0
+	count := func(i int) (n int) {
+		if i >= len(c.columns) {
+			return 0
+		}
+		covers := make([]float64, len(q.terms))
+		q.mark(covers, c.columns[i])
+		for _, k := range q.numbers {
+			if covers[k] == 1 {
+				n++
+			}
+		}
+		return n
+	}
+	for _, i := range columns {
+		most = max(most, count(i))
+	}
+	if most == 0 {
+		return columns
+	}
+	return slices.DeleteFunc(slices.Clone(columns), func(i int) bool { return count(i) < most })
+}
