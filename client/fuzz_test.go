@@ -105,16 +105,3 @@ func TestFoldIsBounded(t *testing.T) {
 		t.Errorf("%d citations", len(s.Citations))
 	}
 }
-
-// BenchmarkFold folds a token.
-func BenchmarkFold(b *testing.B) {
-	var fold client.Fold
-	ev := client.Event{Run: "r", Protocol: forge.Name, Name: "token", Data: json.RawMessage(`{"type":"token","content":" retrieval"}`)}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := fold.Add(ev); err != nil {
-			b.Fatal(err)
-		}
-		fold.Snapshot()
-	}
-}

@@ -130,9 +130,3 @@ func BenchmarkStream(b *testing.B) {
 		benchmark(b, h, "application/connect+proto", "\x00\x00\x00\x00\x00", "chunks/s", benchChunks)
 	})
 }
-
-func BenchmarkNew(b *testing.B) {
-	for b.Loop() {
-		server(b, forrst.Options{})
-	}
-}

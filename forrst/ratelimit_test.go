@@ -443,13 +443,3 @@ func TestConcurrentLimit(t *testing.T) {
 		t.Errorf("%d and %d calls", a, b)
 	}
 }
-
-// BenchmarkLimits counts calls of 1,000 callers against three limits.
-func BenchmarkLimits(b *testing.B) {
-	store := forrst.NewMemoryLimits()
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		_, _, _ = store.Take(b.Context(), []forrst.LimitKey{{Name: "global", Limit: 1e9, Window: time.Minute},
-			{Name: "user", Subject: fmt.Sprint(i % 1000), Limit: 1e6, Window: time.Minute}, {Name: "function", Subject: "f", Limit: 1e9, Window: time.Minute}})
-	}
-}

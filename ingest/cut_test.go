@@ -2,7 +2,6 @@ package ingest_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -198,17 +197,4 @@ func FuzzCut(f *testing.F) {
 		text, chunks := ingest.Cut("d", p)
 		checkChunks(t, p, text, chunks)
 	})
-}
-
-func BenchmarkCut(b *testing.B) {
-	data, err := os.ReadFile("parse/testdata/guide.md")
-	if err != nil {
-		b.Fatal(err)
-	}
-	p, text, _ := cut(b, "a.md", strings.Repeat(string(data), 1+(256<<10)/len(data)))
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		ingest.Cut("d", p)
-	}
 }

@@ -91,22 +91,6 @@ func TestSteadyAtSixtyTokensASecond(t *testing.T) {
 	})
 }
 
-// BenchmarkLive draws a frame of an answer of 100 KB that has grown by a word.
-func BenchmarkLive(b *testing.B) {
-	text := strings.Repeat("A paragraph of **some** words that `go` on for a line or two, with a citation. ⟦⟦1⟧⟧\n\n", 1200)
-	p := display.NewPanel()
-	s := client.Snapshot{Run: "r", Text: text, Answer: client.Running, Status: client.Running}
-	p.Live(&s, 100, 30, time.Unix(1, 0))
-	b.ReportAllocs()
-	for b.Loop() {
-		s.Text += "word "
-		if len(s.Text) > len(text)+300 {
-			s.Text = text
-		}
-		p.Live(&s, 100, 30, time.Unix(1, 0))
-	}
-}
-
 // TestMain runs the tests, or the program in a terminal of tmux.
 func TestMain(m *testing.M) {
 	if how := os.Getenv("SLUICE_TEST_RICH"); how != "" {

@@ -411,16 +411,3 @@ func TestJoinWithoutStore(t *testing.T) {
 	wantEnd[event.RunFinished](t, nodes[0], first)
 	wantEnd[event.RunFinished](t, nodes[0], second)
 }
-
-// BenchmarkAsk measures a question until its first event is in the log, without and with the reservation of its key.
-func BenchmarkAsk(b *testing.B) {
-	for _, shared := range []bool{false, true} {
-		b.Run(fmt.Sprintf("shared=%v", shared), func(b *testing.B) {
-			nodes, open := group(b, 2, func(_ int, _ *node, o *engine.Options) { o.SharedKeys = shared })
-			close(open)
-			for i := 0; b.Loop(); i++ {
-				ask(b, nodes[0], fmt.Sprint(i), engine.Caller{})
-			}
-		})
-	}
-}

@@ -169,15 +169,6 @@ func FuzzRules(f *testing.F) {
 	})
 }
 
-func BenchmarkRules(b *testing.B) {
-	chunk := passage("Polish-Russian War (film)", strings.Repeat("Polish-Russian War is a 2009 film directed by Xawery Żuławski, and it was shown in "+
-		"the United States of America. The people liked its gravitational lensing very much, as they said. ", 5))
-	b.SetBytes(int64(len(chunk.Text)))
-	for b.Loop() {
-		extract(b, chunk)
-	}
-}
-
 // BenchmarkHostile should take about the same time per byte for each text and length.
 func BenchmarkHostile(b *testing.B) {
 	for i, s := range hostile {

@@ -196,21 +196,3 @@ func FuzzRules(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkRules(b *testing.B) {
-	for name, data := range map[string]string{
-		"prose":    strings.Repeat(document[:strings.Index(document, "| Ticket")]+"\n\n", 200),
-		"brackets": "# A b\n\n" + strings.Repeat("A b (((((((((( is a film (", 20000),
-		"capitals": "# A b\n\n" + strings.Repeat("In A B C D E F G, A B C D. ", 20000),
-	} {
-		b.Run(name, func(b *testing.B) {
-			chunks := chunksOf(b, "a.md", data)
-			b.SetBytes(int64(len(data)))
-			for b.Loop() {
-				if err := (proposition.Rules{}).Generate(b.Context(), chunks); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

@@ -371,23 +371,3 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkParse compares parsing in a child with parsing in the process.
-func BenchmarkParse(b *testing.B) {
-	data, err := os.ReadFile("../parse/testdata/guide.md")
-	if err != nil {
-		b.Fatal(err)
-	}
-	p := New(Options{Workers: 1})
-	defer p.Close()
-	for name, parser := range map[string]func(context.Context, string, []byte, parse.Limits) (parse.Parsed, error){"child": p.Parse, "process": parse.Parse} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(data)))
-			for b.Loop() {
-				if _, err := parser(b.Context(), "guide.md", data, parse.Limits{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

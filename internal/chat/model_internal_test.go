@@ -3,7 +3,6 @@ package chat
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -313,24 +312,5 @@ func TestExportAsksFirst(t *testing.T) {
 	r.m.s.flags = []string{"--data", "my data"}
 	if got, want := r.m.s.farewell(), "Continue with: sluice chat --data 'my data' --session 's 1'\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// BenchmarkTyping types into a text of ten thousand characters while an answer is streamed.
-func BenchmarkTyping(b *testing.B) {
-	for _, n := range []int{0, 10_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s, err := newConversation(Options{Server: nowhere, Now: time.Now}, &terminalUI{}, 0)
-			if err != nil {
-				b.Fatal(err)
-			}
-			m := newModel(b.Context(), s, &history{}, io.Discard, "host", nil, nil)
-			m.prompt.set(strings.Repeat("word ", n/5))
-			m.running = &activity{cancel: func() {}, stream: client.NewStream("why?", nil)}
-			for b.Loop() {
-				m.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})
-				m.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
-			}
-		})
 	}
 }

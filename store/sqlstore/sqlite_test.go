@@ -2,7 +2,6 @@ package sqlstore_test
 
 import (
 	"database/sql"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -129,16 +128,6 @@ func TestQueriesUseIndexes(t *testing.T) {
 		}
 		if err := rows.Err(); err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkAddFile(b *testing.B) {
-	s := open(b, filepath.Join(b.TempDir(), "s.db"))
-	for i := 0; b.Loop(); i++ {
-		id := fmt.Sprint(i)
-		if err := s.AddFile(b.Context(), store.File{ID: id, SHA256: id, Status: store.Pending, CreatedAt: time.Now()}, store.Task{ID: "upload-" + id, Resource: id, Status: store.Pending}, nil); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

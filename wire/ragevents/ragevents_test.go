@@ -189,17 +189,6 @@ func TestFramesFitIntoChunk(t *testing.T) {
 	}
 }
 
-func BenchmarkProjectToken(b *testing.B) {
-	p := ragevents.Protocol{}.New()
-	p.Project(nil, answered()[:9])
-	batch := []event.Event{{Seq: 10, At: time.Now(), Body: event.Token{Text: " retrieval"}}}
-	var frames []wire.Frame
-	b.ReportAllocs()
-	for b.Loop() {
-		frames = p.Project(frames[:0], batch)
-	}
-}
-
 // logOf returns events 250 ms apart.
 func logOf(bodies ...event.Body) []event.Event {
 	log := wiretest.LogOf(bodies...)

@@ -294,14 +294,3 @@ func body(kind byte, s string) event.Body {
 		event.Warned{Code: fault.Model, Message: s}, event.ModelUsed{Model: s, Calls: 1}, event.RunFinished{}, event.RunFailed{Code: fault.Code(s), Message: s}}
 	return all[int(kind)%len(all)]
 }
-
-func BenchmarkProjectToken(b *testing.B) {
-	p := turns.Protocol{}.New()
-	p.Project(nil, wiretest.LogOf(wiretest.Generating()...))
-	batch := []event.Event{{Seq: 20, Body: event.Token{Text: " retrieval"}}}
-	var frames []wire.Frame
-	b.ReportAllocs()
-	for b.Loop() {
-		frames = p.Project(frames[:0], batch)
-	}
-}

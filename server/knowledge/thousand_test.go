@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/eventlog/filelog"
 )
 
 // quick answers immediately with so many tokens.
@@ -75,44 +73,4 @@ func TestThousandResponses(t *testing.T) {
 	if list := s.get("/v1/responses?limit=100"); len(list["data"].([]any)) != 0 || list["has_more"] != false {
 		t.Errorf("%v", list)
 	}
-}
-
-// BenchmarkResponses lists, reads and deletes among a thousand stored responses on disk.
-func BenchmarkResponses(b *testing.B) {
-	log, err := filelog.Open(filepath.Join(b.TempDir(), "runs"), filelog.Options{})
-	check(b, err)
-	s := newSite(b, func(p *parts) { p.answerer, p.engine.Store = quick(100), log })
-	b.Cleanup(func() { s.stop(); check(b, log.Close()) })
-	ids := s.stored(1000)
-	request := func(method, path string) {
-		if status, body := s.do(method, path, "", nil); status != http.StatusOK {
-			b.Fatalf("%s %s: status %d: %s", method, path, status, body)
-		}
-	}
-	b.Run("list", func(b *testing.B) {
-		for b.Loop() {
-			request("GET", "/v1/responses?limit=100")
-		}
-	})
-	b.Run("page", func(b *testing.B) {
-		for b.Loop() {
-			request("GET", "/v1/responses?limit=100&after="+ids[899])
-		}
-	})
-	b.Run("get", func(b *testing.B) {
-		i := 0
-		for b.Loop() {
-			request("GET", "/v1/responses/"+ids[i%len(ids)])
-			i++
-		}
-	})
-	b.Run("delete", func(b *testing.B) {
-		b.StopTimer()
-		for range b.N { //nolint:modernize // b.Loop does not stop
-			id := s.stored(1)[0]
-			b.StartTimer()
-			request("DELETE", "/v1/responses/"+id)
-			b.StopTimer()
-		}
-	})
 }

@@ -26,13 +26,11 @@ import (
 type compressor interface {
 	io.WriteCloser
 	Flush() error
-	Reset(w io.Writer)
 }
 
 // codings are the compressions of the server, with its options.
 var codings = map[string]func(io.Writer) compressor{
-	"plain": func(w io.Writer) compressor { return &plain{w} },
-	"gzip":  func(w io.Writer) compressor { return gzip.NewWriter(w) },
+	"gzip": func(w io.Writer) compressor { return gzip.NewWriter(w) },
 	"zstd": func(w io.Writer) compressor {
 		z, err := zstd.NewWriter(w, zstd.WithWindowSize(32<<10), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false), zstd.WithEncoderConcurrency(1),
 			zstd.WithEncoderLevel(zstd.SpeedDefault))
@@ -42,12 +40,6 @@ var codings = map[string]func(io.Writer) compressor{
 		return z
 	},
 }
-
-type plain struct{ io.Writer }
-
-func (p *plain) Reset(w io.Writer) { p.Writer = w }
-func (*plain) Close() error        { return nil }
-func (*plain) Flush() error        { return nil }
 
 // prose returns an English text that never changes.
 func prose(tb testing.TB) string {
@@ -142,12 +134,11 @@ func paced(p knowledge.Protocol, log []event.Event, per int) [][]event.Event {
 	return append(out, batch)
 }
 
-// stream writes the stream of a log and returns the number of its frames.
-func stream(p knowledge.Protocol, batches [][]event.Event, z compressor) int {
+// stream writes the stream of a log.
+func stream(p knowledge.Protocol, batches [][]event.Event, z compressor) {
 	proj := p.New()
 	var frames []wire.Frame
 	var buf []byte
-	n := 0
 	for _, b := range batches {
 		frames = proj.Project(frames[:0], b)
 		for _, f := range frames {
@@ -160,86 +151,31 @@ func stream(p knowledge.Protocol, batches [][]event.Event, z compressor) int {
 				panic(err)
 			}
 		}
-		n += len(frames)
 	}
 	if err := z.Close(); err != nil {
 		panic(err)
 	}
-	return n
-}
-
-// shapes are the measured variants of a stream.
-var shapes = []struct {
-	name string
-	p    knowledge.Protocol
-	per  int
-}{{"token", knowledge.Protocol{}, 0}, {"20s", knowledge.Protocol{PerSecond: 20}, 20}, {"10s", knowledge.Protocol{}, 10}, {"2s", knowledge.Protocol{PerSecond: 2}, 2},
-	{"delta", knowledge.Protocol{Delta: true}, 0}}
-
-// BenchmarkStream measures the size of a stream in KB of 1,000 bytes, and the time per frame.
-func BenchmarkStream(b *testing.B) {
-	log := thousand(b, 0)
-	for _, s := range shapes {
-		batches := paced(s.p, log, s.per)
-		for _, coding := range []string{"plain", "gzip", "zstd"} {
-			b.Run(s.name+"/"+coding, func(b *testing.B) {
-				b.ReportAllocs()
-				var out bytes.Buffer
-				z := codings[coding](&out) // a server reuses its compressors
-				frames := 0
-				for b.Loop() {
-					out.Reset()
-					z.Reset(&out)
-					frames = stream(s.p, batches, z)
-				}
-				b.ReportMetric(float64(out.Len())/1000, "KB")
-				b.ReportMetric(float64(frames), "frames")
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*frames), "ns/frame")
-			})
-		}
-	}
-}
-
-// BenchmarkSnapshot projects one token of a long answer.
-func BenchmarkSnapshot(b *testing.B) {
-	log := thousand(b, 0)
-	var frames []wire.Frame
-	var buf []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		b.StopTimer()
-		proj := knowledge.Protocol{}.New()
-		frames = proj.Project(frames[:0], log[:900])
-		b.StartTimer()
-		for i := range 100 {
-			frames = proj.Project(frames[:0], log[900+i:901+i])
-			buf = knowledge.Protocol{}.AppendFrame(buf[:0], frames[0])
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*100), "ns/frame")
 }
 
 // TestSizes checks the sizes of streams in bytes. It takes the median of five texts, because a compressor may match an
 // older snapshot and produce 1 KB more.
 func TestSizes(t *testing.T) {
 	race.Measure(t)
-	for name, most := range map[string]int{"token/zstd": 35_000, "10s/zstd": 12_500, "10s/gzip": 20_000, "delta/zstd": 30_000} {
+	for _, c := range []struct {
+		coding string
+		p      knowledge.Protocol
+		per    int // updates in a second; 0: one for each token
+		most   int
+	}{{"zstd", knowledge.Protocol{}, 0, 35_000}, {"zstd", knowledge.Protocol{}, 10, 12_500}, {"gzip", knowledge.Protocol{}, 10, 20_000}, {"zstd", knowledge.Protocol{Delta: true}, 0, 30_000}} {
 		var sizes []int
 		for i := range 5 {
-			log := thousand(t, i*1000)
-			for _, s := range shapes {
-				for coding, open := range codings {
-					if s.name+"/"+coding == name {
-						var out bytes.Buffer
-						stream(s.p, paced(s.p, log, s.per), open(&out))
-						sizes = append(sizes, out.Len())
-					}
-				}
-			}
+			var out bytes.Buffer
+			stream(c.p, paced(c.p, thousand(t, i*1000), c.per), codings[c.coding](&out))
+			sizes = append(sizes, out.Len())
 		}
 		slices.Sort(sizes)
-		if t.Log(name, sizes); sizes[2] > most {
-			t.Errorf("%s: %d bytes, want at most %d", name, sizes[2], most)
+		if t.Logf("%+v: %d", c, sizes); sizes[2] > c.most {
+			t.Errorf("%+v: %d bytes", c, sizes[2])
 		}
 	}
 }
