@@ -119,11 +119,11 @@ func (l *Language) NamedDates(s string) (out []DateAt) {
 	joins := func(k int) bool { return k >= 0 && k < len(words) && l.IsStopWord(words[k].Text) } // 5 de junio de 2025, 5th of June
 	for k, w := range words {
 		month, named := l.Number(Months, w.Text)
-		short := false
 		if !named {
-			if month, short = l.Number(ShortMonths, w.Text); !short {
-				continue
-			}
+			month, _ = l.Number(ShortMonths, w.Text)
+		}
+		if month == 0 {
+			continue
 		}
 		d := DateAt{Date: Date{Month: int(month), Day: day(k - 1)}, Start: w.Start, End: w.End}
 		next := k + 1
