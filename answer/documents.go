@@ -182,7 +182,7 @@ func (j *job) pinnedCandidates(ctx context.Context, hits []index.Hit, focus stri
 	asked := cmp.Or(focus, j.q.Query)
 	scores := slices.Repeat([]float64{1}, len(hits))
 	if focus != "" {
-		grades, err := j.Grader.Grade(j.traced(ctx, "grade"), asked, hits, j.stats)
+		grades, err := j.Grader.Grade(j.traced(ctx, "grade"), asked, j.searchTexts(ctx, hits), j.stats)
 		if err != nil {
 			return nil, err
 		}

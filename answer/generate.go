@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
@@ -36,8 +37,17 @@ func (j *job) generate(ctx context.Context) error {
 	if j.analysis.Several && !j.summary && j.focus == "" {
 		task.SubQuestions = j.analysis.Parts
 	}
+	hits := make([]index.Hit, len(j.context))
 	for i, c := range j.context {
-		task.Passages = append(task.Passages, model.Passage{N: i + 1, Chunk: c.Chunk, Score: c.grade, Cut: c.cut})
+		hits[i].Chunk = c.Chunk
+	}
+	files := j.filesOf(ctx, hits)
+	for i, c := range j.context {
+		chunk := c.Chunk
+		if words := nameWords(files[chunk.Document].name, chunk.Title); words != "" {
+			chunk.Title += " (" + words + ")"
+		}
+		task.Passages = append(task.Passages, model.Passage{N: i + 1, Chunk: chunk, Score: c.grade, Cut: c.cut})
 	}
 	for word, df := range j.stats.DF {
 		task.IDF[lang.Stem(word)] = lang.IDF(j.stats.Chunks, df)

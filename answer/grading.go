@@ -123,7 +123,7 @@ func (j *job) gradeHits(ctx context.Context, searches []*search) (out []*gradedH
 			continue
 		}
 		all.Go(func() (err error) {
-			grades[i], err = j.Grader.Grade(within, s.asked, searchTexts(s.hits), j.stats)
+			grades[i], err = j.Grader.Grade(within, s.asked, j.searchTexts(within, s.hits), j.stats)
 			return err
 		})
 	}
@@ -152,11 +152,16 @@ func (j *job) gradeHits(ctx context.Context, searches []*search) (out []*gradedH
 	return out, by, nil
 }
 
-// searchTexts returns hits with the text that graders read: sentences in their self-contained form.
-func searchTexts(hits []index.Hit) []index.Hit {
+// searchTexts returns hits as graders read them: sentences in their self-contained form, under the name of the file as the outermost heading.
+func (j *job) searchTexts(ctx context.Context, hits []index.Hit) []index.Hit {
 	out := slices.Clone(hits)
+	files := j.filesOf(ctx, hits)
 	for i := range out {
-		out[i].Chunk.Text = out[i].Chunk.SearchText()
+		c := &out[i].Chunk
+		c.Text = c.SearchText()
+		if words := nameWords(files[c.Document].name, c.Title); words != "" {
+			c.Headings = append([]string{words}, c.Headings...)
+		}
 	}
 	return out
 }
@@ -207,7 +212,7 @@ func (j *job) expand(ctx context.Context, all []*gradedHit) error {
 		parentHits[d.asked], children[d.asked] = append(parentHits[d.asked], h), append(children[d.asked], d)
 	}
 	for _, question := range questions {
-		grades, err := j.Grader.Grade(ctx, question, parentHits[question], j.stats)
+		grades, err := j.Grader.Grade(ctx, question, j.searchTexts(ctx, parentHits[question]), j.stats)
 		if err != nil {
 			return err
 		}

@@ -99,7 +99,7 @@ func (j *job) listAbout(ctx context.Context, about string) (listResult, []candid
 	if err := j.find(ctx, s); err != nil {
 		return out, nil, err
 	}
-	grades, err := j.Grader.Grade(j.traced(ctx, "grade"), s.asked, s.hits, j.stats)
+	grades, err := j.Grader.Grade(j.traced(ctx, "grade"), s.asked, j.searchTexts(ctx, s.hits), j.stats)
 	if err != nil {
 		return out, nil, err
 	}

@@ -177,7 +177,7 @@ func withNamed(hits []index.Hit, limit int, serves func(corpus.Chunk) bool) []in
 // score sets the hits of a search and grades them by rules, for the scores that the run shows. The scores of the index are relative: the best hit
 // has about the same score for any question. Grades are absolute; see [grade.Calibration].
 func (j *job) score(ctx context.Context, s *search, hits []index.Hit) error {
-	grades, err := j.Scorer.Grade(ctx, s.asked, searchTexts(hits), j.stats)
+	grades, err := j.Scorer.Grade(ctx, s.asked, j.searchTexts(ctx, hits), j.stats)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
@@ -111,6 +112,16 @@ func (j *job) filesOf(ctx context.Context, hits []index.Hit) map[corpus.Document
 		ids[h.Chunk.Document] = true
 	}
 	return j.filesByID(ctx, c, slices.Sorted(maps.Keys(ids)))
+}
+
+// nameWords returns the words of a file's name that the title of the document lacks, without the ending: "2025 eu" for pricing-2025-eu.md with the title
+// Pricing. People name files after what is in them, which often stands nowhere else.
+func nameWords(name, title string) string {
+	name = strings.TrimSuffix(name, path.Ext(name))
+	title = strings.ToLower(title)
+	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words = slices.DeleteFunc(words, func(w string) bool { return strings.Contains(title, strings.ToLower(w)) })
+	return strings.Join(words, " ")
 }
 
 // nameOf returns the name of a file from its path or URL, without folders; for a URL without a path, the host.

@@ -2,6 +2,7 @@ package answer_test
 
 import (
 	"context"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/answer"
+	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
@@ -96,6 +98,43 @@ func TestNamesOfFiles(t *testing.T) {
 	}
 	if s := event.Fold(ask(t, library(), keeper)); s.Sources[0].Name != "" && s.Sources[0].Name != "lighthouse.md" {
 		t.Errorf("%q", s.Sources[0].Name)
+	}
+}
+
+// headingsOf is a grader that remembers the outermost headings of the passages.
+type headingsOf struct {
+	grade.Grader
+	read chan string
+}
+
+func (g headingsOf) Grade(ctx context.Context, question string, chunks []grade.Scored, stats index.TermStats) (grade.Grades, error) {
+	for _, c := range chunks {
+		select {
+		case g.read <- c.Chunk.Headings[0]:
+		default:
+		}
+	}
+	return g.Grader.Grade(ctx, question, chunks, stats)
+}
+
+// TestNamesOfFilesAreRead checks that graders and the generator read the words of a file's name that the title lacks, and that sources keep the title.
+func TestNamesOfFilesAreRead(t *testing.T) {
+	t.Parallel()
+	p, _ := describing(library(), "/home/ada/harbour-dues_2031.old.md")
+	headings := headingsOf{grade.Coverage{}, make(chan string, 1)}
+	var title string
+	p.Scorer = headings
+	p.Generator = speaker(func(ctx context.Context, task model.Task) iter.Seq2[model.Delta, error] {
+		title = task.Passages[0].Chunk.Title
+		return speaking(model.Delta{Text: "The keeper is Ada Brook."}, model.Delta{Cite: 1})(ctx, task)
+	})
+	s := event.Fold(askDirect(t, p, keeper))
+	const words = "harbour dues 2031 old"
+	if got := <-headings.read; got != words {
+		t.Errorf("the graders read %q", got)
+	}
+	if want := s.Sources[0].Title + " (" + words + ")"; title != want {
+		t.Errorf("the generator reads %q, want %q", title, want)
 	}
 }
 

@@ -127,7 +127,7 @@ func (t *tools) walk(ctx context.Context, a *toolCall) (walkResult, error) {
 		hits[i] = index.Hit{Chunk: r.Chunk, Score: r.Score}
 	}
 	asked := t.gradingQuestion(a.Asked)
-	grades, err := t.Grader.Grade(t.traced(ctx, "grade"), asked, hits, t.stats)
+	grades, err := t.Grader.Grade(t.traced(ctx, "grade"), asked, t.searchTexts(ctx, hits), t.stats)
 	if err != nil {
 		return walkResult{}, err
 	}
