@@ -45,7 +45,7 @@ func (j *job) generate(ctx context.Context) error {
 	for i, c := range j.context {
 		chunk := c.Chunk
 		if words := nameWords(files[chunk.Document].name, chunk.Title); words != "" {
-			chunk.Title += " (" + words + ")"
+			chunk.Title = strings.TrimSpace(chunk.Title + " (" + words + ")")
 		}
 		task.Passages = append(task.Passages, model.Passage{N: i + 1, Chunk: chunk, Score: c.grade, Cut: c.cut})
 	}

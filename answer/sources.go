@@ -118,9 +118,11 @@ func (j *job) filesOf(ctx context.Context, hits []index.Hit) map[corpus.Document
 // Pricing. People name files after what is in them, which often stands nowhere else.
 func nameWords(name, title string) string {
 	name = strings.TrimSuffix(name, path.Ext(name))
-	title = strings.ToLower(title)
-	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	words = slices.DeleteFunc(words, func(w string) bool { return strings.Contains(title, strings.ToLower(w)) })
+	split := func(s string) []string {
+		return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	}
+	titled := split(strings.ToLower(title))
+	words := slices.DeleteFunc(split(name), func(w string) bool { return slices.Contains(titled, strings.ToLower(w)) })
 	return strings.Join(words, " ")
 }
 

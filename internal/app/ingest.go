@@ -41,7 +41,9 @@ func (a *App) WatchDocs(ctx context.Context, paths []string, ready func(), index
 		r, err := a.ingest(ctx, ingest.Request{Collection: a.Config.Store.Collection, Paths: paths, Only: uris}, nil)
 		if ctx.Err() == nil {
 			again = a.DocsChanges.Ended(err)
-			a.Docs.NoteUnread(uris, r.Failed)
+			if err == nil {
+				a.Docs.NoteUnread(uris, r.Failed)
+			}
 			indexed(r, err, again)
 		}
 		return again

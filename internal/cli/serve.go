@@ -209,7 +209,9 @@ func indexDocs(ctx context.Context, e *env, a *app.App) (again time.Duration) {
 	defer a.EndIndexing()
 	if docs := e.cfg.Ingest.Docs; len(docs) > 0 {
 		report, err := ingestPaths(ctx, e, a, docs, false)
-		a.Docs.NoteUnread(nil, report.Failed)
+		if err == nil {
+			a.Docs.NoteUnread(nil, report.Failed)
+		}
 		if again = a.Docs.Ended(err); err != nil && ctx.Err() == nil {
 			e.logger.Error("could not index all documents; it is tried again", "error", err, "after", again.Round(time.Second/10).String())
 		}

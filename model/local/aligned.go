@@ -108,7 +108,7 @@ func alignedTable(rows [][]alignedCell) []string {
 
 // indent moves the cells of the first row to the right if it lost its indentation, as the first line of a paragraph does.
 func indent(rows [][]alignedCell) {
-	if len(rows) < 2 {
+	if len(rows) < 2 || sameColumn(rows) {
 		return
 	}
 	by := max(0, rows[1][0].from-rows[0][0].from)

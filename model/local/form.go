@@ -80,7 +80,11 @@ func tickedOptions(line string) (label, ticked string) {
 		if k+1 < len(boxes) {
 			end = boxes[k+1][0]
 		}
-		if option := strings.Trim(line[at[1]:end], " \t,;"); at[2] >= 0 && option != "" {
+		option := strings.Trim(line[at[1]:end], " \t,;")
+		if end < len(line) && strings.ContainsAny(option, ":?") {
+			return "", "" // the label of another field
+		}
+		if at[2] >= 0 && option != "" {
 			options = append(options, option)
 		}
 	}
@@ -107,7 +111,7 @@ func formFields(lines []string) (out []string) {
 		}
 		out = append(out, fields...)
 	}
-	if out != nil || !hasPairs(rows) {
+	if out != nil || len(rows) == 0 || !hasPairs(rows) {
 		return out
 	}
 	for _, cells := range rows {
