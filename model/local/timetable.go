@@ -32,6 +32,9 @@ func isTrip(c *sentence) bool {
 	return n > 1
 }
 
+// maxNamedTrips limits the rows with the time of day of a question that are compared with all others. Few rows of a timetable have the same time.
+const maxNamedTrips = 16
+
 // sameTrip returns the row of a timetable with the place that the question asks about, if another row has the time of day that it names: when does the 12:30 bus
 // get to the hospital? It sets the column of that time. It returns nil for other questions and tables.
 func (q *question) sameTrip(rows []*sentence) []*sentence {
@@ -48,14 +51,21 @@ func (q *question) sameTrip(rows []*sentence) []*sentence {
 		}
 	}
 	var best *sentence
-	most, column := 0.0, 0
+	most, column, named := 0.0, 0, 0
 	for k, c := range trips {
 		at := q.momentIn(c)
+		if at == 0 {
+			continue
+		}
+		if named++; named > maxNamedTrips {
+			break
+		}
+		from := q.share(places[k])
 		for n, o := range trips {
-			if at == 0 || n == k || at >= len(o.cells) {
+			if n == k || at >= len(o.cells) {
 				continue
 			}
-			if gain := q.share(places[k], places[n]) - q.share(places[k]); gain > most {
+			if gain := q.share(places[k], places[n]) - from; gain > most {
 				best, most, column = o, gain, at
 			}
 		}
