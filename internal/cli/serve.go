@@ -216,7 +216,7 @@ func indexDocs(ctx context.Context, e *env, a *app.App) (again time.Duration) {
 			e.logger.Error("could not index all documents; it is tried again", "error", err, "after", again.Round(time.Second/10).String())
 		}
 		if n := len(report.Failed); n > 0 {
-			fmt.Fprintf(e.Err, "%d files of --docs are not indexed, such as %s: %s. \"sluice sources list\" shows them\n", n, report.Failed[0].Path, report.Failed[0].Reason)
+			fmt.Fprintf(e.Err, "--docs: %d not indexed, such as %s: %s; \"sluice sources list\" shows them\n", n, report.Failed[0].Path, report.Failed[0].Reason)
 		}
 		if report.Other > 0 {
 			e.logger.Info("the collection also has documents that are not from --docs; to keep folders apart, use another --collection", "collection", e.cfg.Store.Collection, "documents", report.Other)

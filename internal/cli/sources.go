@@ -237,10 +237,7 @@ func (c *sourcesListCmd) Run(e *env) error {
 			}
 		}
 		if d := all.Docs; d != nil {
-			fmt.Fprintf(e.Err, "%d files of --docs are not indexed:\n", d.Failed)
-			for _, f := range d.Failures {
-				fmt.Fprintf(e.Err, "%s: %s\n", f.Path, f.Reason)
-			}
+			e.printFailures(d.Failures, d.Failed)
 		}
 		return nil
 	})
@@ -347,6 +344,16 @@ func (c *sourcesRemoveCmd) Run(e *env) error {
 	})
 }
 
+// printFailures prints which files are not indexed, and how many others of all.
+func (e *env) printFailures(failures []ingest.Failure, all int) {
+	for _, f := range failures {
+		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", f.Path, f.Reason)
+	}
+	if more := all - len(failures); more > 0 {
+		fmt.Fprintf(e.Err, "not indexed: %d more\n", more)
+	}
+}
+
 // await waits for the end of the ingestion that is named by a source, shows its progress, and prints its result. If the sync did not complete, or none of the documents could be read, it
 // returns an error.
 func await(e *env, s sourceService, v sources.SourceView) error {
@@ -356,12 +363,7 @@ func await(e *env, s sourceService, v sources.SourceView) error {
 	if err != nil {
 		return fmt.Errorf("the sync of %s: %w", v.ID, err)
 	}
-	for _, f := range r.Failures {
-		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", f.Path, f.Reason)
-	}
-	if more := r.Failed - len(r.Failures); more > 0 {
-		fmt.Fprintf(e.Err, "not indexed: %d more\n", more)
-	}
+	e.printFailures(r.Failures, r.Failed)
 	if r.Warning != "" {
 		fmt.Fprintln(e.Err, r.Warning)
 	}
