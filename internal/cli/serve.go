@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -260,13 +259,9 @@ func freeAddr(ctx context.Context, addr string) string {
 // serverPercent is GOGC of a server whose heap is not large; see [collectorPercent].
 const serverPercent = 300
 
-// TuneRuntime adjusts Go's runtime for many streams, unless GOGC, GOMEMLIMIT or GOMAXPROCS are set. A higher GOGC trades memory
-// for less garbage collection, because streams allocate far more than they keep. GOMAXPROCS is raised by two because a thread
-// that waits for the disk occupies its slot until the scheduler notices, some milliseconds later.
+// TuneRuntime adjusts Go's garbage collector for many streams, unless GOGC or GOMEMLIMIT is set. A higher GOGC trades memory
+// for less garbage collection, because streams allocate far more than they keep.
 func TuneRuntime() {
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
-	}
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(serverPercent)
 	}
