@@ -83,7 +83,7 @@ func newStage(t *testing.T) *stage {
 	for _, p := range []**program{&s.empty, &s.fresh, &s.library} {
 		*p = &program{binary: binary, args: []string{"--data=" + t.TempDir()}}
 	}
-	s.folder = writeAll(t, map[string]string{"tides.pdf": pdfOf("High water is at noon on the quay."), "moorings.md": "# Moorings\n\nThe old mooring holds two tons.\n"})
+	s.folder = writeAll(t, map[string]string{"tides.pdf": pdfOf("High water is at noon on the quay."), "moorings.md": "# Moorings\n\nThe old mooring holds two tons.\n", "torn.pdf": "%PDF-1.7 and nothing else"})
 	s.library.args = append(s.library.args, "--docs="+s.folder)
 	s.keyed = &program{binary: binary, args: append([]string{"--data=" + keys, "--docs=" + docs}, withModel...)}
 	s.fragile = &program{binary: binary, args: append([]string{"--data=" + t.TempDir(), "--docs=" + docs}, withModel...)}

@@ -323,4 +323,12 @@ export default {
     await keeper.getByRole("dialog").getByRole("button", { name: "Remove", exact: true }).click();
     await card(keeper, dir).waitFor({ state: "detached", ...queued });
   },
+
+  "files of --docs that are not indexed": async (t) => {
+    const page = await t.page(`${env.library}/sources`);
+    const unread = page.getByRole("region", { name: "1 document could not be read" });
+    await unread.waitFor();
+    assert.match(await unread.innerText(), /torn\.pdf not valid PDF/);
+    await page.getByText("There are no sources yet.").waitFor();
+  },
 };

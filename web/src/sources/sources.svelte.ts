@@ -37,6 +37,8 @@ export class Sources {
   all = $state.raw<Source[]>();
   /** Folders of the server below which folders can be added without a key that may read its disk. */
   folders = $state.raw<string[]>([]);
+  /** The files of --docs that are not indexed. */
+  docs = $state.raw<Schemas["SourcesDocsResult"]>();
   error = $state<string>();
   /** What has just ended, for screen readers. */
   message = $state("");
@@ -53,12 +55,13 @@ export class Sources {
     const mine = ++this.#newest;
     clearTimeout(this.#timer);
     try {
-      const { sources, folders = [] } = await request<Schemas["SourcesSourceList"]>("GET", "/api/sources");
+      const { sources, folders = [], docs } = await request<Schemas["SourcesSourceList"]>("GET", "/api/sources");
       if (mine !== this.#newest || this.#closed) return;
       sources.sort((a, b) => Date.parse(b.added) - Date.parse(a.added)); // the newest first
       this.#announce(sources);
       this.all = sources;
       this.folders = folders;
+      this.docs = docs;
       this.error = undefined;
       this.#follow(sources);
     } catch (err) {
