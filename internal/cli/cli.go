@@ -35,7 +35,7 @@ type program struct {
 	MCP       mcpCmd       `cmd:"" name:"mcp" help:"Serve the documents to an assistant or IDE by the Model Context Protocol, over standard input and output."`
 	Ingest    ingestCmd    `cmd:"" help:"Add files and folders to a collection."`
 	Parse     parseCmd     `cmd:"" help:"Print the text that is extracted from a document."`
-	Sources   sourcesCmd   `cmd:"" help:"Add, list, sync and remove sources, such as folders, whose documents are kept in step."`
+	Sources   sourcesCmd   `cmd:"" help:"Add, list, sync and remove sources, such as folders and websites, whose documents stay indexed."`
 	Reconcile reconcileCmd `cmd:"" help:"Repair differences between the file database, the uploaded bytes and the index."`
 	Migrate   migrateCmd   `cmd:"" help:"Copy a data folder and its engines to another data folder and its engines, and compare both."`
 	Doctor    doctorCmd    `cmd:"" help:"Check the data folder and every engine of the settings, and say what is wrong."`

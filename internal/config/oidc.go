@@ -18,7 +18,7 @@ type OIDC struct {
 	Name        string   `name:"oidc-name" placeholder:"NAME" optional:"" maxlen:"64" help:"Name of the OpenID provider on the button of the page. The default is its host."`
 	Scopes      string   `name:"oidc-scopes" default:"openid profile email" maxlen:"512" help:"Scopes that are requested from the OpenID provider, separated by spaces."`
 	Account     string   `name:"oidc-account" placeholder:"CLAIM" optional:"" maxlen:"256" help:"Claim with the account of a person. It must be unique, and people must not be able to change it. The default is email if the provider has verified it, and otherwise oidc: and sub."`
-	RoleClaim   string   `name:"oidc-roles" placeholder:"CLAIM" optional:"" maxlen:"256" help:"Claim with the roles of a person. Dots enter objects, as in realm_access.roles."`
+	RoleClaim   string   `name:"oidc-roles" placeholder:"CLAIM" optional:"" maxlen:"256" help:"Claim with the roles of a person. A dot separates the names of nested objects, as in realm_access.roles."`
 	Role        []string `name:"oidc-role" split:";" placeholder:"NAME=SCOPES[@TENANT]" optional:"" help:"What a role permits, such as editors=ask,read,write or staff=ask,read@acme. Can be repeated. The first role that a person has decides the tenant; the scopes of all roles of this tenant count."`
 	DefaultRole string   `name:"oidc-default-role" placeholder:"SCOPES[@TENANT]" optional:"" help:"What a login permits that has none of the roles, such as ask. Empty: it is refused."`
 }
