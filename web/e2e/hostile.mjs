@@ -131,12 +131,12 @@ export default {
   },
 
   "hostile questions and titles": async (t) => {
-    const q = `What does a ship pay? ${all}`;
+    const q = `What does a ship pay in hostile words? ${all}`;
     const page = await t.asked(env.main, q);
     await answered(page);
     await openAll(page);
     await unharmed(page);
-    const item = page.getByRole("navigation").locator(".list li", { hasText: "What does a ship pay? <img" }); // other scenarios ask meanwhile
+    const item = page.getByRole("navigation").locator(".list li", { hasText: "What does a ship pay in hostile words" }); // other scenarios ask meanwhile
     await item.waitFor();
     await item.hover();
     await item.getByRole("button", { name: "Rename" }).click();
