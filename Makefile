@@ -34,6 +34,7 @@ build: ## build ./sluice
 .PHONY: test
 test: needs lint floors $(GOTESTSUM) ## everything a change has to pass; the summary of the tests, with what was skipped and why, comes last
 	cd deploy/check && $(GO) test -count=1 ./...
+	$(GO) tool -n nats-server >/dev/null # builds it once, before many tests need it at the same time
 	PYTHON=$(PYTHON) $(GOTESTSUM) --format standard-quiet -- -race -shuffle=on -timeout $(TIMEOUT) ./...
 
 # The race detector slows programs down and enlarges their memory. So tests of quality, memory and size, and those of hundreds of

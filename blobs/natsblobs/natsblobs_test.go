@@ -55,19 +55,19 @@ func damage(c *natsconn.Conn) func(t *testing.T, tenant, sum string) {
 }
 
 func TestStore(t *testing.T) {
-	b, c := open(t, natstest.New(t).ClientURL(), natsblobs.Options{})
+	b, c := open(t, natstest.New(t).URL(), natsblobs.Options{})
 	blobstest.Exercise(t, b, 128<<10, damage(c))
 }
 
 func TestAway(t *testing.T) {
 	s := natstest.New(t)
-	b, _ := open(t, s.ClientURL(), natsblobs.Options{Patience: time.Millisecond})
+	b, _ := open(t, s.URL(), natsblobs.Options{Patience: time.Millisecond})
 	blobstest.Away(t, b, s.Stop, func() { s.Start(t) })
 }
 
 // TestNothingIsLeft removes a blob, after which the bucket has no message about it.
 func TestNothingIsLeft(t *testing.T) {
-	b, c := open(t, natstest.New(t).ClientURL(), natsblobs.Options{})
+	b, c := open(t, natstest.New(t).URL(), natsblobs.Options{})
 	s, err := b.Open(context.Background(), "one")
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func group(t testing.TB, size int, options func(i int, n *node, o *engine.Option
 		n := &node{open: open}
 		name := fmt.Sprintf("server%d", i)
 		var err error
-		if n.conn, err = natsconn.Connect(s.ClientURL(), natsconn.Options{}); err != nil {
+		if n.conn, err = natsconn.Connect(s.URL(), natsconn.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		servers, err := natspeers.Join(n.conn.NC, natspeers.Options{Server: name})

@@ -65,9 +65,9 @@ func wantLost(t *testing.T, lost chan string, want string) {
 // TestLeases lets one server vanish and another one leave. Each is lost once, on each server.
 func TestLeases(t *testing.T) {
 	s := natstest.New(t)
-	vanishing := connect(t, s.ClientURL())
-	one, lostOne := join(t, connect(t, s.ClientURL()), "one", time.Second)
-	two, _ := join(t, connect(t, s.ClientURL()), "two", time.Second)
+	vanishing := connect(t, s.URL())
+	one, lostOne := join(t, connect(t, s.URL()), "one", time.Second)
+	two, _ := join(t, connect(t, s.URL()), "two", time.Second)
 	three, _ := join(t, vanishing, "three", time.Second)
 	if !one.Alive("a stranger") {
 		t.Error("a server is dead before the first lease could run out")
@@ -101,8 +101,8 @@ func TestLeases(t *testing.T) {
 // TestNoLeaseRunsOutWithoutNATS stops NATS for longer than a lease. No server is lost.
 func TestNoLeaseRunsOutWithoutNATS(t *testing.T) {
 	s := natstest.New(t)
-	one, lost := join(t, connect(t, s.ClientURL()), "one", 200*time.Millisecond)
-	_, _ = join(t, connect(t, s.ClientURL()), "two", 200*time.Millisecond)
+	one, lost := join(t, connect(t, s.URL()), "one", 200*time.Millisecond)
+	_, _ = join(t, connect(t, s.URL()), "two", 200*time.Millisecond)
 	await(t, "the servers do not hear each other", one.Others)
 	await(t, "the first lease has not run out", func() bool { return !one.Alive("a stranger") })
 	s.Stop()
@@ -120,10 +120,10 @@ func TestNoLeaseRunsOutWithoutNATS(t *testing.T) {
 // was killed.
 func TestNameTaken(t *testing.T) {
 	s := natstest.New(t)
-	first, _ := join(t, connect(t, s.ClientURL()), "one", 200*time.Millisecond)
-	_, _ = join(t, connect(t, s.ClientURL()), "two", 200*time.Millisecond)
+	first, _ := join(t, connect(t, s.URL()), "one", 200*time.Millisecond)
+	_, _ = join(t, connect(t, s.URL()), "two", 200*time.Millisecond)
 	again := func() (*natspeers.Servers, error) {
-		return natspeers.Join(connect(t, s.ClientURL()), natspeers.Options{Server: "one", Lease: 200 * time.Millisecond})
+		return natspeers.Join(connect(t, s.URL()), natspeers.Options{Server: "one", Lease: 200 * time.Millisecond})
 	}
 	if _, err := again(); !errors.Is(err, natspeers.ErrNameTaken) {
 		t.Errorf("join with the name of a server that runs: %v", err)
@@ -131,7 +131,7 @@ func TestNameTaken(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := connect(t, s.ClientURL()).SubscribeSync("sluice.name.one"); err != nil { // as a paused process, it does not reply
+	if _, err := connect(t, s.URL()).SubscribeSync("sluice.name.one"); err != nil { // as a paused process, it does not reply
 		t.Fatal(err)
 	}
 	second, err := again()
@@ -152,13 +152,13 @@ func TestTwins(t *testing.T) {
 	}{{"0", true}, {"Z", false}} {
 		s := natstest.New(t)
 		stop := make(chan bool, 10)
-		one, err := natspeers.Join(connect(t, s.ClientURL()), natspeers.Options{Server: "one", Lease: 200 * time.Millisecond, NameTaken: func(younger bool) { stop <- younger }})
+		one, err := natspeers.Join(connect(t, s.URL()), natspeers.Options{Server: "one", Lease: 200 * time.Millisecond, NameTaken: func(younger bool) { stop <- younger }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		two, lost := join(t, connect(t, s.ClientURL()), "two", 200*time.Millisecond)
+		two, lost := join(t, connect(t, s.URL()), "two", 200*time.Millisecond)
 		await(t, "the servers do not hear each other", func() bool { return one.Others() && two.Others() })
-		nc := connect(t, s.ClientURL())
+		nc := connect(t, s.URL())
 		say := func(what string) {
 			t.Helper()
 			if err := nc.PublishMsg(&nats.Msg{Subject: "sluice.servers", Header: nats.Header{"Sluice-Process": {c.twin}}, Data: []byte(what + " one")}); err != nil {
@@ -196,8 +196,8 @@ func TestTwins(t *testing.T) {
 // TestRequests sends the requests of one engine to the others of its tenant.
 func TestRequests(t *testing.T) {
 	s := natstest.New(t)
-	one, _ := join(t, connect(t, s.ClientURL()), "one", time.Minute)
-	two, _ := join(t, connect(t, s.ClientURL()), "two", time.Minute)
+	one, _ := join(t, connect(t, s.URL()), "one", time.Minute)
+	two, _ := join(t, connect(t, s.URL()), "two", time.Minute)
 	cancelled := make(chan engine.Cancellation, 10)
 	joined := make(chan engine.Joining, 10)
 	read := make(chan []event.RunID, 10)

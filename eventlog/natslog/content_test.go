@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-rag/sluice/event"
@@ -73,11 +72,11 @@ func TestDeleteErasesContent(t *testing.T) {
 	}
 	n.Stop() // so that everything is written
 	for id, key := range keys {
-		if got := onDisk(t, n.Options.StoreDir, key); got != (id != "secret") {
+		if got := onDisk(t, n.StoreDir, key); got != (id != "secret") {
 			t.Errorf("the key of run %s is on disk: %v", id, got)
 		}
 	}
-	if onDisk(t, n.Options.StoreDir, []byte("abracadabra")) {
+	if onDisk(t, n.StoreDir, []byte("abracadabra")) {
 		t.Error("text is on disk in the clear")
 	}
 	n.Start(t)
@@ -230,12 +229,8 @@ func TestReplicas(t *testing.T) {
 
 // TestPasswords connects with a password and the least permissions, and checks that no error contains one.
 func TestPasswords(t *testing.T) {
-	allow := func(subjects ...string) *server.SubjectPermission { return &server.SubjectPermission{Allow: subjects} }
-	n := natstest.Configured(t, func(o *server.Options) {
-		o.Users = []*server.User{{Username: "sluice", Password: "correct", Permissions: &server.Permissions{
-			Publish: allow("sluice.>", "$JS.API.>", "$JS.FC.>"), Subscribe: allow("sluice.>", "_INBOX.>"), // as in docs/scale.md
-		}}}
-	})
+	n := natstest.Configured(t, `authorization: {users: [{user: sluice, password: correct, permissions: { # as in docs/scale.md
+		publish: ["sluice.>", "$JS.API.>", "$JS.FC.>"], subscribe: ["sluice.>", "_INBOX.>"]}}]}`)
 	address := strings.TrimPrefix(n.URL(), "nats://")
 	l := open(t, "nats://sluice:correct@"+address, natslog.Options{})
 	other := open(t, "nats://sluice:correct@"+address, natslog.Options{})

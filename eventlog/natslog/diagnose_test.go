@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-rag/sluice/doctor"
@@ -18,12 +17,10 @@ import (
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
-// user permits one user what is not denied.
-func user(denyPublish ...string) func(*server.Options) {
-	return func(o *server.Options) {
-		o.Users = []*server.User{{Username: "sluice", Password: "hunter2", Permissions: &server.Permissions{
-			Publish: &server.SubjectPermission{Allow: []string{"sluice.>", "$JS.API.>", "$JS.FC.>"}, Deny: denyPublish}, Subscribe: &server.SubjectPermission{Allow: []string{"sluice.>", "_INBOX.>"}}}}}
-	}
+// user permits one user what is not denied: at most one subject.
+func user(denyPublish ...string) string {
+	return fmt.Sprintf(`authorization: {users: [{user: sluice, password: hunter2, permissions: {
+		publish: {allow: ["sluice.>", "$JS.API.>", "$JS.FC.>"], deny: %q}, subscribe: ["sluice.>", "_INBOX.>"]}}]}`, denyPublish)
 }
 
 // old starts a server that says that it is NATS 2.9 and nothing else.
@@ -67,31 +64,32 @@ func problems(t *testing.T, found []doctor.Finding) (lines []string) {
 }
 
 func TestDiagnose(t *testing.T) {
-	password := func(n *natstest.Server, password string) string {
-		return fmt.Sprintf("nats://sluice:%s@127.0.0.1:%d", password, n.Options.Port)
-	}
 	closed := fmt.Sprintf("nats://sluice:hunter2@127.0.0.1:%d", natstest.Ports(t, 1)[0])
 	plain := natstest.New(t)
+	nc, err := nats.Connect(plain.URL())
+	must(t, err)
+	defer nc.Close()
+	version := nc.ConnectedServerVersion()
 	for name, c := range map[string]struct {
 		urls    string
 		options natslog.Options
 		want    string // the only problem has it
 	}{
 		"reachable":       {urls: plain.URL()},
-		"password":        {urls: password(natstest.Configured(t, user()), "hunter2")},
+		"password":        {urls: natstest.Configured(t, user()).URLOf("sluice", "hunter2")},
 		"down":            {urls: closed, want: "false nothing listens at the address | start the server"},
 		"one of two down": {urls: plain.URL() + "," + closed, want: "nothing listens"},
 		"not a URL":       {urls: "sluice:hunter2@nats", want: "must begin with nats://"},
-		"wrong password":  {urls: password(natstest.Configured(t, user()), "hunter22"), want: "refuses the user, the password"},
-		"no JetStream":    {urls: natstest.Configured(t, func(o *server.Options) { o.JetStream = false }).URL(), want: "JetStream is not enabled"},
+		"wrong password":  {urls: natstest.Configured(t, user()).URLOf("sluice", "hunter22"), want: "refuses the user, the password"},
+		"no JetStream":    {urls: natstest.Configured(t, "jetstream: disabled").URL(), want: "JetStream is not enabled"},
 		"too old":         {urls: old(t), want: "the server has version 2.9.25, but 2.11.0 or later is needed | upgrade it"},
 		"too few servers": {urls: plain.URL(), options: natslog.Options{Replicas: 3}, want: "too few servers for --log-replicas"},
-		"no room": {urls: natstest.Configured(t, func(o *server.Options) { o.JetStreamMaxStore = 64 << 20 }).URL(), options: natslog.Options{MaxBytes: 1 << 30},
+		"no room": {urls: natstest.Configured(t, "jetstream: {max_file_store: 64MB}").URL(), options: natslog.Options{MaxBytes: 1 << 30},
 			want: "no room for the size of --keep-runs-bytes"},
-		"no right to streams": {urls: password(natstest.Configured(t, user("$JS.API.STREAM.CREATE.>")), "hunter2"),
+		"no right to streams": {urls: natstest.Configured(t, user("$JS.API.STREAM.CREATE.>")).URLOf("sluice", "hunter2"),
 			want: `a stream cannot be created: Permissions Violation for Publish to "$JS.API.STREAM.CREATE.`},
-		"no right to write": {urls: password(natstest.Configured(t, user("sluice.runs.>")), "hunter2"), want: `Permissions Violation for Publish to "sluice.runs.`},
-		"no right to purge": {urls: password(natstest.Configured(t, user("$JS.API.STREAM.PURGE.>")), "hunter2"), want: "a run cannot be deleted: Permissions Violation"},
+		"no right to write": {urls: natstest.Configured(t, user("sluice.runs.>")).URLOf("sluice", "hunter2"), want: `Permissions Violation for Publish to "sluice.runs.`},
+		"no right to purge": {urls: natstest.Configured(t, user("$JS.API.STREAM.PURGE.>")).URLOf("sluice", "hunter2"), want: "a run cannot be deleted: Permissions Violation"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +99,7 @@ func TestDiagnose(t *testing.T) {
 			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
 				t.Errorf("problems %q, want %q", got, c.want)
 			}
-			if f := found[0]; c.want == "" && (f.Version != server.VERSION || f.RoundTrip <= 0 || f.Skew == nil || f.Failed() || !strings.HasPrefix(f.Address, "127.0.0.1:")) {
+			if f := found[0]; c.want == "" && (f.Version != version || f.RoundTrip <= 0 || f.Skew == nil || f.Failed() || !strings.HasPrefix(f.Address, "127.0.0.1:")) {
 				t.Errorf("%+v", f)
 			}
 		})

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
@@ -317,7 +316,7 @@ func TestCloseWithoutReplies(t *testing.T) {
 
 // TestNoRoom opens a log whose maximum size JetStream cannot reserve. That is an error at once: it does not go away.
 func TestNoRoom(t *testing.T) {
-	s := natstest.Configured(t, func(o *server.Options) { o.JetStreamMaxStore = 64 << 20 })
+	s := natstest.Configured(t, "jetstream: {max_file_store: 64MB}")
 	c, err := natsconn.Connect(s.URL(), natsconn.Options{})
 	must(t, err)
 	defer c.Close()

@@ -2,8 +2,8 @@ package natslog_test
 
 import (
 	"bytes"
-	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,7 +28,7 @@ func newProxy(t testing.TB, n *natstest.Server) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: l, target: fmt.Sprintf("127.0.0.1:%d", n.Options.Port)}
+	p := &proxy{listener: l, target: strings.TrimPrefix(n.URL(), "nats://")}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {

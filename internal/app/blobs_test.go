@@ -64,7 +64,7 @@ func natsPlace(t *testing.T, url string) blobPlace {
 
 // blobPlaces are the places of uploaded files outside of the data folder, with a function that makes a new one.
 var blobPlaces = map[string]func(*testing.T) blobPlace{
-	"nats": func(t *testing.T) blobPlace { return natsPlace(t, natstest.New(t).ClientURL()) },
+	"nats": func(t *testing.T) blobPlace { return natsPlace(t, natstest.New(t).URL()) },
 	"s3": func(t *testing.T) blobPlace {
 		s := s3test.New(t)
 		p := blobPlace{url: s.URL("sluice"), credentials: s3test.CredentialsFile(t)}
@@ -169,7 +169,7 @@ func TestBlobsOfAFolderStay(t *testing.T) {
 func TestBlobsAway(t *testing.T) {
 	t.Parallel()
 	s := natstest.New(t)
-	c := openTenants(t, t.TempDir(), natsPlace(t, s.ClientURL()).set)
+	c := openTenants(t, t.TempDir(), natsPlace(t, s.URL()).set)
 	now := time.Now()
 	c.Default.Now = func() time.Time { now = now.Add(time.Minute); return now } // results are used for a second
 	c.upload("default", "f1", farland("Ada Brook"))

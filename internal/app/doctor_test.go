@@ -138,7 +138,7 @@ func TestDiagnoseBlobs(t *testing.T) {
 	for name, c := range map[string]struct{ place, credentials, want string }{
 		"folder":             {place: "file://" + filepath.ToSlash(shared)},
 		"folder not mounted": {place: "file://" + filepath.ToSlash(empty), want: "files: it holds no uploaded files of Sluice | mount its file system"},
-		"NATS":               {place: n.ClientURL()},
+		"NATS":               {place: n.URL()},
 		"NATS down":          {place: "nats://" + strings.TrimPrefix(closed.URL, "http://"), want: "files: "},
 		"S3":                 {place: s3.URL("sluice"), credentials: right},
 		"S3, wrong secret":   {place: s3.URL("sluice"), credentials: wrong, want: "files: "},

@@ -107,7 +107,7 @@ func engines(t *testing.T) config.Config {
 	cfg := config.Default()
 	cfg.Store.Data = filepath.Join(t.TempDir(), "data")
 	nats := natstest.New(t)
-	cfg.Store.RunLog, cfg.Store.Blobs, cfg.Store.Records = nats.ClientURL(), config.Secret(nats.ClientURL()), config.Secret(postgrestest.URL(t))
+	cfg.Store.RunLog, cfg.Store.Blobs, cfg.Store.Records = nats.URL(), config.Secret(nats.URL()), config.Secret(postgrestest.URL(t))
 	return cfg
 }
 

@@ -21,7 +21,7 @@ import (
 
 func withNATS(s *natstest.Server) func(*config.Config) {
 	return func(c *config.Config) {
-		c.Store.RunLog = s.ClientURL()
+		c.Store.RunLog = s.URL()
 		c.Keep.KeepRunsBytes = 64 << 20 // NATS reserves it, and the disk may be small
 	}
 }
@@ -59,7 +59,7 @@ func TestTenantsInNATS(t *testing.T) {
 	if err := app.DeleteTenant(t.Context(), config.Config{Store: data}, "t-1", nil); err != nil {
 		t.Fatal(err)
 	}
-	nc, err := nats.Connect(s.ClientURL())
+	nc, err := nats.Connect(s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ import (
 func TestSharedCache(t *testing.T) {
 	t.Parallel()
 	s, log, records := weaviatetest.New(t, "lantern"), natstest.New(t), postgrestest.URL(t)
-	nc, err := nats.Connect(log.ClientURL())
+	nc, err := nats.Connect(log.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestSharedCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	use := func(c *config.Config) {
-		c.Index.URL, c.Keys.Index, c.Store.RunLog, c.Store.Records = s.URL(), config.Secret(s.Key), log.ClientURL(), config.Secret(records)
+		c.Index.URL, c.Keys.Index, c.Store.RunLog, c.Store.Records = s.URL(), config.Secret(s.Key), log.URL(), config.Secret(records)
 	}
 	one, _ := open(t, use)
 	two, _ := open(t, use)

@@ -67,7 +67,7 @@ func TestMigrateIsKilled(t *testing.T) {
 	kill(t, process)
 	_ = os.Remove(filepath.Join(source, "server.json")) // what a killed server leaves
 
-	nc, err := nats.Connect(broker.ClientURL(), nats.UserInfo("sluice", "hunter2"))
+	nc, err := nats.Connect(broker.URL(), nats.UserInfo("sluice", "hunter2"))
 	if err != nil {
 		t.Fatal(err)
 	}

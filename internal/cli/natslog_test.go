@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
@@ -17,8 +16,8 @@ import (
 // broker starts a NATS server with a password and returns its address.
 func broker(t *testing.T) (s *natstest.Server, url string) {
 	t.Helper()
-	s = natstest.Configured(t, func(o *server.Options) { o.Username, o.Password = "sluice", "hunter2" })
-	return s, strings.Replace(s.URL(), "nats://", "nats://sluice:hunter2@", 1)
+	s = natstest.Configured(t, "authorization: {user: sluice, password: hunter2}")
+	return s, s.URLOf("sluice", "hunter2")
 }
 
 // TestRunsOfSeveralServers asks a question on one server, reads it on another one, and kills the first one in the middle of the answer. A third one

@@ -4,9 +4,11 @@ package cli_test
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -15,8 +17,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/sluice-rag/sluice/blobs/s3blobs/s3test"
 	"github.com/sluice-rag/sluice/doctor"
@@ -32,13 +32,17 @@ func TestTLS(t *testing.T) {
 	s3 := s3test.New(t)
 	objects, pair := overTLS(t, s3.Address())
 	search, _ := overTLS(t, strings.TrimPrefix(weaviatetest.URL(t), "weaviate://"))
-	authority := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), 0o600); err != nil {
+	private, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
 		t.Fatal(err)
 	}
-	nats := natstest.Configured(t, func(o *server.Options) {
-		o.TLS, o.TLSConfig = true, &tls.Config{Certificates: []tls.Certificate{pair}}
-	})
+	authority, key := filepath.Join(t.TempDir(), "ca.pem"), filepath.Join(t.TempDir(), "key.pem")
+	for path, block := range map[string]*pem.Block{authority: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, key: {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nats := natstest.Configured(t, fmt.Sprintf("tls: {cert_file: %q, key_file: %q}", authority, key))
 	broker := strings.Replace(nats.URL(), "nats://", "tls://", 1)
 	s3test.Credentials(t)
 	for name, value := range map[string]string{

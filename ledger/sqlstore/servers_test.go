@@ -86,7 +86,7 @@ func TestServerStandsStill(t *testing.T) {
 	store := openIn(t, t.TempDir())
 	credit(t, store, "1", "ann", 1000*fee)
 	open := func(name string) *natslog.Log {
-		c, err := natsconn.Connect(nats.ClientURL(), natsconn.Options{})
+		c, err := natsconn.Connect(nats.URL(), natsconn.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestServerStandsStill(t *testing.T) {
 // so that others continue the run if that server dies later. A mark without a run is removed after some time.
 func TestTakeOverOfARunThatBegins(t *testing.T) {
 	t.Parallel()
-	c, err := natsconn.Connect(natstest.New(t).ClientURL(), natsconn.Options{})
+	c, err := natsconn.Connect(natstest.New(t).URL(), natsconn.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

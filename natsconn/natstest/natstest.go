@@ -1,35 +1,67 @@
-// Package natstest runs NATS servers with JetStream for tests.
+// Package natstest runs NATS servers with JetStream for tests. They are processes of their own, because nats-server has data races, which the race
+// detector of a test would report.
 package natstest
 
 import (
-	"errors"
+	"bufio"
+	"context"
 	"fmt"
+	"io"
 	"net"
-	"net/url"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Server is a NATS server in this process. The end of the test stops it.
+// program returns the path of nats-server in the cache of Go, where it is built if it is not there yet.
+var program = sync.OnceValues(func() (string, error) {
+	c := exec.Command("go", "tool", "-n", "nats-server")
+	var log strings.Builder
+	c.Stderr = &log
+	path, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("build nats-server: %w: %s", err, log.String())
+	}
+	return strings.TrimSpace(string(path)), nil
+})
+
+// listening are the lines of the log with the ports that a server has chosen.
+var listening = regexp.MustCompile(`(Listening for client connections|Starting http monitor) on 127\.0\.0\.1:(\d+)`)
+
+// Server is a NATS server. The end of the test kills it.
 type Server struct {
-	*server.Server
-	Options server.Options
+	StoreDir string // of JetStream
+	config   string // path of the configuration file
+	port     string
+	monitor  string // address
+	process  *exec.Cmd
 }
 
 // New starts a server, whose files are in a temporary folder.
-func New(t testing.TB) *Server { return Configured(t, func(*server.Options) {}) }
+func New(t testing.TB) *Server { return Configured(t, "") }
 
-// Configured is [New] with other options.
-func Configured(t testing.TB, change func(*server.Options)) *Server {
+// Configured is [New] with more lines of the configuration file.
+func Configured(t testing.TB, lines string) *Server {
 	t.Helper()
-	s := &Server{Options: server.Options{Host: "127.0.0.1", Port: Ports(t, 1)[0], NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir(),
-		JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 1 << 40}} // streams reserve gigabytes that they do not use, and the disk may be small
-	change(&s.Options)
+	s := &Server{StoreDir: t.TempDir(), config: filepath.Join(t.TempDir(), "nats.conf"), port: "-1"} // any
+	// Streams reserve gigabytes that they do not use, and the disk may be small.
+	text := fmt.Sprintf("host: 127.0.0.1\nhttp: \"127.0.0.1:-1\"\nstore_dir: %q\njetstream: {max_file_store: 1TB, max_memory_store: 1TB}\n%s\n", filepath.ToSlash(s.StoreDir), lines)
+	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.end((*os.Process).Kill) })
 	s.Start(t)
-	t.Cleanup(s.Stop)
 	return s
 }
 
@@ -43,63 +75,108 @@ func (s *Server) Start(t testing.TB) {
 
 // Run is [Server.Start] for other goroutines than that of the test.
 func (s *Server) Run() error {
-	o := s.Options
-	next, err := server.NewServer(&o)
+	path, err := program()
 	if err != nil {
 		return err
 	}
-	next.Start()
-	s.Server = next
-	if !s.ReadyForConnections(20 * time.Second) {
-		return errors.New("NATS does not start")
+	s.process = exec.Command(path, "--config", s.config, "--port", s.port)
+	s.process.SysProcAttr = attributes()
+	log, err := s.process.StderrPipe()
+	if err != nil {
+		return err
 	}
-	return nil
+	if err := s.process.Start(); err != nil {
+		return err
+	}
+	late := time.AfterFunc(time.Minute, func() { _ = s.process.Process.Kill() })
+	defer late.Stop()
+	var text strings.Builder
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		text.WriteString(lines.Text() + "\n")
+		m := listening.FindStringSubmatch(lines.Text())
+		switch {
+		case m != nil && m[1] == "Starting http monitor":
+			s.monitor = "127.0.0.1:" + m[2]
+		case m != nil && s.port == "-1":
+			s.port = m[2]
+		case strings.Contains(lines.Text(), "Server is ready"):
+			go func() { _, _ = io.Copy(io.Discard, log) }() // ends with the server
+			return nil
+		}
+	}
+	_ = s.process.Wait()
+	return fmt.Errorf("NATS does not start: %v\n%s", s.process.ProcessState, text.String())
 }
 
 // Stop stops the server. Its files remain.
 func (s *Server) Stop() {
-	s.Shutdown()
-	s.WaitForShutdown()
+	s.end(func(p *os.Process) error { return p.Signal(syscall.SIGTERM) })
+}
+
+// end ends the process in one way, and waits for it.
+func (s *Server) end(by func(*os.Process) error) {
+	if s.process == nil || s.process.Process == nil || s.process.ProcessState != nil {
+		return
+	}
+	if by(s.process.Process) != nil { // Windows has no signals
+		_ = s.process.Process.Kill()
+	}
+	_ = s.process.Wait()
 }
 
 // URL returns the address of the server, also while it is stopped.
-func (s *Server) URL() string { return fmt.Sprintf("nats://127.0.0.1:%d", s.Options.Port) }
+func (s *Server) URL() string { return "nats://127.0.0.1:" + s.port }
+
+// URLOf returns the address with the name and the password of a user.
+func (s *Server) URLOf(user, password string) string {
+	return fmt.Sprintf("nats://%s:%s@127.0.0.1:%s", user, password, s.port)
+}
 
 // Cluster is a cluster of servers.
 type Cluster []*Server
 
-// NewCluster starts three servers that form a cluster, and waits until it is ready.
+// NewCluster starts three servers that form a cluster, and waits until streams can have three replicas.
 func NewCluster(t testing.TB) Cluster {
 	t.Helper()
 	free := Ports(t, 3)
-	var routes []*url.URL
+	var routes []string
 	for _, p := range free {
-		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", p)})
+		routes = append(routes, fmt.Sprintf(`"nats://127.0.0.1:%d"`, p))
 	}
 	var c Cluster
 	for i, port := range free {
-		c = append(c, Configured(t, func(o *server.Options) {
-			o.ServerName, o.Routes = fmt.Sprintf("n%d", i), routes
-			o.Cluster.Name, o.Cluster.Host, o.Cluster.Port = "test", "127.0.0.1", port
-		}))
+		c = append(c, Configured(t, fmt.Sprintf("server_name: %s\ncluster: {name: test, listen: \"127.0.0.1:%d\", routes: [%s]}", name(i), port, strings.Join(routes, ", "))))
 	}
-	for began := time.Now(); !c.ready(); {
-		if time.Since(began) > time.Minute {
-			t.Fatal("the cluster has no leader")
-		}
-		<-time.After(10 * time.Millisecond)
-	}
+	c.await(t, "a stream with three replicas", func(ctx context.Context, js jetstream.JetStream) bool {
+		_, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "READY", Replicas: len(c), Storage: jetstream.MemoryStorage})
+		return err == nil && js.DeleteStream(ctx, "READY") == nil
+	})
 	return c
 }
 
-// ready reports whether the cluster has a leader that knows all servers.
-func (c Cluster) ready() bool {
-	for _, s := range c {
-		if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(c) {
-			return true
+// await waits until a condition holds, which is asked of any server that runs.
+func (c Cluster) await(t testing.TB, what string, condition func(context.Context, jetstream.JetStream) bool) {
+	t.Helper()
+	nc, err := nats.Connect(c.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); ; <-time.After(10 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // a cluster without a leader does not reply
+		ok := condition(ctx, js)
+		cancel()
+		if ok {
+			return
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatal("the cluster does not have ", what)
 		}
 	}
-	return false
 }
 
 // URL returns the addresses of all servers, separated by commas.
@@ -112,30 +189,53 @@ func (c Cluster) URL() string {
 }
 
 // Leader returns the server that leads a stream.
-func (c Cluster) Leader(t testing.TB, stream string) *Server {
+func (c Cluster) Leader(t testing.TB, stream string) (leader *Server) {
 	t.Helper()
-	for _, s := range c {
-		if s.Running() && s.JetStreamIsStreamLeader("$G", stream) {
-			return s
+	c.await(t, "a leader of "+stream, func(ctx context.Context, js jetstream.JetStream) bool {
+		s, err := js.Stream(ctx, stream)
+		for i := range c {
+			if err == nil && s.CachedInfo().Cluster.Leader == name(i) {
+				leader = c[i]
+			}
 		}
-	}
-	t.Fatal("the stream has no leader")
-	return nil
+		return leader != nil
+	})
+	return leader
 }
 
 // WaitInSync waits until each server has the whole of a stream, so that any of them may stop.
 func (c Cluster) WaitInSync(t testing.TB, stream string) {
 	t.Helper()
-	began := time.Now()
-	for _, s := range c {
-		for !s.JetStreamIsStreamCurrent("$G", stream) {
-			if time.Since(began) > time.Minute {
-				t.Fatal("a server is behind")
-			}
-			<-time.After(10 * time.Millisecond)
+	c.await(t, "all of "+stream+" on each server", func(ctx context.Context, js jetstream.JetStream) bool {
+		s, err := js.Stream(ctx, stream)
+		if err != nil || len(s.CachedInfo().Cluster.Replicas) != len(c)-1 {
+			return false
 		}
-	}
+		for _, r := range s.CachedInfo().Cluster.Replicas {
+			if !r.Current || r.Offline {
+				return false
+			}
+		}
+		return !slices.ContainsFunc(c, func(s *Server) bool { return !s.healthy(ctx) }) // one that gets a snapshot is not
+	})
 }
+
+// healthy reports whether a server has caught up with its cluster.
+func (s *Server) healthy(ctx context.Context) bool {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.monitor+"/healthz", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// name returns the name of a server of a cluster.
+func name(i int) string { return fmt.Sprintf("n%d", i) }
 
 // Ports returns free ports.
 func Ports(t testing.TB, n int) []int {

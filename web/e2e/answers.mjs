@@ -1,6 +1,6 @@
 // What one does with an answer.
 import assert from "node:assert/strict";
-import { answered, ask, env, equals, until } from "./stage.mjs";
+import { answered, ask, copy, env, equals, until, withClipboard } from "./stage.mjs";
 
 export default {
   "rating with a reason": async (t) => {
@@ -58,12 +58,15 @@ export default {
     const context = await t.context({ permissions: ["clipboard-read", "clipboard-write"] });
     const page = await t.asked(env.main, "What does a ship pay, on the clipboard?", { context });
     await answered(page);
-    await page.getByRole("button", { name: "Copy", exact: true }).click();
-    await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
-    assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^A ship pays 12 euros for each metre of its length\s?\.$/);
-    await page.getByRole("button", { name: "Copy link" }).click();
-    await until(page, async () => (await navigator.clipboard.readText()).startsWith("http"));
-    const link = await page.evaluate(() => navigator.clipboard.readText());
+    const read = () => page.evaluate(() => navigator.clipboard.readText());
+    const [text, link] = await withClipboard(async () => {
+      await copy(page);
+      const text = await read();
+      await page.getByRole("button", { name: "Copy link" }).click();
+      await until(page, async () => (await navigator.clipboard.readText()).startsWith("http"));
+      return [text, await read()];
+    });
+    assert.match(text, /^A ship pays 12 euros for each metre of its length\s?\.$/);
     assert.match(link, /\/runs\/run_\w+$/);
     const other = await t.page(link);
     await other.getByRole("heading", { name: "What does a ship pay, on the clipboard?" }).waitFor();
@@ -85,8 +88,7 @@ export default {
     });
     const page = await t.asked(env.main, "What does a ship pay by plain HTTP?", { context });
     await answered(page);
-    await page.getByRole("button", { name: "Copy", exact: true }).click();
-    await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
+    await withClipboard(() => copy(page));
     await page.goto(`${env.main}/documents`);
     await page.locator("input[type=file]").first().setInputFiles({ name: "plain.md", mimeType: "text/markdown", buffer: Buffer.from("# Plain\n\nA plain text.\n") });
     await page.getByText("1 document is ready").waitFor();

@@ -142,16 +142,17 @@ export default {
     await page.keyboard.press("Enter");
     await answered(page, 2);
     await axe(page, "conversation", rules);
-    const run = await page.evaluate(async () => (await (await fetch("/api/runs?limit=1")).json()).runs[0].run_id);
+    const run = await page.evaluate(async (q) => (await (await fetch("/api/runs?limit=50")).json()).runs.find((r) => r.query === q).run_id, `${q} And a boat?`); // other scenarios ask meanwhile
     page = await t.page(`${env.main}/runs/${run}`, options);
     await answered(page);
     await axe(page, "shared answer", rules);
   }),
 
   ...both("menu and dialogs", async (t, options, rules) => {
-    let page = await t.asked(env.main, `What does a ship pay in a dialog${rules}?`, options);
+    const q = `What does a ship pay in a dialog ${rules ? "in the dark" : "in the light"}?`;
+    let page = await t.asked(env.main, q, options);
     await answered(page);
-    const item = page.getByRole("navigation").locator(".list li").first();
+    const item = page.getByRole("navigation").locator(".list li", { hasText: q }); // other scenarios ask meanwhile
     await item.hover();
     await item.getByRole("button", { name: "Rename" }).click();
     await page.getByRole("dialog").waitFor();

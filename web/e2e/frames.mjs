@@ -1,6 +1,6 @@
 // The protocol view and the replay in detail.
 import assert from "node:assert/strict";
-import { answered, axe, env, fits, until } from "./stage.mjs";
+import { answered, axe, env, equals, fits, until, withClipboard } from "./stage.mjs";
 import { events } from "./events.mjs";
 
 const protocols = ["forge", "knowledge", "ragevents", "turns", "forrst", "events"];
@@ -20,8 +20,10 @@ export default {
       const shown = await page.locator(".frame pre").innerText();
       assert.ok(shown.length > 0, p);
       assert.match(await page.locator(".code code").innerText(), new RegExp(p === "events" ? "protocol=events" : `^(SESSION|curl).*127`));
-      await page.locator(".code .bar button").last().click();
-      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), (await page.locator(".code code").textContent()));
+      await withClipboard(async () => {
+        await page.locator(".code .bar button").last().click();
+        await equals(() => page.evaluate(() => navigator.clipboard.readText()), await page.locator(".code code").textContent());
+      });
     }
     const all = await count(page);
     await page.getByLabel("Filter by text").fill("run_finished");
@@ -76,10 +78,14 @@ export default {
       await other.getByRole("button", { name: "Copy link" }).waitFor();
       assert.ok(Date.now() - began >= least, `${speed} took ${Date.now() - began} ms`);
     }
-    await other.getByRole("button", { name: "1×" }).click();
-    await other.getByRole("button", { name: "Skip to the end" }).click();
-    await other.getByRole("button", { name: "Copy link" }).waitFor();
-    await other.getByText("for each metre").first().waitFor();
+    const long = events("run_minutes", { tokens: ["An answer that took minutes."] });
+    for (const [i, e] of long.entries()) e.at = new Date(Date.parse(long[0].at) + 5000 * i).toISOString();
+    await t.run("run_minutes", long);
+    const slow = await t.page(`${env.synthetic}/runs/run_minutes`);
+    await slow.getByRole("button", { name: "1×" }).click();
+    await slow.getByRole("button", { name: "Skip to the end" }).click();
+    await slow.getByRole("button", { name: "Copy link" }).waitFor();
+    await slow.getByText("An answer that took minutes.").first().waitFor();
     const missing = await t.page(`${env.main}/runs/run_00000000000000000000000000`);
     await missing.getByText("This answer does not exist, or was deleted.").waitFor();
   },

@@ -72,10 +72,11 @@ export default {
       { name: "page'\"><script>alert(1)<.html", mimeType: "text/html", buffer: Buffer.from(`<title>${all}</title><meta name="DC.creator" content="${attacks[0]}"><body onload=alert(1)><h1>Seal ${attacks[1]}</h1><p>The seal weighs 80 kilograms.</p>${all}`) },
       { name: "broken<svg onload=alert(1)>.pdf", mimeType: "application/pdf", buffer: Buffer.from("%PDF-1.4 <img src=x onerror=alert(1)>") },
     ]);
-    await page.getByText("failed").first().waitFor();
-    await page.getByText("ready", { exact: true }).first().waitFor();
+    await page.getByText("2 documents are ready").waitFor(); // other scenarios upload documents meanwhile
+    await page.getByText("1 could not be read").waitFor();
+    const link = page.locator("a[href^='/documents/']", { hasText: "<img src=x" }).first();
+    await link.waitFor();
     await unharmed(page);
-    const link = page.locator("a[href^='/documents/']").first();
     await link.waitFor();
     await link.click();
     await page.waitForURL(/\/documents\/./);
@@ -130,12 +131,12 @@ export default {
   },
 
   "hostile questions and titles": async (t) => {
-    const q = `What does a ship pay? ${all}`;
+    const q = `What does a ship pay in hostile words? ${all}`;
     const page = await t.asked(env.main, q);
     await answered(page);
     await openAll(page);
     await unharmed(page);
-    const item = page.getByRole("navigation").locator(".list li").first();
+    const item = page.getByRole("navigation").locator(".list li", { hasText: "What does a ship pay in hostile words" }); // other scenarios ask meanwhile
     await item.waitFor();
     await item.hover();
     await item.getByRole("button", { name: "Rename" }).click();

@@ -1,6 +1,6 @@
 // The languages of the page.
 import assert from "node:assert/strict";
-import { answered, env, fits } from "./stage.mjs";
+import { answered, env, fits, until } from "./stage.mjs";
 
 const samples = { de: ["Frage", "Einstellungen", "Menü"], fr: ["Question", "Options", "Menu"], es: ["Pregunta", "Opciones", "Menú"] };
 
@@ -15,7 +15,7 @@ const inLanguage = (code, locale) => async (t) => {
   await page.locator("button[aria-controls=options]").click();
   await fits(page, `${code}: options`);
   await page.getByRole("button", { name: menu }).first().click();
-  await page.waitForTimeout(250); // the menu slides in
+  await until(page, () => document.querySelector("nav").getBoundingClientRect().left >= 0); // the menu slides in
   await fits(page, `${code}: menu`);
   await page.keyboard.press("Escape");
   await box.fill(`What does a ship pay in ${code}?`);

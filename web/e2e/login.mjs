@@ -53,8 +53,13 @@ export default {
     const context = await t.context();
     const page = await t.page(env.keyed, { context });
     await login(page);
-    await context.clearCookies();
+    await page.route("**/api/query/stream", async (route) => {
+      await context.clearCookies(); // not earlier: another request of the page could be refused before the question is asked
+      await route.continue();
+    });
+    const refused = page.waitForResponse("**/api/query/stream");
     await ask(page, "What does a ship pay without a login?");
+    assert.equal((await refused).status(), 401);
     await page.getByLabel("API key").waitFor();
     await page.getByLabel("API key").fill(env.key);
     await page.getByRole("button", { name: "Sign in" }).click();

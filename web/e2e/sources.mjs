@@ -180,11 +180,13 @@ export default {
     assert.match(await card(page, dir).innerText(), /Folder · 3 documents\n/, "a removal that was not confirmed");
     await page.getByRole("button", { name: `Sync and remove: ${dir}` }).click();
     await confirm.getByRole("button", { name: "Sync and remove" }).click();
+    await card(page, dir).filter({ hasText: "Folder · 0 documents" }).waitFor(queued);
     await badge(page, dir, "up to date");
     assert.match(await card(page, dir).innerText(), /Folder · 0 documents\n[^]*3 removed/);
     assert.equal(await page.getByRole("button", { name: `Sync and remove: ${dir}` }).count(), 0);
     writeFileSync(`${dir}/quay.md`, "# Quay\n\nThe quay is long.\n");
     await page.getByRole("button", { name: `Sync now: ${dir}` }).click();
+    await card(page, dir).filter({ hasText: "Folder · 1 document" }).waitFor(queued); // it was up to date before, too
     await badge(page, dir, "up to date");
     await card(page, dir).getByRole("button", { name: /^Remove: / }).click();
     await page.getByRole("dialog").getByText(/\b1 document\b/).waitFor();

@@ -146,6 +146,18 @@ export async function fits(page, state) {
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${state}: the page scrolls sideways`);
 }
 
+let clipboard = Promise.resolve();
+
+/** Does work with the clipboard, which all pages of the browser share, while no other scenario uses it. */
+export function withClipboard(work) {
+  const done = clipboard.then(work);
+  clipboard = done.catch(() => {});
+  return done;
+}
+
+/** Presses a button that copies something, and waits until it says so, which it does for a moment. */
+export const copy = (page) => Promise.all([page.getByRole("button", { name: "Copied", exact: true }).waitFor(), page.getByRole("button", { name: "Copy", exact: true }).click()]);
+
 /** Waits until what is read equals what is wanted: a page may show a change after the call that made it has returned. */
 export async function equals(read, want, message) {
   for (const end = Date.now() + 12_000; ; ) {
