@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -114,16 +115,33 @@ func (j *job) filesOf(ctx context.Context, hits []index.Hit) map[corpus.Document
 	return j.filesByID(ctx, c, slices.Sorted(maps.Keys(ids)))
 }
 
+var (
+	// extensionRE matches the ending of a file's name: "Release 2.0 notes" and v2.0 have none.
+	extensionRE = regexp.MustCompile(`\.(?:[0-9]?[A-Za-z][A-Za-z0-9]{0,9})$`)
+	uuidRE      = regexp.MustCompile(`(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	// deviceRE matches names that cameras, scanners and programs give: IMG_1234, scan0001, Screenshot 2024-05-03, Document (1).
+	deviceRE = regexp.MustCompile(`(?i)^(?:img|image|dsc[fn]?|pxl|vid|scan|photo|foto|picture|screenshot|bildschirmfoto|document|dokument|doc|file|untitled|download)[\W_\d]*$`)
+	hexRE    = regexp.MustCompile(`(?i)^[0-9a-f]{8,}$`)
+)
+
 // nameWords returns the words of a file's name that the title of the document lacks, without the ending: "2025 eu" for pricing-2025-eu.md with the title
-// Pricing. People name files after what is in them, which often stands nowhere else.
+// Pricing. People name files after what is in them, which often stands nowhere else. UUIDs, hashes and the names that devices give have no words.
 func nameWords(name, title string) string {
-	name = strings.TrimSuffix(name, path.Ext(name))
+	name = uuidRE.ReplaceAllString(extensionRE.ReplaceAllString(name, ""), " ")
+	if deviceRE.MatchString(name) {
+		return ""
+	}
 	split := func(s string) []string {
 		return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	}
 	titled := split(strings.ToLower(title))
-	words := slices.DeleteFunc(split(name), func(w string) bool { return slices.Contains(titled, strings.ToLower(w)) })
+	words := slices.DeleteFunc(split(name), func(w string) bool { return isHash(w) || slices.Contains(titled, strings.ToLower(w)) })
 	return strings.Join(words, " ")
+}
+
+// isHash reports whether a word is a long hexadecimal number: eight digits alone may be a date, and letters alone a word.
+func isHash(w string) bool {
+	return hexRE.MatchString(w) && strings.ContainsAny(w, "0123456789") && (len(w) > 8 || strings.ContainsAny(strings.ToLower(w), "abcdef"))
 }
 
 // nameOf returns the name of a file from its path or URL, without folders; for a URL without a path, the host.

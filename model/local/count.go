@@ -1,6 +1,7 @@
 package local
 
 import (
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -98,35 +99,45 @@ type bound struct {
 	measure  *measure // the quantity of its unit; nil: none
 }
 
-// boundOf returns the range of numbers that a question names, or nil.
+// boundOf returns the first range of numbers that a question names, or nil.
 func (q *question) boundOf() *bound {
-	for _, at := range figuresRE.FindAllStringIndex(q.text, 4) {
-		first, last := at[0], at[1]
-		for k, w := range q.words {
-			if w.Start <= at[0] && at[0] < w.End {
-				near := q.words[max(0, k-3):min(len(q.words), k+4)]
-				first, last = min(first, near[0].Start), max(last, near[len(near)-1].End)
-			}
-		}
-		window := q.text[first:last]
-		x, isNumber := number(q.text[at[0]:at[1]])
-		from, to, ok := rangeOf(q.lang, window)
-		if !ok || !isNumber {
-			continue
-		}
-		switch {
-		case from == 0:
-			to = x
-		case to >= unbounded:
-			from = x
-		}
-		b := &bound{from: from, to: to, open: q.lang.HasPhrase(lang.Smaller, window) || q.lang.HasPhrase(lang.Greater, window)}
+	for window, b := range rangesIn(q.lang, q.text, q.words) {
 		if i := slices.IndexFunc(measures, func(m *measure) bool { return m.in(q.lang, window) }); i >= 0 {
 			b.measure = measures[i]
 		}
-		return b
+		return &b
 	}
 	return nil
+}
+
+// rangesIn returns the ranges of numbers that a text names, each with the words around its number. words are those of the text.
+func rangesIn(l *lang.Language, text string, words []lang.Token) iter.Seq2[string, bound] {
+	return func(yield func(string, bound) bool) {
+		for _, at := range figuresRE.FindAllStringIndex(text, 4) {
+			first, last := at[0], at[1]
+			for k, w := range words {
+				if w.Start <= at[0] && at[0] < w.End {
+					near := words[max(0, k-3):min(len(words), k+4)]
+					first, last = min(first, near[0].Start), max(last, near[len(near)-1].End)
+				}
+			}
+			window := text[first:last]
+			x, isNumber := number(text[at[0]:at[1]])
+			from, to, ok := rangeOf(l, window)
+			if !ok || !isNumber {
+				continue
+			}
+			switch {
+			case from == 0:
+				to = x
+			case to >= unbounded:
+				from = x
+			}
+			if !yield(window, bound{from: from, to: to, open: l.HasPhrase(lang.Smaller, window) || l.HasPhrase(lang.Greater, window)}) {
+				return
+			}
+		}
+	}
 }
 
 // unbounded is the end of a range without one.

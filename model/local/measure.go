@@ -1,6 +1,7 @@
 package local
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -258,8 +259,8 @@ func rangeOf(l *lang.Language, text string) (from, to float64, ok bool) {
 	return 0, 0, false
 }
 
-// rangeFit returns 1 if an amount or a day of the week of the question is in the range that a row or an item names, below 0 if it is in none of its ranges, and 0
-// if it names none.
+// rangeFit returns 1 if an amount or a day of the week of the question is in the range that a row or an item names, or if a sentence has the condition of the
+// question; below 0 if it is in none of its ranges, and 0 if it names none.
 func (q *question) rangeFit(c *sentence) float64 {
 	if len(q.amounts) == 0 && q.weekday == 0 {
 		return 0
@@ -267,7 +268,7 @@ func (q *question) rangeFit(c *sentence) float64 {
 	texts := c.cells
 	if !c.row {
 		if !c.listed && !c.label {
-			return q.otherDays(c)
+			return q.otherDays(c) + value(q.hasCondition(c))
 		}
 		text := c.own
 		if i := strings.IndexAny(text, ":："); i > 0 {
@@ -290,13 +291,38 @@ func (q *question) rangeFit(c *sentence) float64 {
 			continue
 		}
 		fit = -1
-		for _, x := range q.amounts {
-			if x >= from && x <= to {
-				return 1
-			}
+		if q.amountIn(from, to) {
+			return 1
 		}
 	}
 	return fit
+}
+
+// amountIn reports whether an amount of the question is in a range. "Above 5" is not in "up to 5".
+func (q *question) amountIn(from, to float64) bool {
+	return slices.ContainsFunc(q.amounts, func(x float64) bool {
+		switch b := q.bound; {
+		case b == nil:
+		case x == b.from && b.to >= unbounded:
+			x = math.Nextafter(x, unbounded)
+		case x == b.to && b.from == 0:
+			x = math.Nextafter(x, 0)
+		}
+		return x >= from && x <= to
+	})
+}
+
+// hasCondition reports whether a sentence limits an amount as the question does: if the lag is above 5 seconds.
+func (q *question) hasCondition(c *sentence) bool {
+	if q.bound == nil {
+		return false
+	}
+	for _, b := range rangesIn(q.lang, c.own, c.words) {
+		if b.from == q.bound.from && b.to == q.bound.to {
+			return true
+		}
+	}
+	return false
 }
 
 // otherDaysInProse counts against a sentence that names only other days of the week than the question. It is low, since "open on Monday and Thursday" does answer
