@@ -44,30 +44,12 @@ async function shootSources(t) {
 export default {
   "pictures": async (t) => {
     let page = await t.page(env.main, window);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    await page.waitForLoadState("networkidle");
-    await shoot(page, "ask");
     await page.getByLabel("Question", { exact: true }).fill("What happens to a slow reader, and how long does the server keep a run?");
     await page.keyboard.press("Enter");
     await answered(page);
     await top(page);
     await shoot(page, "answer");
-    const link = page.url();
-    await page.locator("button.citation").first().click();
-    await page.getByRole("dialog").waitFor();
-    await shoot(page, "source");
-    await page.goto(`${env.main}/documents`);
-    await page.waitForLoadState("networkidle");
-    await shoot(page, "documents");
     await shootSources(t);
-    page = await t.page(link, { ...window, colorScheme: "dark" });
-    await answered(page);
-    await top(page);
-    await shoot(page, "dark");
-    page = await t.page(link, { viewport: { width: 360, height: 720 } });
-    await answered(page);
-    await top(page);
-    await shoot(page, "narrow");
     page = await t.asked(env.main, unanswerable, window);
     await answered(page);
     await top(page);
