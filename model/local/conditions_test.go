@@ -63,20 +63,17 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestSameCondition: a number of the question with a bound is not in a range on the other side of it.
-func TestSameCondition(t *testing.T) {
+// asked is a question about one passage.
+type asked struct {
+	question string
+	passage  model.Passage
+	want     string
+}
+
+func wantAnswers(t *testing.T, all []asked) {
+	t.Helper()
 	m := local.New(local.Options{Patience: 1})
-	switching := chunk("Switching the pump", nil, "1. Ring the bell twice.\n2. Check the oil pressure; it must be above 3 bar for 10 minutes.\n3. Close the valve.\n4. Start the second pump.\n\nIf the pressure is below 3 bar for 10 minutes, do not switch; call the engineer.\n")
-	tiers := chunk("Gifts for members", []string{"Gifts for members"}, "Membership | Gift\nup to 5 years | a badge\n5 to 10 years | a scarf\nover 10 years | a coat\n")
-	for _, c := range []struct {
-		question string
-		passage  model.Passage
-		want     string
-	}{
-		{"What do I do if the oil pressure is below 3 bar for 10 minutes?", switching, "If the pressure is below 3 bar for 10 minutes, do not switch; call the engineer."},
-		{"Which gift do members get after more than 5 years?", tiers, "Gifts for members: 5 to 10 years: Gift a scarf."},
-		{"Which gift do members get after less than 5 years?", tiers, "Gifts for members: up to 5 years: Gift a badge."},
-	} {
+	for _, c := range all {
 		c.passage.N, c.passage.Score = 1, 0.8
 		if got, _ := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{c.passage}}); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.question, got, c.want)
@@ -84,24 +81,25 @@ func TestSameCondition(t *testing.T) {
 	}
 }
 
+// TestSameCondition: a number of the question with a bound is not in a range on the other side of it.
+func TestSameCondition(t *testing.T) {
+	switching := chunk("Switching the pump", nil, "1. Ring the bell twice.\n2. Check the oil pressure; it must be above 3 bar for 10 minutes.\n3. Close the valve.\n4. Start the second pump.\n\nIf the pressure is below 3 bar for 10 minutes, do not switch; call the engineer.\n")
+	tiers := chunk("Gifts for members", []string{"Gifts for members"}, "Membership | Gift\nup to 5 years | a badge\n5 to 10 years | a scarf\nover 10 years | a coat\n")
+	wantAnswers(t, []asked{
+		{"What do I do if the oil pressure is below 3 bar for 10 minutes?", switching, "If the pressure is below 3 bar for 10 minutes, do not switch; call the engineer."},
+		{"Which gift do members get after more than 5 years?", tiers, "Gifts for members: 5 to 10 years: Gift a scarf."},
+		{"Which gift do members get after less than 5 years?", tiers, "Gifts for members: up to 5 years: Gift a badge."},
+	})
+}
+
 // TestLenientQuestions are questions that answers seldom repeat the words of.
 func TestLenientQuestions(t *testing.T) {
-	m := local.New(local.Options{Patience: 1})
 	rules := chunk("House rules", []string{"House rules", "Animals"}, "Animals stay outside. Guide dogs are welcome.\n")
 	list := chunk("Course in the mountains", []string{"Course in the mountains", "Equipment"}, "Participants of the course meet at the hut.\n\nPlease bring:\n\n- sturdy boots\n- a map at 1 : 25,000\n- a whistle\n")
-	for _, c := range []struct {
-		question string
-		passage  model.Passage
-		want     string
-	}{
+	wantAnswers(t, []asked{
 		{"May I bring my poodle into the house?", rules, "Animals stay outside. Guide dogs are welcome."},
 		{"What do participants need to bring to the course in the mountains?", list, "Please bring: sturdy boots; a map at 1 : 25,000; a whistle."},
-	} {
-		c.passage.N, c.passage.Score = 1, 0.8
-		if got, _ := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{c.passage}}); got != c.want {
-			t.Errorf("%s\n got %s\nwant %s", c.question, got, c.want)
-		}
-	}
+	})
 }
 
 // TestCommandsOfOtherKinds are questions with words that are also those for commands of a computer.
