@@ -84,8 +84,11 @@ func lastOutcomes(v View) []Outcome {
 
 // weightedWords returns the question's words with their weights.
 func (r Rules) weightedWords(ctx context.Context, v View) ([]word, error) {
+	l := lang.OfQuestion(v.Question)
 	terms := lang.UniqueTerms(lang.Truncate(v.Question, maxQuery))
-	terms = slices.DeleteFunc(terms, func(t lang.Term) bool { return compares[t.Word] })
+	terms = slices.DeleteFunc(terms, func(t lang.Term) bool {
+		return compares[t.Word] || l.IsStopWord(t.Word) || l.Has(lang.QuestionWords, t.Word)
+	})
 	terms = terms[:min(len(terms), maxWords)]
 	texts := make([]string, len(terms))
 	for i, t := range terms {
@@ -180,8 +183,8 @@ func (r Rules) bridges(ctx context.Context, v View, o Outcome, asked []word, mos
 		}
 		missing := p.missing()
 		about := namesTitle(e.Chunk.Title, question)
-		if !useful(v) && !about {
-			continue
+		if single := o.Follows == "" && !v.Chained && len(v.Parts) == 0; !about && (single || !useful(v)) {
+			continue // most names in a manual or a contract lead away from a question that takes one search
 		}
 		if len(missing) == 0 {
 			if o.Follows != "" || !about {

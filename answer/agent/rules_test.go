@@ -21,7 +21,8 @@ func (keeper) EntitiesOf(_ context.Context, _ string, ids []corpus.ChunkID) ([][
 	return out, nil
 }
 
-// TestNamesAreFollowedWhereTheyMayLead: not for reasons and ways that were found, nor once each part of a question has what fits it.
+// TestNamesAreFollowedWhereTheyMayLead: not for reasons and ways that were found, nor once each part of a question has what fits it, nor from a document that
+// a question for one thing does not name.
 func TestNamesAreFollowedWhereTheyMayLead(t *testing.T) {
 	t.Parallel()
 	found := agent.Evidence{Class: event.Correct, Score: 0.9,
@@ -37,6 +38,8 @@ func TestNamesAreFollowedWhereTheyMayLead(t *testing.T) {
 		"a way":                               {agent.View{Question: "How do I paint the Farland lighthouse?"}, false},
 		"more than one look-up":               {agent.View{Question: "Who painted the Farland lighthouse after storms?"}, true},
 		"each part has what fits it":          {agent.View{Question: "Who painted the Farland lighthouse, and when?", Parts: []string{who, when}}, false},
+		"a document of another name":          {agent.View{Question: "Who painted the tower after storms?"}, false},
+		"the same, and more look-ups":         {agent.View{Question: "Who painted the tower of the keeper after storms?", Chained: true}, true},
 		"a part has nothing":                  {agent.View{Question: "Who painted the Farland lighthouse, and when?", Parts: []string{who, cost}}, true},
 		"each part has, but leads to another": {agent.View{Question: "Who painted the Farland lighthouse, and when?", Parts: []string{who, when}, Chained: true}, true},
 	} {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/sluice-rag/sluice/lang"
 )
@@ -43,6 +44,9 @@ func splitQuestions(question string) []string {
 		return nil
 	}
 	add(len(words))
+	if slices.ContainsFunc(out[1:], func(q string) bool { return isFragment(l, q, out[0]) }) {
+		return nil
+	}
 	about := subject(l, out[0])
 	for i, q := range out {
 		if i > 0 && about != "" && slices.ContainsFunc(lang.Words(q), func(w lang.Token) bool { return refers(l, w.Text) }) {
@@ -52,6 +56,31 @@ func splitQuestions(question string) []string {
 	}
 	return out
 }
+
+// maxPhrase is the maximum number of words of a phrase such as under which contract number.
+const maxPhrase = 4
+
+// isFragment reports whether a later question means nothing without the first one, and refers to it by no pronoun: "Who coaches the team, and on which
+// day?" asks for two things of one row or sentence. So does one that adds no word to the first: "What did it cost in 2024, and what does it cost in 2025?"
+func isFragment(l *lang.Language, q, first string) bool {
+	words := lang.Words(q)
+	if slices.ContainsFunc(words, func(w lang.Token) bool { return refers(l, w.Text) }) {
+		return false
+	}
+	if len(words) <= maxPhrase && l.Has(lang.Prepositions, words[0].Text) && !slices.ContainsFunc(words, func(w lang.Token) bool { return l.Has(lang.Auxiliaries, w.Text) }) {
+		return true
+	}
+	said := map[string]bool{}
+	for _, w := range lang.Words(first) {
+		said[l.Stem(w.Text)] = true
+	}
+	return !slices.ContainsFunc(words, func(w lang.Token) bool {
+		return !said[l.Stem(w.Text)] && !unicode.IsDigit(rune(w.Text[0])) && !slices.ContainsFunc(fillers, func(s lang.Section) bool { return l.Has(s, w.Text) })
+	})
+}
+
+// fillers are words of a question that name no subject.
+var fillers = []lang.Section{lang.StopWords, lang.QuestionWords, lang.Prepositions, lang.TimeUnits, lang.Days, lang.Auxiliaries}
 
 // minWords is the minimum number of words of a sub-question.
 const minWords = 3
