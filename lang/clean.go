@@ -10,8 +10,8 @@ import (
 
 // Clean returns s in a form that can be stored, indexed and shown: valid UTF-8 in normal form C, with U+FFFD for invalid bytes and
 // \n at the end of lines. It removes control characters except tab and newline, byte order marks, and invisible characters that could
-// hide or reorder words (bidirectional overrides, tags, zero-width spaces). It replaces typographic ligatures by their letters. It keeps
-// joiners, which Indic scripts, Persian and emoji need. Clean(Clean(s)) equals Clean(s).
+// hide or reorder words (bidirectional overrides, tags, zero-width spaces). It replaces typographic ligatures by their letters, and characters by [Symbol]. It
+// keeps joiners, which Indic scripts, Persian and emoji need. Clean(Clean(s)) equals Clean(s).
 func Clean(s string) string {
 	if ascii, ok := isClean(s); ok && ascii {
 		return s
@@ -78,7 +78,7 @@ func isClean(s string) (ascii, ok bool) {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 || r == 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0xfb00 && r <= 0xfb06 || unicode.IsControl(r) || isInvisible(r) {
+		if r == utf8.RuneError && n == 1 || r == 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0xfb00 && r <= 0xfb06 || r >= 0xf020 && r <= 0xf0ff || unicode.IsControl(r) || isInvisible(r) {
 			return false, false
 		}
 		ascii = false
@@ -98,6 +98,8 @@ func cleanRune(b *strings.Builder, r rune) {
 	case unicode.IsControl(r), isInvisible(r):
 	case r >= 0xfb00 && r <= 0xfb06:
 		b.WriteString(ligatures[r-0xfb00])
+	case r >= 0xf020 && r <= 0xf0ff:
+		b.WriteRune(Symbol(r))
 	default:
 		b.WriteRune(r)
 	}
@@ -105,6 +107,24 @@ func cleanRune(b *strings.Builder, r rune) {
 
 // ligatures holds the letters of U+FB00 to U+FB06, which are frequent in the text of PDF files.
 var ligatures = [...]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"}
+
+// Symbol returns the character for one of the private use area by which the fonts Symbol and Wingdings have bullets, boxes and arrows: U+F0B7 is the bullet of
+// most word processors. It returns other characters as they are.
+func Symbol(r rune) rune {
+	switch r {
+	case 0xf0b7, 0xf0a7, 0xf0d8, 0xf076, 0xf06c, 0xf06e, 0xf09f, 0xf075:
+		return '•'
+	case 0xf0fc:
+		return '✓'
+	case 0xf0fe, 0xf052:
+		return '☑'
+	case 0xf0a3, 0xf0a8, 0xf06f, 0xf071, 0xf072:
+		return '☐'
+	case 0xf0e0, 0xf0e8:
+		return '→'
+	}
+	return r
+}
 
 func isInvisible(r rune) bool {
 	switch {

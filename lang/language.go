@@ -334,7 +334,7 @@ func (l *Language) Stem(word string) string {
 		return word
 	}
 	if word[0] >= '0' && word[0] <= '9' {
-		return strings.ReplaceAll(word, ",", "")
+		return stemOfNumber(word)
 	}
 	return l.stems.Get(word, maxStem, l.computeStem)
 }

@@ -80,7 +80,7 @@ func TestStem(t *testing.T) {
 	for _, c := range []struct{ code, a, b string }{
 		{"de", "gebühren", "gebühr"}, {"fr", "l'ascenseur", "ascenseurs"}, {"es", "habitación", "habitaciones"}, {"ru", "библиотека", "библиотеки"},
 		{"tr", "fiyatlar", "fiyat"}, {"nl", "boeken", "boek"}, {"it", "dell'orario", "orari"}, {"pt", "câmara", "camara"}, {"de", "straße", "strasse"},
-		{"ru", "ёлка", "елки"}, {"ru", "живёт", "живет"}, {"ru", "счёт", "счет"},
+		{"ru", "ёлка", "елки"}, {"ru", "живёт", "живет"}, {"ru", "счёт", "счет"}, {"de", "4.2.0", "4.2"}, {"en", "4.2.0", "4.2"}, {"en", "1,200", "1200"},
 	} {
 		l := lang.Languages()[c.code]
 		if a, b := l.Stem(c.a), l.Stem(c.b); a != b {

@@ -13,6 +13,14 @@ import (
 // maxStem is the longest word, in bytes, that is stemmed; longer words are not English.
 const maxStem = 40
 
+// stemOfNumber returns a number without the separators of thousands, and a version such as 4.2.0 as 4.2, as people call it.
+func stemOfNumber(word string) string {
+	if strings.Count(word, ".") == 2 {
+		word = strings.TrimSuffix(word, ".0")
+	}
+	return strings.ReplaceAll(word, ",", "")
+}
+
 // Stem returns the stem of a lower-cased word of [Words] by Snowball's English algorithm. Numbers lose their
 // thousands separators. A word with characters other than ASCII letters and apostrophes is returned unchanged.
 func Stem(word string) string {
@@ -20,7 +28,7 @@ func Stem(word string) string {
 		return word
 	}
 	if word[0] >= '0' && word[0] <= '9' {
-		return strings.ReplaceAll(word, ",", "")
+		return stemOfNumber(word)
 	}
 	for i := range len(word) {
 		if c := word[i]; (c < 'a' || c > 'z') && c != '\'' {

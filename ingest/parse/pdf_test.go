@@ -255,6 +255,7 @@ func TestPDFCharacters(t *testing.T) {
 		"half a surrogate":      {"UniJIS-UTF16-H", "Japan1", encoded(utf16be, "灯台") + "d842", "灯台"},
 		"unknown numbers":       {"Identity-H", "Klingon", "0c55", ""},
 		"variants":              {"Identity-H", "Japan1", "0c6e0764", "灯鍵"},
+		"bullets of Symbol":     {"UniJIS-UTF16-H", "Japan1", encoded(utf16be, "\uf0b7 灯台"), "• 灯台"},
 	} {
 		font := fmt.Sprintf("<</Type/Font/Subtype/Type0/BaseFont/Ryumin/Encoding/%s/DescendantFonts[<</Type/Font/Subtype/CIDFontType0/BaseFont/Ryumin/CIDSystemInfo<</Registry(Adobe)/Ordering(%s)/Supplement 0>>>>]>>", c.encoding, c.ordering)
 		p, err := parse.Parse(t.Context(), "a.pdf", onePageIn(font, []byte("BT /F1 12 Tf 72 700 Td <"+c.codes+"> Tj ET")), parse.Limits{})

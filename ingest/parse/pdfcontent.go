@@ -6,6 +6,8 @@ import (
 
 	"github.com/ledongthuc/pdf"
 	"golang.org/x/text/unicode/bidi"
+
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // matrix is the transformation a b c d e f of PDF 32000-1:2008, section 8.3.4.
@@ -218,7 +220,9 @@ func (ip *interpreter) show(s string) {
 			if hasRightToLeft(text) {
 				text = bidi.ReverseString(text) // of several letters; the line is reversed later
 			}
-			b.WriteString(text)
+			for _, r := range text {
+				b.WriteRune(lang.Symbol(r))
+			}
 		}
 		width += w/1000*st.size + st.char
 		if space {

@@ -67,6 +67,8 @@ func TestLists(t *testing.T) {
 		{"an enumeration after a label", "Who was present?", "Minutes", minutes, "Present: Ada Vale (chair), Per Lund, Ida Holm."},
 		{"a numbered title over a list", "Which decisions were taken?", "Minutes", minutes, "2. Decisions: The roof is mended; The gate is painted."},
 		{"labelled lines under a heading", "What tasks were given?", "Minutes", minutes, "3. Tasks: Ada: order paint; Per: ring the roofer."},
+		{"the largest of several", "biggest boat allowed in the harbour", "Harbour", "- The harbour is open in summer\n- A boat in the harbour may be 14 m long at most\n- The harbour has 30 places\n- The crane is shut\n",
+			"A boat in the harbour may be 14 m long at most."},
 		{"a negation in the heading, in German", "Was ist in den Booten nicht gestattet?", "Bootsverleih", "# Boote\n\nDie Boote haben Ruder, Westen und Seile.\n\n# In den Booten nicht gestattet\n\n- Grillen\n- Rauchen an Bord\n",
 			"In den Booten nicht gestattet: Grillen; Rauchen an Bord."},
 	} {

@@ -68,7 +68,7 @@ func (q *question) measureOf() *measure {
 				}
 			}
 		}
-		if m.words != "" && m.hasWord(q.lang, q.text) {
+		if m.words != "" && q.kind != timeKind && m.hasWord(q.lang, q.text) { // when is the bill due?
 			return m
 		}
 	}

@@ -25,6 +25,8 @@ func TestStatesWhatIsAsked(t *testing.T) {
 		{"Сколько лет Анне Берг?", "Хором руководит Анна Берг. Хору шестьдесят лет.", ""},
 		{"Сколько лет Анне Берг?", "Анне Берг 41 год. Хор поёт по понедельникам.", "41"},
 		{"How much is a hot meal?", "Hot food is kept at 65 °C. A hot meal is 6.20 €.", "6.20"},
+		{"When must the membership fee be paid?", "The fee for membership is 62 €. Due date of the membership fee: 14 May.", "14 May"},
+		{"How far in advance must the boat be booked?", "A boat must be booked by members. The boat must be booked at least nine days before the trip.", "nine days"},
 		{"プールの長さは何メートルですか", "プールの長さは２５メートルです。休館日は火曜日です。", "２５"},
 		{"What is the telephone number of Anna Berg?", "Anna Berg teaches the choir on 2031-05-14. Anna Berg has written 12 songs.", ""},
 		{"What is the telephone number of Anna Berg?", "Anna Berg teaches the choir. Telephone of Anna Berg: 0555 014 22.", "0555 014 22"},

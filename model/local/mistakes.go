@@ -74,7 +74,7 @@ func (m *Model) correctTypos(q *question, byPassage [][]*sentence) {
 			known = ok && m.table.rank(row) < maxKnown // rarer ones may be mistakes that many make
 		}
 		_, there := held[t.Stem]
-		if known || there || len(t.Stem) < 5 || len(t.Stem) > 24 || strings.ContainsAny(t.Word, "0123456789") {
+		if known || there || len(t.Word) < 5 || len(t.Stem) < 4 || len(t.Stem) > 24 || strings.ContainsAny(t.Word, "0123456789") {
 			continue
 		}
 		most := 1

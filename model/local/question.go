@@ -232,6 +232,9 @@ func (q *question) asksSeveral() bool {
 	if q.kind > personKind && q.kind != definitionKind || q.kind == timeKind || q.whether || !q.lang.HasPhrase(lang.AsksSeveral, q.text) {
 		return false
 	}
+	if q.lang.HasPhrase(lang.Most, q.text) || q.lang.HasPhrase(lang.Least, q.text) {
+		return false // the largest boat that is allowed
+	}
 	if q.kind == definitionKind && q.subject == nil {
 		q.kind = anyKind // who was present
 	}

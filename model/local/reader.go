@@ -418,7 +418,7 @@ func (r *reader) isHeading(i int) bool {
 	if markerRE.MatchString(line) && markerRE.MatchString(strings.TrimSpace(r.lines[i+2])) {
 		return false // an item of a list with blank lines
 	}
-	if strings.Count(line, ",")+strings.Count(line, ";")+strings.Count(line, "、") > 1 {
+	if strings.Count(line, ",")+strings.Count(line, ";")+strings.Count(line, "、") > 1 || strings.Contains(line, " · ") || strings.Contains(line, " | ") {
 		return false // it lists things
 	}
 	words := lang.Words(line)

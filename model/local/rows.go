@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // weighRow computes the features of a row.
@@ -181,7 +183,7 @@ func (q *question) columnsOf(c *sentence) []int {
 		switch {
 		case q.share(cell) > 0:
 			only = append(only, i)
-		case (q.share(name) > 0 || q.measuredColumn(c, i)) && c.cells[i] != "":
+		case (q.share(name) > 0 || q.measuredColumn(c, i) || i < len(c.columns) && q.asksFor(c.columns[i])) && c.cells[i] != "":
 			answers = true
 			named = append(named, i)
 		}
@@ -194,6 +196,17 @@ func (q *question) columnsOf(c *sentence) []int {
 		only = append(only, i)
 	}
 	return only
+}
+
+// asksFor reports whether the name of a column is a question word of the question, or the preposition before one: who, by (when).
+func (q *question) asksFor(column string) bool {
+	column = strings.ToLower(column)
+	for i, w := range q.words {
+		if w.Text == column && (q.lang.Has(lang.QuestionWords, column) || i+1 < len(q.words) && q.lang.Has(lang.QuestionWords, q.words[i+1].Text)) {
+			return true
+		}
+	}
+	return false
 }
 
 // nameColumn returns the column of a row that names it, if the first cell is only a code such as M5 or 10-2318: the first one with a word.
