@@ -40,7 +40,7 @@ var allowedImports = map[string]string{
 	"doctor":                      "",
 	"sqldb":                       "",
 	"sqldb/postgres":              "doctor fault sqldb",
-	"sqldb/postgres/postgrestest": "",
+	"sqldb/postgres/postgrestest": "sqldb/postgres",
 	"disk/reserve":                "fault disk/atomicfile",
 
 	"natsconn":          "",
