@@ -3,13 +3,14 @@ package official_test
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 )
 
 const handbook = `# Harbour handbook
@@ -26,7 +27,7 @@ A ship pays 12 euros for each metre of its length.
 // TestClients runs the scripts, each of which uses one client.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	node := packages(t)
+	node := needs.Node(t, ".")
 	folder, docs := t.TempDir(), t.TempDir()
 	binary := filepath.Join(folder, "sluice")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sluice").CombinedOutput(); err != nil {
@@ -66,23 +67,6 @@ func serveKeyed(t *testing.T, binary, data string) (url, key string) {
 		t.Fatal(err)
 	}
 	return serve(t, binary, "--data="+data, "--docs="+docs), strings.TrimSpace(string(out))
-}
-
-// packages returns the path of Node, and skips the test if it or the packages of this folder are missing.
-func packages(t *testing.T) (node string) {
-	t.Helper()
-	node, err := exec.LookPath("node")
-	if err == nil {
-		_, err = os.Stat("node_modules/.package-lock.json")
-	}
-	if err != nil {
-		message := fmt.Sprintf("the official clients need Node 20 and what \"npm ci\" installs in clients/official: %v", err)
-		if os.Getenv("CI") == "true" {
-			t.Fatal(message)
-		}
-		t.Skip(message)
-	}
-	return node
 }
 
 // serve starts the program as a server until the test ends, and returns its address. Its documents are indexed.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/internal/tools/clienttest"
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 )
 
 var update = flag.Bool("update", false, "generate src/schema.ts")
@@ -22,7 +23,7 @@ func TestDocument(t *testing.T) {
 	if w.Code != http.StatusOK {
 		t.Fatalf("%d: %.200s", w.Code, w.Body)
 	}
-	c := exec.Command(program(t, "node"), "scripts/types.mjs")
+	c := exec.Command(needs.Node(t, "."), "scripts/types.mjs")
 	if !*update {
 		c.Args = append(c.Args, "--check")
 	}
