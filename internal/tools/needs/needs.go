@@ -35,7 +35,7 @@ func Program(t testing.TB, names ...string) string {
 func Python(t testing.TB, module string) string {
 	t.Helper()
 	for _, name := range []string{os.Getenv("PYTHON"), "python3", "/usr/bin/python3"} {
-		if path, err := exec.LookPath(name); err == nil && exec.Command(path, "-c", "import "+module).Run() == nil {
+		if path, err := exec.LookPath(name); err == nil && exec.CommandContext(t.Context(), path, "-c", "import "+module).Run() == nil {
 			return path
 		}
 	}

@@ -105,8 +105,12 @@ func (s *Server) Output() string {
 // AwaitReady waits until a server has indexed its documents.
 func AwaitReady(t testing.TB, url string) {
 	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/readyz", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for {
-		res, err := http.Get(url + "/readyz")
+		res, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
