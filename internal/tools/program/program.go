@@ -3,16 +3,16 @@ package program
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/sluice-rag/sluice/internal/tools/output"
 )
 
 // Variable has the arguments of sluice, one a line, in processes that [Command] makes.
@@ -40,15 +40,14 @@ type Server struct {
 	cmd     *exec.Cmd
 	ended   chan struct{} // closed when all output is kept
 
-	mu     sync.Mutex
-	output bytes.Buffer
+	output output.Buffer
 }
 
 // Serve starts sluice serve and waits until it listens and its documents are indexed. The end of the test kills it.
 func Serve(t testing.TB, c *exec.Cmd) *Server {
 	t.Helper()
 	s := &Server{cmd: c, ended: make(chan struct{})}
-	c.Stdout = s
+	c.Stdout = &s.output
 	stderr, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +60,7 @@ func Serve(t testing.TB, c *exec.Cmd) *Server {
 	listening := make(chan string, 1)
 	go func() {
 		defer close(s.ended)
-		for lines := bufio.NewScanner(io.TeeReader(stderr, s)); lines.Scan(); {
+		for lines := bufio.NewScanner(io.TeeReader(stderr, &s.output)); lines.Scan(); {
 			if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
 				listening <- url
 			}
@@ -88,19 +87,8 @@ func (s *Server) Wait() error {
 	return s.cmd.Wait()
 }
 
-// Write implements [io.Writer]. It keeps output.
-func (s *Server) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.output.Write(p)
-}
-
 // Output returns what the process has written to both outputs so far.
-func (s *Server) Output() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.output.String()
-}
+func (s *Server) Output() string { return s.output.String() }
 
 // AwaitReady waits until a server has indexed its documents.
 func AwaitReady(t testing.TB, url string) {
