@@ -40,7 +40,7 @@ var allowedImports = map[string]string{
 	"doctor":                      "",
 	"sqldb":                       "",
 	"sqldb/postgres":              "doctor fault sqldb",
-	"sqldb/postgres/postgrestest": "",
+	"sqldb/postgres/postgrestest": "sqldb/postgres",
 	"disk/reserve":                "fault disk/atomicfile",
 
 	"natsconn":          "",
@@ -78,7 +78,7 @@ var allowedImports = map[string]string{
 	"model":                       "corpus",
 	"model/*":                     "corpus fault lang model model/transport disk/atomicfile",
 	"model/vectorcache":           "fault disk/cachedb model",
-	"model/modeltest/llama":       "",
+	"model/modeltest/llama":       "internal/tools/output",
 	"cache":                       "cache/canonical corpus event index disk/cachedb sqldb",
 	"cache/canonical":             "",
 	"files":                       "blobs corpus fault index ingest ingest/parse disk/reserve store disk/atomicfile",
@@ -117,7 +117,7 @@ var allowedImports = map[string]string{
 	"eval/followup":          "lang",
 	"eval/paraphrase":        "",
 	"eval/summary":           "disk/atomicfile",
-	"internal/tools/*":       "corpus eval event fault index lang model",
+	"internal/tools/*":       "corpus eval event fault index internal/tools/output lang model",
 	// It starts servers for the tests of clients, which are not part of the module's packages.
 	"internal/tools/clienttest": "answer auth corpus engine event fault index internal/app internal/config server server/a2a server/knowledge server/mcp server/openai server/rpc server/sessions session",
 

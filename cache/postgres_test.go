@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/sqldb"
-	"github.com/sluice-rag/sluice/sqldb/postgres"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
@@ -21,11 +20,7 @@ func init() {
 // connect opens the cache of a database over connections of its own, like another server.
 func connect(t *testing.T, url string, o cache.Options) *cache.Cache {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
+	db := postgrestest.Open(t, url)
 	read, write, err := db.Part(t.Context(), "answers", "cache", cache.Migrations)
 	if err != nil {
 		t.Fatal(err)
@@ -36,11 +31,7 @@ func connect(t *testing.T, url string, o cache.Options) *cache.Cache {
 // rows returns the number of rows of the cache's tables.
 func rows(t *testing.T, url string) (n int64) {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := postgrestest.Open(t, url)
 	read, _, err := db.Part(t.Context(), "answers", "nothing", nil)
 	if err == nil {
 		n, err = sqldb.One(t.Context(), read, sqldb.Integer, "SELECT (SELECT count(*) FROM entries) + (SELECT count(*) FROM dependencies)")

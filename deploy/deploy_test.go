@@ -3,20 +3,19 @@ package deploy
 
 import (
 	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
+	"github.com/sluice-rag/sluice/doctor"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/natsconn"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 func read(t *testing.T, path string) string {
@@ -46,69 +45,41 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestNATS runs three servers with nats.conf, on other ports, and checks them as sluice doctor does.
+// TestNATS runs three servers with nats.conf, on other addresses, and checks them as sluice doctor does.
 func TestNATS(t *testing.T) {
 	t.Setenv("NATS_PASSWORD", "p123e4")
-	ports := free(t, 6)
+	ports := natstest.Ports(t, 3)
 	var addresses []string
-	var routes []*url.URL
-	for _, p := range ports[3:] {
-		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", p)})
-	}
-	var servers []*server.Server
-	for i := range 3 {
+	for i, port := range ports {
 		t.Setenv("SERVER_NAME", fmt.Sprintf("nats-%d", i))
-		o, err := server.ProcessConfigFile("kubernetes/nats.conf")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(o.Routes) != 3 || o.Port != 4222 || o.Cluster.Port != 6222 || o.HTTPPort != 8222 || !o.SyncAlways {
-			t.Errorf("%+v", o)
-		}
-		o.Host, o.Port, o.HTTPPort, o.Cluster.Host, o.Cluster.Port = "127.0.0.1", ports[i], 0, "127.0.0.1", ports[3+i]
-		o.Routes, o.StoreDir, o.NoLog, o.NoSigs = routes, t.TempDir(), true, true
-		s, err := server.NewServer(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Start()
-		defer func() { s.Shutdown(); s.WaitForShutdown() }()
-		servers = append(servers, s)
-		addresses = append(addresses, fmt.Sprintf("nats://sluice:p123e4@127.0.0.1:%d", ports[i]))
-	}
-	awaitLeader(t, servers)
-	for _, f := range natslog.Diagnose(t.Context(), strings.Join(addresses, ","), "--log", natsconn.Options{}, natslog.Options{Replicas: 3, MaxBytes: 2 << 30}) {
-		if len(f.Problems) > 0 {
-			t.Errorf("%+v", f)
-		}
-	}
-}
-
-// awaitLeader waits until one of the servers leads all of them.
-func awaitLeader(t *testing.T, servers []*server.Server) {
-	t.Helper()
-	for began := time.Now(); time.Since(began) < time.Minute; <-time.After(10 * time.Millisecond) {
-		for _, s := range servers {
-			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(servers) {
-				return
+		text := read(t, "kubernetes/nats.conf")
+		replace := func(before, after string) {
+			if strings.Count(text, before) != 1 {
+				t.Fatalf("nats.conf does not have one %q", before)
 			}
+			text = strings.Replace(text, before, after, 1)
+		}
+		replace("\nport: 4222\n", "\nhost: 127.0.0.1\n")
+		replace("\nhttp_port: 8222\n", "\nhttp: \"127.0.0.1:-1\"\n")
+		replace("\n  port: 6222\n", fmt.Sprintf("\n  listen: \"127.0.0.1:%d\"\n", port))
+		replace("\n  store_dir: /data\n", fmt.Sprintf("\n  store_dir: %q\n", filepath.ToSlash(t.TempDir())))
+		for k, port := range ports {
+			replace(fmt.Sprintf(`"nats://nats-%d.nats:6222"`, k), fmt.Sprintf(`"nats://127.0.0.1:%d"`, port))
+		}
+		if !strings.Contains(text, "\n  sync_interval: always\n") {
+			t.Error("nats.conf does not sync each message")
+		}
+		addresses = append(addresses, natstest.WithConfig(t, text).URLOf("sluice", "p123e4"))
+	}
+	for began := time.Now(); ; <-time.After(10 * time.Millisecond) { // until the cluster has a leader that knows all servers
+		findings := natslog.Diagnose(t.Context(), strings.Join(addresses, ","), "--log", natsconn.Options{}, natslog.Options{Replicas: 3, MaxBytes: 2 << 30})
+		if !slices.ContainsFunc(findings, func(f doctor.Finding) bool { return len(f.Problems) > 0 }) {
+			return
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%+v", findings)
 		}
 	}
-	t.Fatal("the cluster has no leader")
-}
-
-// free returns free ports.
-func free(t *testing.T, n int) (ports []int) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }
 
 // TestUnit lets systemd check the unit.

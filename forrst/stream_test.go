@@ -9,7 +9,6 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 )
 
 type none = struct{}
@@ -93,13 +93,7 @@ func TestExamples(t *testing.T) {
 // TestSampleClient runs the client of the specification against a server.
 func TestSampleClient(t *testing.T) {
 	t.Parallel()
-	node, err := exec.LookPath("node")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("node is not installed")
-	}
+	node := needs.Program(t, "node")
 	ts := httptest.NewServer(server(t, forrst.Options{}))
 	defer ts.Close()
 	out, err := exec.Command(node, "testdata/run.mjs", ts.URL).Output()

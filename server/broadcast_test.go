@@ -459,6 +459,9 @@ func TestEveryClientLeaves(t *testing.T) {
 						leave[i]()
 						synctest.Wait()
 					}
+					if n, want := s.readers(), max(1, len(leave)-i); n != want {
+						t.Errorf("%d streams, want %d", n, want)
+					}
 					steps <- struct{}{}
 				}
 				wg.Wait()

@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
@@ -26,42 +27,18 @@ import (
 // The protocol's sample clients, in testdata/clients, are run as they were published: sse.ts, query.py and ask.sh are
 // copies; run.mjs and run.py only pass them an address and print their results.
 
-// program finds a program. If it is missing, the test is skipped, or fails if the program is required.
-func program(t *testing.T, name string, probe ...string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err == nil && len(probe) > 0 {
-		err = exec.Command(path, probe...).Run()
-	}
-	if err != nil {
-		message := fmt.Sprintf("%s %s is needed to run a sample client: %v", name, strings.Join(probe, " "), err)
-		if os.Getenv("CI") == "true" {
-			t.Fatal(message)
-		}
-		t.Skip(message)
-	}
-	return path
-}
-
-func python() string {
-	if p := os.Getenv("PYTHON"); p != "" {
-		return p
-	}
-	return "python3"
-}
-
 // samples are the sample clients. Each prints the payloads that it received, as JSON.
 func samples(t *testing.T) map[string]func(t *testing.T, s *site, query string) []string {
 	return map[string]func(*testing.T, *site, string) []string{
 		"javascript": func(t *testing.T, s *site, query string) []string {
-			return lines(t, exec.Command(program(t, "node"), "testdata/clients/run.mjs", s.url, query, "agentic"))
+			return lines(t, exec.Command(needs.Program(t, "node"), "testdata/clients/run.mjs", s.url, query, "agentic"))
 		},
 		"python": func(t *testing.T, s *site, query string) []string {
 			u, err := url.Parse(s.url)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return lines(t, exec.Command(program(t, python(), "-c", "import httpx"), "testdata/clients/run.py", u.Host, query, "agentic"))
+			return lines(t, exec.Command(needs.Python(t, "httpx"), "testdata/clients/run.py", u.Host, query, "agentic"))
 		},
 	}
 }
@@ -157,7 +134,7 @@ func sameEvents(t *testing.T, want []sse.Event, got []string) {
 // TestCurlSample runs the sample command. A configuration file sets the address of the server.
 func TestCurlSample(t *testing.T) {
 	t.Parallel()
-	program(t, "curl")
+	needs.Program(t, "curl")
 	s := serve(t, saying(everything(300, 5)...), engine.Options{}, server.Options{})
 	for name, more := range map[string]string{"plain": "", "compressed": "compressed\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +147,7 @@ func TestCurlSample(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte(rc), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.Command(program(t, "sh"), "testdata/clients/ask.sh")
+			cmd := exec.Command(needs.Program(t, "sh"), "testdata/clients/ask.sh")
 			cmd.Env = append(os.Environ(), "CURL_HOME="+home)
 			out, err := cmd.Output()
 			if err != nil {
@@ -198,7 +175,7 @@ func TestCurlSample(t *testing.T) {
 // shares with other clients.
 func TestCurlJoins(t *testing.T) {
 	t.Parallel()
-	curl := program(t, "curl")
+	curl := needs.Program(t, "curl")
 	for _, coding := range compressions {
 		t.Run(coding, func(t *testing.T) {
 			t.Parallel()

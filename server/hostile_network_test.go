@@ -1,8 +1,6 @@
 package server_test
 
 import (
-	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -11,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/server"
 )
@@ -88,16 +85,6 @@ func TestForeignHostIsRefused(t *testing.T) {
 	}
 }
 
-func TestNothingBehindTheEndIsNoContent(t *testing.T) {
-	t.Parallel()
-	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{})
-	run, evs := s.answered("why?")
-	res := s.do("GET", "/runs/"+run+"/stream", "", "Last-Event-ID", evs[len(evs)-1].ID)
-	if res.Body.Close(); res.StatusCode != http.StatusNoContent {
-		t.Errorf("status %d", res.StatusCode)
-	}
-}
-
 func TestPlaceIsFreeWhenTheEndIsRead(t *testing.T) {
 	t.Parallel()
 	s := serve(t, saying(everything(3, 1)...), engine.Options{MaxRuns: 1}, server.Options{})
@@ -109,34 +96,5 @@ func TestPlaceIsFreeWhenTheEndIsRead(t *testing.T) {
 		if evs := whole(t, res); evs[len(evs)-1].Name != "done" {
 			t.Fatal("no done")
 		}
-	}
-}
-
-func TestPreferredEncoding(t *testing.T) {
-	t.Parallel()
-	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{})
-	for accept, want := range map[string]string{
-		"": "", "identity": "", "gzip": "gzip", "zstd": "zstd", "gzip, zstd": "zstd", "gzip;q=1, zstd;q=0.5": "gzip", "*": "zstd",
-		"gzip;q=0": "", "gzip;q=0.1, identity": "", "gzip, identity;q=0.5": "gzip", "*;q=0": "", "br": "", "GZIP;Q=1.0": "gzip", "gzip;q=bad": "",
-		"zstd;q=0, *": "gzip",
-	} {
-		res := s.ask("why?", "Accept-Encoding", accept)
-		res.Body.Close()
-		if got := res.Header.Get("Content-Encoding"); got != want {
-			t.Errorf("%q: %q, want %q", accept, got, want)
-		}
-	}
-}
-
-func TestPanicOfAProtocolEndsOneStream(t *testing.T) {
-	t.Parallel()
-	s := serve(t, script(func(context.Context, *answer.Recorder) error { panic("answerer") }), engine.Options{}, server.Options{})
-	if got := failure(t, whole(t, s.ask("why?"))); !strings.Contains(got, "INTERNAL") {
-		t.Errorf("the run ended with %s", got)
-	}
-	res := s.do("GET", "/healthz", "")
-	defer res.Body.Close()
-	if line, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil || !strings.Contains(line, `"ok"`) {
-		t.Errorf("health %q, %v", line, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/ragevents"
 	"github.com/sluice-rag/sluice/wire/sse"
@@ -37,7 +38,7 @@ func paidRun(n, sources int) []event.Body {
 // TestRagSampleClient runs the sample of the protocol as it was published.
 func TestRagSampleClient(t *testing.T) {
 	t.Parallel()
-	node := program(t, "node")
+	node := needs.Program(t, "node")
 	s := serve(t, byQuestion(map[string]script{"short": saying(paidRun(20, 1)...), "long": saying(paidRun(3000, 5)...), "wide": saying(paidRun(20, 50)...)}),
 		engine.Options{}, allProtocols())
 	for _, name := range []string{"short", "long", "wide"} {
@@ -239,9 +240,9 @@ func TestRagExamples(t *testing.T) {
 	t.Parallel()
 	s := serve(t, saying(paidRun(20, 2)...), engine.Options{}, allProtocols())
 	for name, args := range map[string][]string{
-		"rag.sh":  {program(t, "bash"), "../examples/rag.sh"},
-		"rag.mjs": {program(t, "node"), "../examples/rag.mjs"},
-		"rag.py":  {program(t, python(), "-c", "import urllib.request"), "../examples/rag.py"},
+		"rag.sh":  {needs.Program(t, "bash"), "../examples/rag.sh"},
+		"rag.mjs": {needs.Program(t, "node"), "../examples/rag.mjs"},
+		"rag.py":  {needs.Python(t, "urllib.request"), "../examples/rag.py"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

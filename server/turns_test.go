@@ -25,6 +25,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/turns"
 )
@@ -422,9 +423,9 @@ func TestTurnsExamples(t *testing.T) {
 	}}}
 	s := serve(t, byQuestion(map[string]script{"Say": saying(everything(20, 2)...), "fail": then(), "break": then(everything(20, 2)[:12]...)}), engine.Options{}, o)
 	for name, args := range map[string][]string{
-		"turns.sh":  {program(t, "bash"), "../examples/turns.sh"},
-		"turns.mjs": {program(t, "node"), "../examples/turns.mjs"},
-		"turns.py":  {program(t, python(), "-c", "import urllib.request"), "../examples/turns.py"},
+		"turns.sh":  {needs.Program(t, "bash"), "../examples/turns.sh"},
+		"turns.mjs": {needs.Program(t, "node"), "../examples/turns.mjs"},
+		"turns.py":  {needs.Python(t, "urllib.request"), "../examples/turns.py"},
 	} {
 		run := func(question string) (stdout, stderr string, err error) {
 			cmd := exec.Command(args[0], append(args[1:], question)...)

@@ -2,13 +2,7 @@ package session_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
-	"sync/atomic"
 	"testing"
 
 	"github.com/sluice-rag/sluice/answer"
@@ -16,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
+	"github.com/sluice-rag/sluice/internal/tools/kill"
 	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sqlstore"
@@ -38,39 +33,24 @@ func resumable(ctx context.Context, r *answer.Recorder) error {
 	return nil
 }
 
-// moments counts the writes to both stores, and calls stop at one of the moments before and after them.
+// moments is both stores, with the moments of their writes.
 type moments struct {
 	eventlog.Store
 	session.Turns
-	count atomic.Int64
-	at    int64
-	stop  func()
-}
-
-func (m *moments) around(write func() error) error {
-	m.next()
-	err := write()
-	m.next()
-	return err
-}
-
-func (m *moments) next() {
-	if m.count.Add(1) == m.at {
-		m.stop()
-	}
+	*kill.Moments
 }
 
 func (m *moments) Append(ctx context.Context, run event.RunID, es ...event.Event) error {
-	return m.around(func() error { return m.Store.Append(ctx, run, es...) })
+	return m.Around(func() error { return m.Store.Append(ctx, run, es...) })
 }
 
 func (m *moments) Begin(ctx context.Context, key session.Key, b session.Begin) (begun session.Message, err error) {
-	err = m.around(func() error { begun, err = m.Turns.Begin(ctx, key, b); return err })
+	err = m.Around(func() error { begun, err = m.Turns.Begin(ctx, key, b); return err })
 	return begun, err
 }
 
 func (m *moments) End(ctx context.Context, e session.End) error {
-	return m.around(func() error { return m.Turns.End(ctx, e) })
+	return m.Around(func() error { return m.Turns.End(ctx, e) })
 }
 
 // observed is a store whose turns are counted.
@@ -85,25 +65,10 @@ func (o observed) Begin(ctx context.Context, key session.Key, b session.Begin) (
 
 func (o observed) End(ctx context.Context, e session.End) error { return o.m.End(ctx, e) }
 
-const (
-	childDir    = "SLUICE_SESSION_TEST_DIR"
-	childMoment = "SLUICE_SESSION_TEST_MOMENT"
-)
+func TestMain(m *testing.M) { kill.Main(m, child) }
 
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(childDir); dir != "" {
-		at, _ := strconv.ParseInt(os.Getenv(childMoment), 10, 64)
-		if err := child(dir, at); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// child answers two questions of a session, and kills its process at a moment.
-func child(dir string, at int64) error {
+// child answers two questions of a session.
+func child(at *kill.Moments, dir, _ string) error {
 	ctx := context.Background()
 	log, err := filelog.Open(filepath.Join(dir, "runs"), filelog.Options{})
 	if err != nil {
@@ -113,14 +78,7 @@ func child(dir string, at int64) error {
 	if err != nil {
 		return err
 	}
-	m := &moments{Store: log, Turns: store, at: at, stop: func() {
-		self, err := os.FindProcess(os.Getpid())
-		if err == nil {
-			err = self.Kill()
-		}
-		fmt.Fprintln(os.Stderr, "kill:", err)
-		select {}
-	}}
+	m := &moments{log, store, at}
 	s := session.New(observed{store, m}, session.Options{})
 	e := engine.New(script(resumable), engine.Options{Store: m, Ended: s.Ended, Deleted: s.Deleted})
 	s.Bind(e)
@@ -144,29 +102,10 @@ func child(dir string, at int64) error {
 func TestExhaustiveKills(t *testing.T) {
 	race.Measure(t)
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, mode := range []string{"resume", "fail"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			for moment := 1; ; moment++ {
-				dir := t.TempDir()
-				c := exec.CommandContext(t.Context(), self)
-				c.Env = append(os.Environ(), childDir+"="+dir, childMoment+"="+strconv.Itoa(moment))
-				out, err := c.CombinedOutput()
-				if _, killed := errors.AsType[*exec.ExitError](err); err != nil && (!killed || len(out) > 0) {
-					t.Fatalf("child: %v: %s", err, out)
-				}
-				recovered(t, dir, mode == "fail", fmt.Sprint("killed at moment ", moment))
-				if err == nil {
-					if moment < 40 {
-						t.Errorf("only %d moments", moment)
-					}
-					return // it had fewer moments
-				}
-			}
+			kill.Each(t, "", 40, t.TempDir, func(dir, what string) { recovered(t, dir, mode == "fail", what) })
 		})
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 )
 
 var screenshots = flag.String("screenshots", "", "folder in which TestScreenshots writes the pictures of the documentation")
@@ -164,27 +166,10 @@ func (b *browser) run(t *testing.T, name string) {
 	}
 }
 
-// programs returns the programs that the test needs. Without them it skips, or fails where all of them must be there.
+// programs returns the programs that the test needs.
 func programs(t *testing.T) (node, chromium string) {
 	t.Helper()
-	node, err := exec.LookPath("node")
-	if err == nil {
-		_, err = os.Stat("node_modules/.package-lock.json")
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil && chromium == "" {
-			chromium = path
-		}
-	}
-	if err == nil && chromium != "" {
-		return node, chromium
-	}
-	message := fmt.Sprintf("the page is tested with Node 20, Chromium, and what \"npm ci\" installs in web; chromium: %q, node: %v", chromium, err)
-	if os.Getenv("CI") == "true" {
-		t.Fatal(message)
-	}
-	t.Skip(message)
-	return "", ""
+	return needs.Node(t, "."), needs.Program(t, "chromium", "chromium-browser", "google-chrome")
 }
 
 // program is a running server.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/auth/sqlstore"
-	"github.com/sluice-rag/sluice/sqldb/postgres"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
@@ -27,11 +26,7 @@ func openPostgres(t *testing.T) (server, command *sqlstore.Store, path string) {
 
 func connect(t *testing.T, url, path string) *sqlstore.Store {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
+	db := postgrestest.Open(t, url)
 	s, err := sqlstore.OpenPostgres(t.Context(), db, "sluice", path)
 	if err != nil {
 		t.Fatal(err)

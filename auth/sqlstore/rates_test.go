@@ -13,7 +13,6 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/auth/sqlstore"
-	"github.com/sluice-rag/sluice/sqldb/postgres"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
@@ -21,11 +20,7 @@ import (
 func ratesOf(t testing.TB, url string) (servers [2]sqlstore.Rates) {
 	t.Helper()
 	for i := range servers {
-		db, err := postgres.Open(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(db.Close)
+		db := postgrestest.Open(t, url)
 		if _, err := sqlstore.OpenPostgres(t.Context(), db, "sluice", filepath.Join(t.TempDir(), "keys.db")); err != nil {
 			t.Fatal(err)
 		}

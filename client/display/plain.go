@@ -46,7 +46,6 @@ const (
 	green = "32"
 	amber = "33"
 	red   = "31"
-	cyan  = "36"
 )
 
 func (p brush) paint(code, text string) string {

@@ -8,13 +8,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 	"github.com/sluice-rag/sluice/server"
 )
 
 // TestAsyncAPI compares the AsyncAPI document with the schema that AsyncAPI publishes.
 func TestAsyncAPI(t *testing.T) {
 	t.Parallel()
-	packages(t)
+	needs.Node(t, ".")
 	text, err := os.ReadFile("node_modules/@asyncapi/specs/schemas/3.0.0.json")
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/internal/tools/clienttest"
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 )
 
@@ -15,7 +16,7 @@ import (
 // one, and one with keys.
 func TestCompiledClients(t *testing.T) {
 	t.Parallel()
-	node := packages(t)
+	node := needs.Node(t, ".")
 	dir := t.TempDir()
 	linkPackages(t, dir)
 	if out, err := exec.CommandContext(t.Context(), node, "node_modules/typescript/bin/tsc", "-p", "tsconfig.json", "--outDir", dir).CombinedOutput(); err != nil {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 )
 
 // frames holds the types that the frames of a stream must have, and a frame that must not have them: @ts-expect-error makes the compiler fail
@@ -35,7 +37,7 @@ export const chunk: Chunk = { id: "", object: "chat.completion.chunk", created: 
 // a missing field or one that the type does not have fails.
 func TestFramesHaveOpenAITypes(t *testing.T) {
 	t.Parallel()
-	node := packages(t)
+	node := needs.Node(t, ".")
 	dir := t.TempDir()
 	var text strings.Builder
 	text.WriteString(frames)

@@ -2,14 +2,14 @@
 package official_test
 
 import (
-	"bufio"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/needs"
+	"github.com/sluice-rag/sluice/internal/tools/program"
 )
 
 const handbook = `# Harbour handbook
@@ -26,7 +26,7 @@ A ship pays 12 euros for each metre of its length.
 // TestClients runs the scripts, each of which uses one client.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	node := packages(t)
+	node := needs.Node(t, ".")
 	folder, docs := t.TempDir(), t.TempDir()
 	binary := filepath.Join(folder, "sluice")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sluice").CombinedOutput(); err != nil {
@@ -54,6 +54,18 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// serve starts the program as a server until the test ends, and returns its address.
+func serve(t *testing.T, binary string, args ...string) (url string) {
+	t.Helper()
+	s := program.Serve(t, exec.CommandContext(t.Context(), binary, append([]string{"serve", "--addr=127.0.0.1:0"}, args...)...))
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the log of the server:\n%s", s.Output())
+		}
+	})
+	return s.URL
+}
+
 // serveKeyed starts the program with one key, whose rate is 20 requests a minute. It returns its address and the key.
 func serveKeyed(t *testing.T, binary, data string) (url, key string) {
 	t.Helper()
@@ -66,62 +78,4 @@ func serveKeyed(t *testing.T, binary, data string) (url, key string) {
 		t.Fatal(err)
 	}
 	return serve(t, binary, "--data="+data, "--docs="+docs), strings.TrimSpace(string(out))
-}
-
-// packages returns the path of Node, and skips the test if it or the packages of this folder are missing.
-func packages(t *testing.T) (node string) {
-	t.Helper()
-	node, err := exec.LookPath("node")
-	if err == nil {
-		_, err = os.Stat("node_modules/.package-lock.json")
-	}
-	if err != nil {
-		message := fmt.Sprintf("the official clients need Node 20 and what \"npm ci\" installs in clients/official: %v", err)
-		if os.Getenv("CI") == "true" {
-			t.Fatal(message)
-		}
-		t.Skip(message)
-	}
-	return node
-}
-
-// serve starts the program as a server until the test ends, and returns its address. Its documents are indexed.
-func serve(t *testing.T, binary string, args ...string) (url string) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, append([]string{"serve", "--addr=127.0.0.1:0"}, args...)...)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var log strings.Builder
-	ended, indexed := make(chan struct{}), make(chan string, 1)
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		<-ended
-		_ = cmd.Wait() // it was killed
-		if t.Failed() {
-			t.Logf("the log of the server:\n%s", log.String())
-		}
-	})
-	go func() {
-		defer close(ended)
-		lines := bufio.NewScanner(io.TeeReader(stderr, &log))
-		for lines.Scan() {
-			if at, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
-				url = at
-			} else if strings.Contains(lines.Text(), "documents indexed") {
-				indexed <- url
-			}
-		}
-	}()
-	select {
-	case at := <-indexed:
-		return at
-	case <-ended:
-		t.Fatalf("the server did not start: %s", log.String())
-	}
-	return ""
 }

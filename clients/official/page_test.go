@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 )
 
 // TestPageOfVercelAI compiles the page in the documentation with the packages that it names.
 func TestPageOfVercelAI(t *testing.T) {
 	t.Parallel()
-	node := packages(t)
+	node := needs.Node(t, ".")
 	doc, err := os.ReadFile("../../docs/integrations/vercel-ai.md")
 	if err != nil {
 		t.Fatal(err)

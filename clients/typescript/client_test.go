@@ -14,32 +14,15 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/internal/tools/clienttest"
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 )
-
-// program finds a program that the tests need besides Go, and the packages that "npm ci" puts beside it; without them it
-// fails where everything must be there, and skips elsewhere.
-func program(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err == nil {
-		_, err = os.Stat("node_modules/.package-lock.json")
-	}
-	if err != nil {
-		message := fmt.Sprintf("the TypeScript client is tested with Node 20 and what \"npm ci\" installs in clients/typescript: %v", err)
-		if os.Getenv("CI") == "true" {
-			t.Fatal(message)
-		}
-		t.Skip(message)
-	}
-	return path
-}
 
 // TestClient compiles the client, its tests and its examples, and runs them against two servers: one that says what the tests
 // want to hear, behind a proxy that breaks connections, and a whole one with documents of its own.
 func TestClient(t *testing.T) {
 	t.Parallel()
-	node := program(t, "node")
+	node := needs.Node(t, ".")
 	out := compile(t, node)
 	tests, err := filepath.Glob(filepath.Join(out, "build/clients/typescript/test/*.test.js"))
 	if err != nil || len(tests) == 0 {

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/cli"
+	"github.com/sluice-rag/sluice/internal/tools/program"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
@@ -31,60 +32,21 @@ const crashRounds = "SLUICE_CRASH_ROUNDS"
 
 // TestMain is also the program itself, which the test kills.
 func TestMain(m *testing.M) {
-	if args := os.Getenv("TEST_OF_SLUICE"); args != "" {
-		os.Exit(cli.Main(context.Background(), strings.Split(args, "\n"), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
-	}
-	status := m.Run()
+	status := program.Main(m, func(ctx context.Context, args []string) int {
+		return cli.Main(ctx, args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	})
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
 	}
 	os.Exit(status)
 }
 
-// process is a server in a process of its own.
-type process struct {
-	url  string
-	kill func()
-}
-
-// start starts "sluice serve" and waits until it listens.
-func start(t *testing.T, addr, data string, args ...string) process {
+// start starts "sluice serve" without settings of this machine.
+func start(t *testing.T, addr, data string, args ...string) *program.Server {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(program)
-	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, "SLUICE_") {
-			cmd.Env = append(cmd.Env, kv)
-		}
-	}
-	args = append([]string{"serve", "--addr", addr, "--data", data}, args...)
-	cmd.Env = append(cmd.Env, "TEST_OF_SLUICE="+strings.Join(args, "\n"))
-	out, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	kill := sync.OnceFunc(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	t.Cleanup(kill)
-	var said strings.Builder
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
-			go func() { _, _ = io.Copy(io.Discard, out) }()
-			return process{url, kill}
-		}
-		said.WriteString(lines.Text() + "\n")
-	}
-	t.Fatalf("the server does not start:\n%s", said.String())
-	return process{}
+	c := program.Command(t, append([]string{"serve", "--addr", addr, "--data", data}, args...)...)
+	c.Env = slices.DeleteFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, "SLUICE_") })
+	return program.Serve(t, c)
 }
 
 // talker is a model that writes words of which no two are equal, until it is told to finish.
@@ -298,12 +260,12 @@ func TestReadersGetTheEndAfterKills(t *testing.T) {
 	data := t.TempDir()
 	flags := []string{"--docs", docs, "--model-url", model.serve(t), "--judge", "none"}
 	p := start(t, "127.0.0.1:0", data, flags...)
-	addr := strings.TrimPrefix(p.url, "http://")
+	addr := strings.TrimPrefix(p.URL, "http://")
 	rng := rand.New(rand.NewPCG(7, 7))
 	for round := range rounds {
 		model.finish.Store(false)
 		w := &witness{t: t, stop: cancel, seen: map[string]sighting{}, texts: map[string]string{}}
-		c, err := client.New(p.url, client.Options{Retries: 1000, Backoff: 10 * time.Millisecond})
+		c, err := client.New(p.URL, client.Options{Retries: 1000, Backoff: 10 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -325,7 +287,7 @@ func TestReadersGetTheEndAfterKills(t *testing.T) {
 			waiting += 2
 		}
 		if node != "" {
-			readers.Go(w.nodeReaders(ctx, node, dir, p.url, runs, begun))
+			readers.Go(w.nodeReaders(ctx, node, dir, p.URL, runs, begun))
 			waiting += 2 * len(runs)
 		}
 		for range waiting {
@@ -338,7 +300,7 @@ func TestReadersGetTheEndAfterKills(t *testing.T) {
 			case <-w.after(1 + rng.IntN(300)):
 			case <-ended:
 			}
-			p.kill()
+			p.Kill()
 			p = start(t, addr, data, flags...)
 		}
 		model.finish.Store(true)

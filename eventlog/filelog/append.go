@@ -127,7 +127,7 @@ func (l *Log) appendTo(r *run, es []event.Event) (done *outcome, err error) {
 		done = r.done
 	}
 	if done != nil || pending > l.opts.PendingBytes/2 {
-		signal(l.flushNow)
+		signal(l.queued)
 	}
 	return done, nil
 }
@@ -169,7 +169,7 @@ func (l *Log) waitRoom(ctx context.Context) (turn bool, err error) {
 			l.waiting.Add(-1)
 			return turn, err
 		}
-		signal(l.flushNow)
+		signal(l.queued)
 		select {
 		case <-l.room:
 		case <-ctx.Done():

@@ -41,7 +41,7 @@ func BenchmarkTailHot(b *testing.B) {
 
 // BenchmarkTailCold reads two runs in turn, one of which has room in memory. Their events were written one by one.
 func BenchmarkTailCold(b *testing.B) {
-	l := open(b, b.TempDir(), filelog.Options{CacheBytes: 1, Sync: filelog.SyncNever, FlushEvery: 1})
+	l := open(b, b.TempDir(), filelog.Options{CacheBytes: 1, Sync: filelog.SyncNever})
 	runs := [2][]event.Event{short("a", 1000, at(1)), short("b", 1000, at(1))}
 	for i := range 1000 {
 		for _, es := range runs {

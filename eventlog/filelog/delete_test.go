@@ -58,7 +58,7 @@ func holds(t *testing.T, dir, word string) bool {
 func TestDeletedRunIsInNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	opts := filelog.Options{SegmentBytes: 8 << 10, FlushEvery: time.Microsecond}
+	opts := filelog.Options{SegmentBytes: 8 << 10}
 	l, err := filelog.Open(dir, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestDeletedRunIsInNoFile(t *testing.T) {
 func TestInterruptedDelete(t *testing.T) {
 	t.Parallel()
 	before, dir := t.TempDir(), t.TempDir()
-	opts := filelog.Options{SegmentBytes: 8 << 10, FlushEvery: time.Microsecond}
+	opts := filelog.Options{SegmentBytes: 8 << 10}
 	l, err := filelog.Open(dir, opts)
 	if err != nil {
 		t.Fatal(err)

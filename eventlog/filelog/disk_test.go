@@ -445,8 +445,8 @@ func TestSecondOpenIsRefused(t *testing.T) {
 }
 
 func TestOptionsValidate(t *testing.T) {
-	err := filelog.Options{FlushEvery: -1, MaxBytes: -1, Sync: 9}.Validate()
-	for _, name := range []string{"FlushEvery", "MaxBytes", "Sync"} {
+	err := filelog.Options{CacheBytes: -1, MaxBytes: -1, Sync: 9}.Validate()
+	for _, name := range []string{"CacheBytes", "MaxBytes", "Sync"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %s", err, name)
 		}

@@ -50,7 +50,6 @@ const (
 
 // Options configure a log. The zero value suits a server.
 type Options struct {
-	FlushEvery   time.Duration    // least time between two writes that no Append waits for; default 0
 	Sync         Sync             // default SyncEnd
 	SegmentBytes int64            // size at which a segment is full; default 64 MiB
 	CacheBytes   int64            // approximate size of the ended runs in memory; default 64 MiB
@@ -70,7 +69,7 @@ func (o Options) Validate() error {
 		name string
 		n    int64
 	}{
-		{"FlushEvery", int64(o.FlushEvery)}, {"SegmentBytes", o.SegmentBytes}, {"CacheBytes", o.CacheBytes},
+		{"SegmentBytes", o.SegmentBytes}, {"CacheBytes", o.CacheBytes},
 		{"PendingBytes", o.PendingBytes}, {"MaxAge", int64(o.MaxAge)}, {"MaxBytes", o.MaxBytes},
 		{"RetainEvery", int64(o.RetainEvery)},
 	} {
@@ -122,12 +121,11 @@ type Log struct {
 	queue   []*run // runs with pending events
 	closing bool
 
-	queued   chan struct{} // signals that the queue is no longer empty
-	flushNow chan struct{} // asks for a flush without FlushEvery
-	room     chan struct{} // wakes one of the Appends that wait for room
-	tasks    chan func()   // functions to run on the writer goroutine
-	stop     chan struct{}
-	stopped  chan struct{}
+	queued  chan struct{} // signals that the queue is no longer empty
+	room    chan struct{} // wakes one of the Appends that wait for room
+	tasks   chan func()   // functions to run on the writer goroutine
+	stop    chan struct{}
+	stopped chan struct{}
 
 	w       writer    // used by the writer goroutine only
 	unwiped []unwiped // deleted runs that Open must erase
@@ -174,7 +172,7 @@ func Open(dir string, opts Options) (*Log, error) {
 	l := &Log{
 		dir: dir, opts: opts, lock: lock, mem: eventlog.NewMemory(), old: newLRU(opts.CacheBytes),
 		runs:   map[event.RunID]*run{},
-		queued: make(chan struct{}, 1), flushNow: make(chan struct{}, 1), room: make(chan struct{}, 1), tasks: make(chan func()),
+		queued: make(chan struct{}, 1), room: make(chan struct{}, 1), tasks: make(chan func()),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	l.w.synced = make(chan error, 1)

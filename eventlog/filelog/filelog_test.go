@@ -24,9 +24,9 @@ func open(t testing.TB, dir string, opts filelog.Options) *filelog.Log {
 
 func TestStore(t *testing.T) {
 	for name, opts := range map[string]filelog.Options{
-		"default":              {},
-		"everything is small":  {SegmentBytes: 2000, CacheBytes: 1, PendingBytes: 100, Sync: filelog.SyncNever},
-		"written all the time": {FlushEvery: 1, Sync: filelog.SyncWrite},
+		"default":             {},
+		"everything is small": {SegmentBytes: 2000, CacheBytes: 1, PendingBytes: 100, Sync: filelog.SyncNever},
+		"synced all the time": {Sync: filelog.SyncWrite},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eventlogtest.TestStore(t, func(t *testing.T) eventlog.Store { return open(t, t.TempDir(), opts) })

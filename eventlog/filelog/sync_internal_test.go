@@ -10,7 +10,7 @@ import (
 // TestSync checks that the events of a run that has not ended are durable after Sync.
 func TestSync(t *testing.T) {
 	t.Parallel()
-	l, err := Open(t.TempDir(), Options{FlushEvery: time.Hour})
+	l, err := Open(t.TempDir(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

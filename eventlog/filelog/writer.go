@@ -78,8 +78,6 @@ func (w *writer) active() *segment { return w.segs[len(w.segs)-1] }
 // work is the writer goroutine.
 func (l *Log) work() {
 	defer close(l.stopped)
-	due := time.NewTimer(time.Hour)
-	defer due.Stop()
 	retain := time.NewTicker(l.opts.RetainEvery)
 	defer retain.Stop()
 	var last time.Time
@@ -96,14 +94,6 @@ func (l *Log) work() {
 	for {
 		select {
 		case <-l.queued:
-			if wait := l.opts.FlushEvery - time.Since(last); wait > 0 {
-				due.Reset(wait)
-			} else {
-				flush()
-			}
-		case <-due.C:
-			flush()
-		case <-l.flushNow:
 			flush()
 		case err := <-l.w.synced:
 			l.finishSync(err)

@@ -4,40 +4,18 @@ import (
 	"context"
 	"testing"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/forrst/client"
 	"github.com/sluice-rag/sluice/forrst/natsrpc"
 	"github.com/sluice-rag/sluice/forrst/transporttest"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
-// broker starts a NATS server.
-func broker(t testing.TB, o *server.Options) *server.Server {
+func connect(t testing.TB, s *natstest.Server, options ...nats.Option) *nats.Conn {
 	t.Helper()
-	o.Host, o.NoLog, o.NoSigs = "127.0.0.1", true, true
-	if o.Port == 0 {
-		o.Port = server.RANDOM_PORT
-	}
-	s, err := server.NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(10e9) {
-		t.Fatal("NATS does not start")
-	}
-	t.Cleanup(func() {
-		s.Shutdown()
-		s.WaitForShutdown()
-	})
-	return s
-}
-
-func connect(t testing.TB, s *server.Server, options ...nats.Option) *nats.Conn {
-	t.Helper()
-	nc, err := nats.Connect(s.ClientURL(), append([]nats.Option{nats.MaxReconnects(-1)}, options...)...)
+	nc, err := nats.Connect(s.URL(), append([]nats.Option{nats.MaxReconnects(-1)}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +36,7 @@ func serve(t testing.TB, nc *nats.Conn, subject string, s *forrst.Server, o nats
 }
 
 func TestNATS(t *testing.T) {
-	b := broker(t, &server.Options{})
+	b := natstest.New(t)
 	transporttest.Run(t, func(t testing.TB, s *forrst.Server) (client.Transport, func()) {
 		subject := "rpc." + client.NewID()
 		stop := serve(t, connect(t, b), subject, s, natsrpc.Options{})

@@ -5,20 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/forrst/client"
 	"github.com/sluice-rag/sluice/forrst/natsrpc"
 	"github.com/sluice-rag/sluice/forrst/transporttest"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 type none = struct{}
@@ -69,7 +68,7 @@ func next(t testing.TB, sub *nats.Subscription) *nats.Msg {
 // TestLease ends a call whose client says nothing more.
 func TestLease(t *testing.T) {
 	t.Parallel()
-	b := broker(t, &server.Options{})
+	b := natstest.New(t)
 	s, started, ended := waiting(t, forrst.Options{})
 	serve(t, connect(t, b), subject, s, natsrpc.Options{Lease: 100 * time.Millisecond})
 	nc := connect(t, b)
@@ -100,7 +99,7 @@ func TestLease(t *testing.T) {
 // TestFlowControl checks that a server waits for acks, and gives up without them.
 func TestFlowControl(t *testing.T) {
 	t.Parallel()
-	b := broker(t, &server.Options{})
+	b := natstest.New(t)
 	s, _, ended := waiting(t, forrst.Options{WriteTimeout: 200 * time.Millisecond})
 	serve(t, connect(t, b), subject, s, natsrpc.Options{})
 	sub := rawCall(t, connect(t, b), transporttest.Request("flood", transporttest.StreamExtension), nil)
@@ -121,7 +120,7 @@ func TestFlowControl(t *testing.T) {
 // TestAcks checks that acks open the window, and that those without sense do not.
 func TestAcks(t *testing.T) {
 	t.Parallel()
-	b := broker(t, &server.Options{})
+	b := natstest.New(t)
 	s, _, ended := waiting(t, forrst.Options{})
 	serve(t, connect(t, b), subject, s, natsrpc.Options{})
 	nc := connect(t, b)
@@ -162,7 +161,7 @@ func TestAcks(t *testing.T) {
 // TestExpired checks that a request that has waited for longer than its deadline does not run.
 func TestExpired(t *testing.T) {
 	t.Parallel()
-	b := broker(t, &server.Options{})
+	b := natstest.New(t)
 	s, started, _ := waiting(t, forrst.Options{})
 	serve(t, connect(t, b), subject, s, natsrpc.Options{})
 	nc := connect(t, b)
@@ -198,7 +197,7 @@ func TestExpired(t *testing.T) {
 
 func TestTooManyCalls(t *testing.T) {
 	t.Parallel()
-	b := broker(t, &server.Options{})
+	b := natstest.New(t)
 	s, started, ended := waiting(t, forrst.Options{})
 	serve(t, connect(t, b), subject, s, natsrpc.Options{MaxCalls: 1})
 	c := client.New(natsrpc.New(connect(t, b), subject, natsrpc.ClientOptions{}), client.Options{})
@@ -223,7 +222,7 @@ type callerKey struct{}
 // TestHeaders checks that headers go both ways, and that a request can be authenticated by them.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
-	b := broker(t, &server.Options{})
+	b := natstest.New(t)
 	s, _, _ := waiting(t, forrst.Options{Node: "n1", Authorize: func(ctx context.Context, _ *forrst.Call) error {
 		if ctx.Value(callerKey{}) == nil {
 			return forrst.Errorf(forrst.Forbidden, "no")
@@ -278,7 +277,7 @@ func TestHeaders(t *testing.T) {
 // TestNoServer checks the errors of a subject that nobody, or a foreigner, listens on.
 func TestNoServer(t *testing.T) {
 	t.Parallel()
-	b := broker(t, &server.Options{})
+	b := natstest.New(t)
 	nc := connect(t, b)
 	c := client.New(natsrpc.New(nc, subject, natsrpc.ClientOptions{AcceptTimeout: 50 * time.Millisecond}), client.Options{})
 	if _, err := c.Do(t.Context(), "f", nil); !errors.Is(err, natsrpc.ErrNoServer) {
@@ -298,7 +297,7 @@ func TestNoServer(t *testing.T) {
 // TestHostileServer checks what the client makes of replies that break the rules.
 func TestHostileServer(t *testing.T) {
 	t.Parallel()
-	b := broker(t, &server.Options{})
+	b := natstest.New(t)
 	h := func(pairs ...string) nats.Header {
 		out := nats.Header{}
 		for i := 0; i < len(pairs); i += 2 {
@@ -350,7 +349,7 @@ func TestHostileServer(t *testing.T) {
 // TestSmallPayload checks a NATS server with a small limit: replies are cut and put together, requests are refused.
 func TestSmallPayload(t *testing.T) {
 	t.Parallel()
-	b := broker(t, &server.Options{MaxPayload: 2000})
+	b := natstest.Configured(t, "max_payload: 2000")
 	s, err := forrst.New([]forrst.Function{forrst.StreamFunc[map[string]int, string]("long", "1.0.0", func(_ context.Context, in map[string]int) iter.Seq2[forrst.Chunk, error] {
 		return func(yield func(forrst.Chunk, error) bool) {
 			for i := range 10 {
@@ -391,16 +390,14 @@ func TestSmallPayload(t *testing.T) {
 // TestReconnect restarts NATS under a server and a client.
 func TestReconnect(t *testing.T) {
 	t.Parallel()
-	b := broker(t, &server.Options{})
-	port := b.Addr().(*net.TCPAddr).Port
+	b := natstest.New(t)
 	s, _, _ := waiting(t, forrst.Options{})
 	again := make(chan none, 10)
 	fast := []nats.Option{nats.ReconnectWait(10 * time.Millisecond), nats.ReconnectHandler(func(*nats.Conn) { again <- none{} })}
 	serve(t, connect(t, b, fast...), subject, s, natsrpc.Options{})
 	c := client.New(natsrpc.New(connect(t, b, fast...), subject, natsrpc.ClientOptions{}), client.Options{})
-	b.Shutdown()
-	b.WaitForShutdown()
-	broker(t, &server.Options{Port: port})
+	b.Stop()
+	b.Start(t)
 	<-again
 	<-again
 	if _, err := c.Ping(t.Context()); err != nil {
@@ -411,7 +408,7 @@ func TestReconnect(t *testing.T) {
 // TestClosedConnection checks that Serve returns and ends its calls when its connection is closed for good.
 func TestClosedConnection(t *testing.T) {
 	t.Parallel()
-	b := broker(t, &server.Options{})
+	b := natstest.New(t)
 	s, started, ended := waiting(t, forrst.Options{})
 	nc := connect(t, b)
 	done := make(chan error, 1)
@@ -439,7 +436,7 @@ func TestClosedConnection(t *testing.T) {
 // TestGrace ends a call that does not end by itself after the grace period.
 func TestGrace(t *testing.T) {
 	t.Parallel()
-	b := broker(t, &server.Options{})
+	b := natstest.New(t)
 	s, started, ended := waiting(t, forrst.Options{})
 	stop := serve(t, connect(t, b), subject, s, natsrpc.Options{Grace: 50 * time.Millisecond})
 	rawCall(t, connect(t, b), transporttest.Request("wait", transporttest.StreamExtension), nil)

@@ -73,14 +73,6 @@ func (s rowSet) has(row uint64) bool {
 	return i < len(s) && s[i][0] <= row
 }
 
-// size returns the number of rows.
-func (s rowSet) size() (n uint64) {
-	for _, r := range s {
-		n += r[1] - r[0]
-	}
-	return n
-}
-
 // cursor iterates over a set in ascending order.
 type cursor struct {
 	rowSet

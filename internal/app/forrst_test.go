@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	wireforrst "github.com/sluice-rag/sluice/wire/forrst"
 	"github.com/sluice-rag/sluice/wire/sse"
@@ -440,13 +440,7 @@ func TestForrstGenerateFails(t *testing.T) {
 // TestForrstSampleClient runs the client of the specification against the program, as it is and with a question.
 func TestForrstSampleClient(t *testing.T) {
 	t.Parallel()
-	node, err := exec.LookPath("node")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("node is not installed")
-	}
+	node := needs.Program(t, "node")
 	c := farlandServer(t, withModel(modeltest.NewOpenAI(t, modeltest.Script{Tokens: []string{"Ada", " Brook", "⟦1⟧."}})))
 	url := c.listen()
 	for _, call := range []string{"", `{"function":"rag.ask","version":"1","arguments":{"query":"` + whoKeeps + `"}}`} {

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -13,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/output"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
@@ -35,32 +34,14 @@ const (
 	question = "Who is the keeper of the Farland lighthouse, and since when has she kept the light?"
 )
 
-// logs collects the log output of the program.
-type logs struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // open opens the program over two documents, with changed default settings.
-func open(t *testing.T, change func(*config.Config)) (*app.App, *logs) {
+func open(t *testing.T, change func(*config.Config)) (*app.App, *output.Buffer) {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Store.Data = t.TempDir()
 	cfg.Store.Records = recordsOf(t, cfg.Store.Data)
 	change(&cfg)
-	out := &logs{}
+	out := &output.Buffer{}
 	a, err := app.Open(t.Context(), cfg, slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	if err != nil {
 		t.Fatal(err)

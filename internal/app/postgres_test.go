@@ -15,7 +15,6 @@ import (
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
-	"github.com/sluice-rag/sluice/sqldb/postgres"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
@@ -51,11 +50,7 @@ func TestPostgresManageTenants(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	db, err := postgres.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := postgrestest.Open(t, url)
 	if _, _, err := db.Part(t.Context(), "sluicecache_acme", "cache", cache.Migrations); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 	"github.com/sluice-rag/sluice/sqldb"
-	"github.com/sluice-rag/sluice/sqldb/postgres"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
@@ -48,11 +47,7 @@ func TestSharedCache(t *testing.T) {
 	}
 	kept := func() int64 {
 		t.Helper()
-		db, err := postgres.Open(t.Context(), records)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
+		db := postgrestest.Open(t, records)
 		read, _, err := db.Part(t.Context(), "sluicecache_default", "nothing", nil)
 		var n int64
 		if err == nil {

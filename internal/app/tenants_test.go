@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/output"
 )
 
 // recordsOf returns the URL of the database for the records of a data folder; empty: files in the folder.
@@ -35,7 +36,7 @@ type city struct {
 	account string            // of requests
 	keys    *keydb.Store      // nil: requests have an identity without a key
 	secrets map[string]string // texts of the keys, by tenant and account
-	logged  *logs
+	logged  *output.Buffer
 	close   func()
 }
 
@@ -69,7 +70,7 @@ func openCity(t *testing.T, data string, change func(*config.Config), prepare fu
 	if change != nil {
 		change(&cfg)
 	}
-	c := &city{T: t, account: "ada", logged: &logs{}}
+	c := &city{T: t, account: "ada", logged: &output.Buffer{}}
 	shared, err := app.OpenShared(t.Context(), cfg, slog.New(slog.NewJSONHandler(c.logged, nil)))
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package chat_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,15 +20,15 @@ import (
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/internal/cli"
+	"github.com/sluice-rag/sluice/internal/tools/program"
 	"github.com/sluice-rag/sluice/internal/tools/terminal"
 )
 
 // TestMain runs the tests, or the program itself: the chat in a terminal of tmux, or the server.
 func TestMain(m *testing.M) {
-	if args := os.Getenv("TEST_OF_SLUICE"); args != "" {
-		os.Exit(cli.Main(context.Background(), strings.Split(args, "\n"), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
-	}
-	os.Exit(m.Run())
+	os.Exit(program.Main(m, func(ctx context.Context, args []string) int {
+		return cli.Main(ctx, args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	}))
 }
 
 // environment returns the environment of the program, without settings of this machine.
@@ -40,7 +39,7 @@ func environment(args ...string) []string {
 			env = append(env, kv)
 		}
 	}
-	return append(env, "TEST_OF_SLUICE="+strings.Join(args, "\n"))
+	return append(env, program.Variable+"="+strings.Join(args, "\n"))
 }
 
 const cursors = `# Cursor
@@ -62,61 +61,12 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// serverProcess is a server in its own process.
-type serverProcess struct {
-	url  string
-	kill func()
-}
-
-// serve starts a server with a data folder, and waits until it listens.
-func serve(t *testing.T, addr, data string, args ...string) serverProcess {
+// serve starts a server with a data folder.
+func serve(t *testing.T, addr, data string, args ...string) *program.Server {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(program)
-	cmd.Env = environment(append([]string{"serve", "--addr", addr, "--data", data}, args...)...)
-	out, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	kill := sync.OnceFunc(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	t.Cleanup(kill)
-	var said strings.Builder
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
-			go func() { _, _ = io.Copy(io.Discard, out) }()
-			awaitReady(t, url)
-			return serverProcess{url, kill}
-		}
-		said.WriteString(lines.Text() + "\n")
-	}
-	t.Fatalf("the server did not start:\n%s", said.String())
-	return serverProcess{}
-}
-
-// awaitReady waits until a server has indexed its documents.
-func awaitReady(t *testing.T, url string) {
-	t.Helper()
-	for {
-		res, err := http.Get(url + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = res.Body.Close()
-		if res.StatusCode == http.StatusOK {
-			return
-		}
-		<-time.After(5 * time.Millisecond)
-	}
+	c := program.Command(t)
+	c.Env = environment(append([]string{"serve", "--addr", addr, "--data", data}, args...)...)
+	return program.Serve(t, c)
 }
 
 // provider is a model that writes a sentence, waits until it may continue or the client disconnects, and writes another sentence. If
@@ -212,7 +162,7 @@ func startChat(t *testing.T, args ...string) *chatTerminal {
 	}
 	script := filepath.Join(t.TempDir(), "run") // tmux accepts no line breaks in a variable
 	env := ""
-	for _, kv := range environment("x") {
+	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "SLUICE_") {
 			env += "unset " + name + "\n"
 		}
@@ -328,7 +278,7 @@ func TestInterruptStopsAnswer(t *testing.T) {
 	p, data := newProvider(t), t.TempDir()
 	srv := serve(t, "127.0.0.1:0", data, "--docs", folder(t), "--model-url", p.url, "--judge", "none")
 	tm := startChat(t, "--data", data) // the folder holds the address of the server
-	tm.until("sluice chat with " + strings.TrimPrefix(srv.url, "http://"))
+	tm.until("sluice chat with " + strings.TrimPrefix(srv.URL, "http://"))
 	tm.line("What is a cursor?")
 	tm.until("A cursor is a place", "answering", "ctrl-C stops")
 	tm.line("What is a riffle?")
@@ -340,7 +290,7 @@ func TestInterruptStopsAnswer(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Error("the model request was not cancelled")
 	}
-	c, err := client.New(srv.url, client.Options{})
+	c, err := client.New(srv.URL, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -429,7 +379,7 @@ func TestReconnect(t *testing.T) {
 	p, data, docs := newProvider(t), t.TempDir(), folder(t)
 	flags := []string{"--docs", docs, "--model-url", p.url, "--judge", "none"}
 	srv := serve(t, "127.0.0.1:0", data, flags...)
-	addr := strings.TrimPrefix(srv.url, "http://")
+	addr := strings.TrimPrefix(srv.URL, "http://")
 	w := newRelay(t, addr)
 	tm := startChat(t, "--data", data, "--server", "http://"+w.addr)
 	tm.until("sluice chat with "+w.addr, "ask a question")
@@ -446,7 +396,7 @@ func TestReconnect(t *testing.T) {
 
 	tm.line("What is a riffle?")
 	tm.until("› What is a riffle?", "answering")
-	srv.kill()
+	srv.Kill()
 	<-p.gone
 	tm.until("reconnecting")
 	tm.line("/help")

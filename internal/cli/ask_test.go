@@ -17,15 +17,15 @@ import (
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/internal/cli"
+	"github.com/sluice-rag/sluice/internal/tools/program"
 	"github.com/sluice-rag/sluice/internal/tools/terminal"
 )
 
 // TestMain is also the program itself, for terminals.
 func TestMain(m *testing.M) {
-	if args := os.Getenv("TEST_OF_SLUICE"); args != "" {
-		os.Exit(cli.Main(context.Background(), strings.Split(args, "\n"), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
-	}
-	os.Exit(m.Run())
+	os.Exit(program.Main(m, func(ctx context.Context, args []string) int {
+		return cli.Main(ctx, args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	}))
 }
 
 // TestAskDisplays: the same answer in each form, of a server and of an engine in this process.

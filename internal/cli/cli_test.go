@@ -13,9 +13,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sluice-rag/sluice/internal/cli"
+	"github.com/sluice-rag/sluice/internal/tools/program"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
@@ -84,7 +84,7 @@ func serve(t *testing.T, args ...string) (url string, stop func() int) {
 		t.Fatalf("the server did not start (status %d):\n%s", <-status, said.String())
 	}
 	go func() { _, _ = io.Copy(io.Discard, r) }()
-	awaitReady(t, url)
+	program.AwaitReady(t, url)
 	stopped := false
 	stop = func() int {
 		stopped = true
@@ -97,22 +97,6 @@ func serve(t *testing.T, args ...string) (url string, stop func() int) {
 		}
 	})
 	return url, stop
-}
-
-// awaitReady waits until a server has indexed its documents.
-func awaitReady(t *testing.T, url string) {
-	t.Helper()
-	for {
-		res, err := http.Get(url + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = res.Body.Close()
-		if res.StatusCode == http.StatusOK {
-			return
-		}
-		<-time.After(5 * time.Millisecond)
-	}
 }
 
 // upload stores a file on a server.

@@ -6,21 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-)
 
-// mcpCommand returns the command sluice mcp.
-func mcpCommand(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "TEST_OF_SLUICE="+strings.Join(append([]string{"mcp"}, args...), "\n"))
-	return cmd
-}
+	"github.com/sluice-rag/sluice/internal/tools/program"
+)
 
 // TestMCP calls tools of the command with the client of the Go SDK: with a server of its own, and with one that runs.
 func TestMCP(t *testing.T) {
@@ -59,11 +52,11 @@ func TestMCP(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	t.Run("own server", func(t *testing.T) { call(t, mcpCommand(t, "--docs="+folder, "--data="+data)) })
-	s := startKeyed(t, "--docs="+folder, "--data="+data)
-	t.Run("server of the data folder", func(t *testing.T) { call(t, mcpCommand(t, "--data="+data)) })
+	t.Run("own server", func(t *testing.T) { call(t, program.Command(t, "mcp", "--docs="+folder, "--data="+data)) })
+	s := program.Serve(t, program.Command(t, "serve", "--addr=127.0.0.1:0", "--docs="+folder, "--data="+data))
+	t.Run("server of the data folder", func(t *testing.T) { call(t, program.Command(t, "mcp", "--data="+data)) })
 	t.Run("server at a URL", func(t *testing.T) {
-		cmd := mcpCommand(t, "--server="+s.url, "--data="+t.TempDir())
+		cmd := program.Command(t, "mcp", "--server="+s.URL, "--data="+t.TempDir())
 		call(t, cmd)
 	})
 }
@@ -71,7 +64,7 @@ func TestMCP(t *testing.T) {
 // TestMCPLines sends lines to the command. What is not a message or is refused gets an error, and the next message is answered. After the end of
 // the input the responses that are missing are written.
 func TestMCPLines(t *testing.T) {
-	cmd := mcpCommand(t, "--docs="+docs(t), "--data="+t.TempDir())
+	cmd := program.Command(t, "mcp", "--docs="+docs(t), "--data="+t.TempDir())
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 
+	"github.com/sluice-rag/sluice/internal/tools/program"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
@@ -64,7 +64,7 @@ func TestMigrateIsKilled(t *testing.T) {
 	if status, _, errs := run(t, args...); status == 0 || !strings.Contains(errs, "stop all servers") {
 		t.Errorf("migrate while a server uses the source: status %d: %s", status, errs)
 	}
-	kill(t, process)
+	process.Kill()
 	_ = os.Remove(filepath.Join(source, "server.json")) // what a killed server leaves
 
 	nc, err := nats.Connect(broker.URL(), nats.UserInfo("sluice", "hunter2"))
@@ -83,14 +83,13 @@ func TestMigrateIsKilled(t *testing.T) {
 		}
 		return info.State.Msgs
 	}
-	migration := exec.CommandContext(t.Context(), os.Args[0])
-	migration.Env = append(os.Environ(), "TEST_OF_SLUICE="+strings.Join(args, "\n"))
+	migration := program.Command(t, args...)
 	if err := migration.Start(); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(time.Minute); copied() < 10 && time.Now().Before(deadline); <-time.After(time.Millisecond) {
 	}
-	kill(t, migration)
+	_, _ = migration.Process.Kill(), migration.Wait()
 	if n := copied(); n < 10 || n >= runs {
 		t.Fatalf("the migration was killed after %d messages", n)
 	}

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"net/http"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -48,9 +47,9 @@ func TestRunsOfSeveralServers(t *testing.T) {
 		read <- append(seen, rest...)
 	}()
 	<-begun // the second server shows what the model has said so far
-	kill(t, process)
+	process.Kill()
 	_, process = child(t, append(args(), "--recover=fail")...) // it ends its own unfinished runs only
-	kill(t, process)
+	process.Kill()
 	one, _ = child(t, first...)
 	_, whole := frames(t, http.MethodGet, one+"/runs/"+run+"/stream", "", nil, "")
 	if d := cmp.Diff(joined(t, whole), joined(t, <-read)); d != "" {
@@ -66,14 +65,6 @@ func TestRunsOfSeveralServers(t *testing.T) {
 			t.Errorf("%s on two servers:\n%s", protocol, d)
 		}
 	}
-}
-
-func kill(t *testing.T, process *exec.Cmd) {
-	t.Helper()
-	if err := process.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = process.Wait() // it was killed
 }
 
 // TestLogURLIsSecret checks that no output shows the password of the run log.

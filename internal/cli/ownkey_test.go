@@ -11,80 +11,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sluice-rag/sluice/internal/tools/program"
 )
-
-// keyedServer is a server in a process of its own, of which everything that it writes is kept.
-type keyedServer struct {
-	url     string
-	process *exec.Cmd
-	output  *lockedBuffer
-	ended   chan struct{} // closed when the process has closed its outputs
-}
-
-// lockedBuffer is a buffer for several goroutines.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-// Write implements [io.Writer].
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-// String returns what was written so far.
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
-func startKeyed(t *testing.T, args ...string) *keyedServer {
-	t.Helper()
-	s := &keyedServer{process: exec.CommandContext(t.Context(), os.Args[0]), output: new(lockedBuffer), ended: make(chan struct{})}
-	s.process.Env = append(os.Environ(), "TEST_OF_SLUICE="+strings.Join(append([]string{"serve", "--addr=127.0.0.1:0", "--log-level=debug"}, args...), "\n"))
-	s.process.Stdout = s.output
-	stderr, err := s.process.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.kill)
-	listening := make(chan string, 1)
-	go func() {
-		defer close(s.ended)
-		lines := bufio.NewScanner(io.TeeReader(stderr, s.output))
-		for lines.Scan() {
-			if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
-				listening <- url
-			}
-		}
-	}()
-	select {
-	case s.url = <-listening:
-	case <-s.ended:
-		t.Fatalf("the server did not start: %s", s.output)
-	}
-	awaitReady(t, s.url)
-	return s
-}
-
-// kill kills the process and waits until all of its output is kept.
-func (s *keyedServer) kill() {
-	_ = s.process.Process.Kill()
-	<-s.ended
-	_ = s.process.Wait() // it was killed
-}
 
 // provider is a scripted server of both protocols. The name of the model selects what it does.
 type provider struct {
@@ -180,9 +114,9 @@ func TestKeysOfCallersAreNotKept(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("a redirect was followed: %s", r.URL) }))
 	t.Cleanup(elsewhere.Close)
 	providers := map[string]*provider{"openai": newProvider(t, elsewhere.URL), "anthropic": newProvider(t, elsewhere.URL)}
-	args := []string{"--docs=" + folder, "--data=" + data, "--own-keys=configured", "--model-stall=2s", "--deadline=60s", "--model=openai", "--model=anthropic",
+	args := []string{"serve", "--addr=127.0.0.1:0", "--log-level=debug", "--docs=" + folder, "--data=" + data, "--own-keys=configured", "--model-stall=2s", "--deadline=60s", "--model=openai", "--model=anthropic",
 		"--model-url=" + providers["openai"].URL + "/v1", "--model-url=" + providers["anthropic"].URL, "--model-name=m-platform", "--model-name=m-platform"}
-	s := startKeyed(t, args...)
+	s := program.Serve(t, program.Command(t, args...))
 	var keys []string
 	var replies bytes.Buffer
 	ask := func(model, path string, header map[string]string) (run string, reply string) {
@@ -190,7 +124,7 @@ func TestKeysOfCallersAreNotKept(t *testing.T) {
 		if path != "/functions/v1/rag" {
 			body = `{"query":"What does a ship pay?","mode":"direct","no_cache":true}`
 		}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,7 +215,7 @@ func TestKeysOfCallersAreNotKept(t *testing.T) {
 	key := newKey("openai", "m-endless")
 	run, _ := ask("m-endless", "/functions/v1/rag", map[string]string{"x-openai-key": key})
 	fetch := func(path string) string {
-		res, err := http.Get(s.url + path)
+		res, err := http.Get(s.URL + path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,17 +231,17 @@ func TestKeysOfCallersAreNotKept(t *testing.T) {
 	if !strings.Contains(metrics, `model="own key"`) || strings.Contains(metrics, "m-good") {
 		t.Errorf("metrics name the models of callers:\n%s", metrics)
 	}
-	environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.process.Process.Pid)) // only on Linux
-	s.kill()
-	written := s.output.String() + string(environment)
-	s = startKeyed(t, args...)
+	environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.Process.Pid)) // only on Linux
+	s.Kill()
+	written := s.Output() + string(environment)
+	s = program.Serve(t, program.Command(t, args...))
 	for _, protocol := range []string{"ragevents", "forge", "knowledge"} {
 		if reply := fetch("/runs/" + run + "/stream?protocol=" + protocol); !strings.Contains(reply, "the server restarted") {
 			t.Errorf("%s after a restart: …%s", protocol, reply[max(0, len(reply)-500):])
 		}
 	}
-	s.kill()
-	written += s.output.String() + replies.String()
+	s.Kill()
+	written += s.Output() + replies.String()
 	files := 0
 	err := filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

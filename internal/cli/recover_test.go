@@ -1,11 +1,9 @@
 package cli_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,32 +15,16 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
+	"github.com/sluice-rag/sluice/internal/tools/program"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
 // child starts a server in a process of its own and returns its address.
-func child(t *testing.T, args ...string) (url string, process *exec.Cmd) {
+func child(t *testing.T, args ...string) (url string, server *program.Server) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "TEST_OF_SLUICE="+strings.Join(append([]string{"serve", "--addr=127.0.0.1:0"}, args...), "\n"))
-	out, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if url, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
-			awaitReady(t, url)
-			return url, cmd
-		}
-	}
-	t.Fatal("the server did not start")
-	return "", nil
+	s := program.Serve(t, program.Command(t, append([]string{"serve", "--addr=127.0.0.1:0"}, args...)...))
+	return s.URL, s
 }
 
 // frames reads a stream to its end, or to the first frame that holds a text.
@@ -107,10 +89,7 @@ func TestKilledServerContinuesItsAnswers(t *testing.T) {
 	args := []string{"--docs=" + docs(t), "--data=" + t.TempDir(), "--judge=none", "--model-url=" + s.URL, "--deadline=10m", "--model-stall=5m"}
 	url, first := child(t, args...)
 	run, before := frames(t, http.MethodPost, url+"/api/query/stream", `{"query":"What does a ship pay for each metre?","mode":"direct"}`, nil, `for"`)
-	if err := first.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = first.Wait() // it was killed
+	first.Kill()
 
 	url, _ = child(t, args...)
 	last := map[string]string{"Last-Event-ID": before[len(before)-1].ID}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/program"
 	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
@@ -56,7 +57,7 @@ func counting(n int, every time.Duration) modeltest.Script {
 // group is several servers on one NATS and one PostgreSQL, each with a data folder of its own and the same documents.
 type group struct {
 	urls      []string
-	processes []*exec.Cmd
+	processes []*program.Server
 	args      [][]string
 }
 
@@ -223,7 +224,7 @@ func TestServerDies(t *testing.T) {
 			r.awaitTokens(t, 3)
 		}
 		at := time.Now()
-		kill(t, g.processes[dies])
+		g.processes[dies].Kill()
 		for _, r := range readers {
 			r.check(t, words)
 			if gap := r.gap(at.Add(100 * time.Millisecond)); gap > 0 { // what was on its way arrives before
@@ -329,7 +330,7 @@ func TestTurnOfDeadServer(t *testing.T) {
 	run, _ := frames(t, http.MethodPost, g.urls[0]+"/api/query/stream", question, nil, "w1")
 	r := g.read(t, 1, run)
 	r.awaitTokens(t, 3)
-	kill(t, g.processes[0])
+	g.processes[0].Kill()
 	r.check(t, words)
 	res, err := http.Post(g.urls[1]+"/api/query", "application/json", strings.NewReader(question))
 	if err != nil {

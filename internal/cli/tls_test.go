@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/blobs/s3blobs/s3test"
 	"github.com/sluice-rag/sluice/doctor"
 	"github.com/sluice-rag/sluice/index/weaviate/weaviatetest"
+	"github.com/sluice-rag/sluice/internal/tools/program"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
@@ -55,9 +56,7 @@ func TestTLS(t *testing.T) {
 	}
 	diagnosed := func() (found []doctor.Finding) {
 		t.Helper()
-		c := exec.CommandContext(t.Context(), os.Args[0])
-		c.Env = append(os.Environ(), "TEST_OF_SLUICE=doctor\n--json\n--data\n"+t.TempDir())
-		out, err := c.Output()
+		out, err := program.Command(t, "doctor", "--json", "--data", t.TempDir()).Output()
 		if err := json.Unmarshal(out, &found); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}

@@ -4,12 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/kill"
 	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/ledger/sqlstore"
@@ -62,51 +58,36 @@ func (s script) Answer(ctx context.Context, r *answer.Recorder) error {
 	return nil
 }
 
-// world counts the writes to both stores and calls stop at one of the moments before and after them.
+// world is both stores, with the moments of their writes.
 type world struct {
 	eventlog.Store
 	ledger.Runs
-	moments atomic.Int64
-	at      int64
-	stop    func()
-}
-
-func (w *world) around(write func() error) error {
-	w.moment()
-	err := write()
-	w.moment()
-	return err
-}
-
-func (w *world) moment() {
-	if w.moments.Add(1) == w.at {
-		w.stop()
-	}
+	*kill.Moments
 }
 
 func (w *world) Append(ctx context.Context, run event.RunID, es ...event.Event) error {
-	return w.around(func() error { return w.Store.Append(ctx, run, es...) })
+	return w.Around(func() error { return w.Store.Append(ctx, run, es...) })
 }
 
 func (w *world) Sync(ctx context.Context, run event.RunID) error {
-	return w.around(func() error { return w.Store.(eventlog.Syncer).Sync(ctx, run) })
+	return w.Around(func() error { return w.Store.(eventlog.Syncer).Sync(ctx, run) })
 }
 
 func (w *world) Hold(ctx context.Context, run event.RunID, account string, amount ledger.Credits, at time.Time) error {
-	return w.around(func() error { return w.Runs.Hold(ctx, run, account, amount, at) })
+	return w.Around(func() error { return w.Runs.Hold(ctx, run, account, amount, at) })
 }
 
 func (w *world) Post(ctx context.Context, c ledger.Charge) (s event.Settled, err error) {
-	err = w.around(func() error { s, err = w.Runs.Post(ctx, c); return err })
+	err = w.Around(func() error { s, err = w.Runs.Post(ctx, c); return err })
 	return s, err
 }
 
 func (w *world) Void(ctx context.Context, run event.RunID, at time.Time) error {
-	return w.around(func() error { return w.Runs.Void(ctx, run, at) })
+	return w.Around(func() error { return w.Runs.Void(ctx, run, at) })
 }
 
 func (w *world) Refund(ctx context.Context, run event.RunID, at time.Time) error {
-	return w.around(func() error { return w.Runs.Refund(ctx, run, at) })
+	return w.Around(func() error { return w.Runs.Refund(ctx, run, at) })
 }
 
 // billing charges the fee for each run.
@@ -114,26 +95,10 @@ func billing(runs ledger.Runs) *ledger.Billing {
 	return ledger.NewBilling(runs, ledger.Options{Share: 60, Prices: ledger.PriceList{{Name: ledger.PriceDefault, Price: ledger.Price{Base: fee}}}})
 }
 
-const (
-	childDir    = "SLUICE_LEDGER_TEST_DIR"
-	childMoment = "SLUICE_LEDGER_TEST_MOMENT"
-	childFails  = "SLUICE_LEDGER_TEST_FAILS"
-)
+func TestMain(m *testing.M) { kill.Main(m, child) }
 
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(childDir); dir != "" {
-		at, _ := strconv.ParseInt(os.Getenv(childMoment), 10, 64)
-		if err := child(dir, at, os.Getenv(childFails) != ""); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// child answers one question, and kills its process at a moment.
-func child(dir string, at int64, fails bool) error {
+// child answers one question. In the mode "fails", the model fails.
+func child(moments *kill.Moments, dir, mode string) error {
 	ctx := context.Background()
 	log, err := filelog.Open(filepath.Join(dir, "runs"), filelog.Options{})
 	if err != nil {
@@ -143,15 +108,8 @@ func child(dir string, at int64, fails bool) error {
 	if err != nil {
 		return err
 	}
-	w := &world{Store: log, Runs: store, at: at, stop: func() {
-		self, err := os.FindProcess(os.Getpid())
-		if err == nil {
-			err = self.Kill()
-		}
-		fmt.Fprintln(os.Stderr, "kill:", err)
-		select {}
-	}}
-	e := engine.New(script{fails}, engine.Options{Store: w, Billing: billing(w)})
+	w := &world{log, store, moments}
+	e := engine.New(script{mode == "fails"}, engine.Options{Store: w, Billing: billing(w)})
 	if _, err := e.Ask(ctx, event.Question{Query: "why?"}, engine.Caller{Account: "ann"}); err != nil {
 		return err
 	}
@@ -163,34 +121,15 @@ func child(dir string, at int64, fails bool) error {
 func TestExhaustiveKills(t *testing.T) {
 	race.Measure(t)
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fails := range []bool{false, true} {
+	for _, fails := range []string{"", "fails"} {
 		for _, mode := range []string{"resume", "fail"} {
-			t.Run(fmt.Sprintf("%s fails=%v", mode, fails), func(t *testing.T) {
+			t.Run(mode+" "+fails, func(t *testing.T) {
 				t.Parallel()
-				for moment := 1; ; moment++ {
+				kill.Each(t, fails, 10, func() string {
 					dir := t.TempDir()
 					credit(t, openIn(t, dir), "1", "ann", initial)
-					c := exec.CommandContext(t.Context(), self)
-					c.Env = append(os.Environ(), childDir+"="+dir, childMoment+"="+strconv.Itoa(moment))
-					if fails {
-						c.Env = append(c.Env, childFails+"=1")
-					}
-					out, err := c.CombinedOutput()
-					if _, killed := errors.AsType[*exec.ExitError](err); err != nil && (!killed || len(out) > 0) {
-						t.Fatalf("child: %v: %s", err, out)
-					}
-					recovered(t, dir, mode == "fail", fails, fmt.Sprint("killed at moment ", moment))
-					if err == nil {
-						if least := 10; moment < least {
-							t.Errorf("only %d moments", moment)
-						}
-						return // it had fewer moments
-					}
-				}
+					return dir
+				}, func(dir, what string) { recovered(t, dir, mode == "fail", fails != "", what) })
 			})
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/ledger/sqlstore"
-	"github.com/sluice-rag/sluice/sqldb/postgres"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
@@ -19,12 +18,7 @@ const schema = "sluice_default"
 func init() {
 	engines["postgres"] = postgrestest.URL
 	connect = func(t testing.TB, url string) (*sqlstore.Store, error) {
-		db, err := postgres.Open(t.Context(), url)
-		if err != nil {
-			return nil, err
-		}
-		t.Cleanup(db.Close)
-		return sqlstore.OpenPostgres(t.Context(), db, schema)
+		return sqlstore.OpenPostgres(t.Context(), postgrestest.Open(t, url), schema)
 	}
 }
 

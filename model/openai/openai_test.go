@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/internal/tools/output"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/model/openai"
@@ -27,7 +28,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	var log lockedBuffer
+	var log output.Buffer
 	modeltest.TestChat(t, func(url string, stall time.Duration) model.Chat {
 		return open(t, openai.Options{
 			URL: url, Key: modeltest.Key, Model: "gpt-4o-mini", Stall: stall,
@@ -39,23 +40,6 @@ func TestConformance(t *testing.T) {
 			t.Errorf("the log holds a secret:\n%s", text)
 		}
 	})
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // open returns a model.

@@ -41,7 +41,7 @@ var listening = regexp.MustCompile(`(Listening for client connections|Starting h
 
 // Server is a NATS server. The end of the test kills it.
 type Server struct {
-	StoreDir string // of JetStream
+	StoreDir string // of JetStream; empty with [WithConfig]
 	config   string // path of the configuration file
 	port     string
 	monitor  string // address
@@ -54,9 +54,17 @@ func New(t testing.TB) *Server { return Configured(t, "") }
 // Configured is [New] with more lines of the configuration file.
 func Configured(t testing.TB, lines string) *Server {
 	t.Helper()
-	s := &Server{StoreDir: t.TempDir(), config: filepath.Join(t.TempDir(), "nats.conf"), port: "-1"} // any
+	store := t.TempDir()
 	// Streams reserve gigabytes that they do not use, and the disk may be small.
-	text := fmt.Sprintf("host: 127.0.0.1\nhttp: \"127.0.0.1:-1\"\nstore_dir: %q\njetstream: {max_file_store: 1TB, max_memory_store: 1TB}\n%s\n", filepath.ToSlash(s.StoreDir), lines)
+	s := WithConfig(t, fmt.Sprintf("host: 127.0.0.1\nhttp: \"127.0.0.1:-1\"\nstore_dir: %q\njetstream: {max_file_store: 1TB, max_memory_store: 1TB}\n%s\n", filepath.ToSlash(store), lines))
+	s.StoreDir = store
+	return s
+}
+
+// WithConfig starts a server with the text of a whole configuration file, whose port of clients is replaced by a free one.
+func WithConfig(t testing.TB, text string) *Server {
+	t.Helper()
+	s := &Server{config: filepath.Join(t.TempDir(), "nats.conf"), port: "-1"} // any
 	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

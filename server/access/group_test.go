@@ -15,7 +15,6 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/auth/sqlstore"
 	"github.com/sluice-rag/sluice/server/access"
-	"github.com/sluice-rag/sluice/sqldb/postgres"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
@@ -27,11 +26,7 @@ type member struct {
 
 func joinGroup(t testing.TB, url string, shared bool) member {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
+	db := postgrestest.Open(t, url)
 	keys, err := sqlstore.OpenPostgres(t.Context(), db, "sluice", filepath.Join(t.TempDir(), "keys.db"))
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package access_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -20,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/auth/sqlstore"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/output"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
 	"github.com/sluice-rag/sluice/server/admin"
@@ -35,8 +35,8 @@ type site struct {
 	path   string // of the key database
 	keys   *sqlstore.Store
 	access *access.Access
-	logs   *safeBuffer
-	seen   *safeBuffer // all replies
+	logs   *output.Buffer
+	seen   *output.Buffer // all replies
 	clock  *clock
 	open   chan struct{} // runs end when it is closed
 }
@@ -58,23 +58,6 @@ func (c *clock) advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-type safeBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 // answerer ends each run when open is closed.
 type answerer struct{ open chan struct{} }
 
@@ -93,7 +76,7 @@ var protocols = []server.Endpoint{
 
 func serve(t testing.TB, o access.Options) *site {
 	t.Helper()
-	s := &site{t: t, logs: &safeBuffer{}, seen: &safeBuffer{}, clock: &clock{at: time.Now()}, open: make(chan struct{})}
+	s := &site{t: t, logs: &output.Buffer{}, seen: &output.Buffer{}, clock: &clock{at: time.Now()}, open: make(chan struct{})}
 	s.path = filepath.Join(t.TempDir(), "keys.db")
 	keys, err := sqlstore.Open(t.Context(), s.path)
 	if err != nil {

@@ -7,31 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/needs"
 )
-
-// program returns the first of several programs that works. If there is none, the test is skipped, or fails if the program
-// is required.
-func program(t *testing.T, names []string, probe ...string) string {
-	t.Helper()
-	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil && (len(probe) == 0 || exec.Command(path, probe...).Run() == nil) {
-			return path
-		}
-	}
-	message := strings.Join(names, " or ") + " is needed, for " + strings.Join(probe, " ")
-	if os.Getenv("CI") == "true" {
-		t.Fatal(message)
-	}
-	t.Skip(message)
-	return ""
-}
-
-func pythons() []string {
-	if p := os.Getenv("PYTHON"); p != "" {
-		return []string{p}
-	}
-	return []string{"python3", "/usr/bin/python3"}
-}
 
 func run(t *testing.T, s *site, name string, args ...string) string {
 	t.Helper()
@@ -47,7 +25,7 @@ func run(t *testing.T, s *site, name string, args ...string) string {
 // TestStrictClient runs a client that checks as strictly as the public one of the service.
 func TestStrictClient(t *testing.T) {
 	t.Parallel()
-	python := program(t, pythons(), "-c", "import httpx")
+	python := needs.Python(t, "httpx")
 	for name, set := range map[string]setting{
 		"as it is":      func(*parts) {},
 		"one at a time": func(p *parts) { p.files.Workers = 1 },
@@ -67,14 +45,14 @@ func TestExamples(t *testing.T) {
 	check(t, os.WriteFile(file, []byte(gold), 0o600))
 	const question = "Why does gold settle behind the riffles?"
 	for name, cmd := range map[string][]string{
-		"knowledge.sh": {program(t, []string{"bash"}), "../../examples/knowledge.sh", file, question},
-		"knowledge.py": {program(t, pythons(), "-c", "import urllib.request"), "../../examples/knowledge.py", file, question, "And what carries the gravel away?"},
-		"knowledge.go": {program(t, []string{"go"}), "run", "../../examples/knowledge", file, question, "And what carries the gravel away?"},
+		"knowledge.sh": {needs.Program(t, "bash"), "../../examples/knowledge.sh", file, question},
+		"knowledge.py": {needs.Python(t, "urllib.request"), "../../examples/knowledge.py", file, question, "And what carries the gravel away?"},
+		"knowledge.go": {needs.Program(t, "go"), "run", "../../examples/knowledge", file, question, "And what carries the gravel away?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name == "knowledge.sh" {
-				program(t, []string{"curl"})
+				needs.Program(t, "curl")
 			}
 			s := newSite(t)
 			out := run(t, s, cmd[0], cmd[1:]...)

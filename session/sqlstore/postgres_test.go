@@ -12,18 +12,13 @@ import (
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sessiontest"
 	"github.com/sluice-rag/sluice/session/sqlstore"
-	"github.com/sluice-rag/sluice/sqldb/postgres"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
 // connect opens a store with connections of its own, as another server has.
 func connect(t testing.TB, url string) *sqlstore.Store {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
+	db := postgrestest.Open(t, url)
 	s, err := sqlstore.OpenPostgres(t.Context(), db, "sluice_default")
 	if err != nil {
 		t.Fatal(err)

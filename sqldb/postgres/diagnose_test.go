@@ -31,8 +31,8 @@ func TestDiagnose(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.New(t)
 	own, strange, empty := server.URL(t), server.URL(t), server.URL(t)
-	part(t, connect(t, own), "sluice")
-	part(t, connect(t, own), "sluice_default")
+	part(t, postgrestest.Open(t, own), "sluice")
+	part(t, postgrestest.Open(t, own), "sluice_default")
 	postgrestest.Exec(t, own, `CREATE ROLE locked NOLOGIN; CREATE ROLE guest LOGIN; CREATE ROLE half LOGIN; CREATE ROLE member LOGIN IN ROLE postgres;
 		CREATE SCHEMA old; CREATE FUNCTION old.current_setting(text) RETURNS text LANGUAGE sql IMMUTABLE AS
 			$$ SELECT CASE $1 WHEN 'server_version' THEN '13.1' WHEN 'server_version_num' THEN '130001' ELSE pg_catalog.current_setting($1) END $$;
@@ -80,7 +80,7 @@ func TestDiagnose(t *testing.T) {
 		})
 	}
 	// Nothing is left.
-	names, err := connect(t, own).Schemas(t.Context(), "sluice_d")
+	names, err := postgrestest.Open(t, own).Schemas(t.Context(), "sluice_d")
 	if err != nil || fmt.Sprint(names) != "[sluice_default]" {
 		t.Errorf("%v, %v", names, err)
 	}

@@ -24,16 +24,6 @@ import (
 // tables is a part for tests.
 var tables = []string{"CREATE TABLE items (id BIGINT PRIMARY KEY, name TEXT NOT NULL, data BYTEA)", "CREATE TABLE others (id BIGINT PRIMARY KEY)"}
 
-func connect(t *testing.T, url string) *postgres.Database {
-	t.Helper()
-	db, err := postgres.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-	return db
-}
-
 func part(t *testing.T, db *postgres.Database, schema string) (read, write sqldb.DB) {
 	t.Helper()
 	read, write, err := db.Part(t.Context(), schema, "items", tables)
@@ -71,12 +61,12 @@ func wantCode(t *testing.T, err error, code fault.Code) {
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.URL(t)
-	if _, _, err := connect(t, url).Part(t.Context(), "a-b", "items", tables[:1]); err != nil {
+	if _, _, err := postgrestest.Open(t, url).Part(t.Context(), "a-b", "items", tables[:1]); err != nil {
 		t.Fatal(err)
 	}
 	var servers sync.WaitGroup
 	for range 12 {
-		db := connect(t, url)
+		db := postgrestest.Open(t, url)
 		servers.Go(func() {
 			for _, schema := range []string{"a-b", "new"} {
 				if _, _, err := db.Part(t.Context(), schema, "items", tables); err != nil {
@@ -86,7 +76,7 @@ func TestMigrations(t *testing.T) {
 		})
 	}
 	servers.Wait()
-	db := connect(t, url)
+	db := postgrestest.Open(t, url)
 	_, write := part(t, db, "a-b")
 	add(t, write, 1)
 	if _, _, err := db.Part(t.Context(), "a-b", "items", tables[:1]); err == nil || !strings.Contains(err.Error(), "version 2 is of a later release; this release supports version 1") {
@@ -105,7 +95,7 @@ func TestMigrations(t *testing.T) {
 // TestSchemas: statements of one schema do not find the tables of another one, also on the same connection, and a schema is deleted as a whole.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
-	db := connect(t, postgrestest.URL(t)+"&pool_max_conns=1")
+	db := postgrestest.Open(t, postgrestest.URL(t)+"&pool_max_conns=1")
 	parts := map[string][2]sqldb.DB{}
 	for i, schema := range []string{"tenant_a", "tenant_b", "tenant"} {
 		read, write := part(t, db, schema)
@@ -146,11 +136,11 @@ func TestSchemas(t *testing.T) {
 func TestOneWriter(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.URL(t)
-	part(t, connect(t, url), "a")
+	part(t, postgrestest.Open(t, url), "a")
 	var servers sync.WaitGroup
 	const each = 40
 	for range 4 {
-		db := connect(t, url)
+		db := postgrestest.Open(t, url)
 		servers.Go(func() {
 			_, write, err := db.Part(t.Context(), "a", "items", tables)
 			if err != nil {
@@ -171,7 +161,7 @@ func TestOneWriter(t *testing.T) {
 		})
 	}
 	servers.Wait()
-	read, _ := part(t, connect(t, url), "a")
+	read, _ := part(t, postgrestest.Open(t, url), "a")
 	if n := count(t, read); n != 4*each {
 		t.Errorf("%d rows", n)
 	}
@@ -180,7 +170,7 @@ func TestOneWriter(t *testing.T) {
 // TestConflicts: a transaction that the database has rolled back because of another one is repeated, but not without end.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
-	db := connect(t, postgrestest.URL(t))
+	db := postgrestest.Open(t, postgrestest.URL(t))
 	read, write := part(t, db, "a")
 	for _, code := range []string{"40001", "40P01"} {
 		tries := 0
@@ -215,7 +205,7 @@ func TestConflicts(t *testing.T) {
 // TestDeadlock: two transactions of different parts wait for each other. The database ends one, which is repeated.
 func TestDeadlock(t *testing.T) {
 	t.Parallel()
-	db := connect(t, postgrestest.URL(t)+"&deadlock_timeout=50ms")
+	db := postgrestest.Open(t, postgrestest.URL(t)+"&deadlock_timeout=50ms")
 	_, one := part(t, db, "a")
 	_, two, err := db.Part(t.Context(), "a", "other part", nil)
 	if err != nil {
@@ -255,8 +245,8 @@ func TestDeadlock(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.URL(t)
-	_, stopped := part(t, connect(t, url+"&idle_in_transaction_session_timeout=500ms"), "a")
-	_, other := part(t, connect(t, url+"&lock_timeout=100ms"), "a")
+	_, stopped := part(t, postgrestest.Open(t, url+"&idle_in_transaction_session_timeout=500ms"), "a")
+	_, other := part(t, postgrestest.Open(t, url+"&lock_timeout=100ms"), "a")
 	inside, resume, ended := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {
 		ended <- stopped.Change(t.Context(), func(tx sqldb.Querier) error {
@@ -295,7 +285,7 @@ func TestBusy(t *testing.T) {
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.New(t)
-	db := connect(t, server.URL(t))
+	db := postgrestest.Open(t, server.URL(t))
 	read, write := part(t, db, "a")
 	add(t, write, 1)
 
@@ -344,7 +334,7 @@ func TestLostConnections(t *testing.T) {
 func TestLostCommit(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.URL(t)
-	_, write := part(t, connect(t, url), "a")
+	_, write := part(t, postgrestest.Open(t, url), "a")
 	postgrestest.Exec(t, url, `SET search_path TO a;
 		CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';
 		CREATE CONSTRAINT TRIGGER lose AFTER INSERT ON items DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION lose()`)
@@ -363,7 +353,7 @@ func TestLostCommit(t *testing.T) {
 // TestCancelled: the end of a context rolls back, and is no failure of the database.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
-	_, write := part(t, connect(t, postgrestest.URL(t)), "a")
+	_, write := part(t, postgrestest.Open(t, postgrestest.URL(t)), "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	err := write.Change(ctx, func(tx sqldb.Querier) error {
 		if _, err := tx.Do(ctx, "INSERT INTO items (id, name) VALUES (1, '')"); err != nil {
@@ -391,7 +381,7 @@ func TestCancelled(t *testing.T) {
 // TestTexts: PostgreSQL cannot store null characters and bytes that are not UTF-8. They are replaced; binary columns keep them.
 func TestTexts(t *testing.T) {
 	t.Parallel()
-	_, write := part(t, connect(t, postgrestest.URL(t)), "a")
+	_, write := part(t, postgrestest.Open(t, postgrestest.URL(t)), "a")
 	type name string
 	long := strings.Repeat("x", 8<<20)
 	for i, c := range []struct {
@@ -440,7 +430,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
-	_, write := part(t, connect(t, folder), "a")
+	_, write := part(t, postgrestest.Open(t, folder), "a")
 	_, err = write.Do(t.Context(), "DO $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$")
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Error(err)
@@ -456,7 +446,7 @@ func TestErrors(t *testing.T) {
 	if _, err := postgres.Open(t.Context(), folder+"&default_transaction_read_only=on"); err == nil || !strings.Contains(err.Error(), "only permits reads") {
 		t.Error(err)
 	}
-	status, err := connect(t, folder).Status(t.Context())
+	status, err := postgrestest.Open(t, folder).Status(t.Context())
 	if err != nil || status.Version == "" || status.RoundTrip <= 0 || status.Skew.Abs() > status.RoundTrip+1e6 || strings.Contains(status.Address, "postgres@") {
 		t.Errorf("%+v, %v", status, err)
 	}

@@ -5,7 +5,6 @@ package sqlstore_test
 import (
 	"testing"
 
-	"github.com/sluice-rag/sluice/sqldb/postgres"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 	"github.com/sluice-rag/sluice/store/sqlstore"
 	"github.com/sluice-rag/sluice/store/storetest"
@@ -14,11 +13,7 @@ import (
 // connect opens a store with connections of its own, as another server has.
 func connect(t *testing.T, url string) *sqlstore.Store {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
+	db := postgrestest.Open(t, url)
 	s, err := sqlstore.OpenPostgres(t.Context(), db, "sluice_default")
 	if err != nil {
 		t.Fatal(err)

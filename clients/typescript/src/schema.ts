@@ -1,4 +1,4 @@
-// Made from openapi.json by "npm run types". Do not edit.
+// Made from the OpenAPI document of the server by "npm run types". Do not edit.
 
 export interface paths {
     "/.well-known/agent-card.json": {

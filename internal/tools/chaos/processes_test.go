@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -24,6 +23,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/sluice-rag/sluice/internal/cli"
+	"github.com/sluice-rag/sluice/natsconn/natstest"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
@@ -160,26 +160,13 @@ type group struct {
 	nodes         string   // addresses of NATS
 }
 
-func freePorts(t *testing.T, n int) (ports []int) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
-}
-
 const handbook = "# Harbour\n\nA ship pays 12 euros for each metre of its length. Fishing boats pay nothing.\n\n## Locks\n\nThe north lock opened in 1931.\n"
 
 // startNATS starts the NATS servers of a group.
 func startNATS(t *testing.T) *group {
 	t.Helper()
 	g := &group{}
-	ports := freePorts(t, 6)
+	ports := natstest.Ports(t, 6)
 	var routes, addresses []string
 	for i := range 3 {
 		routes = append(routes, fmt.Sprintf("127.0.0.1:%d", ports[3+i]))
@@ -218,7 +205,7 @@ func startGroup(t *testing.T, model string, more ...string) *group {
 	t.Helper()
 	g := startNATS(t)
 	g.store = postgrestest.URL(t)
-	ports := freePorts(t, 3)
+	ports := natstest.Ports(t, 3)
 	docs := t.TempDir()
 	if err := os.WriteFile(filepath.Join(docs, "harbour.md"), []byte(handbook), 0o600); err != nil {
 		t.Fatal(err)

@@ -14,9 +14,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/sluice-rag/sluice/internal/tools/output"
 )
 
 // The variables that name model files in the GGUF format. They may name the same file.
@@ -98,7 +99,7 @@ func Start(t testing.TB, file string, o Options) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said output
+	var said output.Buffer
 	cmd.Stderr = &said
 	// Closing its input ends it, and so would the end of this process. WaitDelay is for one that hangs in a computation.
 	cmd.Cancel = stdin.Close
@@ -204,22 +205,4 @@ func here(t testing.TB) string {
 		}
 		dir = up
 	}
-}
-
-// output keeps what a process writes while it runs.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
 }

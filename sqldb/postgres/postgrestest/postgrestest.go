@@ -25,6 +25,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/sluice-rag/sluice/sqldb/postgres"
 )
 
 // unixPort is part of the name of the socket of a server without TCP.
@@ -72,6 +74,15 @@ func URL(t testing.TB) string {
 		}
 	})
 	return shared.server.URL(t)
+}
+
+// Open connects to a database until the end of a test.
+func Open(t testing.TB, url string) *postgres.Database {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), url)
+	check(t, err)
+	t.Cleanup(db.Close)
+	return db
 }
 
 // New starts a server for one test.
