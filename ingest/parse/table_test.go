@@ -30,6 +30,8 @@ func TestTablesOfHTML(t *testing.T) {
 			"row: Name | Contact | Contact\nrow: Ada | 01234 | ada@example.org"},
 		"title": {`<table><tr><th colspan="2">Piers in 2024</th></tr><tr><th>Pier</th><th>Depth</th></tr><tr><th colspan="2">North side</th></tr><tr><td>A</td><td>4 m</td></tr></table>`,
 			"paragraph: Piers in 2024\nrow: Pier | Depth\nrow: North side\nrow: A | 4 m"},
+		"hidden cells": {`<table><tr><th>Pier</th><th hidden>Secret</th><th>Depth</th></tr><tr><td>A</td><td style="display:none">x</td><td>4 m</td></tr></table>`,
+			"row: Pier | Depth\nrow: A | 4 m"},
 		"heads only": {`<table><tr><th>Pier</th></tr><tr><th>Depth</th></tr></table>`, "row: Pier\nrow: Depth"},
 		"empty ends": {`<table><tr><td></td><td>Adults</td><td></td></tr><tr><td>Island</td><td>£9</td><td></td></tr></table>`, "row: | | Adults | |\nrow: Island | £9 |"},
 	} {
