@@ -25,9 +25,6 @@ const (
 	maxHeadRows = 4
 )
 
-// PathSeparator is between the parts of the name of a column whose head has several rows.
-const PathSeparator = " – "
-
 // Table makes blocks of the rows of a table, in order. The first block has the names of the columns. If the head has several rows, the name of a column is the
 // path of the cells over it, such as Price – Adults. A cell that spans several columns or rows is repeated in each of them.
 type Table struct {
@@ -196,7 +193,7 @@ func (t *Table) closeHead() {
 			case names[i].text == "":
 				names[i].text = s.text
 			default:
-				names[i].text += PathSeparator + s.text
+				names[i].text += lang.HeadSeparator + s.text
 			}
 			if i < len(names) && !s.carried {
 				names[i].links = slices.Concat(names[i].links, s.links)
