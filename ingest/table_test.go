@@ -21,6 +21,7 @@ func TestTableHeads(t *testing.T) {
 		repeat bool
 	}{
 		"long":              {"Item | Unit | Price 2024 | Supplier", rows, true},
+		"head of two rows":  {"Item | Unit | Price we agreed on in 2024 – without tax | Supplier", rows, true},
 		"short":             {"Item | Unit | Price 2024 | Supplier", 5, false},
 		"names of people":   {"Anna Moss | piece | five | Hansen & Sons", rows, false},
 		"without names":     {"Article 17 | piece | 4.50 | Hansen", rows, false},

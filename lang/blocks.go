@@ -2,6 +2,7 @@ package lang
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -53,13 +54,17 @@ func TableCells(row string) []string {
 // yearRE matches a year.
 var yearRE = regexp.MustCompile(`\b(?:19|20)[0-9]{2}\b`)
 
-// maxHeadWords is the maximum number of words of the name of a column.
+// HeadSeparator is between the parts of the name of a column whose head has several rows.
+const HeadSeparator = " – "
+
+// maxHeadWords is the maximum number of words of the name of a column, or of a part of it.
 const maxHeadWords = 6
 
 // IsTableHead reports whether the cells of a first row look like the names of columns: short, and without figures other than years.
 func IsTableHead(cells []string) bool {
 	for _, c := range cells {
-		if len(strings.Fields(c)) > maxHeadWords || strings.ContainsAny(yearRE.ReplaceAllString(c, ""), "0123456789") {
+		long := func(part string) bool { return len(strings.Fields(part)) > maxHeadWords }
+		if slices.ContainsFunc(strings.Split(c, HeadSeparator), long) || strings.ContainsAny(yearRE.ReplaceAllString(c, ""), "0123456789") {
 			return false
 		}
 	}

@@ -206,7 +206,7 @@ func parseManual(ctx context.Context, src source) (Parsed, error) {
 // Limits of documents in documents, at all depths together.
 const (
 	maxNesting       = 8
-	maxEmbedded      = 50_000
+	maxEmbedded      = 100_000
 	maxEmbeddedBytes = 512 << 20
 )
 

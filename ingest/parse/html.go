@@ -502,53 +502,6 @@ func (w *htmlWalk) list(n *html.Node) {
 	w.lists, w.mark, w.kind = w.lists[:l], outer, kind
 }
 
-// table appends a block per row. A table that is used for layout is walked instead.
-func (w *htmlWalk) table(n *html.Node) {
-	w.undescribed()
-	if isLayoutTable(n) {
-		w.children(n)
-		w.flush()
-		return
-	}
-	first := true
-	for tr := range n.Descendants() {
-		if tr.Type != html.ElementNode || hidden(tr) {
-			continue
-		}
-		if tr.DataAtom == atom.Caption {
-			text, links := visibleText(tr)
-			w.out = append(w.out, Block{Kind: Paragraph, Text: oneLine(text), Links: links})
-		}
-		if tr.DataAtom != atom.Tr {
-			continue
-		}
-		var cells []string
-		var links []Link
-		for td := tr.FirstChild; td != nil; td = td.NextSibling {
-			if td.DataAtom == atom.Td || td.DataAtom == atom.Th {
-				text, its := visibleText(td)
-				cells, links = append(cells, text), append(links, its[:min(len(its), maxLinks-min(len(links), maxLinks))]...)
-			}
-		}
-		if row := tableRow(cells); row != "" {
-			w.limit -= len(row)
-			w.out = append(w.out, Block{Kind: TableRow, Text: row, Links: links, Tight: !first})
-			first = false
-		}
-	}
-}
-
-// isLayoutTable reports whether a table contains headings, code or tables.
-func isLayoutTable(n *html.Node) bool {
-	for c := range n.Descendants() {
-		switch c.DataAtom {
-		case atom.Table, atom.Pre, atom.H1, atom.H2, atom.H3:
-			return true
-		}
-	}
-	return false
-}
-
 // rawText returns the unchanged text under n.
 func rawText(n *html.Node) string {
 	var b strings.Builder

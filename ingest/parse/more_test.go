@@ -18,6 +18,19 @@ const letter = "From: =?utf-8?q?Ada_Qu=C3=AFll?= <ada@example.org>\r\nTo: bob@ex
 	"--m\r\nContent-Type: message/rfc822\r\n\r\nFrom: c@example.org\r\nSubject: Before\r\n\r\nEarlier text.\r\n" +
 	"--m\r\nContent-Type: image/png; name=a.png\r\n\r\n\x89PNG\r\n\r\n--m--\r\n"
 
+// TestAlternatives parses messages with a text in plain and in HTML. A text that only stands for the other one is left out.
+func TestAlternatives(t *testing.T) {
+	message := func(plain, page string) []byte {
+		return []byte("Subject: News\nContent-Type: multipart/alternative; boundary=a\n\n--a\nContent-Type: text/plain\n\n" + plain + "\n--a\nContent-Type: text/html\n\n" + page + "\n--a--\n")
+	}
+	const long = "<p>The ferry sails again on 5 April, daily at nine and at noon.</p><p>The harbour office is closed on Mondays until the end of May.</p>"
+	parsed(t, "a.eml", message("Open this letter in a browser.", long), `heading1: News
+		paragraph: The ferry sails again on 5 April, daily at nine and at noon.
+		paragraph: The harbour office is closed on Mondays until the end of May.`)
+	parsed(t, "b.eml", message("The ferry sails again on 5 April, daily at nine and at noon.", long), `heading1: News
+		paragraph: The ferry sails again on 5 April, daily at nine and at noon.`)
+}
+
 func TestMail(t *testing.T) {
 	const want = `heading1: Tides
 		paragraph: From: Adaï <ada@example.org>⏎To: bob@example.org⏎Date: Mon, 06 May 2024 07:08:09 +0000

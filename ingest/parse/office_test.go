@@ -134,7 +134,7 @@ func TestXLSX(t *testing.T) {
 		row: South | 3 | silted`)
 	checkProperties(t, p)
 	// The last cell of a sheet costs as little as the first.
-	parsed(t, "far.xlsx", workbook(t, map[string]any{"A1": "here", "XFD1048576": "far"}), "heading1: Depths\nrow: here\nrow: far")
+	parsed(t, "far.xlsx", workbook(t, map[string]any{"A1": "here", "XFD1048576": "far"}), "heading1: Depths\nparagraph: here\nparagraph: far")
 }
 
 func TestODF(t *testing.T) {

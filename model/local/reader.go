@@ -24,6 +24,7 @@ type reader struct {
 	groups  int      // the number of lists and tables
 	blocks  int      // the number of paragraphs, items, tables and headings
 	inList  bool     // the last block was an item
+	open    bool     // the last block was a paragraph that does not end like a sentence
 	parents []parent // the items over a nested one
 	code    bool     // what was read last is code
 	config  bool     // lines that begin with a number sign are comments
@@ -53,9 +54,12 @@ func (r *reader) block(i int) int {
 	line := r.lines[i]
 	bare := strings.TrimSpace(line)
 	wasCode := r.code
-	switch {
-	case bare == "":
+	if bare == "" {
 		return i + 1
+	}
+	wasOpen := r.open
+	r.open = false
+	switch {
 	case strings.HasPrefix(bare, "```"):
 		return r.fence(i, wasCode)
 	case r.config && (isComment(bare) || r.inConfig(bare)):
@@ -73,7 +77,32 @@ func (r *reader) block(i int) int {
 	case markerRE.MatchString(bare) && !r.isHeading(i) && !strings.HasPrefix(bare, ">"):
 		return r.item(i)
 	}
-	return r.paragraph(i)
+	before := len(r.out)
+	i = r.paragraph(i)
+	if said := r.out[before:]; len(said) > 0 {
+		if c := said[0]; wasOpen && startsLower(c.text) {
+			c.whole = false // the end of a sentence that another paragraph begins
+		}
+		r.open = isOpen(said[len(said)-1].text, strings.TrimSpace(r.lines[i-1]))
+	} else {
+		r.open = wasOpen && startsLower(bare) // a short line that was taken for a heading
+	}
+	return i
+}
+
+// maxSalutation is the maximum number of words of a salutation.
+const maxSalutation = 8
+
+// isOpen reports whether the last text of a paragraph, whose last line is given, may need the next paragraph: it does not end like a sentence, and is no
+// salutation, such as Dear members.
+func isOpen(said, line string) bool {
+	last, _ := utf8.DecodeLastRuneInString(line)
+	return !strings.ContainsRune(".!?…:。！？：", last) && (startsLower(said) || len(strings.Fields(said)) > maxSalutation)
+}
+
+func startsLower(s string) bool {
+	first, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLower(first)
 }
 
 func (r *reader) setHeading(s string) {
@@ -282,7 +311,7 @@ func (r *reader) paragraph(i int) int {
 	r.inList, r.parents = false, nil
 	var part []string
 	over := "" // the line with only a label over these
-	before := len(r.out)
+	before, fields := len(r.out), messageHead(lines)
 	for k, line := range lines {
 		part = append(part, line)
 		if k+1 == len(lines) || separate(line, lines[k+1], widest) {
@@ -298,9 +327,34 @@ func (r *reader) paragraph(i int) int {
 			part = nil
 			r.blocks++
 		}
+		if k < fields {
+			for _, c := range r.out[before:] {
+				c.header = true
+			}
+		}
 	}
 	r.groupLabels(r.out[before:])
 	return i
+}
+
+// messageHead returns the number of lines at the beginning of a paragraph that are the head of a message. It has two known fields, and a subject or an address.
+func messageHead(lines []string) (n int) {
+	known, sure := 0, false
+	for i, l := range lines {
+		f, ok := lang.MessageField(l)
+		if !ok && (i == 0 || !strings.HasSuffix(lines[i-1], ",")) { // addresses go on
+			break
+		}
+		if f.Known {
+			known++
+			n = i + 1
+		}
+		sure = sure || f.Subject || f.Known && strings.Contains(f.Value, "@")
+	}
+	if known < 2 || !sure {
+		return 0
+	}
+	return n
 }
 
 // groupLabels makes a list of the labelled lines of a paragraph.

@@ -54,5 +54,9 @@ func Row(cells []string) string {
 	if !any {
 		return ""
 	}
-	return strings.TrimSpace(strings.Join(out, " | "))
+	row := strings.TrimSpace(strings.Join(out, " | "))
+	if len(out) > 2 && row[0] == '|' && row[len(row)-1] == '|' {
+		return "| " + row + " |" // these bars would be read as those around the row
+	}
+	return row
 }

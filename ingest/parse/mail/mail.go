@@ -13,6 +13,7 @@ import (
 	"net/mail"
 	"net/textproto"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ const (
 )
 
 // Parse parses a message. Its subject is a heading, followed by the main fields of its header, the text, and the attachments that can be
-// read, each under its name. Of alternatives, the plain text is read if there is one.
+// read, each under its name. Of alternatives, the first one is read, which mostly is the plain text, unless it only stands for another one.
 func Parse(ctx context.Context, src document.Source) (document.Parsed, error) {
 	p, err := message(ctx, src, src.Data, 1)
 	if err == nil && len(p.Blocks) == 0 {
@@ -228,11 +229,31 @@ func (r *reader) multipart(media, boundary string, body io.Reader, depth int) er
 		if err != nil {
 			return nil //nolint:nilerr // the end, or a part that is cut off
 		}
+		from := len(r.out)
 		if err := r.part(p.Header, p, depth+1); err != nil {
 			return err
 		}
-		if media == "multipart/alternative" && len(r.out) > before {
+		if media != "multipart/alternative" || len(r.out) == before {
+			continue
+		}
+		if first := size(r.out[before:from]); size(r.out[from:]) > longer*first {
+			r.out = slices.Delete(r.out, before, from)
+		} else {
+			r.out = r.out[:from]
+		}
+		if size(r.out[before:]) > maxNotice {
 			return nil
 		}
 	}
+}
+
+// A text of at most maxNotice bytes, such as "This newsletter needs a program that shows HTML", stands for an alternative whose text is several times longer.
+const maxNotice, longer = 500, 3
+
+// size returns the number of bytes of the text of blocks.
+func size(blocks []document.Block) (n int) {
+	for _, b := range blocks {
+		n += len(b.Text)
+	}
+	return n
 }

@@ -260,7 +260,7 @@ func (d *docx) handler() xmltext.Handler {
 
 func (d *docx) start(e xmltext.Element) bool {
 	switch e.Name {
-	case "del", "moveFrom", "Fallback", "instrText", "delText", "pPrChange", "rPrChange", "sectPr", "tblPr", "tblGrid", "trPr":
+	case "del", "moveFrom", "Fallback", "instrText", "delText", "pPrChange", "rPrChange", "sectPr", "tblPr", "tblGrid":
 		return false
 	case "r":
 		d.inRun, d.hidden = true, len(d.paragraphs) > 0 && d.paragraphs[len(d.paragraphs)-1].hidden
@@ -303,24 +303,33 @@ func (d *docx) start(e xmltext.Element) bool {
 	case "tbl":
 		d.beginTable()
 	case "tc":
-		d.cell(0)
-	case "gridSpan":
-		if n, err := strconv.Atoi(e.Attr("val")); err == nil && n > 1 && d.table() != nil {
-			d.span(n - 1)
-		}
+		d.cell(document.Cell{})
+	case "tblHeader", "gridSpan", "vMerge":
+		d.cellProperty(e)
 	case "tabs":
 		return false // positions of tabulators
 	}
 	return true
 }
 
-// span appends empty cells for a cell that spans several columns. Its text is in the last of them, because it has not been read yet.
-func (d *docx) span(n int) {
+// cellProperty applies a property of a row or of a cell.
+func (d *docx) cellProperty(e xmltext.Element) {
 	t := d.table()
-	if len(t.cells) > 0 {
-		for range min(n, 64) {
-			t.cells = append(t.cells, nil)
-		}
+	if t == nil {
+		return
+	}
+	if e.Name == "tblHeader" {
+		t.head = e.Attr("val") == "" || isOn(e.Attr("val"))
+		return
+	}
+	if len(t.cells) == 0 {
+		return
+	}
+	switch c := &t.cells[len(t.cells)-1]; e.Name {
+	case "gridSpan":
+		c.Columns, _ = strconv.Atoi(e.Attr("val"))
+	case "vMerge":
+		c.Above = e.Attr("val") != "restart"
 	}
 }
 
@@ -346,6 +355,9 @@ func (d *docx) ended(name string) {
 		}
 	case "tr":
 		d.endRow()
+		if t := d.table(); t != nil {
+			t.head = false
+		}
 	case "tbl":
 		d.endTable()
 	}

@@ -13,6 +13,7 @@ type flow struct {
 	tables []*table
 	page   int
 	kept   int // bytes of text left; texts beyond it are dropped, and the document is then refused
+	rows   int // the same of the rows of tables, which repeat cells
 }
 
 // paragraph is one whose end has not been read.
@@ -25,13 +26,21 @@ type paragraph struct {
 }
 
 type table struct {
-	first bool
-	sheet bool               // a row with one cell is a row too
-	width int                // of a sheet, in cells
-	cells [][]document.Block // cells of the open row
+	rows  document.Table
+	sheet *sheet // of a spreadsheet
+	head  bool   // the row, or the rows that are open, have the names of the columns
+	cells []cell // of the open row
 }
 
-func newFlow(limits document.Limits) *flow { return &flow{kept: limits.Text + 1} }
+// cell is one whose text is read.
+type cell struct {
+	document.Cell
+	blocks []document.Block
+}
+
+func newFlow(limits document.Limits) *flow {
+	return &flow{kept: limits.Text + 1, rows: limits.Text + 1}
+}
 
 func (f *flow) begin(kind document.Kind, level int) *paragraph {
 	p := &paragraph{Block: document.Block{Kind: kind, Level: level, Page: f.page}}
@@ -101,7 +110,7 @@ func (f *flow) end(mark string) {
 func (f *flow) add(b document.Block) {
 	to := &f.out
 	if t := f.table(); t != nil && len(t.cells) > 0 {
-		to = &t.cells[len(t.cells)-1]
+		to = &t.cells[len(t.cells)-1].blocks
 	}
 	if n := len(*to); n > 0 {
 		last := &(*to)[n-1]
@@ -123,56 +132,72 @@ func (f *flow) table() *table {
 	return f.tables[len(f.tables)-1]
 }
 
-func (f *flow) beginTable() { f.tables = append(f.tables, &table{first: true}) }
+func (f *flow) beginTable() *table {
+	t := &table{}
+	t.rows.Add = f.addRow
+	f.tables = append(f.tables, t)
+	return t
+}
+
+// addRow appends a row, or the text beside the rows of a sheet, unless there is too much of it.
+func (f *flow) addRow(b document.Block) {
+	if f.rows -= len(b.Text); f.rows > 0 {
+		b.Page = f.page
+		f.add(b)
+	}
+}
 
 func (f *flow) endTable() {
-	if len(f.tables) > 0 {
-		f.tables = f.tables[:len(f.tables)-1]
+	t := f.table()
+	if t == nil {
+		return
 	}
+	f.tables = f.tables[:len(f.tables)-1]
+	if t.sheet != nil {
+		t.sheet.end()
+	}
+	t.rows.End()
 }
 
-// cell begins a cell, and leaves empty cells before it.
-func (f *flow) cell(empty int) {
+// cell begins a cell.
+func (f *flow) cell(c document.Cell) {
 	if t := f.table(); t != nil {
-		for range min(empty, 1024) + 1 {
-			t.cells = append(t.cells, nil)
-		}
+		c.Head = t.head
+		t.cells = append(t.cells, cell{Cell: c})
 	}
 }
 
-// endRow makes a row of the cells. The blocks of a row with one cell remain, because such a table is a frame around them.
+// endRow makes a row of the cells. The blocks of a row with one cell remain, because such a table is a frame around them, or the cell is a title over all
+// columns.
 func (f *flow) endRow() {
 	t := f.table()
 	if t == nil {
 		return
 	}
-	rows := t.cells
+	cells := make([]document.Cell, len(t.cells))
+	for i, c := range t.cells {
+		parts := make([]string, len(c.blocks))
+		for j, b := range c.blocks {
+			parts[j] = b.Text
+			c.Links = append(c.Links, b.Links...)
+		}
+		c.Text = strings.Join(parts, " ")
+		cells[i] = c.Cell
+	}
+	open := t.cells
 	t.cells = nil
 	outer := f.tables
 	f.tables = f.tables[:len(f.tables)-1]
 	defer func() { f.tables = outer }()
-	if len(rows) == 1 && !t.sheet {
-		for _, b := range rows[0] {
+	switch {
+	case t.sheet != nil:
+		t.sheet.row(cells)
+	case len(open) == 1 && !open[0].Above && (open[0].Columns <= 1 && open[0].Rows <= 1 || !t.rows.HasRows()):
+		for _, b := range open[0].blocks {
 			f.add(b)
 		}
-		return
-	}
-	b := document.Block{Kind: document.TableRow, Page: f.page}
-	cells := make([]string, len(rows))
-	for i, blocks := range rows {
-		parts := make([]string, len(blocks))
-		for j, c := range blocks {
-			parts[j] = c.Text
-			b.Links = append(b.Links, c.Links...)
-		}
-		cells[i] = strings.Join(parts, " ")
-	}
-	if len(b.Links) > 64 {
-		b.Links = b.Links[:64]
-	}
-	if b.Text = document.Row(cells); b.Text != "" {
-		b.Tight, t.first = !t.first, false
-		f.add(b)
+	default:
+		t.rows.Row(cells)
 	}
 }
 

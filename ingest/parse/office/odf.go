@@ -184,9 +184,16 @@ func (o *odf) startTable(e xmltext.Element) bool {
 			}
 			o.add(document.Block{Kind: document.Heading, Level: 1, Text: e.Attr("name")})
 		}
-		o.beginTable()
-		o.table().sheet = o.sheet
-	case "table-cell", "covered-table-cell":
+		if t := o.beginTable(); len(o.tables) == 1 && o.sheet {
+			t.sheet = &sheet{add: o.addRow}
+		}
+	case "table-header-rows":
+		if t := o.table(); t != nil {
+			t.head = true
+		}
+	case "covered-table-cell":
+		return false
+	case "table-cell":
 		n, err := strconv.Atoi(e.Attr("number-columns-repeated"))
 		if err != nil || n < 1 || n > 64 { // more are empty cells up to the last column of the sheet
 			n = 1
@@ -196,7 +203,9 @@ func (o *odf) startTable(e xmltext.Element) bool {
 			return false
 		}
 		o.repeat = n
-		o.cell(0)
+		columns, _ := strconv.Atoi(e.Attr("number-columns-spanned"))
+		rows, _ := strconv.Atoi(e.Attr("number-rows-spanned"))
+		o.cell(document.Cell{Columns: columns, Rows: rows})
 	}
 	return true
 }
@@ -229,11 +238,14 @@ func (o *odf) ended(name string) {
 		o.endLink()
 	case "note-body":
 		o.notes--
-	case "table-cell", "covered-table-cell":
+	case "table-cell":
 		o.endCell()
 	case "table-row":
-		o.trimRow()
 		o.endRow()
+	case "table-header-rows":
+		if t := o.table(); t != nil {
+			t.head = false
+		}
 	case "table":
 		o.endTable()
 	}
@@ -279,20 +291,4 @@ func (o *odf) endCell() {
 		t.cells = append(t.cells, last)
 	}
 	o.repeat = 1
-}
-
-// trimRow drops the empty cells at the end of a sheet's row, up to the width of its header.
-func (o *odf) trimRow() {
-	t := o.table()
-	if t == nil {
-		return
-	}
-	n := len(t.cells)
-	for n > t.width && len(t.cells[n-1]) == 0 {
-		n--
-	}
-	t.cells = t.cells[:n]
-	if t.width == 0 {
-		t.width = n
-	}
 }

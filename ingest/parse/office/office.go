@@ -42,6 +42,9 @@ func (f *file) read(name string, h xmltext.Handler) error {
 	return xmltext.Read(f.ctx, data, h)
 }
 
+// isOn reports whether the value of an attribute is true.
+func isOn(value string) bool { return value == "1" || value == "true" || value == "on" }
+
 // relation is a reference of a part to another one, or to a URL.
 type relation struct{ kind, target string }
 

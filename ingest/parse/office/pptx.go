@@ -117,7 +117,11 @@ func (s *slide) start(e xmltext.Element) bool {
 		}
 		s.beginTable()
 	case "tc":
-		s.cell(0)
+		if isOn(e.Attr("hMerge")) {
+			return false
+		}
+		columns, _ := strconv.Atoi(e.Attr("gridSpan"))
+		s.cell(document.Cell{Columns: columns, Above: isOn(e.Attr("vMerge"))})
 	case "p":
 		s.begin(document.Paragraph, 0)
 		s.level, s.plain = 0, false

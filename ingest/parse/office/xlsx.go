@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/xuri/excelize/v2"
 
 	"github.com/sluice-rag/sluice/ingest/parse/archive"
 	"github.com/sluice-rag/sluice/ingest/parse/document"
+	"github.com/sluice-rag/sluice/ingest/parse/xmltext"
 )
 
 // ParseXLSX parses a workbook of SpreadsheetML (ISO/IEC 29500-1, 18). The name of each sheet is a heading, and each row with a value a row,
@@ -26,12 +28,12 @@ func ParseXLSX(ctx context.Context, src document.Source) (document.Parsed, error
 	defer book.Close()
 	p := document.Parsed{Meta: f.properties("docProps/core.xml")}
 	p.Title = p.Meta.Title
-	s := sheets{ctx: ctx, limits: src.Limits}
+	s := sheets{ctx: ctx, limits: src.Limits, members: f.sheetMembers()}
 	for _, name := range book.GetSheetList() {
 		if shown, err := book.GetSheetVisible(name); err == nil && !shown {
 			continue
 		}
-		if err := s.sheet(book, name); err != nil {
+		if err := s.sheet(book, name, f.mergedCells(s.members[name])); err != nil {
 			return document.Parsed{}, err
 		}
 	}
@@ -39,75 +41,106 @@ func ParseXLSX(ctx context.Context, src document.Source) (document.Parsed, error
 	return p, nil
 }
 
-// sheets collects rows, and counts cells and text against the limits.
-type sheets struct {
-	ctx    context.Context
-	limits document.Limits
-	out    []document.Block
-	cells  int
-	rows   int
-	text   int
-	header bool // a row follows another one of its sheet
+// sheetMembers returns the names of the members of the sheets by the names of the sheets.
+func (f *file) sheetMembers() map[string]string {
+	book := f.main("xl/workbook.xml")
+	links, _ := f.relations(book)
+	members := map[string]string{}
+	_ = f.read(book, xmltext.Handler{Start: func(e xmltext.Element) bool {
+		if e.Name == "sheet" {
+			members[e.Attr("name")] = links[e.Attr("id")].target
+		}
+		return true
+	}})
+	return members
 }
 
-// begin begins a sheet.
-func (s *sheets) begin(name string) {
-	s.out = append(s.out, document.Block{Kind: document.Heading, Level: 1, Text: name})
-	s.header = false
+// mergedCells returns the merged cells of a sheet, ordered by row. Their list is after the cells (ISO/IEC 29500-1, 18.3.1.99).
+func (f *file) mergedCells(member string) (out []merged) {
+	data, err := f.zip.Read(member)
+	if err != nil {
+		return nil
+	}
+	const last = "sheetData>" // may have a prefix
+	at := bytes.LastIndex(data, []byte(last))
+	if at < 0 {
+		return nil
+	}
+	data = slices.Concat([]byte("<sheet>"), data[at+len(last):])
+	_ = xmltext.Read(f.ctx, data, xmltext.Handler{Start: func(e xmltext.Element) bool {
+		if e.Name == "mergeCell" && len(out) < maxMerged {
+			from, to, _ := strings.Cut(e.Attr("ref"), ":")
+			column, row, err := excelize.CellNameToCoordinates(from)
+			toColumn, toRow, err2 := excelize.CellNameToCoordinates(to)
+			if err == nil && err2 == nil && toColumn >= column && toRow >= row {
+				out = append(out, merged{column - 1, row - 1, toColumn - column + 1, toRow - row + 1})
+			}
+		}
+		return e.Name == "sheet" || e.Name == "mergeCells"
+	}})
+	slices.SortFunc(out, func(a, b merged) int { return a.row - b.row })
+	return out
+}
+
+// sheets collects blocks, and counts cells and text against the limits.
+type sheets struct {
+	ctx     context.Context
+	limits  document.Limits
+	members map[string]string // by the names of the sheets
+	out     []document.Block
+	cells   int
+	rows    int
+	text    int
 }
 
 // maxColumns is the width from which the empty cells of a row are left out.
 const maxColumns = 256
 
-// row appends a row.
-func (s *sheets) row(cells []string) error {
-	s.rows++
-	if s.cells > maxCells || s.rows > maxCells {
+// check checks the limits.
+func (s *sheets) check() error {
+	switch {
+	case s.cells > maxCells || s.rows > maxCells:
 		return document.TooLarge("holds more than %d cells or rows", maxCells)
-	}
-	if s.rows%256 == 0 && s.ctx.Err() != nil {
+	case s.text > s.limits.Text:
+		return document.TooLarge("holds more than %d bytes of text", s.limits.Text)
+	case len(s.out) > s.limits.Blocks:
+		return document.TooLarge("holds more than %d rows", s.limits.Blocks)
+	case s.rows%256 == 0:
 		return s.ctx.Err()
 	}
-	text := document.Row(cells)
-	if text == "" {
-		return nil
-	}
-	s.text += len(text)
-	if s.text > s.limits.Text {
-		return document.TooLarge("holds more than %d bytes of text", s.limits.Text)
-	}
-	if len(s.out) > s.limits.Blocks {
-		return document.TooLarge("holds more than %d rows", s.limits.Blocks)
-	}
-	s.out = append(s.out, document.Block{Kind: document.TableRow, Text: text, Tight: s.header})
-	s.header = true
 	return nil
 }
 
-func (s *sheets) sheet(book *excelize.File, name string) error {
+func (s *sheets) add(b document.Block) {
+	s.text += len(b.Text)
+	s.out = append(s.out, b)
+}
+
+func (s *sheets) sheet(book *excelize.File, name string, spanning []merged) error {
 	rows, err := book.Rows(name)
 	if err != nil {
 		return nil // a chart or a dialog, which has no cells
 	}
 	defer rows.Close()
-	s.begin(name)
-	width := 0
-	for rows.Next() {
-		cells, err := rows.Columns()
+	s.out = append(s.out, document.Block{Kind: document.Heading, Level: 1, Text: name})
+	tables := sheet{add: s.add}
+	var open []merged
+	for n := 0; rows.Next(); n++ {
+		texts, err := rows.Columns()
 		if err != nil {
 			return document.Refuse(err, "a sheet in it cannot be read")
 		}
-		if s.cells += len(cells); len(cells) > maxColumns {
-			cells = slices.DeleteFunc(cells, func(c string) bool { return c == "" })
-		} else if width == 0 {
-			width = len(cells)
+		if s.cells += len(texts); len(texts) > maxColumns {
+			texts = slices.DeleteFunc(texts, func(c string) bool { return c == "" })
 		}
-		for len(cells) > 0 && len(cells) < width { // empty cells at the end are not in the file
-			cells = append(cells, "")
-		}
-		if err := s.row(cells); err != nil {
+		var cells []document.Cell
+		cells, spanning, open = merge(texts, n, spanning, open)
+		tables.row(cells)
+		s.rows++
+		if err := s.check(); err != nil {
 			return err
 		}
 	}
-	return nil
+	tables.end()
+	return s.check()
 }
