@@ -102,7 +102,7 @@ const (
 const (
 	Money            Section = "money" // words for a price, a fee or a salary
 	Weight           Section = "weight"
-	Length           Section = "length" // words for a length, a size or a distance
+	Length           Section = "length" // words for a length or a distance
 	Temperature      Section = "temperature"
 	TimeUnits        Section = "unit-time"
 	MoneyUnits       Section = "unit-money"
@@ -127,7 +127,7 @@ const (
 	AsksData      Section = "data-question" // for an amount of data
 	AsksShare     Section = "share-question"
 	AsksPressure  Section = "pressure-question"
-	AsksSize      Section = "size-question" // for a length, an area, a volume or an amount of data
+	AsksSize      Section = "size-question" // how big: a length, an area, a volume, an amount of data, money or a share
 	LoudnessUnits Section = "unit-loudness"
 	PowerUnits    Section = "unit-power"
 	EnergyUnits   Section = "unit-energy"

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -18,7 +17,7 @@ type measure struct {
 	units      lang.Section   // words for units
 	after      lang.Section   // further units, which only follow a number: old
 	symbols    *regexp.Regexp // units that all languages have
-	symbol     *regexp.Regexp // a unit of symbols without a number before it; nil: as symbols
+	symbol     *regexp.Regexp // one of those without a number before it; nil: as symbols
 	also       []*measure     // other quantities that the same question may ask for: "how long" asks for a duration or a length
 	hasUnit    bool           // its amounts nearly always have a unit
 	recognized bool           // each usual way to state it is recognized
@@ -26,7 +25,7 @@ type measure struct {
 }
 
 var length = &measure{words: lang.Length, units: lang.LengthUnits, hasUnit: true,
-	symbols: regexp.MustCompile(`(?:\b(?:mm|cm|m|km|ft|yd)|[0-9](?:mm|cm|km|ft|yd))(?:[^\pL\pN]|$)|[0-9] ?(?:in\b|["″])`), symbol: regexp.MustCompile(`\b(?:mm|cm|km)\b`)}
+	symbols: regexp.MustCompile(`(?:\b(?:mm|cm|m|km|ft|yd)|[0-9](?:mm|cm|km|ft|yd))(?:[^\pL\pN'’]|$)|[0-9] ?(?:in\b|["″])`), symbol: regexp.MustCompile(`\b(?:mm|cm|km)\b`)}
 
 var money = &measure{words: lang.Money, units: lang.MoneyUnits, symbols: regexp.MustCompile(`[€$£¥₺₽元円]|\b(?:EUR|USD|GBP|CHF|TL)\b`)}
 
@@ -160,13 +159,13 @@ func (m *measure) in(l *lang.Language, text string) bool {
 
 // names reports whether the name of a column says that its numbers are amounts of the quantity.
 func (m *measure) names(l *lang.Language, column string) bool {
-	if cmp.Or(m.symbol, m.symbols).MatchString(column) || slices.ContainsFunc(m.also, func(o *measure) bool { return o.names(l, column) }) || m.words != "" && m.hasWord(l, strings.ToLower(column)) {
-		return true
-	}
-	if m.phrases != "" && m.phrases != lang.AsksAge && l.HasPhrase(m.phrases, column) {
-		return true
-	}
-	return m.units != "" && slices.ContainsFunc(unitWords(l, column), func(w lang.Token) bool { return l.Has(m.units, w.Text) })
+	return m.hasUnitIn(l, column) || slices.ContainsFunc(m.also, func(o *measure) bool { return o.names(l, column) }) ||
+		m.words != "" && m.hasWord(l, strings.ToLower(column)) || m.phrases != "" && m.phrases != lang.AsksAge && l.HasPhrase(m.phrases, column)
+}
+
+// hasUnitIn reports whether a text has a unit of the quantity, with a number or without one.
+func (m *measure) hasUnitIn(l *lang.Language, text string) bool {
+	return m.symbols.MatchString(text) || m.symbol != nil && m.symbol.MatchString(text) || m.units != "" && slices.ContainsFunc(unitWords(l, text), func(w lang.Token) bool { return l.Has(m.units, w.Text) })
 }
 
 // measuredColumn reports whether a column of a row holds the quantity that the question asks for.
@@ -204,30 +203,33 @@ func (q *question) isMeasured(c *sentence) bool {
 	return !c.row && q.measure.in(q.lang, numberingRE.ReplaceAllString(c.own, ""))
 }
 
-// isUnstated reports whether no part of the passages, and nothing that leads to one, holds the quantity or the fact that the question asks for. An age counts
-// if the part or its headings name something of the question: most documents have some age or year of another thing.
+// isUnstated reports whether no part of the passages, and nothing that leads to one, holds the quantity or the fact that the question asks for. An age, and a
+// quantity whose unit the question names, count if the part or its headings name something of the question: most documents have some of another thing.
 func (q *question) isUnstated(readings []*passageView) bool {
 	if q.measure == nil && q.fact == noFact || q.measure != nil && !q.measure.recognized && !q.inUnit {
 		return false // other quantities can be stated in words: at noon, free of charge
 	}
+	isAge := q.measure != nil && q.measure.phrases == lang.AsksAge
+	var subject []int // indexes of terms
+	for i, t := range q.terms {
+		if (isAge || q.inUnit) && !q.measure.names(q.lang, t.Word) && !q.lang.Has(q.measure.after, t.Word) {
+			subject = append(subject, i)
+		}
+	}
+	isAbout := func(c *sentence) bool {
+		return q.open || q.inUnit && len(subject) == 0 || slices.ContainsFunc(subject, func(i int) bool { return max(c.exact[i], c.over[i]) >= minAction })
+	}
 	return !slices.ContainsFunc(readings, func(r *passageView) bool {
 		return slices.ContainsFunc(r.cs, func(c *sentence) bool {
-			if q.measure != nil && q.measure.phrases == lang.AsksAge {
-				return q.names(c) && (c.evid[measured] > 0 || q.measure.in(q.lang, c.leadingText()))
+			switch holds := c.evid[measured] > 0 || c.evid[unmeasured] == 0; {
+			case isAge:
+				return isAbout(c) && (c.evid[measured] > 0 || q.measure.in(q.lang, c.leadingText()))
+			case q.inUnit:
+				return isAbout(c) && (holds || q.measure.hasUnitIn(q.lang, c.own)) // also without a number: a litre
+			default:
+				return holds
 			}
-			if q.inUnit { // its name may be without a number: a litre
-				return q.names(c) && (c.evid[measured] > 0 || c.evid[unmeasured] == 0 || q.measure.names(q.lang, c.own))
-			}
-			return c.evid[measured] > 0 || c.evid[unmeasured] == 0
 		})
-	})
-}
-
-// names reports whether a part, the sentence that it continues, or its headings have a term of the question.
-func (q *question) names(c *sentence) bool {
-	return q.open || slices.ContainsFunc(q.terms, func(t lang.Term) bool {
-		i := q.index[t.Stem]
-		return max(c.exact[i], c.over[i]) >= minAction && !q.lang.Has(lang.AgeAfter, t.Word) && !q.measure.names(q.lang, t.Word)
 	})
 }
 

@@ -40,18 +40,18 @@ var quantities = []*measure{
 	{phrases: lang.AsksSize, symbols: length.symbols, also: []*measure{length, area, volume, data, share, money}},
 }
 
-// m2, m3 are how files of languages name a unit of length with a word for its square or its cube.
-const m2, m3 = "m²", "m³"
-
-// unitWords returns the words of a text. Both words of a unit of an area or a volume, such as square metre, are m² or m³.
+// unitWords returns the words of a text. Both words of a unit of an area or a volume, such as square metre, are m² or m³, as the files of languages have them.
 func unitWords(l *lang.Language, text string) []lang.Token {
 	words := lang.Words(text)
-	for k := 1; k < len(words); k++ {
-		a, b := &words[k-1], &words[k]
-		for s, name := range map[lang.Section]string{lang.Squares: m2, lang.Cubes: m3} {
-			if l.Has(s, a.Text) && l.Has(lang.LengthUnits, b.Text) || l.Has(s, b.Text) && l.Has(lang.LengthUnits, a.Text) {
-				a.Text, b.Text = name, name
-			}
+	for k := range words[:max(0, len(words)-1)] {
+		a, b := &words[k], &words[k+1]
+		is := func(s lang.Section) bool {
+			return l.Has(s, a.Text) && l.Has(lang.LengthUnits, b.Text) || l.Has(s, b.Text) && l.Has(lang.LengthUnits, a.Text)
+		}
+		if is(lang.Squares) {
+			a.Text, b.Text = "m²", "m²"
+		} else if is(lang.Cubes) {
+			a.Text, b.Text = "m³", "m³"
 		}
 	}
 	return words
