@@ -217,7 +217,9 @@ func (q *question) isUnstated(readings []*passageView) bool {
 		}
 	}
 	isAbout := func(c *sentence) bool {
-		return q.open || q.inUnit && len(subject) == 0 || slices.ContainsFunc(subject, func(i int) bool { return max(c.exact[i], c.over[i]) >= minAction })
+		return q.open || q.inUnit && len(subject) == 0 || slices.ContainsFunc(subject, func(i int) bool {
+			return max(c.exact[i], c.over[i]) >= minAction || q.inUnit && c.covers[i] >= minAction
+		})
 	}
 	return !slices.ContainsFunc(readings, func(r *passageView) bool {
 		return slices.ContainsFunc(r.cs, func(c *sentence) bool {
