@@ -102,7 +102,7 @@ const (
 const (
 	Money            Section = "money" // words for a price, a fee or a salary
 	Weight           Section = "weight"
-	Length           Section = "length" // words for a length, a size or a distance
+	Length           Section = "length" // words for a length or a distance
 	Temperature      Section = "temperature"
 	TimeUnits        Section = "unit-time"
 	MoneyUnits       Section = "unit-money"
@@ -111,6 +111,37 @@ const (
 	TemperatureUnits Section = "unit-temperature"
 	Age              Section = "age"       // words that make an age of a number near them: aged, born
 	AgeAfter         Section = "age-after" // words that make an age of a number before them: old
+)
+
+// The sections of quantities whose amounts nearly always have a unit: phrases that ask for them, and names of their units. Among the units, m² and m³ stand for
+// those of a length with a word of [Squares] or [Cubes]: square metre.
+const (
+	AsksLoudness  Section = "loudness-question"
+	AsksPower     Section = "power-question"
+	AsksEnergy    Section = "energy-question"
+	AsksVoltage   Section = "voltage-question"
+	AsksCurrent   Section = "current-question"
+	AsksArea      Section = "area-question"
+	AsksVolume    Section = "volume-question"
+	AsksSpeed     Section = "speed-question"
+	AsksData      Section = "data-question" // for an amount of data
+	AsksShare     Section = "share-question"
+	AsksPressure  Section = "pressure-question"
+	AsksSize      Section = "size-question" // how big: a length, an area, a volume, an amount of data, money or a share
+	LoudnessUnits Section = "unit-loudness"
+	PowerUnits    Section = "unit-power"
+	EnergyUnits   Section = "unit-energy"
+	VoltageUnits  Section = "unit-voltage"
+	CurrentUnits  Section = "unit-current"
+	AreaUnits     Section = "unit-area"
+	VolumeUnits   Section = "unit-volume"
+	SpeedUnits    Section = "unit-speed"
+	DataUnits     Section = "unit-data"
+	ShareUnits    Section = "unit-share"
+	PressureUnits Section = "unit-pressure"
+	Squares       Section = "square"
+	Cubes         Section = "cube"
+	InUnit        Section = "in-unit" // prepositions before the unit in which a question asks for a number: in litres
 )
 
 // The sections of phrases about amounts. They tell questions apart that [Language.Asks] gives one section, so asking does not have them.
@@ -475,7 +506,7 @@ func (l *Language) Asks(question string) Section {
 
 // AsksWhether reports whether a question is a yes/no question: it begins with a verb, or has a particle for it, and has no other question word.
 func (l *Language) AsksWhether(question string) bool {
-	if !l.spaced() {
+	if !l.Spaced() {
 		return l.HasPhrase(AsksWhether, question) && l.Asks(question) == ""
 	}
 	asks := func(text string) bool {
@@ -495,7 +526,7 @@ func (l *Language) AsksWhether(question string) bool {
 // what is not there.
 func (l *Language) AsksOfAllRows(question string) bool {
 	sections := []Section{Most, Least, Old, New, AsksCount}
-	if l.spaced() { // in Chinese and Japanese, negations are parts of many words
+	if l.Spaced() { // in Chinese and Japanese, negations are parts of many words
 		sections = append(sections, Smaller, Greater, Absent, Negations)
 	}
 	return slices.ContainsFunc(sections, func(s Section) bool { return l.HasPhrase(s, question) })
@@ -503,15 +534,15 @@ func (l *Language) AsksOfAllRows(question string) bool {
 
 // HasPhrase reports whether a text has a word or a phrase of a section. Chinese and Japanese words are not separated.
 func (l *Language) HasPhrase(s Section, text string) bool {
-	if !l.spaced() {
+	if !l.Spaced() {
 		return slices.ContainsFunc(l.List(s), func(p string) bool { return strings.Contains(text, p) })
 	}
 	text = withSpaces(Words(text))
 	return slices.ContainsFunc(l.List(s), func(p string) bool { return strings.Contains(text, " "+p+" ") })
 }
 
-// spaced reports whether words are separated by spaces.
-func (l *Language) spaced() bool { return l.Code != "zh" && l.Code != "ja" }
+// Spaced reports whether words are separated by spaces.
+func (l *Language) Spaced() bool { return l.Code != "zh" && l.Code != "ja" }
 
 // withSpaces returns words with a space before and after each.
 func withSpaces(words []Token) string {

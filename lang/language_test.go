@@ -110,7 +110,9 @@ func TestAmounts(t *testing.T) {
 	t.Parallel()
 	for code, l := range lang.Languages() {
 		for _, s := range []lang.Section{lang.Money, lang.Weight, lang.Length, lang.Temperature, lang.TimeUnits, lang.MoneyUnits, lang.WeightUnits, lang.LengthUnits,
-			lang.TemperatureUnits, lang.Age, lang.AsksAge, lang.AsksPhone, lang.AsksEmail, lang.AsksDuration, lang.AsksClock, lang.AsksDay, lang.Above, lang.Below} {
+			lang.TemperatureUnits, lang.Age, lang.AsksAge, lang.AsksPhone, lang.AsksEmail, lang.AsksDuration, lang.AsksClock, lang.AsksDay, lang.Above, lang.Below,
+			lang.AsksLoudness, lang.AsksPower, lang.AsksEnergy, lang.AsksVoltage, lang.AsksCurrent, lang.AsksArea, lang.AsksVolume, lang.AsksSpeed, lang.AsksData, lang.AsksShare,
+			lang.AsksPressure, lang.AsksSize, lang.LoudnessUnits, lang.PowerUnits, lang.EnergyUnits, lang.VoltageUnits, lang.CurrentUnits, lang.AreaUnits, lang.VolumeUnits, lang.DataUnits} {
 			if !l.HasAny(s) {
 				t.Errorf("%s has no section %s", code, s)
 			}

@@ -70,7 +70,7 @@ func (l *Language) taskWords(question string) (verb string, rest []Token) {
 		}
 		return words[0].Text, words[1:]
 	}
-	if !l.spaced() || l.Asks(question) != AsksManner {
+	if !l.Spaced() || l.Asks(question) != AsksManner {
 		return "", nil
 	}
 	words, particle := Words(question), ""

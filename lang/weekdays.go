@@ -37,7 +37,7 @@ func (l *Language) readDays() {
 			l.dayPhrases, l.dayStarts[words[0]] = append(l.dayPhrases, dayPhrase{p, words, days}), true
 		}
 	}
-	if !l.spaced() {
+	if !l.Spaced() {
 		for p, day := range l.sections[ShortDays] {
 			l.dayPhrases = append(l.dayPhrases, dayPhrase{p, nil, daysFrom(int(day), int(day))})
 		}
@@ -51,7 +51,7 @@ var feira = strings.NewReplacer("-feiras", "       ", "-feira", "      ")
 // Weekdays returns the days of the week that a text names, each by its name, as a range such as Mon–Fri or Monday to Friday, or by a word for several, such as
 // weekends. An abbreviation counts in a range, beside another day, before a time, and at the end of the text.
 func (l *Language) Weekdays(s string) (out []WeekdaysAt) {
-	if !l.spaced() {
+	if !l.Spaced() {
 		return l.joinedWeekdays(s)
 	}
 	named := s // without the second parts
@@ -85,7 +85,7 @@ func (l *Language) Weekdays(s string) (out []WeekdaysAt) {
 
 // StartsWithDay reports whether the first word of a text may name days of the week.
 func (l *Language) StartsWithDay(s string) bool {
-	if !l.spaced() {
+	if !l.Spaced() {
 		return slices.ContainsFunc(l.dayPhrases, func(p dayPhrase) bool { return strings.HasPrefix(s, p.text) })
 	}
 	ws := Words(Truncate(s, 40))

@@ -278,6 +278,13 @@ func (q *question) prefix(c *sentence) string {
 	if lead != "" && strings.HasSuffix(lead, ":") {
 		return lead + " "
 	}
+	if q.measure != nil && c.evid[measured] == 0 {
+		for _, h := range headings {
+			if q.measure.in(q.lang, h) {
+				return headingPrefix(h, c)
+			}
+		}
+	}
 	if q.hasType() && c.evid[fit] == 0 {
 		for _, h := range headings {
 			if q.typeFit(c, h) > 0 {

@@ -386,7 +386,7 @@ func (q *question) summarize(t model.Task, ranked []*sentence, readings []*passa
 // sentence of another passage that adds nothing of the question.
 func (q *question) redundant(c, best *sentence) bool {
 	switch {
-	case c.row || best.code || q.hasType() && best.evid[fit] == 1 && c.passage != best.passage:
+	case c.row || best.code || c.passage != best.passage && (q.hasType() && best.evid[fit] == 1 || q.measure != nil && q.measure != money && best.evid[unmeasured] == 0):
 		return true
 	case c.passage == best.passage || c.code:
 		return false

@@ -45,7 +45,7 @@ func TestGenerate(t *testing.T) {
 		{"Why does gold settle behind the riffles?", passages(sluices),
 			"Gold is heavier than gravel, so it settles behind the riffles.", []int{1}},
 		{"How long is a sluice box?", passages("Bread is baked in an oven.", sluices),
-			"A sluice box is a long trough with riffles on its bottom.[3] It was used by miners in California. Sluice boxes: A box is usually 3.5 metres long.", []int{2, 2, 2}},
+			"Sluice boxes: A box is usually 3.5 metres long.", []int{2}},
 		{"Where was the sluice box used by miners?", passages(sluices),
 			"A sluice box is a long trough with riffles on its bottom.[3] It was used by miners in California.", []int{1, 1}},
 		{"What is a sluice box?", passages("Miners carried the sluice box to the river.", sluices),

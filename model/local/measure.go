@@ -17,33 +17,43 @@ type measure struct {
 	units      lang.Section   // words for units
 	after      lang.Section   // further units, which only follow a number: old
 	symbols    *regexp.Regexp // units that all languages have
-	also       *measure       // another quantity that the same question may ask for: "how long" asks for a duration or a length
+	symbol     *regexp.Regexp // one of those without a number before it; nil: as symbols
+	also       []*measure     // other quantities that the same question may ask for: "how long" asks for a duration or a length
+	hasUnit    bool           // its amounts nearly always have a unit
 	recognized bool           // each usual way to state it is recognized
 	around     int            // words that may be between a number and its unit in either order: born on the 5th of May 1971; 0: the unit follows
 }
 
-var length = &measure{words: lang.Length, units: lang.LengthUnits, symbols: regexp.MustCompile(`\b(?:mm|cm|m|km|ft|yd|in)\b|["″]`)}
+var length = &measure{words: lang.Length, units: lang.LengthUnits, hasUnit: true,
+	symbols: regexp.MustCompile(`(?:\b(?:mm|cm|m|km|ft|yd)|[0-9](?:mm|cm|km|ft|yd))(?:[^\pL\pN'’]|$)|[0-9] ?(?:in\b|["″])`), symbol: regexp.MustCompile(`\b(?:mm|cm|km)\b`)}
 
-var duration = &measure{phrases: lang.AsksDuration, units: lang.TimeUnits, symbols: regexp.MustCompile(`[0-9] ?(?:h|min|ms|s|d)\b`), also: length}
+var money = &measure{words: lang.Money, units: lang.MoneyUnits, symbols: regexp.MustCompile(`[€$£¥₺₽元円]|\b(?:EUR|USD|GBP|CHF|TL)\b`)}
+
+var duration = &measure{phrases: lang.AsksDuration, units: lang.TimeUnits, symbols: regexp.MustCompile(`[0-9] ?(?:h|min|ms|s|d)\b`), also: []*measure{length}}
 
 // measures are the known quantities. The first one that a question has counts: "how long is the notice" asks for a duration.
-var measures = []*measure{
+var measures = slices.Concat([]*measure{
 	{phrases: lang.AsksAge, recognized: true, units: lang.Age, after: lang.AgeAfter, around: 4, symbols: regexp.MustCompile(`\b[0-9]{1,3}-year-old|\pL ?\([0-9]{1,2}\)|[0-9]{1,3} ?[岁歳才]`)},
 	duration,
 	{phrases: lang.AsksClock, symbols: regexp.MustCompile(`\b[0-9]{1,2}[:.hH][0-9]{2}\b|\b[0-9]{1,2} ?(?:[ap]\.?m\b|h\b|Uhr|uur)|[0-9][点點时時]`)},
 	{phrases: lang.AsksDay, units: lang.Days, symbols: regexp.MustCompile(`\b[0-9]{1,2}[./-][0-9]{1,2}\b|[0-9][日号]`)},
 	{phrases: lang.AsksPhone, recognized: true, symbols: regexp.MustCompile(`(?:[0-9][ /()]{0,2}){6,}|(?:^|[^0-9-])0[0-9]+[–-][0-9]|\b[0-9]{3}-[0-9]{3,4}\b|\b[0-9]{2}(?:[.-][0-9]{2}){4}\b|\b[0-9]{3}[.-][0-9]{3}[.-][0-9]{4}\b`)},
 	{phrases: lang.AsksEmail, recognized: true, symbols: regexp.MustCompile(`\S@\S`)},
-	{words: lang.Money, units: lang.MoneyUnits, symbols: regexp.MustCompile(`[€$£¥₺₽元円]|\b(?:EUR|USD|GBP|CHF|TL)\b`)},
-	{words: lang.Weight, units: lang.WeightUnits, symbols: regexp.MustCompile(`\b(?:kg|g|mg|t|lbs?|oz)\b`)},
+	money,
+}, quantities, []*measure{
+	{words: lang.Weight, units: lang.WeightUnits, hasUnit: true, symbols: regexp.MustCompile(`(?:\b|[0-9])(?:kg|g|mg|t|lbs?|oz)\b`), symbol: regexp.MustCompile(`\b(?:kg|mg|lbs?|oz)\b`)},
 	length,
 	{phrases: lang.AsksHot, words: lang.Temperature, units: lang.TemperatureUnits, symbols: regexp.MustCompile(`°`)},
-}
+})
 
 // measureOf returns the quantity that a question asks for; nil if it asks for none.
 func (q *question) measureOf() *measure {
 	if q.kind != anyKind && q.kind != numberKind && q.kind != timeKind && (q.kind != definitionKind || q.subject != nil) {
 		return nil
+	}
+	if m := q.unitOf(); m != nil {
+		q.inUnit = true
+		return m
 	}
 	text := q.text
 	if q.lang.Code != "zh" && q.lang.Code != "ja" {
@@ -60,7 +70,7 @@ func (q *question) measureOf() *measure {
 		}
 		if m.phrases != "" {
 			for _, p := range q.lang.List(m.phrases) {
-				if text == q.text && strings.Contains(text, p) || strings.Contains(text, " "+p+" ") {
+				if text == q.text && strings.Contains(text, p) || strings.Contains(text, " "+p+" ") || m.hasUnit && hasPhraseWithGap(text, p) {
 					if m.phrases == lang.AsksAge && q.hasWord(q.text, lang.Lasts) {
 						break
 					}
@@ -73,6 +83,17 @@ func (q *question) measureOf() *measure {
 		}
 	}
 	return nil
+}
+
+// hasPhraseWithGap reports whether a text of words has a phrase of at least three words with another word before its last one: how much renewable power.
+func hasPhraseWithGap(text, phrase string) bool {
+	last := strings.LastIndexByte(phrase, ' ')
+	if last < 0 || !strings.Contains(phrase[:last], " ") {
+		return false
+	}
+	_, rest, ok := strings.Cut(text, " "+phrase[:last]+" ")
+	_, rest, gap := strings.Cut(rest, " ")
+	return ok && gap && strings.HasPrefix(rest, phrase[last+1:]+" ")
 }
 
 // hasWord reports whether a text has a word for the quantity. Chinese and Japanese words are not separated.
@@ -107,15 +128,18 @@ func isFullWidth(r rune) bool { return r >= '！' && r <= '～' }
 // in reports whether a text has an amount of the quantity.
 func (m *measure) in(l *lang.Language, text string) bool {
 	text = joinedUnitRE.ReplaceAllString(asciiDigits(text), "$1 $2")
-	if m.symbols.MatchString(text) || m.also != nil && m.also.in(l, text) {
+	if m.symbols.MatchString(text) || slices.ContainsFunc(m.also, func(o *measure) bool { return o.in(l, text) }) {
 		return true
 	}
 	if m.units == "" {
 		return false
 	}
+	if m.hasUnit && !l.Spaced() && m.isAfterNumber(l, text) {
+		return true
+	}
 	reach := 1 + max(maxUnitGap, m.around)
 	last, unit := -1-reach, -1-reach // the last number, and the last unit
-	for k, w := range lang.Words(text) {
+	for k, w := range unitWords(l, text) {
 		_, count := l.Number(lang.Counts, w.Text)
 		if count || w.Text[0] >= '0' && w.Text[0] <= '9' {
 			last = k
@@ -135,10 +159,13 @@ func (m *measure) in(l *lang.Language, text string) bool {
 
 // names reports whether the name of a column says that its numbers are amounts of the quantity.
 func (m *measure) names(l *lang.Language, column string) bool {
-	if m.symbols.MatchString(column) || m.also != nil && m.also.names(l, column) || m.words != "" && m.hasWord(l, strings.ToLower(column)) {
-		return true
-	}
-	return m.units != "" && slices.ContainsFunc(lang.Words(column), func(w lang.Token) bool { return l.Has(m.units, w.Text) })
+	return m.hasUnitIn(l, column) || slices.ContainsFunc(m.also, func(o *measure) bool { return o.names(l, column) }) ||
+		m.words != "" && m.hasWord(l, strings.ToLower(column)) || m.phrases != "" && m.phrases != lang.AsksAge && l.HasPhrase(m.phrases, column)
+}
+
+// hasUnitIn reports whether a text has a unit of the quantity, with a number or without one.
+func (m *measure) hasUnitIn(l *lang.Language, text string) bool {
+	return m.symbols.MatchString(text) || m.symbol != nil && m.symbol.MatchString(text) || m.units != "" && slices.ContainsFunc(unitWords(l, text), func(w lang.Token) bool { return l.Has(m.units, w.Text) })
 }
 
 // measuredColumn reports whether a column of a row holds the quantity that the question asks for.
@@ -167,33 +194,44 @@ func (q *question) isMeasured(c *sentence) bool {
 			return true
 		}
 	}
-	if _, value, ok := strings.Cut(c.own, ": "); ok && c.label && q.measure.words == lang.Money && priceRE.MatchString(strings.TrimRight(value, ". ")) {
-		return true // Soup of the day: 4.90
+	if name, value, ok := strings.Cut(c.own, ": "); ok && c.label {
+		value = strings.TrimRight(value, ". ")
+		if q.measure.words == lang.Money && priceRE.MatchString(value) || q.measure.hasUnit && figuresRE.FindString(value) == value && q.measure.names(q.lang, name) {
+			return true // Soup of the day: 4.90
+		}
 	}
 	return !c.row && q.measure.in(q.lang, numberingRE.ReplaceAllString(c.own, ""))
 }
 
-// isUnstated reports whether no part of the passages, and nothing that leads to one, holds the quantity or the fact that the question asks for. An age counts
-// if the part or its headings name something of the question: most documents have some age or year of another thing.
+// isUnstated reports whether no part of the passages, and nothing that leads to one, holds the quantity or the fact that the question asks for. An age, and a
+// quantity whose unit the question names, count if the part or its headings name something of the question: most documents have some of another thing.
 func (q *question) isUnstated(readings []*passageView) bool {
-	if q.measure == nil && q.fact == noFact || q.measure != nil && !q.measure.recognized {
+	if q.measure == nil && q.fact == noFact || q.measure != nil && !q.measure.recognized && !q.inUnit {
 		return false // other quantities can be stated in words: at noon, free of charge
+	}
+	isAge := q.measure != nil && q.measure.phrases == lang.AsksAge
+	var subject []int // indexes of terms
+	for i, t := range q.terms {
+		if (isAge || q.inUnit) && !q.measure.names(q.lang, t.Word) && !q.lang.Has(q.measure.after, t.Word) {
+			subject = append(subject, i)
+		}
+	}
+	isAbout := func(c *sentence) bool {
+		return q.open || q.inUnit && len(subject) == 0 || slices.ContainsFunc(subject, func(i int) bool {
+			return max(c.exact[i], c.over[i]) >= minAction || q.inUnit && c.covers[i] >= minAction
+		})
 	}
 	return !slices.ContainsFunc(readings, func(r *passageView) bool {
 		return slices.ContainsFunc(r.cs, func(c *sentence) bool {
-			if q.measure != nil && q.measure.phrases == lang.AsksAge {
-				return q.names(c) && (c.evid[measured] > 0 || q.measure.in(q.lang, c.leadingText()))
+			switch holds := c.evid[measured] > 0 || c.evid[unmeasured] == 0; {
+			case isAge:
+				return isAbout(c) && (c.evid[measured] > 0 || q.measure.in(q.lang, c.leadingText()))
+			case q.inUnit:
+				return isAbout(c) && (holds || q.measure.hasUnitIn(q.lang, c.own)) // also without a number: a litre
+			default:
+				return holds
 			}
-			return c.evid[measured] > 0 || c.evid[unmeasured] == 0
 		})
-	})
-}
-
-// names reports whether a part, the sentence that it continues, or its headings have a term of the question.
-func (q *question) names(c *sentence) bool {
-	return q.open || slices.ContainsFunc(q.terms, func(t lang.Term) bool {
-		i := q.index[t.Stem]
-		return max(c.exact[i], c.over[i]) >= minAction && !q.lang.Has(lang.Age, t.Word) && !q.lang.Has(lang.AgeAfter, t.Word)
 	})
 }
 

@@ -42,6 +42,7 @@ type question struct {
 	stems       map[string]string        // of words of the passages
 	meant       map[string][]alternative // alternatives of words of the question, by the first stem or, of phrases, by the first word
 	measure     *measure                 // the quantity that is asked for; nil: none
+	inUnit      bool                     // it asks for a number of a unit: how many litres
 	amounts     []float64                // numbers with units
 	bound       *bound                   // nil: none
 	moments     []moment                 // dates, days of the week and times of day
@@ -75,7 +76,7 @@ var (
 	listRE  = regexp.MustCompile(`(?i)(?:^|[.!?] )\W*(?:please )?(list|name (?:the|all|some|three|two|four|five)|give|which .* are|what (?:are|were) |what is in |what (?:kinds?|types?|sorts?) )`)
 	timeRE  = regexp.MustCompile(`(?i)(?:^\W*|\b(?:in|by|since|until|and) )when\b|\bwhen (?:did|was|were|do|does|will)\b|\b(what (?:year|date|day|month|century|decade|time|era)|which (?:year|date|day|month|century|decade)|how long ago|since when|(?:in|by|until) (?:what|which) (?:year|century|decade|month))\b`)
 	whoRE   = regexp.MustCompile(`(?i)\b(who|whom|whose|what (?:person|president|king|queen|scientist|actor|author|singer|man|woman)|which (?:person|president|king|queen|scientist|actor|author|singer|man|woman))\b`)
-	howRE   = regexp.MustCompile(`(?i)\b(how (?:many|much|long|old|far|large|big|tall|high|fast|often|deep|wide|heavy|hot|cold)|what (?:percent\w*|number|amount|fraction|proportion|share|size|population|temperature|distance|length|height|price|cost)|(?:what|which) (?:\pL+ ){0,2}versions?|(?:what|which) (?:is the )?(?:port|(?:http |status )?code|(?:http )?status))\b`)
+	howRE   = regexp.MustCompile(`(?i)\b(how (?:many|much|long|old|far|large|big|tall|high|fast|often|deep|wide|heavy|hot|cold|loud|noisy|powerful)|what (?:percent\w*|number|amount|fraction|proportion|share|size|population|temperature|distance|length|height|price|cost)|(?:what|which) (?:\pL+ ){0,2}versions?|(?:what|which) (?:is the )?(?:port|(?:http |status )?code|(?:http )?status))\b`)
 	whereRE = regexp.MustCompile(`(?i)\b(where|(?:in|at|from|to)? ?(?:what|which) (?:city|country|state|town|place|location|region|continent|county|island|river|building|village|province))\b`)
 	meanRE  = regexp.MustCompile(`(?i)^\W*(?:(?:what|who) (?:is|are|was|were) |define |what does .* mean)`)
 	runRE   = regexp.MustCompile(`(?i)\b(commands?|snippets?|syntax|examples?|code (?:for|to|that|examples?|samples?)|show me|how (?:do|can|should|would|to) (?:(?:i|you|we|one) )?(?:run|start|launch|call|invoke|install|build|compile|use|configure|set up|ask|query|ingest))\b`)
