@@ -172,9 +172,10 @@ func finish(p *Parsed, name string, limits Limits) error {
 }
 
 var (
-	tidy    = document.Tidy
-	oneLine = document.OneLine
-	clip    = document.Clip
+	tidy     = document.Tidy
+	oneLine  = document.OneLine
+	tableRow = document.Row
+	clip     = document.Clip
 )
 
 // maxFenced is the longest fenced code of one block, in bytes.

@@ -289,12 +289,15 @@ func staysApart(line, next string, widest int) bool {
 	return !unicode.IsLower(first) && (widest < minWrapped || float64(utf8.RuneCountInString(line)) < fullLine*float64(widest))
 }
 
-// parseTable parses CSV and TSV: each record is a block.
+// sampleLines is the number of lines in which the separator of a CSV file is counted: the first one may be a title.
+const sampleLines = 10
+
+// parseTable parses CSV and TSV: each record is a block. Titles over the table and notes under it are read as in a spreadsheet.
 func parseTable(ctx context.Context, src source) (Parsed, error) {
 	text := decode(src.data)
 	r := csv.NewReader(strings.NewReader(text))
 	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
-	if first, _, _ := strings.Cut(text, "\n"); src.format.label == "TSV" {
+	if first := firstLines(text, sampleLines); src.format.label == "TSV" {
 		r.Comma = '\t'
 	} else if strings.Count(first, ";") > strings.Count(first, ",") {
 		r.Comma = ';'
@@ -303,9 +306,16 @@ func parseTable(ctx context.Context, src source) (Parsed, error) {
 		return Parsed{}, tooLarge("holds more than %d cells", maxCells)
 	}
 	var p Parsed
-	for size := 0; ; {
+	size := 0
+	sheet := document.Sheet{Add: func(b Block) {
+		size += len(b.Text)
+		p.Blocks = append(p.Blocks, b)
+	}}
+	oneColumn := !strings.ContainsRune(text, r.Comma)
+	for {
 		rec, err := r.Read()
 		if err == io.EOF {
+			sheet.End()
 			return p, ctx.Err()
 		}
 		if err != nil {
@@ -317,14 +327,32 @@ func parseTable(ctx context.Context, src source) (Parsed, error) {
 		if len(p.Blocks) > src.limits.Blocks || size > src.limits.Text { // finish rejects it
 			return p, nil
 		}
-		if row := tableRow(rec); row != "" {
-			size += len(row)
-			p.Blocks = append(p.Blocks, Block{Kind: TableRow, Text: row, Tight: len(p.Blocks) > 0})
+		if oneColumn {
+			if row := tableRow(rec); row != "" {
+				sheet.Add(Block{Kind: TableRow, Text: row, Tight: len(p.Blocks) > 0})
+			}
+			continue
 		}
+		cells := make([]document.Cell, len(rec))
+		for i, text := range rec {
+			cells[i].Text = text
+		}
+		sheet.Row(cells)
 	}
 }
 
-var tableRow = document.Row
+// firstLines returns the first lines of a text.
+func firstLines(s string, n int) string {
+	end := 0
+	for range n {
+		i := strings.IndexByte(s[end:], '\n')
+		if i < 0 {
+			return s
+		}
+		end += i + 1
+	}
+	return s[:end]
+}
 
 // isSession reports whether the lines are commands after the prompt of a shell.
 func isSession(lines []string) bool {

@@ -17,7 +17,7 @@ func TestAnswersFromDetails(t *testing.T) {
 	for name, c := range map[string]struct{ question, title, text, want string }{
 		"columns named by question words": {"Wer organisiert den Umzug der Noten und bis wann?", "Protokoll", tasks, "2: Aufgabe Umzug der Noten organisieren; Wer R. Lund; Bis 26.04.2031."},
 		"a line of several facts":         {"À quelle température cuire le gâteau au citron ?", "Recettes", cake, "Pour 6 personnes · cuisson au four 35 min à 180 °C."},
-		"a typing error in a short stem":  {"When are bonfires alowed in the garden?", "Garden", "The garden has 40 plots and a hut. Bonfires are allowed from November to March. Hedges are cut in May.", "Bonfires are allowed from November to March."},
+		"a typing error in a short stem":  {"When were the plots fensed?", "Garden", "The garden has 40 plots and a hut. The plots were fenced in 1998. Hedges are cut in May.", "The plots were fenced in 1998."},
 		"a version":                       {"What is new in Lampkeeper 4.2?", "Lampkeeper 4.1.3", "# 4.2.0\n\n- The lamp can be dimmed\n\n# 4.1.3\n\n- A crash was mended\n", "The lamp can be dimmed"},
 	} {
 		t.Run(name, func(t *testing.T) {

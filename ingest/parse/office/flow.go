@@ -27,9 +27,9 @@ type paragraph struct {
 
 type table struct {
 	rows  document.Table
-	sheet *sheet // of a spreadsheet
-	head  bool   // the row, or the rows that are open, have the names of the columns
-	cells []cell // of the open row
+	sheet *document.Sheet // of a spreadsheet
+	head  bool            // the row, or the rows that are open, have the names of the columns
+	cells []cell          // of the open row
 }
 
 // cell is one whose text is read.
@@ -154,7 +154,7 @@ func (f *flow) endTable() {
 	}
 	f.tables = f.tables[:len(f.tables)-1]
 	if t.sheet != nil {
-		t.sheet.end()
+		t.sheet.End()
 	}
 	t.rows.End()
 }
@@ -191,7 +191,7 @@ func (f *flow) endRow() {
 	defer func() { f.tables = outer }()
 	switch {
 	case t.sheet != nil:
-		t.sheet.row(cells)
+		t.sheet.Row(cells)
 	case len(open) == 1 && !open[0].Above && (open[0].Columns <= 1 && open[0].Rows <= 1 || !t.rows.HasRows()):
 		for _, b := range open[0].blocks {
 			f.add(b)

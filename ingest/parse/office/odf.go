@@ -185,7 +185,7 @@ func (o *odf) startTable(e xmltext.Element) bool {
 			o.add(document.Block{Kind: document.Heading, Level: 1, Text: e.Attr("name")})
 		}
 		if t := o.beginTable(); len(o.tables) == 1 && o.sheet {
-			t.sheet = &sheet{add: o.addRow}
+			t.sheet = &document.Sheet{Add: o.addRow}
 		}
 	case "table-header-rows":
 		if t := o.table(); t != nil {

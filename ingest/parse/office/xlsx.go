@@ -123,7 +123,7 @@ func (s *sheets) sheet(book *excelize.File, name string, spanning []merged) erro
 	}
 	defer rows.Close()
 	s.out = append(s.out, document.Block{Kind: document.Heading, Level: 1, Text: name})
-	tables := sheet{add: s.add}
+	tables := document.Sheet{Add: s.add}
 	var open []merged
 	for n := 0; rows.Next(); n++ {
 		texts, err := rows.Columns()
@@ -135,12 +135,12 @@ func (s *sheets) sheet(book *excelize.File, name string, spanning []merged) erro
 		}
 		var cells []document.Cell
 		cells, spanning, open = merge(texts, n, spanning, open)
-		tables.row(cells)
+		tables.Row(cells)
 		s.rows++
 		if err := s.check(); err != nil {
 			return err
 		}
 	}
-	tables.end()
+	tables.End()
 	return s.check()
 }

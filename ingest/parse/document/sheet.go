@@ -1,27 +1,26 @@
-package office
+package document
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sluice-rag/sluice/ingest/parse/document"
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// sheet finds the tables among the rows of a sheet, and the text beside them. A row with one cell is text, unless it directly follows other rows of a table. A
+// Sheet finds the tables among the rows of a sheet, and the text beside them. A row with one cell is text, unless it directly follows other rows of a table. A
 // short one over a table, or at the beginning, is a heading.
-type sheet struct {
-	add     func(document.Block) // receives each block
-	table   *document.Table      // the open one, or nil
-	last    *document.Table      // the one before
-	width   int                  // of its first row, or of that of the last one, in columns
-	rows    int                  // of the table
-	named   bool                 // its first row looks like names of columns
-	figures []bool               // by column: all other cells have a figure
-	texts   []string             // of rows before a table
-	blank   bool                 // the row before has no text
-	begun   bool                 // a block has been added
+type Sheet struct {
+	Add func(Block) // receives each block
+
+	table   *Table   // the open one, or nil
+	last    *Table   // the one before
+	width   int      // of its first row, or of that of the last one, in columns
+	rows    int      // of the table
+	named   bool     // its first row looks like names of columns
+	figures []bool   // by column: all other cells have a figure
+	texts   []string // of rows before a table
+	blank   bool     // the row before has no text
+	begun   bool     // a block has been added
 }
 
 // Limits of the title of a table.
@@ -30,8 +29,8 @@ const (
 	maxTitleWords = 12
 )
 
-// row adds a row.
-func (s *sheet) row(cells []document.Cell) {
+// Row adds a row.
+func (s *Sheet) Row(cells []Cell) {
 	for n := len(cells); n > 0 && strings.TrimSpace(cells[n-1].Text) == ""; n-- {
 		cells = cells[:n-1]
 	}
@@ -60,7 +59,7 @@ func (s *sheet) row(cells []document.Cell) {
 }
 
 // tableRow adds a row to the table, or begins one.
-func (s *sheet) tableRow(cells []document.Cell) {
+func (s *Sheet) tableRow(cells []Cell) {
 	if s.table != nil && s.blank && s.isOther(cells) {
 		s.endTable()
 	}
@@ -72,7 +71,7 @@ func (s *sheet) tableRow(cells []document.Cell) {
 	case s.table == nil:
 		s.flush(true)
 		s.width, s.rows, s.named, s.figures = columns(cells), 0, lang.IsTableHead(filledTexts(cells)), nil
-		s.table = &document.Table{Add: s.add, Width: s.width}
+		s.table = &Table{Add: s.Add, Width: s.width}
 	}
 	if s.rows++; s.rows > 1 {
 		for i, c := range cells {
@@ -86,14 +85,14 @@ func (s *sheet) tableRow(cells []document.Cell) {
 	s.table.Row(cells)
 }
 
-func columns(cells []document.Cell) (n int) {
+func columns(cells []Cell) (n int) {
 	for _, c := range cells {
 		n += max(c.Columns, 1)
 	}
 	return n
 }
 
-func filledTexts(cells []document.Cell) (out []string) {
+func filledTexts(cells []Cell) (out []string) {
 	for _, c := range cells {
 		if c.Text != "" {
 			out = append(out, c.Text)
@@ -105,7 +104,7 @@ func filledTexts(cells []document.Cell) (out []string) {
 func hasFigure(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
 // isOther reports whether a row after a blank one begins another table.
-func (s *sheet) isOther(cells []document.Cell) bool {
+func (s *Sheet) isOther(cells []Cell) bool {
 	if s.rows == 1 && !s.named {
 		return true
 	}
@@ -124,7 +123,7 @@ func (s *sheet) isOther(cells []document.Cell) bool {
 }
 
 // continues reports whether a row after text is one of the table before it: it has as many cells, and figures in the same columns.
-func (s *sheet) continues(cells []document.Cell) bool {
+func (s *Sheet) continues(cells []Cell) bool {
 	if s.last == nil || !s.named || s.rows < 2 || len(cells) != s.width {
 		return false
 	}
@@ -140,7 +139,7 @@ func (s *sheet) continues(cells []document.Cell) bool {
 	return figures > 0
 }
 
-func (s *sheet) endTable() {
+func (s *Sheet) endTable() {
 	if s.table != nil {
 		s.table.End()
 		s.table, s.last = nil, s.table
@@ -148,62 +147,26 @@ func (s *sheet) endTable() {
 }
 
 // flush adds the text that has been read. It is before a table or not.
-func (s *sheet) flush(table bool) {
+func (s *Sheet) flush(table bool) {
 	for i, text := range s.texts {
-		b := document.Block{Kind: document.Paragraph, Text: document.OneLine(text)}
-		if i == 0 && (table || !s.begun && len(s.texts) > 1) && isTitle(b.Text) {
-			b = document.Block{Kind: document.Heading, Level: 2, Text: b.Text}
+		b := Block{Kind: Paragraph, Text: OneLine(text)}
+		if i == 0 && (table || !s.begun && len(s.texts) > 1) && isCaption(b.Text) {
+			b = Block{Kind: Heading, Level: 2, Text: b.Text}
 		}
-		s.add(b)
+		s.Add(b)
 		s.begun = true
 	}
 	s.texts = s.texts[:0]
 }
 
-// isTitle reports whether a text may be a title: it is short, has no label, and does not end like a sentence.
-func isTitle(s string) bool {
+// isCaption reports whether a text may be a title: it is short, has no label, and does not end like a sentence.
+func isCaption(s string) bool {
 	last, _ := utf8.DecodeLastRuneInString(s)
 	return utf8.RuneCountInString(s) <= maxTitle && len(strings.Fields(s)) <= maxTitleWords && !strings.ContainsRune(".:;,!?。", last) && !strings.Contains(s, ": ")
 }
 
-func (s *sheet) end() {
+// End ends the sheet.
+func (s *Sheet) End() {
 	s.endTable()
 	s.flush(false)
-}
-
-// merged is a cell of a sheet that spans several columns or rows, from 0.
-type merged struct{ column, row, columns, rows int }
-
-// maxMerged limits the merged cells that are read.
-const maxMerged = 100_000
-
-// openMerged limits the merged cells of one row.
-const openMerged = 512
-
-// merge returns the cells of a row as cells of a table. Merged cells that begin later remain in the list, which is ordered by row; open has those of rows above.
-func merge(texts []string, row int, list, open []merged) (cells []document.Cell, rest, still []merged) {
-	still = slices.DeleteFunc(open, func(m merged) bool { return m.row+m.rows <= row })
-	for len(list) > 0 && list[0].row <= row {
-		if len(still) < openMerged {
-			still = append(still, list[0])
-		}
-		list = list[1:]
-	}
-	for i := 0; i < len(texts); i++ {
-		c := document.Cell{Text: texts[i]}
-		covered := false
-		for _, m := range still {
-			if i < m.column || i >= m.column+m.columns {
-				continue
-			}
-			if covered = m.row < row || m.column < i; !covered {
-				c.Columns, c.Rows = m.columns, m.rows
-			}
-			break
-		}
-		if !covered {
-			cells = append(cells, c)
-		}
-	}
-	return cells, list, still
 }
