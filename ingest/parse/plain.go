@@ -311,6 +311,7 @@ func parseTable(ctx context.Context, src source) (Parsed, error) {
 		size += len(b.Text)
 		p.Blocks = append(p.Blocks, b)
 	}}
+	var cells []document.Cell
 	oneColumn := !strings.ContainsRune(text, r.Comma)
 	for {
 		rec, err := r.Read()
@@ -333,9 +334,9 @@ func parseTable(ctx context.Context, src source) (Parsed, error) {
 			}
 			continue
 		}
-		cells := make([]document.Cell, len(rec))
-		for i, text := range rec {
-			cells[i].Text = text
+		cells = cells[:0]
+		for _, text := range rec {
+			cells = append(cells, document.Cell{Text: text})
 		}
 		sheet.Row(cells)
 	}

@@ -33,6 +33,7 @@ type Table struct {
 	Width int         // least number of columns
 
 	above  []slot   // by column: the cell in the last row
+	spare  []slot   // memory for the next row, once the head is complete
 	head   [][]slot // rows of the head, until it is complete
 	names  []slot   // the head
 	closed bool     // the head is complete
@@ -82,6 +83,9 @@ func (t *Table) End() {
 // place returns a row of the grid: the cells, and those of the rows above that span it.
 func (t *Table) place(cells []Cell) []slot {
 	var row []slot
+	if t.closed { // no row is kept
+		row, t.spare = t.spare[:0], t.above
+	}
 	copied := 0
 	repeat := func(s slot) slot {
 		if copied += len(s.text); copied > maxCopied {
