@@ -108,20 +108,12 @@ func cleanRune(b *strings.Builder, r rune) {
 // ligatures holds the letters of U+FB00 to U+FB06, which are frequent in the text of PDF files.
 var ligatures = [...]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"}
 
-// Symbol returns the character for one of the private use area by which the fonts Symbol and Wingdings have bullets, boxes and arrows: U+F0B7 is the bullet of
-// most word processors. It returns other characters as they are.
+// Symbol returns a bullet for the characters of the private use area by which the fonts Symbol and Wingdings have the bullets of word processors, such as
+// U+F0B7. It returns other characters as they are.
 func Symbol(r rune) rune {
 	switch r {
-	case 0xf0b7, 0xf0a7, 0xf0d8, 0xf076, 0xf06c, 0xf06e, 0xf09f, 0xf075:
+	case 0xf0b7, 0xf0a7, 0xf0d8, 0xf076, 0xf06c, 0xf06e, 0xf09f, 0xf075, 0xf0fc:
 		return '•'
-	case 0xf0fc:
-		return '✓'
-	case 0xf0fe, 0xf052:
-		return '☑'
-	case 0xf0a3, 0xf0a8, 0xf06f, 0xf071, 0xf072:
-		return '☐'
-	case 0xf0e0, 0xf0e8:
-		return '→'
 	}
 	return r
 }

@@ -44,7 +44,15 @@ func splitQuestions(question string) []string {
 		return nil
 	}
 	add(len(words))
-	if slices.ContainsFunc(out[1:], func(q string) bool { return isFragment(l, q, out[0]) }) {
+	whole := out[:1]
+	for _, q := range out[1:] {
+		if last := len(whole) - 1; isFragment(l, q, whole[last]) {
+			whole[last] += ", " + q
+		} else {
+			whole = append(whole, q)
+		}
+	}
+	if out = whole; len(out) == 1 {
 		return nil
 	}
 	about := subject(l, out[0])
@@ -57,22 +65,33 @@ func splitQuestions(question string) []string {
 	return out
 }
 
-// maxPhrase is the maximum number of words of a phrase such as under which contract number.
-const maxPhrase = 4
+// Maximum numbers of words of phrases such as in which week. In other languages than English, longer ones may have a verb that is no auxiliary.
+const (
+	maxPhrase        = 3
+	maxEnglishPhrase = 4 // under which contract number
+)
 
-// isFragment reports whether a later question means nothing without the first one, and refers to it by no pronoun: "Who coaches the team, and on which
-// day?" asks for two things of one row or sentence. So does one that adds no word to the first: "What did it cost in 2024, and what does it cost in 2025?"
-func isFragment(l *lang.Language, q, first string) bool {
-	words := lang.Words(q)
+// isFragment reports whether a later question means nothing without the one before, and refers to it by no pronoun: "Who coaches the team, and on which
+// day?" asks for two things of one row or sentence. So does one that begins alike and adds no word: "How much was it in 2024, and how much in 2025?"
+func isFragment(l *lang.Language, q, before string) bool {
+	words, earlier := lang.Words(q), lang.Words(before)
 	if slices.ContainsFunc(words, func(w lang.Token) bool { return refers(l, w.Text) }) {
 		return false
 	}
-	if len(words) <= maxPhrase && l.Has(lang.Prepositions, words[0].Text) && !slices.ContainsFunc(words, func(w lang.Token) bool { return l.Has(lang.Auxiliaries, w.Text) }) {
+	longest := maxPhrase
+	if l == lang.English {
+		longest = maxEnglishPhrase
+	}
+	if len(words) <= longest && l.Has(lang.Prepositions, words[0].Text) && !slices.ContainsFunc(words, func(w lang.Token) bool {
+		return l.Has(lang.Auxiliaries, w.Text) || l.Has(lang.AsksPerson, w.Text)
+	}) {
 		return true
 	}
+	asked, first := questionWord(l, words), questionWord(l, earlier)
+	alike := asked >= 0 && first >= 0 && words[asked].Text == earlier[first].Text
 	said := map[string]bool{}
-	for _, w := range lang.Words(first) {
-		said[l.Stem(w.Text)] = true
+	for _, w := range earlier {
+		said[l.Stem(w.Text)] = alike
 	}
 	return !slices.ContainsFunc(words, func(w lang.Token) bool {
 		return !said[l.Stem(w.Text)] && !unicode.IsDigit(rune(w.Text[0])) && !slices.ContainsFunc(fillers, func(s lang.Section) bool { return l.Has(s, w.Text) })

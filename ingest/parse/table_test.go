@@ -2,6 +2,8 @@ package parse_test
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/ingest/parse/document"
 	"github.com/sluice-rag/sluice/ingest/parse/parsetest"
 )
 
@@ -32,8 +35,10 @@ func TestTablesOfHTML(t *testing.T) {
 			"paragraph: Piers in 2024\nrow: Pier | Depth\nrow: North side\nrow: A | 4 m"},
 		"hidden cells": {`<table><tr><th>Pier</th><th hidden>Secret</th><th>Depth</th></tr><tr><td>A</td><td style="display:none">x</td><td>4 m</td></tr></table>`,
 			"row: Pier | Depth\nrow: A | 4 m"},
-		"heads only": {`<table><tr><th>Pier</th></tr><tr><th>Depth</th></tr></table>`, "row: Pier\nrow: Depth"},
-		"empty ends": {`<table><tr><td></td><td>Adults</td><td></td></tr><tr><td>Island</td><td>£9</td><td></td></tr></table>`, "row: | | Adults | |\nrow: Island | £9 |"},
+		"equal spans":          {`<table><tr><td colspan="2">Name</td><td colspan="2">Ada</td></tr><tr><td colspan="2">Boat</td><td colspan="2">Gull</td></tr><tr><td colspan="2">Berth</td><td colspan="2">North</td></tr><tr><td colspan="2">Town</td><td colspan="2">Osterby</td></tr><tr><td colspan="2">Mast</td><td colspan="2">9 m</td></tr><tr><td colspan="2">Crew</td><td colspan="2">Four</td></tr></table>`, "row: Name | Ada\nrow: Boat | Gull\nrow: Berth | North\nrow: Town | Osterby\nrow: Mast | 9 m\nrow: Crew | Four"},
+		"all cells are marked": {"<table>" + strings.Repeat("<tr><th>Ada</th><th>office</th></tr>", 6) + "</table>", strings.TrimSuffix(strings.Repeat("row: Ada | office\n", 6), "\n")},
+		"heads only":           {`<table><tr><th>Pier</th></tr><tr><th>Depth</th></tr></table>`, "row: Pier\nrow: Depth"},
+		"empty ends":           {`<table><tr><td></td><td>Adults</td><td></td></tr><tr><td>Island</td><td>£9</td><td></td></tr></table>`, "row: | | Adults | |\nrow: Island | £9 |"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			parsed(t, "a.html", []byte(c[0]), strings.ReplaceAll(c[1], "\n\t", "\n"))
@@ -54,6 +59,51 @@ func TestHostileSpans(t *testing.T) {
 	}
 	if size > 100*len(page) {
 		t.Errorf("%d bytes become %d", len(page), size)
+	}
+}
+
+// TestHostileSheets parses small sheets that could become large: a cell that spans very many columns, and many rows of text.
+func TestHostileSheets(t *testing.T) {
+	wide := `<table:table table:name="A"><table:table-row><table:table-cell table:number-columns-spanned="2000000"><text:p>Price</text:p></table:table-cell>` +
+		`<table:table-cell><text:p>Days</text:p></table:table-cell></table:table-row></table:table>`
+	p, err := parse.Parse(t.Context(), "a.ods", parsetest.ODF("spreadsheet", "", wide), parse.Limits{})
+	if err != nil || len(p.Blocks) != 2 || len(p.Blocks[1].Text) > 4096 {
+		t.Errorf("%d blocks, %v", len(p.Blocks), err)
+	}
+	added := 0
+	sheet := document.Sheet{Add: func(document.Block) { added++ }}
+	for range 100 {
+		sheet.Row([]document.Cell{{Text: "wide"}})
+	}
+	if added < 90 {
+		t.Errorf("only %d of 100 rows of text were handed on, so that no limit ends a long sheet", added)
+	}
+}
+
+// TestWideSheet keeps the texts of merged cells in a sheet with very many columns.
+func TestWideSheet(t *testing.T) {
+	f := excelize.NewFile()
+	defer f.Close()
+	want := []string{"Boat"}
+	_ = f.SetCellValue("Sheet1", "A1", "Boat")
+	for month := range 12 {
+		from, _ := excelize.CoordinatesToCellName(2+30*month, 1)
+		to, _ := excelize.CoordinatesToCellName(31+30*month, 1)
+		name := fmt.Sprintf("Month %d", month+1)
+		if err := errors.Join(f.SetCellValue("Sheet1", from, name), f.MergeCell("Sheet1", from, to)); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, name)
+	}
+	_ = f.SetCellValue("Sheet1", "A2", "Gull")
+	_ = f.SetCellValue("Sheet1", "B2", "hired")
+	var b bytes.Buffer
+	if err := f.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	p, err := parse.Parse(t.Context(), "a.xlsx", b.Bytes(), parse.Limits{})
+	if err != nil || len(p.Blocks) < 2 || p.Blocks[1].Text != strings.Join(want, " | ") {
+		t.Errorf("%+v, %v", p.Blocks, err)
 	}
 }
 
@@ -145,6 +195,12 @@ func TestSheets(t *testing.T) {
 			row: South | 3
 			row: Boat | Owner
 			row: Gull | Ada`},
+		"a name alone": {[]string{"Name|Fee", "Ada|9", "Per|7", "", "Ben", "", "Cy|4"}, nil, `row: Name | Fee
+			row: Ada | 9
+			row: Per | 7
+			paragraph: Ben
+			row: Name | Fee
+			row: Cy | 4`},
 		"groups": {[]string{"Pier|Depth", "", "North|4", "West|5", "", "Inner harbour", "South|3"}, nil, `row: Pier | Depth
 			row: North | 4
 			row: West | 5

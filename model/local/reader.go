@@ -96,13 +96,15 @@ const maxSalutation = 8
 // isOpen reports whether the last text of a paragraph, whose last line is given, may need the next paragraph: it does not end like a sentence, and is no
 // salutation, such as Dear members.
 func isOpen(said, line string) bool {
-	last, _ := utf8.DecodeLastRuneInString(line)
-	return !strings.ContainsRune(".!?…:。！？：", last) && (startsLower(said) || len(strings.Fields(said)) > maxSalutation)
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(line, `"')]»”’`))
+	return !strings.ContainsRune(".!?…:;。！？：；", last) && (startsLower(said) || len(strings.Fields(said)) > maxSalutation)
 }
 
+// startsLower reports whether a text begins with a small letter that is not that of a name such as iPhone.
 func startsLower(s string) bool {
-	first, _ := utf8.DecodeRuneInString(s)
-	return unicode.IsLower(first)
+	first, n := utf8.DecodeRuneInString(s)
+	second, _ := utf8.DecodeRuneInString(s[n:])
+	return unicode.IsLower(first) && !unicode.IsUpper(second)
 }
 
 func (r *reader) setHeading(s string) {

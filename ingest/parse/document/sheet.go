@@ -23,10 +23,12 @@ type Sheet struct {
 	begun   bool     // a block has been added
 }
 
-// Limits of the title of a table.
+// Limits of a sheet.
 const (
 	maxTitle      = 90 // characters
 	maxTitleWords = 12
+	maxTexts      = 8   // rows of text before a table, of which the first may be its title
+	maxWidth      = 256 // columns that each row has at least
 )
 
 // Row adds a row.
@@ -51,6 +53,9 @@ func (s *Sheet) Row(cells []Cell) {
 		if s.endTable(); s.blank {
 			s.flush(false)
 		}
+		if len(s.texts) == maxTexts {
+			s.flush(false)
+		}
 		s.texts = append(s.texts, cells[len(cells)-1].Text)
 	default:
 		s.tableRow(cells)
@@ -65,13 +70,13 @@ func (s *Sheet) tableRow(cells []Cell) {
 	}
 	switch {
 	case s.table == nil && s.continues(cells):
-		s.flush(true)
+		s.flush(!s.blank) // Inner harbour over its rows
 		s.table = s.last
 		s.table.Restart()
 	case s.table == nil:
 		s.flush(true)
 		s.width, s.rows, s.named, s.figures = columns(cells), 0, lang.IsTableHead(filledTexts(cells)), nil
-		s.table = &Table{Add: s.Add, Width: s.width}
+		s.table = &Table{Add: s.Add, Width: min(s.width, maxWidth)}
 	}
 	if s.rows++; s.rows > 1 {
 		for i, c := range cells {
@@ -87,7 +92,7 @@ func (s *Sheet) tableRow(cells []Cell) {
 
 func columns(cells []Cell) (n int) {
 	for _, c := range cells {
-		n += max(c.Columns, 1)
+		n += min(max(c.Columns, 1), maxSpanned)
 	}
 	return n
 }

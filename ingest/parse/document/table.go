@@ -37,6 +37,7 @@ type Table struct {
 	head   [][]slot // rows of the head, until it is complete
 	names  []slot   // the head
 	closed bool     // the head is complete
+	even   bool     // the cells of the first rows span the same columns, so that none of them is repeated
 	begun  bool     // a block has been added
 }
 
@@ -59,9 +60,14 @@ func (t *Table) Row(cells []Cell) {
 	row := t.place(cells)
 	switch {
 	case !slices.ContainsFunc(row, func(s slot) bool { return !s.carried && s.text != "" }):
+	case !t.closed && len(t.head) == maxHeadRows && allMarked(row) && allMarked(t.head[maxHeadRows-1]): // all rows are
+		t.End()
+		t.closed = true
+		t.emit(row)
 	case !t.closed && t.isHead(row):
 		t.head = append(t.head, row)
 	default:
+		t.even = t.even || len(t.head) == 1 && sameSpans(t.head[0], row)
 		if t.closeHead(); isTitle(row) {
 			row = slices.DeleteFunc(slices.Clone(row), func(s slot) bool { return !s.first })
 		}
@@ -154,12 +160,12 @@ func (t *Table) isHead(row []slot) bool {
 		return false
 	}
 	last := t.head[len(t.head)-1]
-	plain := func(s slot) bool { return !s.marked }
-	if !slices.ContainsFunc(last, plain) && !slices.ContainsFunc(row, plain) {
+	if allMarked(last) && allMarked(row) {
 		return true
 	}
-	spans, single := 0, 0
+	spans, single, splits := 0, 0, false
 	for i, s := range last {
+		splits = splits || i < len(row) && row[i].first && !s.first
 		switch {
 		case s.spans && s.first:
 			spans++
@@ -170,7 +176,16 @@ func (t *Table) isHead(row []slot) bool {
 			single++
 		}
 	}
-	return spans > 0 && len(row) <= len(last) && (single > 0 || spans > 1 && lang.IsTableHead(texts(last)))
+	return spans > 0 && splits && len(row) <= len(last) && (single > 0 || spans > 1 && lang.IsTableHead(texts(last)))
+}
+
+func allMarked(row []slot) bool {
+	return !slices.ContainsFunc(row, func(s slot) bool { return !s.marked })
+}
+
+// sameSpans reports whether the cells of two rows span the same columns, and some of them several.
+func sameSpans(a, b []slot) bool {
+	return slices.EqualFunc(a, b, func(x, y slot) bool { return x.first == y.first }) && slices.ContainsFunc(a, func(s slot) bool { return !s.first })
 }
 
 func texts(row []slot) []string {
@@ -215,6 +230,9 @@ func (t *Table) Restart() {
 }
 
 func (t *Table) emit(row []slot) {
+	if t.even {
+		row = slices.DeleteFunc(slices.Clone(row), func(s slot) bool { return !s.first })
+	}
 	b := Block{Kind: TableRow, Page: t.Page, Tight: t.begun, Text: Row(texts(row))}
 	if strings.Trim(b.Text, " |") == "" {
 		return

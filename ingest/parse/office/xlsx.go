@@ -130,11 +130,15 @@ func (s *sheets) sheet(book *excelize.File, name string, spanning []merged) erro
 		if err != nil {
 			return document.Refuse(err, "a sheet in it cannot be read")
 		}
-		if s.cells += len(texts); len(texts) > maxColumns {
-			texts = slices.DeleteFunc(texts, func(c string) bool { return c == "" })
-		}
+		s.cells += len(texts)
 		var cells []document.Cell
 		cells, spanning, open = merge(texts, n, spanning, open)
+		if len(texts) > maxColumns {
+			cells = slices.DeleteFunc(cells, func(c document.Cell) bool { return c.Text == "" })
+			for i := range cells {
+				cells[i].Columns, cells[i].Rows = 0, 0
+			}
+		}
 		tables.Row(cells)
 		s.rows++
 		if err := s.check(); err != nil {
