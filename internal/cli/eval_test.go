@@ -329,6 +329,18 @@ func TestFloorEveryday(t *testing.T) {
 	}
 }
 
+// TestFloorOffice measures answers without a model to questions about documents in the formats of offices. The program was changed by looking at these questions,
+// so the floors only show that a format is still read. They are the figures of docs/benchmarks.md less 0.05.
+func TestFloorOffice(t *testing.T) {
+	race.Measure(t)
+	m := evaluate(t, "../../eval/testdata/office", "--what", "answers", "--mode", "direct", "--top-k", "5")
+	for group, floor := range map[string]float64{eval.Answerable: 0.59, "table": 0.68, "steps": 0.78} {
+		if x := rowOf(t, m, group).Measures["right"].Mean; x < floor {
+			t.Errorf("%.3f of the answers of the group %q are right", x, group)
+		}
+	}
+}
+
 // TestFloorConversations measures answers without a model in the conversations about everyday documents that were not looked at, which change their subject and
 // have small talk in between. The floors are the figures of docs/benchmarks.md less 0.05.
 func TestFloorConversations(t *testing.T) {
