@@ -59,7 +59,7 @@ func unitWords(l *lang.Language, text string) []lang.Token {
 }
 
 // unitOf returns the quantity of the unit in which a question asks for a number: how many litres, in decibels. It returns nil if it names none. After a
-// preposition, a unit counts with words for its quantity, asked, which may be nil: ¿cuánto cuesta en metro? asks for money. Without such words, only a symbol
+// preposition, a unit counts with words for its quantity, asked, which may be nil: quanto costa in metro? asks for money. Without such words, only a symbol
 // with a small first letter counts: most others are also abbreviations, as in GB.
 func (q *question) unitOf(asked *measure) *measure {
 	words := unitWords(q.lang, q.text)
