@@ -158,6 +158,7 @@ const (
 	AsksMessage  Section = "message"        // about the sender, the date or the subject of a message: wrote, sent
 	Above        Section = "above"          // phrases that make a range with a number: at least, or more
 	Below        Section = "below"          // up to, or less
+	Unlimited    Section = "unlimited"      // no limit, as many as you like
 )
 
 // The sections for questions about the rows of a table.

@@ -1,6 +1,7 @@
 package lang_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sluice-rag/sluice/lang"
@@ -112,9 +113,15 @@ func TestAmounts(t *testing.T) {
 		for _, s := range []lang.Section{lang.Money, lang.Weight, lang.Length, lang.Temperature, lang.TimeUnits, lang.MoneyUnits, lang.WeightUnits, lang.LengthUnits,
 			lang.TemperatureUnits, lang.Age, lang.AsksAge, lang.AsksPhone, lang.AsksEmail, lang.AsksDuration, lang.AsksClock, lang.AsksDay, lang.Above, lang.Below,
 			lang.AsksLoudness, lang.AsksPower, lang.AsksEnergy, lang.AsksVoltage, lang.AsksCurrent, lang.AsksArea, lang.AsksVolume, lang.AsksSpeed, lang.AsksData, lang.AsksShare,
-			lang.AsksPressure, lang.AsksSize, lang.LoudnessUnits, lang.PowerUnits, lang.EnergyUnits, lang.VoltageUnits, lang.CurrentUnits, lang.AreaUnits, lang.VolumeUnits, lang.DataUnits} {
+			lang.AsksPressure, lang.AsksSize, lang.LoudnessUnits, lang.PowerUnits, lang.EnergyUnits, lang.VoltageUnits, lang.CurrentUnits, lang.AreaUnits, lang.VolumeUnits, lang.DataUnits,
+			lang.PressureUnits, lang.Unlimited} {
 			if !l.HasAny(s) {
 				t.Errorf("%s has no section %s", code, s)
+			}
+		}
+		for s, without := range map[lang.Section]string{lang.InUnit: "tr ja zh", lang.Squares: "ja zh", lang.Cubes: "ja zh", lang.SpeedUnits: "es fr it nl pt ru", lang.ShareUnits: "es it pt tr"} {
+			if l.HasAny(s) == strings.Contains(without, code) {
+				t.Errorf("%s: section %s is there: %t", code, s, l.HasAny(s))
 			}
 		}
 	}

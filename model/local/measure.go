@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/lang"
 )
@@ -25,7 +26,7 @@ type measure struct {
 }
 
 var length = &measure{words: lang.Length, units: lang.LengthUnits, hasUnit: true,
-	symbols: regexp.MustCompile(`(?:\b(?:mm|cm|m|km|ft|yd)|[0-9](?:mm|cm|km|ft|yd))(?:[^\pL\pN'’]|$)|[0-9] ?(?:in\b|["″])`), symbol: regexp.MustCompile(`\b(?:mm|cm|km)\b`)}
+	symbols: regexp.MustCompile(`(?:\b(?:mm|cm|km|ft|yd)|[0-9](?:mm|cm|km|ft|yd)|[0-9] ?m)(?:[^\pL\pN'’]|$)|[0-9] ?(?:metro\b|["″])|(?:^|[^0-9])(?:[0-9]{1,3}|[0-9]{5,}) ?in\b`), symbol: regexp.MustCompile(`\b(?:mm|cm|km)\b`)}
 
 var money = &measure{words: lang.Money, units: lang.MoneyUnits, symbols: regexp.MustCompile(`[€$£¥₺₽元円]|\b(?:EUR|USD|GBP|CHF|TL)\b`)}
 
@@ -41,7 +42,7 @@ var measures = slices.Concat([]*measure{
 	{phrases: lang.AsksEmail, recognized: true, symbols: regexp.MustCompile(`\S@\S`)},
 	money,
 }, quantities, []*measure{
-	{words: lang.Weight, units: lang.WeightUnits, hasUnit: true, symbols: regexp.MustCompile(`(?:\b|[0-9])(?:kg|g|mg|t|lbs?|oz)\b`), symbol: regexp.MustCompile(`\b(?:kg|mg|lbs?|oz)\b`)},
+	{words: lang.Weight, units: lang.WeightUnits, hasUnit: true, symbols: regexp.MustCompile(`(?:\b|[0-9])(?:kg|mg|lbs?|oz)\b|[0-9] ?(?:g|t)\b`), symbol: regexp.MustCompile(`\b(?:kg|mg|lbs?|oz)\b`)},
 	length,
 	{phrases: lang.AsksHot, words: lang.Temperature, units: lang.TemperatureUnits, symbols: regexp.MustCompile(`°`)},
 })
@@ -51,10 +52,16 @@ func (q *question) measureOf() *measure {
 	if q.kind != anyKind && q.kind != numberKind && q.kind != timeKind && (q.kind != definitionKind || q.subject != nil) {
 		return nil
 	}
-	if m := q.unitOf(); m != nil {
+	asked := q.namedMeasure()
+	if m := q.unitOf(asked); m != nil {
 		q.inUnit = true
 		return m
 	}
+	return asked
+}
+
+// namedMeasure returns the quantity for which a question has a phrase or a word; nil if it has none.
+func (q *question) namedMeasure() *measure {
 	text := q.text
 	if q.lang.Code != "zh" && q.lang.Code != "ja" {
 		var b strings.Builder
@@ -140,8 +147,7 @@ func (m *measure) in(l *lang.Language, text string) bool {
 	reach := 1 + max(maxUnitGap, m.around)
 	last, unit := -1-reach, -1-reach // the last number, and the last unit
 	for k, w := range unitWords(l, text) {
-		_, count := l.Number(lang.Counts, w.Text)
-		if count || w.Text[0] >= '0' && w.Text[0] <= '9' {
+		if isNumber(l, w.Text) {
 			last = k
 		}
 		if l.Has(m.units, w.Text) {
@@ -163,9 +169,9 @@ func (m *measure) names(l *lang.Language, column string) bool {
 		m.words != "" && m.hasWord(l, strings.ToLower(column)) || m.phrases != "" && m.phrases != lang.AsksAge && l.HasPhrase(m.phrases, column)
 }
 
-// hasUnitIn reports whether a text has a unit of the quantity, with a number or without one.
+// hasUnitIn reports whether a text has a unit of the quantity, with a number or without one. Units of one letter need a number.
 func (m *measure) hasUnitIn(l *lang.Language, text string) bool {
-	return m.symbols.MatchString(text) || m.symbol != nil && m.symbol.MatchString(text) || m.units != "" && slices.ContainsFunc(unitWords(l, text), func(w lang.Token) bool { return l.Has(m.units, w.Text) })
+	return m.symbols.MatchString(text) || m.symbol != nil && m.symbol.MatchString(text) || m.units != "" && slices.ContainsFunc(unitWords(l, text), func(w lang.Token) bool { return utf8.RuneCountInString(w.Text) > 1 && l.Has(m.units, w.Text) })
 }
 
 // measuredColumn reports whether a column of a row holds the quantity that the question asks for.
@@ -227,7 +233,7 @@ func (q *question) isUnstated(readings []*passageView) bool {
 			case isAge:
 				return isAbout(c) && (c.evid[measured] > 0 || q.measure.in(q.lang, c.leadingText()))
 			case q.inUnit:
-				return isAbout(c) && (holds || q.measure.hasUnitIn(q.lang, c.own)) // also without a number: a litre
+				return isAbout(c) && (holds || q.measure.hasUnitIn(q.lang, c.own) || q.statesNumber(c)) // also without a number: a litre
 			default:
 				return holds
 			}

@@ -10,33 +10,34 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// quantity returns a measure of a quantity whose amounts nearly always have a unit. symbols are those that all languages have, as a regular expression.
-func quantity(phrases, units lang.Section, symbols string, also ...*measure) *measure {
-	return &measure{phrases: phrases, units: units, also: also, hasUnit: true, symbols: regexp.MustCompile(`[0-9½¼¾] ?-?(?:` + symbols + `)(?:[^\pL\pN]|$)`),
-		symbol: regexp.MustCompile(`(?:^|[^\pL\pN])(?:` + symbols + `)(?:[^\pL\pN]|$)`)}
+// quantity returns a measure of a quantity whose amounts nearly always have a unit. symbols, a regular expression, are units that all languages have. Those of
+// short also mean other things (class A, PS, l'eau, il ha), so they need a number before them.
+func quantity(phrases, units lang.Section, symbols, short string, also ...*measure) *measure {
+	return &measure{phrases: phrases, units: units, also: also, hasUnit: true, symbols: regexp.MustCompile(`[0-9½¼¾] ?-?(?:` + symbols + `|` + short + `)(?:[^\pL\pN'’]|$)`),
+		symbol: regexp.MustCompile(`(?:^|[^\pL\pN])(?:` + symbols + `)(?:[^\pL\pN-]|$)`)}
 }
 
 var (
-	energy = quantity(lang.AsksEnergy, lang.EnergyUnits, `(?i:[kMGT]?Wh|kilowatt[ -]hours?|k?cal|[kM]J)|кВт[·⋅*]?ч|ккал|кДж`)
-	area   = quantity(lang.AsksArea, lang.AreaUnits, `(?i:[ckm]?m[²2]|ha|sq\.? ?(?:ft|m|km|yd|in|mi)|ft[²2]|qm)|к?м[²2]|га|㎡`)
-	volume = quantity(lang.AsksVolume, lang.VolumeUnits, `(?i:[cdmh]?l|fl\.? ?oz|gal|[cdm]?m[³3]|cc|cu\.? ?ft)|мл|л|м[³3]`)
+	energy = quantity(lang.AsksEnergy, lang.EnergyUnits, `(?i:[kMGT]?Wh|kilowatt[ -]hours?|kcal|[kM]J)|кВт[·⋅*]?ч|ккал|кДж`, `(?i:cal)`)
+	area   = quantity(lang.AsksArea, lang.AreaUnits, `[ckm]?m[²2]|(?i:sq\.? ?(?:ft|m|km|yd|in|mi)|ft[²2]|qm)|к?м[²2]|㎡`, `га`)
+	volume = quantity(lang.AsksVolume, lang.VolumeUnits, `[cdm]?m[³3]|(?i:[cdmh]l|fl\.? ?oz|cu\.? ?ft)|мл|м[³3]`, `(?i:l|cc|gal)|л`)
 	share  = &measure{phrases: lang.AsksShare, units: lang.ShareUnits, symbols: regexp.MustCompile(`[0-9] ?[%‰％]|(?:per ?cent|por cien|yüzde|百分之)`)}
-	data   = quantity(lang.AsksData, lang.DataUnits, `(?i:[KMGTP]i?B)|[КМГТ]Б`)
+	data   = quantity(lang.AsksData, lang.DataUnits, `(?i:[KMGTP]i?B)`, `[КМГТ]Б`)
 )
 
 // quantities are those that only a phrase or a unit of a question shows: "how loud", "in decibels".
 var quantities = []*measure{
-	quantity(lang.AsksLoudness, lang.LoudnessUnits, `(?i:dB)|дБ`),
-	quantity(lang.AsksPower, lang.PowerUnits, `(?i:[kMG]?Wp?|hp|bhp|PS|CV|pk)|[кМ]?Вт`, energy), // in speech, power is often energy
+	quantity(lang.AsksLoudness, lang.LoudnessUnits, `(?i:dB)|дБ`, `дБА`),
+	quantity(lang.AsksPower, lang.PowerUnits, `(?i:[kMG]Wp?|b?hp)|[кМ]Вт`, `(?i:Wp?|PS|CV|pk)|Вт`, energy), // in speech, power is often energy
 	energy,
-	quantity(lang.AsksVoltage, lang.VoltageUnits, `[kmM]?V`),
-	quantity(lang.AsksCurrent, lang.CurrentUnits, `m?A`),
+	quantity(lang.AsksVoltage, lang.VoltageUnits, `[km]V`, `M?V`),
+	quantity(lang.AsksCurrent, lang.CurrentUnits, `mA`, `A`),
 	area,
 	volume,
-	quantity(lang.AsksSpeed, lang.SpeedUnits, `(?i:km/?h|mph|kph|m/s|kts?|kn)|км/ч|м/с`, duration), // how fast do they repair it?
+	quantity(lang.AsksSpeed, lang.SpeedUnits, `(?i:km/?h|mph|kph|m/s)|км/ч|м/с`, `(?i:kts?|kn)`, duration), // how fast do they repair it?
 	data,
 	share,
-	quantity(lang.AsksPressure, lang.PressureUnits, `(?i:m?bar|psi|[hkM]?Pa)|бар|атм`),
+	quantity(lang.AsksPressure, lang.PressureUnits, `(?i:mbar|psi|[hkM]Pa)`, `(?i:bar|Pa)|бар|атм`),
 	{phrases: lang.AsksSize, symbols: length.symbols, also: []*measure{length, area, volume, data, share, money}},
 }
 
@@ -57,24 +58,70 @@ func unitWords(l *lang.Language, text string) []lang.Token {
 	return words
 }
 
-// unitOf returns the quantity of the unit in which a question asks for a number: how many litres, in decibels. It returns nil if it names none.
-func (q *question) unitOf() *measure {
-	for _, w := range unitWords(q.lang, q.text) {
+// unitOf returns the quantity of the unit in which a question asks for a number: how many litres, in decibels. It returns nil if it names none. After a
+// preposition, a unit counts with words for its quantity, asked, which may be nil: quanto costa in metro? asks for money. Without such words, only a symbol
+// with a small first letter counts: most others are also abbreviations, as in GB.
+func (q *question) unitOf(asked *measure) *measure {
+	words := unitWords(q.lang, q.text)
+	for k, w := range words {
 		before, rest := strings.TrimRight(strings.ToLower(q.text[:w.Start]), " "), q.text[w.Start:]
 		name := w.Text[strings.LastIndexAny(w.Text, "'’")+1:] // combien d'ampères
-		counted := q.endsWith(before, lang.AsksCount) || q.endsWith(before, lang.AsksNumber) || q.lang.Code == "ja" && strings.HasSuffix(before, "何")
+		counted := (q.endsWith(before, lang.AsksCount) || q.endsWith(before, lang.AsksNumber) || q.lang.Code == "ja" && strings.HasSuffix(before, "何")) && !q.isModifier(words[k:])
 		if !counted && !q.endsWith(before, lang.InUnit) || q.lang.Has(lang.MoneyUnits, name) {
 			continue
 		}
-		// After a preposition, other words are often written as a unit is: in ons dorp, en pie.
-		isWord := counted || len(name) > 3 && !strings.ContainsFunc(q.text[w.End:], wordy)
 		for _, m := range measures {
-			if m.hasUnit && (isWord && q.lang.Has(m.units, name) || !q.lang.Spaced() && q.beginsWithUnit(m, rest) || len(w.Text) > 1 && beginsWith(m.symbol, rest)) {
+			isSymbol := m.hasUnit && beginsWith(m.symbol, rest)
+			isUnit := isSymbol || m.hasUnit && (q.lang.Has(m.units, name) || !q.lang.Spaced() && q.beginsWithUnit(m, rest))
+			fits := counted || asked != nil && (m == asked || slices.Contains(asked.also, m)) || asked == nil && isSymbol && startsLower(rest)
+			if isUnit && fits {
 				return m
 			}
 		}
 	}
 	return nil
+}
+
+// isModifier reports whether a unit, the first of the words, belongs to a noun after it: how many amp sockets. In other languages than English, a verb can be
+// there: combien de kWh consomme la pompe.
+func (q *question) isModifier(words []lang.Token) bool {
+	next := slices.IndexFunc(words, func(w lang.Token) bool { return w.Text != words[0].Text }) // square metres are m² m²
+	return q.lang.Code == "en" && next > 0 && q.text[words[next-1].End:words[next].Start] == " " && !q.lang.IsStopWord(words[next].Text)
+}
+
+// statesNumber reports whether a sentence says that there is no limit, or has a number that neither counts things nor is a label or a year: it holds as many as
+// forty, it uses 4,500 a year. Its unit may be before the sentence or left out.
+func (q *question) statesNumber(c *sentence) bool {
+	if q.lang.HasPhrase(lang.Unlimited, c.own) {
+		return true
+	}
+	words := lang.Words(c.own)
+	for k := 1; k < len(words) && q.lang.Spaced(); k++ {
+		w := words[k]
+		x, isWord := q.lang.Number(lang.Counts, w.Text)
+		isFigures := figuresRE.FindString(w.Text) == w.Text && !yearRE.MatchString(w.Text)
+		isLabel := isFigures && !strings.ContainsAny(w.Text, ".,") && !q.lang.IsStopWord(words[k-1].Text) // room 3
+		hasUnit := slices.ContainsFunc(measures, func(m *measure) bool { return beginsWith(m.symbols, c.own[w.End-1:]) })
+		if (isFigures || isWord && x >= 2) && !isLabel && !hasUnit && c.own[words[k-1].End:w.Start] == " " && q.isAlone(c.own[w.End:], words[k+1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAlone reports whether a number is not before a noun or a unit. rest is the text after it.
+func (q *question) isAlone(rest string, words []lang.Token) bool {
+	if len(words) == 0 || strings.IndexAny(rest, ".,;!") == 0 {
+		return true
+	}
+	isRange := len(words) > 1 && isNumber(q.lang, words[1].Text) // between 10 and 20 °C
+	return strings.HasPrefix(rest, " ") && wordy([]rune(rest)[1]) && q.lang.IsStopWord(words[0].Text) && !isRange
+}
+
+// isNumber reports whether a word is a number, in figures or as a word.
+func isNumber(l *lang.Language, word string) bool {
+	_, count := l.Number(lang.Counts, word)
+	return count || word[0] >= '0' && word[0] <= '9'
 }
 
 // endsWith reports whether the part of a question before a word ends with a phrase of a section.

@@ -357,6 +357,9 @@ func (q *question) typeFit(c *sentence, text string) float64 {
 	case timeKind:
 		re = dateRE
 	case numberKind:
+		if q.inUnit && q.lang.HasPhrase(lang.Unlimited, text) {
+			return 1
+		}
 		re = numberRE
 	case placeKind:
 		re = placeRE
