@@ -80,6 +80,21 @@ func TestHostileSheets(t *testing.T) {
 	}
 }
 
+// TestRepeatedCellsCount refuses a document whose cells that span columns repeat more text than may be read. Rows must not be left out.
+func TestRepeatedCellsCount(t *testing.T) {
+	rows := "<w:tr>" + wordCell("", "Pier") + wordCell("", "Depth") + "</w:tr>"
+	for range 30 {
+		rows += "<w:tr>" + wordCell(`<w:gridSpan w:val="2"/>`, strings.Repeat("deep ", 8)) + wordCell("", "x") + "</w:tr>"
+	}
+	body := parsetest.DOCX("<w:tbl>" + rows + "</w:tbl>")
+	if p, err := parse.Parse(t.Context(), "a.docx", body, parse.Limits{Text: 2000}); err == nil {
+		t.Errorf("%d blocks of 31 rows", len(p.Blocks))
+	}
+	if p, err := parse.Parse(t.Context(), "a.docx", body, parse.Limits{Text: 20_000}); err != nil || len(p.Blocks) != 31 {
+		t.Errorf("%d blocks, %v", len(p.Blocks), err)
+	}
+}
+
 // TestWideSheet keeps the texts of merged cells in a sheet with very many columns.
 func TestWideSheet(t *testing.T) {
 	f := excelize.NewFile()

@@ -139,9 +139,10 @@ func (f *flow) beginTable() *table {
 	return t
 }
 
-// addRow appends a row, or the text beside the rows of a sheet, unless there is too much of it.
+// addRow appends a row, or the text beside the rows of a sheet, until there is too much of it. The document is then refused.
 func (f *flow) addRow(b document.Block) {
-	if f.rows -= len(b.Text); f.rows > 0 {
+	if f.rows > 0 {
+		f.rows -= len(b.Text)
 		b.Page = f.page
 		f.add(b)
 	}
