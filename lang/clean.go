@@ -10,8 +10,8 @@ import (
 
 // Clean returns s in a form that can be stored, indexed and shown: valid UTF-8 in normal form C, with U+FFFD for invalid bytes and
 // \n at the end of lines. It removes control characters except tab and newline, byte order marks, and invisible characters that could
-// hide or reorder words (bidirectional overrides, tags, zero-width spaces). It replaces typographic ligatures by their letters, and characters by [Symbol]. It
-// keeps joiners, which Indic scripts, Persian and emoji need. Clean(Clean(s)) equals Clean(s).
+// hide or reorder words (bidirectional overrides, tags, zero-width spaces). It replaces typographic ligatures by their letters, and the bullets of
+// fonts with symbols by bullets. It keeps joiners, which Indic scripts, Persian and emoji need. Clean(Clean(s)) equals Clean(s).
 func Clean(s string) string {
 	if ascii, ok := isClean(s); ok && ascii {
 		return s
@@ -99,7 +99,7 @@ func cleanRune(b *strings.Builder, r rune) {
 	case r >= 0xfb00 && r <= 0xfb06:
 		b.WriteString(ligatures[r-0xfb00])
 	case r >= 0xf020 && r <= 0xf0ff:
-		b.WriteRune(Symbol(r))
+		b.WriteRune(Bullet(r))
 	default:
 		b.WriteRune(r)
 	}
@@ -108,9 +108,9 @@ func cleanRune(b *strings.Builder, r rune) {
 // ligatures holds the letters of U+FB00 to U+FB06, which are frequent in the text of PDF files.
 var ligatures = [...]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"}
 
-// Symbol returns a bullet for the characters of the private use area by which the fonts Symbol and Wingdings have the bullets of word processors, such as
+// Bullet returns a bullet for the characters of the private use area by which the fonts Symbol and Wingdings have the bullets of word processors, such as
 // U+F0B7. It returns other characters as they are.
-func Symbol(r rune) rune {
+func Bullet(r rune) rune {
 	switch r {
 	case 0xf0b7, 0xf0a7, 0xf0d8, 0xf076, 0xf06c, 0xf06e, 0xf09f, 0xf075, 0xf0fc:
 		return '•'

@@ -44,15 +44,15 @@ func splitQuestions(question string) []string {
 		return nil
 	}
 	add(len(words))
-	whole := out[:1]
+	joined := out[:1] // fragments belong to the question before
 	for _, q := range out[1:] {
-		if last := len(whole) - 1; isFragment(l, q, whole[last]) {
-			whole[last] += ", " + q
+		if last := len(joined) - 1; isFragment(l, q, joined[last]) {
+			joined[last] += ", " + q
 		} else {
-			whole = append(whole, q)
+			joined = append(joined, q)
 		}
 	}
-	if out = whole; len(out) == 1 {
+	if out = joined; len(out) == 1 {
 		return nil
 	}
 	about := subject(l, out[0])

@@ -221,7 +221,7 @@ func (ip *interpreter) show(s string) {
 				text = bidi.ReverseString(text) // of several letters; the line is reversed later
 			}
 			for _, r := range text {
-				b.WriteRune(lang.Symbol(r))
+				b.WriteRune(lang.Bullet(r))
 			}
 		}
 		width += w/1000*st.size + st.char

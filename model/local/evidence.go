@@ -347,8 +347,8 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 		q.weighRow(c)
 	}
 	e[measured] = value(q.isMeasured(c))
-	isNumber := q.measure != nil && q.measure.phrases == lang.AsksSize && e[fit] == 1 // a choir has 32 singers
-	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !isNumber && !q.measure.in(q.lang, c.leadingText()) && !(q.inUnit && q.statesNumber(c)))
+	isSize := q.measure != nil && q.measure.phrases == lang.AsksSize && e[fit] == 1 // a choir has 32 singers
+	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !isSize && !q.measure.in(q.lang, c.leadingText()) && !(q.inUnit && q.statesNumber(c)))
 	q.weighFact(c)
 	e[literal] = q.literalFit(c)
 	if next := q.continuation(c, cs); next != nil && !next.code { // it is said too

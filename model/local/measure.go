@@ -17,8 +17,8 @@ type measure struct {
 	words      lang.Section   // words of questions and of names of columns
 	units      lang.Section   // words for units
 	after      lang.Section   // further units, which only follow a number: old
-	symbols    *regexp.Regexp // units that all languages have
-	symbol     *regexp.Regexp // one of those without a number before it; nil: as symbols
+	amounts    *regexp.Regexp // units that all languages have, mostly with the number before them: 5 kg
+	symbol     *regexp.Regexp // such a unit, with a number or without one; nil: as amounts
 	also       []*measure     // other quantities that the same question may ask for: "how long" asks for a duration or a length
 	hasUnit    bool           // its amounts nearly always have a unit
 	recognized bool           // each usual way to state it is recognized
@@ -26,25 +26,25 @@ type measure struct {
 }
 
 var length = &measure{words: lang.Length, units: lang.LengthUnits, hasUnit: true,
-	symbols: regexp.MustCompile(`(?:\b(?:mm|cm|km|ft|yd)|[0-9](?:mm|cm|km|ft|yd)|[0-9] ?m)(?:[^\pL\pN'’]|$)|[0-9] ?(?:metro\b|["″])|(?:^|[^0-9])(?:[0-9]{1,3}|[0-9]{5,}) ?in\b`), symbol: regexp.MustCompile(`\b(?:mm|cm|km)\b`)}
+	amounts: regexp.MustCompile(`(?:\b(?:mm|cm|km|ft|yd)|[0-9](?:mm|cm|km|ft|yd)|[0-9] ?m)(?:[^\pL\pN'’]|$)|[0-9] ?(?:metro\b|["″])|(?:^|[^0-9])(?:[0-9]{1,3}|[0-9]{5,}) ?in\b`), symbol: regexp.MustCompile(`\b(?:mm|cm|km)\b`)}
 
-var money = &measure{words: lang.Money, units: lang.MoneyUnits, symbols: regexp.MustCompile(`[€$£¥₺₽元円]|\b(?:EUR|USD|GBP|CHF|TL)\b`)}
+var money = &measure{words: lang.Money, units: lang.MoneyUnits, amounts: regexp.MustCompile(`[€$£¥₺₽元円]|\b(?:EUR|USD|GBP|CHF|TL)\b`)}
 
-var duration = &measure{phrases: lang.AsksDuration, units: lang.TimeUnits, symbols: regexp.MustCompile(`[0-9] ?(?:h|min|ms|s|d)\b`), also: []*measure{length}}
+var duration = &measure{phrases: lang.AsksDuration, units: lang.TimeUnits, amounts: regexp.MustCompile(`[0-9] ?(?:h|min|ms|s|d)\b`), also: []*measure{length}}
 
 // measures are the known quantities. The first one that a question has counts: "how long is the notice" asks for a duration.
 var measures = slices.Concat([]*measure{
-	{phrases: lang.AsksAge, recognized: true, units: lang.Age, after: lang.AgeAfter, around: 4, symbols: regexp.MustCompile(`\b[0-9]{1,3}-year-old|\pL ?\([0-9]{1,2}\)|[0-9]{1,3} ?[岁歳才]`)},
+	{phrases: lang.AsksAge, recognized: true, units: lang.Age, after: lang.AgeAfter, around: 4, amounts: regexp.MustCompile(`\b[0-9]{1,3}-year-old|\pL ?\([0-9]{1,2}\)|[0-9]{1,3} ?[岁歳才]`)},
 	duration,
-	{phrases: lang.AsksClock, symbols: regexp.MustCompile(`\b[0-9]{1,2}[:.hH][0-9]{2}\b|\b[0-9]{1,2} ?(?:[ap]\.?m\b|h\b|Uhr|uur)|[0-9][点點时時]`)},
-	{phrases: lang.AsksDay, units: lang.Days, symbols: regexp.MustCompile(`\b[0-9]{1,2}[./-][0-9]{1,2}\b|[0-9][日号]`)},
-	{phrases: lang.AsksPhone, recognized: true, symbols: regexp.MustCompile(`(?:[0-9][ /()]{0,2}){6,}|(?:^|[^0-9-])0[0-9]+[–-][0-9]|\b[0-9]{3}-[0-9]{3,4}\b|\b[0-9]{2}(?:[.-][0-9]{2}){4}\b|\b[0-9]{3}[.-][0-9]{3}[.-][0-9]{4}\b`)},
-	{phrases: lang.AsksEmail, recognized: true, symbols: regexp.MustCompile(`\S@\S`)},
+	{phrases: lang.AsksClock, amounts: regexp.MustCompile(`\b[0-9]{1,2}[:.hH][0-9]{2}\b|\b[0-9]{1,2} ?(?:[ap]\.?m\b|h\b|Uhr|uur)|[0-9][点點时時]`)},
+	{phrases: lang.AsksDay, units: lang.Days, amounts: regexp.MustCompile(`\b[0-9]{1,2}[./-][0-9]{1,2}\b|[0-9][日号]`)},
+	{phrases: lang.AsksPhone, recognized: true, amounts: regexp.MustCompile(`(?:[0-9][ /()]{0,2}){6,}|(?:^|[^0-9-])0[0-9]+[–-][0-9]|\b[0-9]{3}-[0-9]{3,4}\b|\b[0-9]{2}(?:[.-][0-9]{2}){4}\b|\b[0-9]{3}[.-][0-9]{3}[.-][0-9]{4}\b`)},
+	{phrases: lang.AsksEmail, recognized: true, amounts: regexp.MustCompile(`\S@\S`)},
 	money,
 }, quantities, []*measure{
-	{words: lang.Weight, units: lang.WeightUnits, hasUnit: true, symbols: regexp.MustCompile(`(?:\b|[0-9])(?:kg|mg|lbs?|oz)\b|[0-9] ?(?:g|t)\b`), symbol: regexp.MustCompile(`\b(?:kg|mg|lbs?|oz)\b`)},
+	{words: lang.Weight, units: lang.WeightUnits, hasUnit: true, amounts: regexp.MustCompile(`(?:\b|[0-9])(?:kg|mg|lbs?|oz)\b|[0-9] ?(?:g|t)\b`), symbol: regexp.MustCompile(`\b(?:kg|mg|lbs?|oz)\b`)},
 	length,
-	{phrases: lang.AsksHot, words: lang.Temperature, units: lang.TemperatureUnits, symbols: regexp.MustCompile(`°`)},
+	{phrases: lang.AsksHot, words: lang.Temperature, units: lang.TemperatureUnits, amounts: regexp.MustCompile(`°`)},
 })
 
 // measureOf returns the quantity that a question asks for; nil if it asks for none.
@@ -135,7 +135,7 @@ func isFullWidth(r rune) bool { return r >= '！' && r <= '～' }
 // in reports whether a text has an amount of the quantity.
 func (m *measure) in(l *lang.Language, text string) bool {
 	text = joinedUnitRE.ReplaceAllString(asciiDigits(text), "$1 $2")
-	if m.symbols.MatchString(text) || slices.ContainsFunc(m.also, func(o *measure) bool { return o.in(l, text) }) {
+	if m.amounts.MatchString(text) || slices.ContainsFunc(m.also, func(o *measure) bool { return o.in(l, text) }) {
 		return true
 	}
 	if m.units == "" {
@@ -171,7 +171,7 @@ func (m *measure) names(l *lang.Language, column string) bool {
 
 // hasUnitIn reports whether a text has a unit of the quantity, with a number or without one. Units of one letter need a number.
 func (m *measure) hasUnitIn(l *lang.Language, text string) bool {
-	return m.symbols.MatchString(text) || m.symbol != nil && m.symbol.MatchString(text) || m.units != "" && slices.ContainsFunc(unitWords(l, text), func(w lang.Token) bool { return utf8.RuneCountInString(w.Text) > 1 && l.Has(m.units, w.Text) })
+	return m.amounts.MatchString(text) || m.symbol != nil && m.symbol.MatchString(text) || m.units != "" && slices.ContainsFunc(unitWords(l, text), func(w lang.Token) bool { return utf8.RuneCountInString(w.Text) > 1 && l.Has(m.units, w.Text) })
 }
 
 // measuredColumn reports whether a column of a row holds the quantity that the question asks for.

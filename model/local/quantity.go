@@ -13,7 +13,7 @@ import (
 // quantity returns a measure of a quantity whose amounts nearly always have a unit. symbols, a regular expression, are units that all languages have. Those of
 // short also mean other things (class A, PS, l'eau, il ha), so they need a number before them.
 func quantity(phrases, units lang.Section, symbols, short string, also ...*measure) *measure {
-	return &measure{phrases: phrases, units: units, also: also, hasUnit: true, symbols: regexp.MustCompile(`[0-9½¼¾] ?-?(?:` + symbols + `|` + short + `)(?:[^\pL\pN'’]|$)`),
+	return &measure{phrases: phrases, units: units, also: also, hasUnit: true, amounts: regexp.MustCompile(`[0-9½¼¾] ?-?(?:` + symbols + `|` + short + `)(?:[^\pL\pN'’]|$)`),
 		symbol: regexp.MustCompile(`(?:^|[^\pL\pN])(?:` + symbols + `)(?:[^\pL\pN-]|$)`)}
 }
 
@@ -21,7 +21,7 @@ var (
 	energy = quantity(lang.AsksEnergy, lang.EnergyUnits, `(?i:[kMGT]?Wh|kilowatt[ -]hours?|kcal|[kM]J)|кВт[·⋅*]?ч|ккал|кДж`, `(?i:cal)`)
 	area   = quantity(lang.AsksArea, lang.AreaUnits, `[ckm]?m[²2]|(?i:sq\.? ?(?:ft|m|km|yd|in|mi)|ft[²2]|qm)|к?м[²2]|㎡`, `га`)
 	volume = quantity(lang.AsksVolume, lang.VolumeUnits, `[cdm]?m[³3]|(?i:[cdmh]l|fl\.? ?oz|cu\.? ?ft)|мл|м[³3]`, `(?i:l|cc|gal)|л`)
-	share  = &measure{phrases: lang.AsksShare, units: lang.ShareUnits, symbols: regexp.MustCompile(`[0-9] ?[%‰％]|(?:per ?cent|por cien|yüzde|百分之)`)}
+	share  = &measure{phrases: lang.AsksShare, units: lang.ShareUnits, amounts: regexp.MustCompile(`[0-9] ?[%‰％]|(?:per ?cent|por cien|yüzde|百分之)`)}
 	data   = quantity(lang.AsksData, lang.DataUnits, `(?i:[KMGTP]i?B)`, `[КМГТ]Б`)
 )
 
@@ -38,7 +38,7 @@ var quantities = []*measure{
 	data,
 	share,
 	quantity(lang.AsksPressure, lang.PressureUnits, `(?i:mbar|psi|[hkM]Pa)`, `(?i:bar|Pa)|бар|атм`),
-	{phrases: lang.AsksSize, symbols: length.symbols, also: []*measure{length, area, volume, data, share, money}},
+	{phrases: lang.AsksSize, amounts: length.amounts, also: []*measure{length, area, volume, data, share, money}},
 }
 
 // unitWords returns the words of a text. Both words of a unit of an area or a volume, such as square metre, are m² or m³, as the files of languages have them.
@@ -101,7 +101,7 @@ func (q *question) statesNumber(c *sentence) bool {
 		x, isWord := q.lang.Number(lang.Counts, w.Text)
 		isFigures := figuresRE.FindString(w.Text) == w.Text && !yearRE.MatchString(w.Text)
 		isLabel := isFigures && !strings.ContainsAny(w.Text, ".,") && !q.lang.IsStopWord(words[k-1].Text) // room 3
-		hasUnit := slices.ContainsFunc(measures, func(m *measure) bool { return beginsWith(m.symbols, c.own[w.End-1:]) })
+		hasUnit := slices.ContainsFunc(measures, func(m *measure) bool { return beginsWith(m.amounts, c.own[w.End-1:]) })
 		if (isFigures || isWord && x >= 2) && !isLabel && !hasUnit && c.own[words[k-1].End:w.Start] == " " && q.isAlone(c.own[w.End:], words[k+1:]) {
 			return true
 		}

@@ -60,7 +60,7 @@ func (t *Table) Row(cells []Cell) {
 	row := t.place(cells)
 	switch {
 	case !slices.ContainsFunc(row, func(s slot) bool { return !s.carried && s.text != "" }):
-	case !t.closed && len(t.head) == maxHeadRows && allMarked(row) && allMarked(t.head[maxHeadRows-1]): // all rows are
+	case !t.closed && len(t.head) == maxHeadRows && allMarked(row) && allMarked(t.head[maxHeadRows-1]): // all rows are marked
 		t.End()
 		t.closed = true
 		t.emit(row)
