@@ -138,14 +138,13 @@ test("a reply, and a second message in the same context", async () => {
 
 test("resubscribe after a cut connection", async () => {
   const client = await connect(url);
-  const cut = new AbortController();
   const before = new Reading();
-  await assert.rejects(async () => {
-    for await (const event of client.sendMessageStream(ask("When was the north lock opened, and which fee does a ship pay?"), { signal: cut.signal })) {
-      before.add(event);
-      cut.abort(new Error("cut"));
-    }
-  });
+  // To stop reading closes the connection. The signal of a request does too, but Node.js 20 can lose its error on the SDK's way from the body
+  // to the text, and then the reader waits for ever.
+  for await (const event of client.sendMessageStream(ask("When was the north lock opened, and which fee does a ship pay?"))) {
+    before.add(event);
+    break;
+  }
   assert.ok(before.id);
   const after = await read(client.resubscribeTask({ tenant: "", id: before.id }));
   assert.equal(after.id, before.id);
