@@ -36,10 +36,10 @@ func Example() {
 		case sluice.Cited:
 			fmt.Printf(" [%d]\n", e.N)
 		case sluice.Verified:
-			fmt.Println("confidence:", e.Confidence)
+			fmt.Println("claim support:", e.Confidence)
 		}
 	}
 	// Output:
 	// Gold is heavier than gravel, so it settles behind the riffles. [1]
-	// confidence: 1
+	// claim support: 1
 }

@@ -69,7 +69,7 @@ func Example() {
 			case event.Cited:
 				fmt.Printf(" [%d]\n", b.N)
 			case event.Verified:
-				fmt.Println("confidence:", b.Confidence)
+				fmt.Println("claim support:", b.Confidence)
 			case event.RunFailed:
 				fmt.Println("failed:", b.Code, b.Message)
 			}
@@ -78,7 +78,7 @@ func Example() {
 	// Output:
 	// found: 1
 	// Gold is heavier than gravel, so it settles behind the riffles. [1]
-	// confidence: 1
+	// claim support: 1
 }
 
 // A chain of language models writes and judges; what needs no model stands behind it.

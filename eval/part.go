@@ -55,11 +55,11 @@ func (s *Set) Half(which string) (*Set, error) {
 	if which != "a" && which != "b" {
 		return nil, errors.New("the halves of a set are a and b")
 	}
-	return s.only(which, func(q Question) bool { return halfOf(q.ID) == which }), nil
+	return s.only(which, func(q Question) bool { return HalfOf(q.ID) == which }), nil
 }
 
-// halfOf returns the half to which the question of an id belongs.
-func halfOf(id string) string {
+// HalfOf returns the half, a or b, to which the question of an id belongs.
+func HalfOf(id string) string {
 	if hash := sha256.Sum256([]byte(id)); hash[0]&1 == 0 {
 		return "a"
 	}

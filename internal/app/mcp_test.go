@@ -185,7 +185,7 @@ func TestMCPTools(t *testing.T) {
 		if err := json.Unmarshal([]byte(raw), &arguments); err != nil {
 			t.Fatal(err)
 		}
-		if text, _, failed := callTool(t, s, tool, arguments); !failed || !strings.Contains(text, want) {
+		if text, _, failed := callTool(t, s, tool, arguments); !failed || !strings.Contains(text, want) || strings.Contains(text, "query: query:") {
 			t.Errorf("%s: %t %s", name, failed, text)
 		}
 	}
@@ -222,7 +222,7 @@ func TestMCPResources(t *testing.T) {
 		t.Errorf("%v, %v", templates, err)
 	}
 	read, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "sluice://documents/farland-f"})
-	if err != nil || !strings.Contains(read.Contents[0].Text, "Zelda Quux") {
+	if err != nil || !strings.Contains(read.Contents[0].Text, "Zelda Quux") || read.CacheScope != "private" {
 		t.Errorf("%v, %v", read, err)
 	}
 	if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "sluice://documents/none"}); err == nil || !strings.Contains(err.Error(), "not found") {

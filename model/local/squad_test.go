@@ -2,12 +2,12 @@ package local_test
 
 import (
 	"context"
-	"hash/fnv"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/internal/tools/race"
 	"github.com/sluice-rag/sluice/model"
@@ -33,26 +33,20 @@ func answer(t testing.TB, m *local.Model, task model.Task) (string, []int) {
 // tally counts the outcomes of questions: off are answerable questions over passages of other articles.
 type tally struct{ asked, right, silent, said, trick, trickSilent, off, offSilent float64 }
 
-// half splits the questions by a hash of their id.
-func half(id string) int {
-	h := fnv.New32a()
-	h.Write([]byte(id))
-	return int(h.Sum32()>>7) % 2
-}
-
 func holds(got string, answers []string) bool {
 	return slices.ContainsFunc(answers, func(a string) bool {
 		return strings.Contains(strings.ToLower(got), strings.ToLower(strings.Join(strings.Fields(a), " ")))
 	})
 }
 
-// measure answers the questions of a set, and each answerable one again over passages of other articles.
-func measure(t *testing.T, name string, half func(id string) int) (halves [2]tally) {
+// measure answers the questions of a set, and each answerable one again over passages of other articles. It counts the halves a and b apart.
+func measure(t *testing.T, name string) (halves map[string]*tally) {
 	t.Helper()
+	halves = map[string]*tally{"a": {}, "b": {}}
 	s := beir.Load(t, name)
 	m := local.New(local.Options{})
 	for i, q := range s.Queries {
-		y := &halves[half(q.ID)]
+		y := halves[eval.HalfOf(q.ID)]
 		got, cites := answer(t, m, s.Task(q, false))
 		silent := 0.0
 		if len(cites) == 0 {
@@ -79,7 +73,7 @@ func measure(t *testing.T, name string, half func(id string) int) (halves [2]tal
 	}
 	for h, y := range halves {
 		if y.asked > 0 {
-			t.Logf("%s, half %d, answerable: %.3f hold a gold answer, %.3f abstain, %.2f sentences; unanswerable: %.3f abstain; nothing relevant: %.3f abstain",
+			t.Logf("%s, half %s, answerable: %.3f hold a gold answer, %.3f abstain, %.2f sentences; unanswerable: %.3f abstain; nothing relevant: %.3f abstain",
 				name, h, y.right/y.asked, y.silent/y.asked, y.said/y.asked, y.trickSilent/max(1, y.trick), y.offSilent/y.off)
 		}
 	}
@@ -90,25 +84,25 @@ func measure(t *testing.T, name string, half func(id string) int) (halves [2]tal
 // the generator are fitted to half a of the set in the folder of evaluation, among others; see TestFit.
 func TestFloorSQuADOnTuningSet(t *testing.T) {
 	race.Measure(t)
-	halves := measure(t, "squad", half)
-	if trick, silent := halves[0].trick+halves[1].trick, halves[0].trickSilent+halves[1].trickSilent; silent/trick < 0.36 {
+	halves := measure(t, "squad")
+	if trick, silent := halves["a"].trick+halves["b"].trick, halves["a"].trickSilent+halves["b"].trickSilent; silent/trick < 0.36 {
 		t.Errorf("abstained on %.1f %% of unanswerable questions", 100*silent/trick)
 	}
 	for h, y := range halves {
 		if y.right/y.asked < 0.73 || y.silent/y.asked > 0.14 || y.trickSilent/y.trick < 0.345 || y.offSilent/y.off < 0.62 {
-			t.Errorf("answers to half %d got worse", h)
+			t.Errorf("answers to half %s got worse", h)
 		}
 	}
 }
 
-// TestFloorXQuAD measures answers on questions and passages in languages other than English. The floors are the figures
-// measured on 2026-11-22 less 0.03.
+// TestFloorXQuAD measures answers on questions and passages in languages other than English, in half b of the sets: the weights are fitted to half a, among
+// others.
 func TestFloorXQuAD(t *testing.T) {
 	race.Measure(t)
 	for name, floor := range map[string]struct{ holds, silent, off float64 }{
 		"xquad-de": {0.775, 0.08, 0.63}, "xquad-es": {0.805, 0.06, 0.67},
 	} {
-		y := measure(t, name, func(string) int { return 0 })[0]
+		y := measure(t, name)["b"]
 		if y.right/y.asked < floor.holds || y.silent/y.asked > floor.silent || y.offSilent/y.off < floor.off {
 			t.Errorf("answers to %s got worse", name)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -24,11 +25,11 @@ type callError struct {
 
 // Error returns the message with the argument that it is about.
 func (e *callError) Error() string {
-	const arguments = "/call/arguments/"
-	if field, ok := bytes.CutPrefix([]byte(e.Source.Pointer), []byte(arguments)); ok {
-		return string(field) + ": " + e.Message
+	field, ok := strings.CutPrefix(e.Source.Pointer, "/call/arguments/")
+	if !ok || strings.HasPrefix(e.Message, field+":") {
+		return e.Message
 	}
-	return e.Message
+	return field + ": " + e.Message
 }
 
 // call calls a function and returns its result. If events is not nil, the call streams, and events gets the name and the data of each event.

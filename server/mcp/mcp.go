@@ -66,7 +66,8 @@ func New(calls *rpc.Server, o Options) *Server {
 	s := &Server{calls: calls, presence: presence{grace: o.Grace, sessions: map[string]*present{}}, openers: map[string]string{}}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: "sluice", Title: "Sluice", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: "Answers questions from the documents of this server, with citations. ask answers a question; search finds passages; list_documents and read_document show the documents.",
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}}})
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" }}) // what a key may read
 	s.addTools()
 	s.addResources()
 	s.sdk.AddReceivingMiddleware(s.noteOpener)
