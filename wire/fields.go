@@ -32,7 +32,7 @@ func CheckFields(body []byte, like any) error {
 func fieldAt(body []byte, offset int64) string {
 	c := fieldChecker{dec: json.NewDecoder(bytes.NewReader(body)), until: offset}
 	c.dec.UseNumber() // a number that is out of range would end the search before its path is found
-	_ = c.value(nil) // the text may have errors after the value
+	_ = c.value(nil)  // the text may have errors after the value
 	c.path = c.found
 	return shown(c.at())
 }
