@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -63,7 +64,7 @@ func (e *Error) Public() string {
 		text += fmt.Sprintf(" (HTTP status %d)", e.Status)
 	}
 	if e.Failure == Skipped && e.SkipReason != "" {
-		text += " a moment ago and was not asked"
+		text = strings.Replace(text, "is ", "was ", 1) + " a moment ago and was not asked"
 	}
 	if e.Reason != "" {
 		text += ": " + e.Reason

@@ -250,8 +250,8 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 		if location == other.Location {
 			return Source{}, fault.New(fault.Conflict, "the location is that of the source %s already: sync it or change it, or remove it first", other.ID)
 		}
-		if within(location, other.Location) || within(other.Location, location) {
-			return Source{}, fault.New(fault.Conflict, "the location overlaps with that of the source %s; a document belongs to one source", other.ID)
+		if shared := kind.overlap(location, s.o.Kinds[other.Kind], other.Location); shared != "" {
+			return Source{}, fault.New(fault.Conflict, "the location overlaps with that of the source %s: %s; a document belongs to one source", other.ID, shared)
 		}
 	}
 	src := store.Source{ID: "src-" + strings.ToLower(rand.Text()[:12]), Kind: set.Kind, Location: location, Collection: set.Collection, Include: set.Include,
@@ -282,6 +282,36 @@ func (s *Service) now() time.Time { return s.o.Now().UTC().Truncate(time.Microse
 // within reports whether a location is another one, or inside it.
 func within(inner, outer string) bool {
 	return inner == outer || strings.HasPrefix(inner, strings.TrimSuffix(outer, "/")+"/")
+}
+
+// overlap returns a place that is in a location of the kind and in one of another kind; empty: there is none.
+func (k Kind) overlap(location string, other Kind, otherLocation string) string {
+	if k.Documents == nil && other.Documents != nil {
+		return other.overlap(otherLocation, k, location)
+	}
+	if k.Documents == nil {
+		if within(location, otherLocation) {
+			return location
+		}
+		if within(otherLocation, location) {
+			return otherLocation
+		}
+		return ""
+	}
+	same := func(uri string) bool { return within(uri, otherLocation) }
+	if other.Documents != nil {
+		taken := map[string]bool{}
+		for _, uri := range other.Documents(otherLocation) {
+			taken[uri] = true
+		}
+		same = func(uri string) bool { return taken[uri] }
+	}
+	for _, uri := range k.Documents(location) {
+		if same(uri) {
+			return uri
+		}
+	}
+	return ""
 }
 
 // List returns all sources, sorted by id.

@@ -31,7 +31,8 @@ func CheckFields(body []byte, like any) error {
 // fieldAt returns the path of the value of a JSON text that ends at a byte, or, if it is an object or a list, begins there. It is empty for the whole text.
 func fieldAt(body []byte, offset int64) string {
 	c := fieldChecker{dec: json.NewDecoder(bytes.NewReader(body)), until: offset}
-	_ = c.value(nil) // the text may have errors after the value
+	c.dec.UseNumber() // a number that is out of range would end the search before its path is found
+	_ = c.value(nil)  // the text may have errors after the value
 	c.path = c.found
 	return shown(c.at())
 }

@@ -57,6 +57,20 @@ func TestCheckFields(t *testing.T) {
 	}
 }
 
+func TestDecodeNamesTheFieldOfAHugeNumber(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"query":"x","top_k":1e400}`:             "top_k: want an integer, got number 1e400",
+		`{"query":"x","list":[{"top_k":-1e400}]}`: "list[0].top_k: want an integer, got number -1e400",
+		`{"query":"x","any":{"z":1e400}}`:         "any.z: want a number, got number 1e400",
+	} {
+		var into fieldsOuter
+		if got := message(wire.Decode([]byte(body), &into)); got != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}
+
 // TestCheckFieldsOfNestedValues runs alone because it measures memory: that must not grow with the lengths of all paths.
 func TestCheckFieldsOfNestedValues(t *testing.T) {
 	object := func(levels int, last string) string {

@@ -237,6 +237,8 @@ func TestFailures(t *testing.T) {
 		{"path that is not there", []string{"ingest", "--data", data, filepath.Join(dir, "none")}, 1, []string{"none"}},
 		{"unknown run", []string{"replay", "--data", data, "run_0"}, 1, []string{"no such run"}},
 		{"mistyped data", []string{"runs", "--data", filepath.Join(dir, "none")}, 1, []string{filepath.Join(dir, "none") + " does not exist; \"sluice ingest PATH\""}},
+		{"mistyped data of a repair", []string{"reconcile", "--data", filepath.Join(dir, "none")}, 1, []string{filepath.Join(dir, "none") + " does not exist"}},
+		{"mistyped tenant of a repair", []string{"reconcile", "--data", data, "--tenant", "none"}, 1, []string{filepath.Join(data, "tenants", "none") + " does not exist"}},
 		{"help about a command", []string{"help", "ask"}, 0, []string{"Usage: sluice ask <question>"}},
 		{"unknown protocol", []string{"replay", "--data", data, "--protocol", "morse", "run_0"}, 1, []string{"morse"}},
 		{"hostile run", []string{"replay", "--data", data, "../../etc"}, 1, []string{"not a run id"}},

@@ -21,7 +21,7 @@ type reconcileCmd struct {
 
 // Run repairs the data folder, which no server may use, and prints the differences. The exit status is 1 if some cannot be repaired.
 func (c *reconcileCmd) Run(e *env) (err error) {
-	a, err := c.open(e.ctx, e, e.logger)
+	a, err := c.openExisting(e)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (f tenantFlag) open(ctx context.Context, e *env, logger *slog.Logger) (*app
 	return a, err
 }
 
-// openExisting opens the data folder of the tenant if it exists. Commands that only read must not create a mistyped folder.
+// openExisting opens the data folder of the tenant if it exists. Commands that only read or repair must not create a mistyped folder.
 func (f tenantFlag) openExisting(e *env) (*app.App, error) {
 	if err := exists(app.Folder(e.cfg.Store.Data, f.Tenant)); err != nil {
 		return nil, err

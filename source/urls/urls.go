@@ -22,7 +22,7 @@ import (
 // Kind returns the kind of source. Its locations are URLs with spaces between them. Each is that of a document or, if it ends in
 // .txt, of a list with one URL in each line. The rules for robots do not apply, because users name each document.
 func Kind(c *page.Client) source.Kind {
-	return source.Kind{Suits: suits, Locate: locate, Open: func(location string) (source.Connector, error) {
+	return source.Kind{Suits: suits, Locate: locate, Documents: strings.Fields, Open: func(location string) (source.Connector, error) {
 		return &connector{client: c, location: location}, nil
 	}}
 }
