@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // allowedImports lists the packages of this module that each package may import. A key that ends in /* applies to each
@@ -198,9 +200,7 @@ var exceptions = map[string]string{
 func TestArchitecture(t *testing.T) {
 	t.Parallel()
 	tree, err := parseTree(os.DirFS("."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(tree) < 5 {
 		t.Fatalf("found only %d packages: is this the root of the module?", len(tree))
 	}
@@ -239,9 +239,7 @@ func TestTableKeepsBackEndsApart(t *testing.T) {
 func TestTableIsExact(t *testing.T) {
 	t.Parallel()
 	tree, err := parseTree(os.DirFS("."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	used := map[string]map[string]bool{} // imports of the packages of each row
 	tree.each(func(pkg string, s source) {
 		row := pkg

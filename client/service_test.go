@@ -28,6 +28,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/index/scope"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/server"
 	service "github.com/sluice-rag/sluice/server/knowledge"
@@ -58,9 +59,7 @@ func newSite(t *testing.T, settings ...func(*sitting)) *site {
 	ctx, dir := context.Background(), t.TempDir()
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	ix, err := embedded.Open(t.Context(), filepath.Join(dir, "index"), embedded.Options{})
 	check(err)
@@ -103,9 +102,7 @@ func newSite(t *testing.T, settings ...func(*sitting)) *site {
 func (s *site) uploaded(t *testing.T, name, text string) client.File {
 	t.Helper()
 	f, err := s.c.Upload(t.Context(), name, strings.NewReader(text), int64(len(text)), client.UploadOptions{Purpose: "qa"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := s.c.WaitForTask(t.Context(), f.TaskID, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -123,9 +120,7 @@ func TestServiceFromEndToEnd(t *testing.T) {
 	ctx, s := t.Context(), newSite(t)
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	var sent []int64
 	sum := md5.Sum([]byte(gold))

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 	"github.com/sluice-rag/sluice/wire"
@@ -86,9 +87,7 @@ func (d damaged) Load(ctx context.Context, run event.RunID, after event.Seq) ([]
 func openFailing(t *testing.T, a answer.Answerer, o session.Options, of engine.Options) (*bench, *failing) {
 	t.Helper()
 	st, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f := &failing{Store: st, release: make(chan struct{})}
 	s := session.New(f, o)
 	of.Store, of.Ended, of.Deleted = eventlog.NewMemory(), s.Ended, s.Deleted
@@ -106,9 +105,7 @@ func TestDamagedRunBlocksNothing(t *testing.T) {
 	b := open(t, filepath.Join(t.TempDir(), "sessions.db"), damaged{eventlog.NewMemory(), "run-a"}, script(echo), session.Options{})
 	for _, id := range []event.RunID{"run-a", "run-b"} {
 		s, err := b.service.Create(ctx, "ada", string(id), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err = b.store.Begin(ctx, s.Key, session.Begin{Run: id, New: true, At: s.CreatedAt, Until: s.CreatedAt.Add(time.Hour),
 			Question: session.Message{ID: id.QuestionID(), Role: event.RoleUser, Text: "one", Parent: session.AtHead}}); err != nil {
 			t.Fatal(err)
@@ -202,9 +199,7 @@ func TestWritesOfWaitingTurns(t *testing.T) {
 			return echo(ctx, r)
 		}), session.Options{Lease: 15 * time.Minute}, engine.Options{Deadline: time.Hour})
 		_, detach, err := b.service.Ask(t.Context(), event.Question{Query: "one", Session: "s"}, session.Turn{}, engine.Caller{Account: "ada"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer detach()
 		b.ask("s", "two", wire.Turn{Wait: true})
 		if n := f.starts.Load(); n > 200 {
@@ -224,9 +219,7 @@ func TestLineIsBounded(t *testing.T) {
 			return echo(ctx, r)
 		}), session.Options{}, engine.Options{})
 		_, detach, err := b.service.Ask(t.Context(), event.Question{Query: "one", Session: "s"}, session.Turn{}, engine.Caller{Account: "ada"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer detach()
 		var refused, answered atomic.Int64
 		var wg sync.WaitGroup
@@ -288,9 +281,7 @@ func TestTurnThatCannotStartEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, f := openFailing(t, script(echo), session.Options{}, engine.Options{})
-		if err := b.engine.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.engine.Close(t.Context()))
 		f.locked.Store(true)
 		if _, err := b.tryAsk("s", "one", wire.Turn{}); codeOf(err) != fault.Unavailable {
 			t.Errorf("ask: %v", err)
@@ -332,9 +323,7 @@ func TestStopWhileTurnWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := openFailing(t, script(echo), session.Options{}, engine.Options{})
 		s, err := b.service.Create(t.Context(), "ada", "s", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err = b.store.Begin(t.Context(), s.Key, session.Begin{Run: "run-a", Server: "other", New: true, At: s.CreatedAt, Until: s.CreatedAt.Add(time.Hour),
 			Question: session.Message{ID: event.RunID("run-a").QuestionID(), Role: event.RoleUser, Text: "one", Parent: session.AtHead}}); err != nil {
 			t.Fatal(err)
@@ -400,12 +389,8 @@ func TestInterruptedTurnEndsOnce(t *testing.T) {
 		}}, engine.Options{})
 		interrupt(t, b, "s", "run-a")
 		rec, err := answer.NewRecorder(t.Context(), b.log, time.Now, event.RunStarted{Run: "run-a", Question: event.Question{Query: "one", Session: "s"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := answer.Run(t.Context(), script(echo), rec, answer.Ending{}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, answer.Run(t.Context(), script(echo), rec, answer.Ending{}))
 		f.held.Store(true)
 		for range readers {
 			b.wantTexts("s", "", "one", "ONE")
@@ -436,13 +421,9 @@ func TestInterruptedTurnWithoutEnd(t *testing.T) {
 		}}, engine.Options{})
 		interrupt(t, b, "s", "run-a")
 		rec, err := answer.NewRecorder(t.Context(), b.log, time.Now, event.RunStarted{Run: "run-a", Question: event.Question{Query: "one", Session: "s"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, body := range []event.Body{event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules"}, event.CacheChecked{}, event.GenerationStarted{Model: "m"}, event.Token{Text: "half an ans"}} {
-			if err := rec.Emit(t.Context(), body); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rec.Emit(t.Context(), body))
 		}
 		for range 2 {
 			messages, err := b.service.Branch(t.Context(), "ada", "s", "", 1)
@@ -461,15 +442,11 @@ func TestInterruptedTurnWithoutEnd(t *testing.T) {
 func interrupt(t *testing.T, b *bench, id string, run event.RunID) {
 	t.Helper()
 	s, err := b.service.Create(t.Context(), "ada", id, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := b.store.Begin(t.Context(), s.Key, session.Begin{Run: run, New: true, Title: "one", At: s.CreatedAt, Until: s.CreatedAt.Add(time.Hour),
 		Question: session.Message{ID: run.QuestionID(), Role: event.RoleUser, Text: "one", Parent: session.AtHead}}); err != nil {
 		t.Fatal(err)
 	}
 	failure := session.Interrupted
-	if err := b.store.End(t.Context(), session.End{Run: run, Answer: session.Answer{Run: run, Status: session.Failed, EndedAt: s.CreatedAt, Failure: &failure}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.store.End(t.Context(), session.End{Run: run, Answer: session.Answer{Run: run, Status: session.Failed, EndedAt: s.CreatedAt, Failure: &failure}}))
 }

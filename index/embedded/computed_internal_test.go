@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestComputedIDs checks what a document with computed ids needs, and which ids of other documents are in conflict with it.
@@ -36,9 +37,7 @@ func TestComputedIDs(t *testing.T) {
 	if got, err := x.Chunks(t.Context(), "c", []corpus.ChunkID{stale, beyond}); err != nil || len(got) != 0 {
 		t.Errorf("ids of other texts: %v, %v", got, err)
 	}
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{d.ID}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{d.ID}))
 	if n := keys(bucketIDs); n != 0 {
 		t.Errorf("%d ids of a deleted document", n)
 	}
@@ -104,9 +103,7 @@ func FuzzDecodeRun(f *testing.F) {
 	}
 	for i := range es {
 		raw, err := ch.record(i)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		if len(raw) > 4 && raw[4] == runLevel {
 			f.Add(raw[4:])
 		}
@@ -133,9 +130,7 @@ func TestFormatNested(t *testing.T) {
 	d, es := nestedDocument("lights", 3)
 	kept, kes := nestedDocument("kept", 2)
 	putAll(t, x, []corpus.Document{d, kept}, [][]index.Entry{es, kes})
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Close())
 	setFormat(t, dir, formatNested)
 	x = openAt(t, dir)
 	err := x.view(func(tx *txn) error {
@@ -144,9 +139,7 @@ func TestFormatNested(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d, es = computedDocument("lights", 3)
 	putAll(t, x, []corpus.Document{d}, [][]index.Entry{es})
 	if diff := cmp.Diff([][]index.Entry{sorted(kes), sorted(es)}, exportAll(t, x)); diff != "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
@@ -37,18 +38,12 @@ func TestDamage(t *testing.T) {
 		paths := stores[names[i%len(names)]]
 		path := paths[w.intn(len(paths))]
 		dir := filepath.Join(t.TempDir(), "data")
-		if err := os.CopyFS(dir, os.DirFS(golden)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.CopyFS(dir, os.DirFS(golden)))
 		kind, err := damage(w.rng, filepath.Join(dir, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w.found.tried++
 		w.examine(t, start(t, addr, dir), addr, asked, fmt.Sprintf("%s %s", kind, path), path)
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.RemoveAll(dir))
 	}
 }
 
@@ -108,9 +103,7 @@ func filesByStore(t *testing.T, dir string) map[string][]string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 
