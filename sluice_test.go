@@ -109,7 +109,7 @@ func TestFailedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := lib.Answer(t.Context(), keeper)
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.Model {
+	if fault.CodeOf(err) != fault.Model {
 		t.Errorf("Answer: %v", err)
 	}
 	var last sluice.Event

@@ -248,7 +248,7 @@ func TestCancelStopsARun(t *testing.T) {
 	if err := c.Get(t.Context(), "/api/runs/"+run, &d); err != nil || d.Status != event.Cancelled {
 		t.Errorf("%v %v", d.Status, err)
 	}
-	if f, ok := errors.AsType[*fault.Error](c.Cancel(t.Context(), "none")); !ok || f.Code != fault.NotFound {
+	if fault.CodeOf(c.Cancel(t.Context(), "none")) != fault.NotFound {
 		t.Error("a run that is none was cancelled")
 	}
 }

@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -122,11 +121,11 @@ func TestSessionTypesMatchServer(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = c.Session(ctx, "a/b")
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.NotFound {
+	if fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("after the deletion: %v", err)
 	}
 	_, _, err = c.SendMessage(ctx, "a/b", turns.Request{Content: "why?"}).Wait()
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.NotFound {
+	if fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a question in no session: %v", err)
 	}
 }
@@ -236,7 +235,7 @@ func TestFailedTurn(t *testing.T) {
 	}
 	turn := c.SendMessage(t.Context(), "s", turns.Request{Content: "why?"})
 	text, trailer, err := turn.Wait()
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.Internal || !strings.Contains(text, "wörd3") || trailer.ToolsUsed[0] != turns.ChatFailed {
+	if fault.CodeOf(err) != fault.Internal || !strings.Contains(text, "wörd3") || trailer.ToolsUsed[0] != turns.ChatFailed {
 		t.Errorf("%q, %+v, %v", text, trailer, err)
 	}
 	again, _, err := c.StreamTurn(t.Context(), turn.Run()).Wait()

@@ -394,7 +394,7 @@ func TestWaitOfFailedRun(t *testing.T) {
 	url, _ := serve(t, script(func(context.Context, *answer.Recorder) error { return fault.New(fault.Index, "the index is closed") }))
 	for name, ask := range forms {
 		got, err := ask(t.Context(), dial(t, url, client.Options{})).Wait()
-		if !isFault(err, fault.Index) || !strings.Contains(err.Error(), "the index is closed") || got.Status != client.Failed {
+		if fault.CodeOf(err) != fault.Index || !strings.Contains(err.Error(), "the index is closed") || got.Status != client.Failed {
 			t.Errorf("%s: %v, %+v", name, err, got)
 		}
 	}

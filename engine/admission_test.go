@@ -87,7 +87,7 @@ func TestWaitingQuestionCanLeave(t *testing.T) {
 			t.Errorf("a question that left: %v", err)
 		}
 		_, err := e.Ask(t.Context(), q, by)
-		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.Overloaded {
+		if fault.CodeOf(err) != fault.Overloaded {
 			t.Errorf("a question that waited too long: %v", err)
 		}
 		if _, err := e.Ask(t.Context(), event.Question{Query: "why?"}, engine.Caller{}); err != nil {

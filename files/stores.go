@@ -433,7 +433,7 @@ func (s *Service) storeTask(ctx context.Context, id string) (store.Task, error) 
 	}
 	info, err := s.Store(ctx, of)
 	if err != nil {
-		if e, ok := errors.AsType[*fault.Error](err); ok && e.Code == fault.NotFound {
+		if fault.CodeOf(err) == fault.NotFound {
 			err = notFound(store.ErrNotFound, "task")
 		}
 		return store.Task{}, err

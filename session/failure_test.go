@@ -138,7 +138,7 @@ func TestDeletionWhileTurnBegins(t *testing.T) {
 		}
 		return event.ModelInfo{}
 	}})
-	if _, err := b.tryAsk("s", "one", wire.Turn{}); codeOf(err) != fault.NotFound {
+	if _, err := b.tryAsk("s", "one", wire.Turn{}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("the question: %v", err)
 	}
 	if _, err := b.log.Load(t.Context(), run, 0); !errors.Is(err, eventlog.ErrNotFound) {
@@ -178,7 +178,7 @@ func TestClockJumpsWhileTurnBegins(t *testing.T) {
 		engine.Options{Writer: func(context.Context, event.Question) event.ModelInfo {
 			if jumped.CompareAndSwap(false, true) {
 				jump.Store(int64(time.Hour))
-				if _, err := b.tryAsk("s", "refused", wire.Turn{}); codeOf(err) != fault.Conflict {
+				if _, err := b.tryAsk("s", "refused", wire.Turn{}); fault.CodeOf(err) != fault.Conflict {
 					t.Errorf("a second question: %v", err)
 				}
 			}
@@ -228,7 +228,7 @@ func TestLineIsBounded(t *testing.T) {
 				switch _, err := b.tryAsk("s", fmt.Sprint(n), wire.Turn{Wait: true}); {
 				case err == nil:
 					answered.Add(1)
-				case codeOf(err) == fault.Conflict:
+				case fault.CodeOf(err) == fault.Conflict:
 					refused.Add(1)
 				default:
 					t.Error(err)
@@ -283,7 +283,7 @@ func TestTurnThatCannotStartEnds(t *testing.T) {
 		b, f := openFailing(t, script(echo), session.Options{}, engine.Options{})
 		require.NoError(t, b.engine.Close(t.Context()))
 		f.locked.Store(true)
-		if _, err := b.tryAsk("s", "one", wire.Turn{}); codeOf(err) != fault.Unavailable {
+		if _, err := b.tryAsk("s", "one", wire.Turn{}); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("ask: %v", err)
 		}
 		f.locked.Store(false)
@@ -311,7 +311,7 @@ func TestIDsCanBePaths(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, script(echo))
 	for _, id := range []string{".", ".."} {
-		if _, err := b.tryAsk(id, "one", wire.Turn{}); codeOf(err) != fault.InvalidRequest {
+		if _, err := b.tryAsk(id, "one", wire.Turn{}); fault.CodeOf(err) != fault.InvalidRequest {
 			t.Errorf("session %q: %v", id, err)
 		}
 	}
@@ -330,7 +330,7 @@ func TestStopWhileTurnWaits(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := b.tryAsk("s", "two", wire.Turn{Wait: true}); codeOf(err) != fault.Unavailable || time.Since(s.CreatedAt) > time.Minute {
+			if _, err := b.tryAsk("s", "two", wire.Turn{Wait: true}); fault.CodeOf(err) != fault.Unavailable || time.Since(s.CreatedAt) > time.Minute {
 				t.Errorf("the turn that waits: %v after %s", err, time.Since(s.CreatedAt))
 			}
 		})
@@ -342,7 +342,7 @@ func TestStopWhileTurnWaits(t *testing.T) {
 		if open, err := b.store.Open(t.Context()); err != nil || len(open) != 1 {
 			t.Errorf("open turns when the store can be closed: %v, %v", open, err)
 		}
-		if _, err := b.tryAsk("s", "three", wire.Turn{Wait: true}); codeOf(err) != fault.Unavailable {
+		if _, err := b.tryAsk("s", "three", wire.Turn{Wait: true}); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("a question after the end: %v", err)
 		}
 		wg.Wait()
@@ -360,7 +360,7 @@ func TestSizeOfRetries(t *testing.T) {
 			b.ask("s", "one", wire.Turn{})
 		}
 		b.wantTexts("s", "", "one", "", "one", "")
-		if _, err := b.tryAsk("s", "", wire.Turn{Regenerate: b.first("s")}); codeOf(err) != fault.InvalidRequest {
+		if _, err := b.tryAsk("s", "", wire.Turn{Regenerate: b.first("s")}); fault.CodeOf(err) != fault.InvalidRequest {
 			t.Errorf("one more answer: %v", err)
 		}
 		b.close()

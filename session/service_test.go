@@ -132,13 +132,6 @@ func (b *bench) wantTexts(id, last string, want ...string) {
 	}
 }
 
-func codeOf(err error) fault.Code {
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return f.Code
-	}
-	return ""
-}
-
 func TestTurnsHaveTheHistoryOfTheirBranch(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, script(echo))
@@ -240,7 +233,7 @@ func TestSessionsBelongToAccounts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, script(echo))
 	b.ask("s", "one", wire.Turn{})
-	if _, err := b.service.Session(t.Context(), "bob", "s"); codeOf(err) != fault.NotFound {
+	if _, err := b.service.Session(t.Context(), "bob", "s"); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("another account reads the session: %v", err)
 	}
 	run, detach, err := b.service.Ask(t.Context(), event.Question{Query: "mine", Session: "s"}, session.Turn{}, engine.Caller{Account: "bob"})
@@ -251,7 +244,7 @@ func TestSessionsBelongToAccounts(t *testing.T) {
 	}
 	b.wantTexts("s", "", "one", "ONE")
 	for _, turn := range []wire.Turn{{Parent: run.AnswerID()}, {Edit: run.QuestionID()}, {Regenerate: run.AnswerID()}} {
-		if _, err := b.tryAsk("s", "x", turn); codeOf(err) != fault.NotFound {
+		if _, err := b.tryAsk("s", "x", turn); fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("%+v of another account: %v", turn, err)
 		}
 	}
@@ -277,13 +270,13 @@ func TestPlaceIsChecked(t *testing.T) {
 		}
 	}
 	_, _, err := b.service.Ask(t.Context(), event.Question{Query: "x", Session: "new"}, session.Turn{Existing: true}, engine.Caller{Account: "ada"})
-	if codeOf(err) != fault.NotFound {
+	if fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a session that must exist: %v", err)
 	}
-	if _, _, err = b.service.Ask(t.Context(), event.Question{Query: "x", Session: "s", Ephemeral: true}, session.Turn{}, engine.Caller{}); codeOf(err) != fault.InvalidRequest {
+	if _, _, err = b.service.Ask(t.Context(), event.Question{Query: "x", Session: "s", Ephemeral: true}, session.Turn{}, engine.Caller{}); fault.CodeOf(err) != fault.InvalidRequest {
 		t.Errorf("an ephemeral question: %v", err)
 	}
-	if _, err := b.tryAsk("s", " ", wire.Turn{}); codeOf(err) != fault.InvalidRequest {
+	if _, err := b.tryAsk("s", " ", wire.Turn{}); fault.CodeOf(err) != fault.InvalidRequest {
 		t.Errorf("an empty question: %v", err)
 	}
 	b.wantTexts("s", "", "one", "ONE")
@@ -311,7 +304,7 @@ func TestFailuresKeepTheQuestion(t *testing.T) {
 	}
 	limited := open(t, filepath.Join(t.TempDir(), "s.db"), eventlog.NewMemory(), script(echo), session.Options{})
 	require.NoError(t, limited.engine.Close(t.Context()))
-	if _, err := limited.tryAsk("s", "one", wire.Turn{}); codeOf(err) != fault.Unavailable {
+	if _, err := limited.tryAsk("s", "one", wire.Turn{}); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a question that the engine refuses: %v", err)
 	}
 	limited.wantTexts("s", "", "one", "")
@@ -346,7 +339,7 @@ func TestDeletedSessionTakesItsRuns(t *testing.T) {
 	require.NoError(t, b.service.Delete(t.Context(), "ada", "s", false))
 	require.NoError(t, b.service.Delete(t.Context(), "ada", "k", true))
 	for _, id := range []string{"s", "k"} {
-		if _, err := b.service.Session(t.Context(), "ada", id); codeOf(err) != fault.NotFound {
+		if _, err := b.service.Session(t.Context(), "ada", id); fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("deleted session %s: %v", id, err)
 		}
 	}
@@ -422,7 +415,7 @@ func TestTwoServersShareSessions(t *testing.T) {
 	_, detach, err := a.service.Ask(t.Context(), event.Question{Query: "one", Session: "s"}, session.Turn{}, engine.Caller{Account: "ada"})
 	require.NoError(t, err)
 	defer detach()
-	if _, err := b.tryAsk("s", "refused", wire.Turn{}); codeOf(err) != fault.Conflict {
+	if _, err := b.tryAsk("s", "refused", wire.Turn{}); fault.CodeOf(err) != fault.Conflict {
 		t.Errorf("a second turn on another server: %v", err)
 	}
 	require.NoError(t, b.service.Recover(t.Context(), nil))

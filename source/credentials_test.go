@@ -1,7 +1,6 @@
 package source_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,7 +68,7 @@ func TestCredentials(t *testing.T) {
 		{"secured", "", true, fault.InvalidRequest},
 	} {
 		_, err := s.Add(t.Context(), source.Settings{Kind: c.kind, Location: b.dir, Credentials: c.ref}, c.local)
-		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != c.code || strings.Contains(err.Error(), "hunter2") {
+		if fault.CodeOf(err) != c.code || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want %s", c.ref, err, c.code)
 		}
 	}

@@ -20,7 +20,7 @@ func TestComputedIDs(t *testing.T) {
 	oes[0].ID = es[3].ID
 	oes[1].Parent, oes[4].Parent = oes[0].ID, oes[0].ID
 	putAll(t, x, []corpus.Document{d}, [][]index.Entry{es})
-	if err := x.Put(t.Context(), []corpus.Document{other}, [][]index.Entry{oes}); !faultCode(err, fault.Conflict) {
+	if err := x.Put(t.Context(), []corpus.Document{other}, [][]index.Entry{oes}); fault.CodeOf(err) != fault.Conflict {
 		t.Errorf("an id of another document: %v", err)
 	}
 	keys := func(b []byte) (n int) {
@@ -42,7 +42,7 @@ func TestComputedIDs(t *testing.T) {
 		t.Errorf("%d ids of a deleted document", n)
 	}
 	putAll(t, x, []corpus.Document{other}, [][]index.Entry{oes})
-	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); !faultCode(err, fault.Conflict) {
+	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); fault.CodeOf(err) != fault.Conflict {
 		t.Errorf("an id that another document has: %v", err)
 	}
 	if err := errors.Join(x.Compact(t.Context()), x.Verify(t.Context())); err != nil {
@@ -51,11 +51,6 @@ func TestComputedIDs(t *testing.T) {
 	if n := keys(bucketChunks); n != len(oes) {
 		t.Errorf("%d records, want %d", n, len(oes))
 	}
-}
-
-func faultCode(err error, c fault.Code) bool {
-	e, ok := errors.AsType[*fault.Error](err)
-	return ok && e.Code == c
 }
 
 // TestNotComputed puts documents whose ids are computed, and that cannot be stored without them.

@@ -196,7 +196,7 @@ func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir)
 	_, err := embedded.Open(t.Context(), dir, embedded.Options{LockTimeout: time.Millisecond})
-	if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.Conflict {
+	if fault.CodeOf(err) != fault.Conflict {
 		t.Errorf("second Open: %v", err)
 	}
 }

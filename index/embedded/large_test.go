@@ -120,7 +120,7 @@ func TestLargePutRejected(t *testing.T) {
 	_, small := document("small", "apple", 3)
 	es[len(es)-1].ID = small[len(small)-1].ID
 	err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es})
-	if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.Conflict {
+	if fault.CodeOf(err) != fault.Conflict {
 		t.Errorf("%v", err)
 	}
 	require.NoError(t, put(t.Context(), x, "next", "plum", 2))

@@ -454,7 +454,7 @@ func graphRefuse(t *testing.T, open Open) {
 		d, es := naming("c", "a", "Title", "text")
 		es[0].Mentions[0].Kind = kind
 		err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es})
-		if e, coded := errors.AsType[*fault.Error](err); !coded || e.Code != fault.InvalidRequest {
+		if fault.CodeOf(err) != fault.InvalidRequest {
 			t.Errorf("a mention of kind %d: %v", kind, err)
 		}
 	}

@@ -330,7 +330,7 @@ func invalid(t *testing.T, open Open) {
 	for name, es := range map[string][]index.Entry{"two of an id": two, "level": level, "not a number": nan,
 		"no chunk id": nameless, "other document": foreign, "id of no UTF-8": bytes} {
 		err := x.Put(t.Context(), []corpus.Document{ok}, [][]index.Entry{es})
-		if e, coded := errors.AsType[*fault.Error](err); !coded || e.Code != fault.InvalidRequest {
+		if fault.CodeOf(err) != fault.InvalidRequest {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

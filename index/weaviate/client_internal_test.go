@@ -262,7 +262,7 @@ func TestStarting(t *testing.T) {
 	defer func() { _ = x.Close() }()
 	wantAway := func(what string, err error) {
 		t.Helper()
-		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.Unavailable {
+		if fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

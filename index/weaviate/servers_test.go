@@ -4,7 +4,6 @@ package weaviate_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -54,13 +53,6 @@ func found(t *testing.T, x *weaviate.Index, word string) string {
 	return strings.Join(texts, "; ")
 }
 
-func code(err error) fault.Code {
-	if e, ok := errors.AsType[*fault.Error](err); ok {
-		return e.Code
-	}
-	return ""
-}
-
 // TestAway kills the server, which must fail calls with a clear error, and starts it again, after which they work and nothing is lost.
 func TestAway(t *testing.T) {
 	t.Parallel()
@@ -71,7 +63,7 @@ func TestAway(t *testing.T) {
 	docs, entries := document("b", "apple pie")
 	_, err := x.Search(t.Context(), index.Query{Collection: "c", Text: "apple"})
 	for call, err := range map[string]error{"search": err, "put": x.Put(t.Context(), docs, entries), "delete": x.Delete(t.Context(), "c", []corpus.DocumentID{"a"})} {
-		if code(err) != fault.Unavailable || !strings.Contains(fault.Public(err).Message, "Weaviate") {
+		if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(fault.Public(err).Message, "Weaviate") {
 			t.Errorf("%s while the server is away: %v", call, err)
 		}
 	}
@@ -100,7 +92,7 @@ func TestKey(t *testing.T) {
 		require.NoError(t, err)
 		docs, entries := document(name, "apple")
 		err = x.Put(t.Context(), docs, entries)
-		if code(err) != c.want || err != nil && (strings.Contains(err.Error(), "horse") || !strings.Contains(err.Error(), "API key")) {
+		if fault.CodeOf(err) != c.want || err != nil && (strings.Contains(err.Error(), "horse") || !strings.Contains(err.Error(), "API key")) {
 			t.Errorf("key %s: %v", name, err)
 		}
 		if err := x.Close(); err != nil {

@@ -49,7 +49,7 @@ func count(t *testing.T, q sqldb.Querier) int64 {
 // wantCode fails unless an error has a code.
 func wantCode(t *testing.T, err error, code fault.Code) {
 	t.Helper()
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != code {
+	if fault.CodeOf(err) != code {
 		t.Errorf("got %v, want the code %s", err, code)
 	}
 }

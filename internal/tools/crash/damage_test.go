@@ -185,7 +185,7 @@ func (w *world) examine(t *testing.T, p *process, addr string, asked []*question
 		done()
 		if (err == nil || s.Failure != nil) && s.Text == q.text && s.Status == q.status {
 			if page, err := c.Messages(ctx, q.session, client.MessageFilter{Last: event.RunID(q.run).AnswerID(), Limit: 1}); err == nil && len(page.Messages) == 1 &&
-				mark.ReplaceAllString(page.Messages[0].Content, "") == mark.ReplaceAllString(q.text, "") || code(err) == fault.Internal {
+				mark.ReplaceAllString(page.Messages[0].Content, "") == mark.ReplaceAllString(q.text, "") || fault.CodeOf(err) == fault.Internal {
 				continue
 			}
 		}
@@ -198,9 +198,9 @@ func (w *world) examine(t *testing.T, p *process, addr string, asked []*question
 
 // compareFile reads a file by all routes. Errors are allowed; wrong data is a problem.
 func (w *world) compareFile(ctx context.Context, c *client.Client, f *file, problem func(string)) {
-	if doc, err := c.Content(ctx, f.id); code(err) == "" && (err != nil || !holds(doc, f.word)) {
+	if doc, err := c.Content(ctx, f.id); fault.CodeOf(err) == "" && (err != nil || !holds(doc, f.word)) {
 		problem(fmt.Sprintf("the file %s has another text: %v", f.id, err))
-	} else if err != nil && code(err) != "INDEX" && code(err) != "INTERNAL" {
+	} else if err != nil && fault.CodeOf(err) != "INDEX" && fault.CodeOf(err) != "INTERNAL" {
 		problem(fmt.Sprintf("the file %s: %v", f.id, err))
 	}
 	for _, cached := range []bool{true, false} {
