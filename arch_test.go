@@ -72,6 +72,7 @@ var allowedImports = map[string]string{
 	"index/*":                     "corpus fault index index/prepare index/walk disk/reserve lang disk/atomicfile",
 	"index/embedded":              "corpus fault index index/embedded/inverted index/prepare index/walk disk/reserve lang disk/atomicfile",
 	"index/embedded/inverted":     "disk/atomicfile",
+	"index/indextest":             "corpus fault index internal/tools/require",
 	"index/prepare":               "corpus fault index lang",
 	"index/walk":                  "corpus index index/prepare lang",
 	"index/weaviate":              "corpus doctor fault index index/prepare index/walk lang",
@@ -119,9 +120,9 @@ var allowedImports = map[string]string{
 	"eval/followup":          "lang",
 	"eval/paraphrase":        "",
 	"eval/summary":           "disk/atomicfile",
-	"internal/tools/*":       "corpus eval event fault index internal/tools/output lang model",
+	"internal/tools/*":       "corpus eval event fault index internal/tools/output internal/tools/require lang model",
 	// It starts servers for the tests of clients, which are not part of the module's packages.
-	"internal/tools/clienttest": "answer auth corpus engine event fault index internal/app internal/config server server/a2a server/knowledge server/mcp server/openai server/rpc server/sessions session",
+	"internal/tools/clienttest": "answer auth corpus engine event fault index internal/app internal/config server server/a2a server/knowledge server/mcp server/openai server/rpc server/sessions session internal/tools/require",
 
 	// Protocols: functions from events to frames.
 	"wire":            "corpus event fault lang",
