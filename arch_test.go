@@ -69,7 +69,6 @@ var allowedImports = map[string]string{
 	"ingest/external":             "fault ingest/parse",
 	"ingest/reembed":              "corpus fault index model",
 	"index":                       "corpus fault",
-	"index/*":                     "corpus fault index index/prepare index/walk disk/reserve lang disk/atomicfile",
 	"index/embedded":              "corpus fault index index/embedded/inverted index/prepare index/walk disk/reserve lang disk/atomicfile",
 	"index/embedded/inverted":     "disk/atomicfile",
 	"index/indextest":             "corpus fault index internal/tools/require",
