@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 const module = "github.com/sluice-rag/sluice"
@@ -421,9 +423,7 @@ func TestRulesDetectViolations(t *testing.T) {
 			broken := maps.Clone(clean)
 			broken[tc.path] = &fstest.MapFile{Data: []byte(tc.text)}
 			tree, err := parseTree(broken)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var all []string
 			for _, rule := range rules {
 				all = append(all, rule.check(tree)...)

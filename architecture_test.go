@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestArchitecturePage compares docs/architecture.md with the code: the tables list every package once, and each arrow of the
@@ -15,13 +17,9 @@ import (
 func TestArchitecturePage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tree, err := parseTree(os.DirFS("."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	imports := map[string]map[string]bool{}
 	tree.each(func(pkg string, s source) {
 		if imports[pkg] == nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestDependenciesHaveReasons checks that each module that our code imports has a row in docs/dependencies.md that says what
@@ -15,9 +17,7 @@ import (
 func TestDependenciesHaveReasons(t *testing.T) {
 	t.Parallel()
 	tree, err := parseTree(os.DirFS("."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	required := requirements(t)
 	direct := map[string]string{} // module to a file that imports it
 	for _, files := range tree {
@@ -57,9 +57,7 @@ func TestDependenciesHaveReasons(t *testing.T) {
 func requirements(t *testing.T) (modules []string) {
 	t.Helper()
 	text, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, m := range regexp.MustCompile(`(?m)^(?:require)?\s+(\S+\.\S+) v\S+`).FindAllStringSubmatch(string(text), -1) {
 		modules = append(modules, m[1])
 	}
@@ -73,9 +71,7 @@ func requirements(t *testing.T) (modules []string) {
 func packages(t *testing.T, name string) []string {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var manifest struct{ Dependencies, DevDependencies map[string]string }
 	if err := json.Unmarshal(text, &manifest); err != nil || len(manifest.DevDependencies) == 0 {
 		t.Fatal(name, "was not understood", err)
@@ -97,9 +93,7 @@ func moduleOf(pkg string, required []string) (longest string) {
 func reasons(t *testing.T) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile("docs/dependencies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rows := map[string][]string{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|(.*)\\|$").FindAllStringSubmatch(string(text), -1) {
 		if rows[m[1]] != nil {

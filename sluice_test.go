@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 const keeper = "Who keeps the lighthouse?"
@@ -20,14 +21,8 @@ const keeper = "Who keeps the lighthouse?"
 func open(t *testing.T, o sluice.Options) *sluice.Library {
 	t.Helper()
 	lib, err := sluice.Open(t.Context(), t.TempDir(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := lib.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, lib)
 	return lib
 }
 
@@ -35,9 +30,7 @@ func TestAddFolder(t *testing.T) {
 	t.Parallel()
 	lib, folder := open(t, sluice.Options{Collection: "coast"}), t.TempDir()
 	write := func(text string) {
-		if err := os.WriteFile(filepath.Join(folder, "coast.md"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "coast.md"), []byte(text), 0o600))
 	}
 	write("The lighthouse is kept by Ada.")
 	if r, err := lib.AddFolder(t.Context(), folder); err != nil || r.Added != 1 {
@@ -90,9 +83,7 @@ func TestLeavingAskCancelsTheRun(t *testing.T) {
 	}
 	var id event.RunID
 	for e, err := range lib.Ask(t.Context(), keeper) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if start, ok := e.(sluice.RunStarted); ok {
 			id = start.Run
 			<-requested
@@ -101,9 +92,7 @@ func TestLeavingAskCancelsTheRun(t *testing.T) {
 	}
 	var last event.Body
 	for batch, err := range lib.Engine().Events(t.Context(), id, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		last = batch[len(batch)-1].Body
 	}
 	if failed, ok := last.(sluice.RunFailed); !ok || failed.Code != fault.Cancelled {
@@ -120,7 +109,7 @@ func TestFailedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := lib.Answer(t.Context(), keeper)
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.Model {
+	if fault.CodeOf(err) != fault.Model {
 		t.Errorf("Answer: %v", err)
 	}
 	var last sluice.Event
@@ -142,9 +131,7 @@ func TestOpenFails(t *testing.T) {
 	}
 	dir := t.TempDir()
 	lib, err := sluice.Open(t.Context(), dir, sluice.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer lib.Close()
 	if _, err := sluice.Open(t.Context(), dir, sluice.Options{}); !errors.Is(err, sluice.ErrInUse) {
 		t.Errorf("a folder that is in use: %v", err)

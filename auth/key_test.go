@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestKeyText(t *testing.T) {
@@ -55,9 +56,7 @@ func FuzzParse(f *testing.F) {
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	good := auth.Key{Tenant: "acme-1", Account: "alice@example.com", Name: "my laptop", Scopes: []auth.Scope{auth.Ask}, Origins: []string{"https://a.example:8443", "http://[::1]:3000"}}
-	if err := good.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, good.Validate())
 	for field, change := range map[string]func(*auth.Key){
 		"tenant":      func(k *auth.Key) { k.Tenant = "../x" },
 		"account":     func(k *auth.Key) { k.Account = corpus.IssuerAccount },
@@ -84,9 +83,7 @@ func TestValidate(t *testing.T) {
 func TestCollections(t *testing.T) {
 	t.Parallel()
 	good := auth.Key{Tenant: "acme", Account: "site", Scopes: []auth.Scope{auth.Ask}, Collections: []string{"manuals", "file:d1"}}
-	if err := good.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, good.Validate())
 	for field, change := range map[string]func(*auth.Key){
 		"account":     func(k *auth.Key) { k.Account = auth.Owner },
 		"scope":       func(k *auth.Key) { k.Scopes = []auth.Scope{auth.Ask, auth.Read} },

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/blobs/blobstest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // folders are stores in folders of the data folders of tenants, as without a shared folder.
@@ -27,13 +28,9 @@ func damageIn(dir string) func(t *testing.T, tenant, sum string) {
 	return func(t *testing.T, tenant, sum string) {
 		path := filepath.Join(dir, tenant, sum[:2], sum)
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		data[len(data)/2] ^= 1
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, data, 0o600))
 	}
 }
 
@@ -45,9 +42,7 @@ func TestFolder(t *testing.T) {
 func openShared(t *testing.T, dir string, used bool) *blobs.Shared {
 	t.Helper()
 	s, err := blobs.OpenShared(dir, used)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -61,9 +56,7 @@ func TestSharedAway(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "share")
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	must(os.Mkdir(dir, 0o700))
 	blobstest.Away(t, openShared(t, dir, false), func() {

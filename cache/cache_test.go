@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // library is a real index without vectors, with one line of text per document.
@@ -32,9 +33,7 @@ type library struct {
 func newLibrary(t *testing.T) library {
 	t.Helper()
 	x, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = x.Close() })
 	l := library{x, t}
 	for id, text := range map[string]string{"acme": "In 2023 the revenue of Acme grew by 12 percent.", "bread": "Sourdough rises for twelve hours.",
@@ -48,16 +47,12 @@ func (l library) put(id, text string) {
 	l.t.Helper()
 	doc := corpus.Document{ID: corpus.DocumentID(id), Collection: corpus.DefaultCollection, Hash: fmt.Sprintf("%x", text)}
 	chunk := corpus.Chunk{ID: chunkOf(id, text), Document: doc.ID, Level: corpus.Passage, Text: text, End: len(text)}
-	if err := l.Put(l.t.Context(), []corpus.Document{doc}, [][]index.Entry{{{Chunk: chunk}}}); err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, l.Put(l.t.Context(), []corpus.Document{doc}, [][]index.Entry{{{Chunk: chunk}}}))
 }
 
 func (l library) delete(id string) {
 	l.t.Helper()
-	if err := l.Delete(l.t.Context(), corpus.DefaultCollection, []corpus.DocumentID{corpus.DocumentID(id)}); err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, l.Delete(l.t.Context(), corpus.DefaultCollection, []corpus.DocumentID{corpus.DocumentID(id)}))
 }
 
 func chunkOf(id, text string) corpus.ChunkID {
@@ -103,14 +98,8 @@ func open(t *testing.T, o cache.Options) *cache.Cache {
 func openIn(t *testing.T, path string, o cache.Options) *cache.Cache {
 	t.Helper()
 	c, err := cache.Open(path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, c)
 	return c
 }
 
@@ -120,17 +109,13 @@ func keep(t *testing.T, c *cache.Cache, docs cache.Documents, e cache.Entry) {
 	if err == nil {
 		err = c.Put(t.Context(), docs, e, version)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func lookup(t *testing.T, c *cache.Cache, docs cache.Documents, s cache.Scope, q string) *cache.Entry {
 	t.Helper()
 	e, similarity, err := c.Lookup(t.Context(), docs, s, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if e != nil && (similarity <= 0 || similarity > 1) {
 		t.Errorf("similarity %v", similarity)
 	}
@@ -270,13 +255,9 @@ func putOfAnEarlierVersion(t *testing.T, open opener) {
 	docs := newLibrary(t)
 	c := open(t, cache.Options{})
 	before, err := docs.Version(t.Context(), corpus.DefaultCollection)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	docs.put("new", "Acme restated its revenue of 2023.")
-	if err := c.Put(t.Context(), docs, entry(question), before); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Put(t.Context(), docs, entry(question), before))
 	if lookup(t, c, docs, scope(), question) != nil {
 		t.Error("an answer from before the change was kept as one after it")
 	}
@@ -347,9 +328,7 @@ func TestEntriesSurviveARestart(t *testing.T) {
 	if lookup(t, c, docs, scope(), gone.Question) != nil {
 		t.Fatal("what is stale was given")
 	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Close())
 	if lookup(t, c, docs, scope(), question) != nil || c.Close() != nil {
 		t.Error("a closed cache returns answers, or cannot be closed again")
 	}
@@ -374,13 +353,9 @@ func TestDamagedFile(t *testing.T) {
 	c := openIn(t, path, cache.Options{})
 	keep(t, c, docs, entry(question))
 	keep(t, c, docs, entry("Who leads Acme?"))
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Close())
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	zeroed := func(from, to int) []byte {
 		b := slices.Clone(whole)
 		clear(b[from:to])
@@ -397,9 +372,7 @@ func TestDamagedFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "cache.db")
-			if err := os.WriteFile(path, d.file, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, d.file, 0o600))
 			var log bytes.Buffer
 			c := openIn(t, path, cache.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if n := c.Stats().Entries; n != d.entries || (log.Len() > 0) != d.warned {
@@ -423,16 +396,10 @@ func TestDamagedEntry(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cache.db")
 	c := openIn(t, path, cache.Options{})
 	keep(t, c, docs, entry(question))
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Close())
 	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, bytes.Replace(raw, []byte("grew."), []byte("fell."), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, bytes.Replace(raw, []byte("grew."), []byte("fell."), 1), 0o600))
 	c = openIn(t, path, cache.Options{})
 	if c.Stats().Entries != 1 || lookup(t, c, docs, scope(), question) != nil || c.Stats().Entries != 0 {
 		t.Error("a damaged answer was returned, or it was not dropped")
@@ -442,27 +409,17 @@ func TestDamagedEntry(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "cache.db")
 	c, err := cache.Open(path, cache.Options{})
-	if err != nil {
-		f.Fatal(err)
-	}
-	if err := c.Close(); err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
+	require.NoError(f, c.Close())
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Add([]byte("hello"))
 	f.Add(whole)
 	f.Fuzz(func(t *testing.T, file []byte) {
 		path := filepath.Join(t.TempDir(), "cache.db")
-		if err := os.WriteFile(path, file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, file, 0o600))
 		c, err := cache.Open(path, cache.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c.Clear()
 		if s := c.Stats(); s.Entries != 0 {
 			t.Errorf("%d entries after Clear", s.Entries)
@@ -502,9 +459,7 @@ func TestMaxBytes(t *testing.T) {
 		t.Error("an answer that would take a quarter of the room was kept")
 	}
 	entries := c.Stats().Entries
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Close())
 	c = openIn(t, path, cache.Options{MaxBytes: maxBytes * 3 / 4})
 	if s := c.Stats(); s.Bytes > maxBytes*3/4 || s.Entries == 0 || s.Entries >= entries {
 		t.Errorf("opened with less room: %+v", s)
@@ -570,23 +525,17 @@ func concurrentUse(t *testing.T, open opener) {
 
 func BenchmarkLookup(b *testing.B) {
 	x, err := embedded.Open(b.Context(), filepath.Join(b.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	defer x.Close()
 	docs := library{x, nil}
 	c, err := cache.Open(filepath.Join(b.TempDir(), "cache.db"), cache.Options{MaxBytes: 1 << 30})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	defer c.Close()
 	const entries = 100_000
 	for i := range entries {
 		e := entry(fmt.Sprintf("What did the revenue of company %d do in 2023?", i))
 		e.Sources = nil
-		if err := c.Put(b.Context(), docs, e, 0); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, c.Put(b.Context(), docs, e, 0))
 	}
 	for name, of := range map[string]int{"hit": entries, "miss": 1 << 40} {
 		b.Run(name, func(b *testing.B) {

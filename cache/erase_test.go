@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestErase checks that the text of a deleted answer is not in the file any more.
@@ -74,9 +75,7 @@ func TestErase(t *testing.T) {
 
 func reopened(t *testing.T, c *cache.Cache, path string, o cache.Options) *cache.Cache {
 	t.Helper()
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Close())
 	return openIn(t, path, o)
 }
 
@@ -116,9 +115,7 @@ func putDuringADeletion(t *testing.T, open opener) {
 	docs := newLibrary(t)
 	c := open(t, cache.Options{})
 	version, err := docs.Version(t.Context(), corpus.DefaultCollection)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f := deleting{docs, func() { c.DeleteDependents([]corpus.DocumentID{"acme"}) }}
 	if err := c.Put(t.Context(), f, entry(question), version); err != nil || c.Stats().Entries != 0 {
 		t.Errorf("%d entries, %v", c.Stats().Entries, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/sqldb"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
@@ -22,9 +23,7 @@ func connect(t *testing.T, url string, o cache.Options) *cache.Cache {
 	t.Helper()
 	db := postgrestest.Open(t, url)
 	read, write, err := db.Part(t.Context(), "answers", "cache", cache.Migrations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return cache.OpenShared(t.Context(), read, write, o)
 }
 
@@ -36,9 +35,7 @@ func rows(t *testing.T, url string) (n int64) {
 	if err == nil {
 		n, err = sqldb.One(t.Context(), read, sqldb.Integer, "SELECT (SELECT count(*) FROM entries) + (SELECT count(*) FROM dependencies)")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return n
 }
 
@@ -81,9 +78,7 @@ func TestPutDuringADeletionElsewhere(t *testing.T) {
 	docs, url := newLibrary(t), postgrestest.URL(t)
 	one, two := connect(t, url, cache.Options{}), connect(t, url, cache.Options{})
 	version, err := docs.Version(t.Context(), corpus.DefaultCollection)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f := deleting{docs, func() { two.DeleteDependents([]corpus.DocumentID{"acme"}) }}
 	if err := one.Put(t.Context(), f, entry(question), version); err != nil || rows(t, url) != 0 {
 		t.Errorf("%d rows, %v", rows(t, url), err)

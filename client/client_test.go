@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -51,9 +52,7 @@ func serve(t *testing.T, a answer.Answerer) (string, *engine.Engine) {
 	t.Helper()
 	e := engine.New(a, engine.Options{})
 	srv, err := server.New(e, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := httptest.NewServer(srv.Handler())
 	t.Cleanup(func() {
 		h.CloseClientConnections()
@@ -68,9 +67,7 @@ func serve(t *testing.T, a answer.Answerer) (string, *engine.Engine) {
 func dial(t *testing.T, url string, o client.Options) *client.Client {
 	t.Helper()
 	c, err := client.New(url, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -127,9 +124,7 @@ func told(t *testing.T, c *client.Client) (text string, names []string, err erro
 			t.Fatalf("event %q follows %s: %v", ev.ID, last, perr)
 		}
 		last = id
-		if err := g.Next(ev.Name, "", false); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Next(ev.Name, "", false))
 		if ev.Name == "token" {
 			_, content, _ := strings.Cut(string(ev.Data), `"content":"`)
 			text += strings.TrimSuffix(content, `"}`)
@@ -199,9 +194,7 @@ func TestBigEvents(t *testing.T) {
 	t.Cleanup(h.Close)
 	n := 0
 	for ev, err := range dial(t, h.URL, client.Options{}).Ask(t.Context(), forge.Request{Query: "x"}).Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n += len(ev.Data)
 	}
 	if n < len(big) {
@@ -242,14 +235,10 @@ func TestCancelStopsARun(t *testing.T) {
 	var names []string
 	run := ""
 	for ev, err := range c.Ask(t.Context(), forge.Request{Query: "x"}).Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if names = append(names, ev.Name); len(names) == 1 {
 			run = ev.Run
-			if err := c.Cancel(t.Context(), run); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, c.Cancel(t.Context(), run))
 		}
 	}
 	if diff := cmp.Diff([]string{"query_analysis", "error"}, names); diff != "" {
@@ -259,7 +248,7 @@ func TestCancelStopsARun(t *testing.T) {
 	if err := c.Get(t.Context(), "/api/runs/"+run, &d); err != nil || d.Status != event.Cancelled {
 		t.Errorf("%v %v", d.Status, err)
 	}
-	if f, ok := errors.AsType[*fault.Error](c.Cancel(t.Context(), "none")); !ok || f.Code != fault.NotFound {
+	if fault.CodeOf(c.Cancel(t.Context(), "none")) != fault.NotFound {
 		t.Error("a run that is none was cancelled")
 	}
 }
@@ -270,9 +259,7 @@ func TestStreamOfAFinishedRun(t *testing.T) {
 	c := dial(t, url, client.Options{Backoff: 1})
 	var evs []client.Event
 	for ev, err := range c.Ask(t.Context(), forge.Request{Query: "x"}).Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		evs = append(evs, ev)
 	}
 	for i := range evs {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
@@ -51,9 +52,7 @@ func TestTypesMatchServer(t *testing.T) {
 	ctx, s := t.Context(), newSite(t, func(o *sitting) { o.client.HTTP = &http.Client{Transport: last} })
 	same := func(v any, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if diff := cmp.Diff(fields(t, last.body), fields(t, v)); diff != "" {
 			t.Errorf("%T (-sent by the server +decoded by the client):\n%s", v, diff)
 		}
@@ -82,9 +81,7 @@ func TestTypesMatchServer(t *testing.T) {
 	q := client.Question("Why does gold settle behind the riffles?")
 	q.Tools = []knowledge.Tool{client.FileSearch("mining")}
 	run, err := s.c.Respond(ctx, q).Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	same(s.c.Responses(ctx, 1, ""))
 	same(s.c.Response(ctx, run.Run))
 	same(s.c.Runs(ctx, 1, ""))

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestResultsFindTheirSearches: results of concurrent searches belong to the right steps, in whatever order they arrive.
@@ -23,9 +24,7 @@ func TestResultsFindTheirSearches(t *testing.T) {
 		{"crag_evaluation", `{"correct":1,"ambiguous":2,"incorrect":3,"action":"proceed"}`},
 		{"verification", `{"claims_checked":3,"claims_supported":2,"claims_partially_supported":1,"confidence":0.8}`},
 	} {
-		if err := f.Add(client.Event{Protocol: "forge", Name: ev[0], Data: json.RawMessage(ev[1])}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.Add(client.Event{Protocol: "forge", Name: ev[0], Data: json.RawMessage(ev[1])}))
 	}
 	var got []string
 	for _, s := range f.Snapshot().Steps {
@@ -52,10 +51,8 @@ func TestUnderstood(t *testing.T) {
 	t.Parallel()
 	var f client.Fold
 	for range 2 { // each snapshot replaces the one before
-		if err := f.Add(client.Event{Protocol: "knowledge", Name: "response.in_progress",
-			Data: json.RawMessage(`{"object":"response","id":"r","status":"in_progress","output":[],"standalone_query":"Where are\nthe piers?","summarized_turns":1}`)}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.Add(client.Event{Protocol: "knowledge", Name: "response.in_progress",
+			Data: json.RawMessage(`{"object":"response","id":"r","status":"in_progress","output":[],"standalone_query":"Where are\nthe piers?","summarized_turns":1}`)}))
 	}
 	steps := f.Snapshot().Steps
 	if len(steps) != 2 || steps[0].Detail != "Summarizing the conversation: 1 message" || steps[1].Detail != "Understood as: Where are the piers?" {

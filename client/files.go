@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/wire"
 )
 
@@ -213,7 +214,7 @@ func (c *Client) delete(ctx context.Context, what, path string) error {
 		broke = broke || retryable && !unsent(err)
 		return retryable
 	}}
-	if err := c.call(ctx, what, r, nil); err != nil && (!broke || !absent(err)) {
+	if err := c.call(ctx, what, r, nil); err != nil && (!broke || fault.CodeOf(err) != fault.NotFound) {
 		return err
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
@@ -61,9 +62,7 @@ func FuzzFold(f *testing.F) {
 func asText(t *testing.T, s client.Snapshot) string {
 	t.Helper()
 	b, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !utf8.Valid(b) {
 		t.Fatal("not valid UTF-8")
 	}
@@ -77,9 +76,7 @@ func TestFoldIsBounded(t *testing.T) {
 	var fold client.Fold
 	add := func(protocol, name, data string) {
 		t.Helper()
-		if err := fold.Add(client.Event{Run: "r", Protocol: protocol, Name: name, Data: json.RawMessage(data)}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, fold.Add(client.Event{Run: "r", Protocol: protocol, Name: name, Data: json.RawMessage(data)}))
 	}
 	text := strings.Repeat(long, 10)
 	token, thought := `{"content":"`+text+`"}`, `{"delta":"`+text+`"}`

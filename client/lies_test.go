@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
@@ -147,9 +148,7 @@ func TestCancelThatIsOvertaken(t *testing.T) {
 	s := dial(t, url, client.Options{}).Respond(t.Context(), client.Question("why?"))
 	var wg sync.WaitGroup
 	for _, err := range s.Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if s.Snapshot().Events == 1 {
 			wg.Go(func() {
 				if err := s.Cancel(t.Context()); err != nil {
@@ -170,9 +169,7 @@ func TestStreamTakenUpInItsMiddle(t *testing.T) {
 	t.Parallel()
 	var f client.Fold
 	for _, data := range []string{`{"delta":"b","item_id":"m","output_index":3}`, `{"delta":"c","item_id":"m","output_index":3}`} {
-		if err := f.Add(client.Event{Run: "run_1", Protocol: "knowledge", Name: "response.output_text.delta", Data: []byte(data)}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.Add(client.Event{Run: "run_1", Protocol: "knowledge", Name: "response.output_text.delta", Data: []byte(data)}))
 	}
 	if s := f.Snapshot(); s.Text != "bc" || s.Status != client.Running || s.Answer != client.Running {
 		t.Errorf("%+v", s)

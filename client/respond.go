@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -126,10 +125,4 @@ func textOf(r knowledge.Response) string {
 		}
 	}
 	return strings.Join(parts, "\n\n")
-}
-
-// absent reports whether err is a NotFound error of the server.
-func absent(err error) bool {
-	f, ok := errors.AsType[*fault.Error](err)
-	return ok && f.Code == fault.NotFound
 }

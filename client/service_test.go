@@ -28,6 +28,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/index/scope"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/server"
 	service "github.com/sluice-rag/sluice/server/knowledge"
@@ -58,9 +59,7 @@ func newSite(t *testing.T, settings ...func(*sitting)) *site {
 	ctx, dir := context.Background(), t.TempDir()
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	ix, err := embedded.Open(t.Context(), filepath.Join(dir, "index"), embedded.Options{})
 	check(err)
@@ -103,9 +102,7 @@ func newSite(t *testing.T, settings ...func(*sitting)) *site {
 func (s *site) uploaded(t *testing.T, name, text string) client.File {
 	t.Helper()
 	f, err := s.c.Upload(t.Context(), name, strings.NewReader(text), int64(len(text)), client.UploadOptions{Purpose: "qa"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := s.c.WaitForTask(t.Context(), f.TaskID, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -123,9 +120,7 @@ func TestServiceFromEndToEnd(t *testing.T) {
 	ctx, s := t.Context(), newSite(t)
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	var sent []int64
 	sum := md5.Sum([]byte(gold))
@@ -219,18 +214,13 @@ func TestServiceFromEndToEnd(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	must(s.c.DeleteFile(ctx, f.ID))
-	if _, err := s.c.File(ctx, f.ID); !isFault(err, fault.NotFound) {
+	if _, err := s.c.File(ctx, f.ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a file that was deleted: %v", err)
 	}
 	must(s.c.DeleteStore(ctx, store.ID))
-	if _, err := s.c.Store(ctx, store.ID); !isFault(err, fault.NotFound) {
+	if _, err := s.c.Store(ctx, store.ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a store that was deleted: %v", err)
 	}
-}
-
-func isFault(err error, code fault.Code) bool {
-	f, ok := errors.AsType[*fault.Error](err)
-	return ok && f.Code == code
 }
 
 // TestResponsesAreKept lists, reads, streams and deletes stored responses, and lists runs.
@@ -300,7 +290,7 @@ func TestTasksThatFail(t *testing.T) {
 	if err == nil || failed && task.Task.Status != "failed" {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if _, err := s.c.WaitForTask(ctx, "upload-none", nil); !isFault(err, fault.NotFound) {
+	if _, err := s.c.WaitForTask(ctx, "upload-none", nil); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("%v", err)
 	}
 	gone, cancel := context.WithCancel(ctx)
@@ -346,7 +336,7 @@ func TestRequestsAreRepeated(t *testing.T) {
 		t.Errorf("an upload that was turned away: %+v, %v", g, err)
 	}
 	left.Store(1)
-	if _, err := s.c.Upload(ctx, "c.md", io.MultiReader(strings.NewReader(tide)), -1, client.UploadOptions{}); !isFault(err, fault.Unavailable) {
+	if _, err := s.c.Upload(ctx, "c.md", io.MultiReader(strings.NewReader(tide)), -1, client.UploadOptions{}); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("an upload that cannot be sent again: %v", err)
 	}
 	status.Store(0)
@@ -362,7 +352,7 @@ func TestRequestsAreRepeated(t *testing.T) {
 	if l, err := s.c.Stores(ctx, 0, ""); err != nil || len(l.Data) > 1 {
 		t.Errorf("%d stores, %v", len(l.Data), err)
 	}
-	if err := s.c.DeleteFile(ctx, f.ID); !isFault(err, fault.NotFound) {
+	if err := s.c.DeleteFile(ctx, f.ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("what is not there: %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -22,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/session"
@@ -35,16 +35,12 @@ var turnsEndpoint = server.Endpoint{API: turns.API(), StreamPath: "/v1/rag/sessi
 func serveSessions(t *testing.T, a answer.Answerer, wrap func(http.Handler) http.Handler) (url string) {
 	t.Helper()
 	store, err := sessiondb.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	service := session.New(store, session.Options{})
 	e := engine.New(a, engine.Options{Store: eventlog.NewMemory(), Ended: service.Ended, Deleted: service.Deleted})
 	service.Bind(e)
 	srv, err := server.New(e, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint, turnsEndpoint}, Routes: sessions.Routes(service), Sessions: service})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := srv.Handler()
 	if wrap != nil {
 		h = wrap(h)
@@ -72,9 +68,7 @@ func TestSessionTypesMatchServer(t *testing.T) {
 	c, plain := dial(t, url, client.Options{HTTP: &http.Client{Transport: last}}), dial(t, url, client.Options{})
 	same := func(v any, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if diff := cmp.Diff(fields(t, last.body), fields(t, v)); diff != "" {
 			t.Errorf("%T (-sent by the server +decoded by the client):\n%s", v, diff)
 		}
@@ -117,9 +111,7 @@ func TestSessionTypesMatchServer(t *testing.T) {
 	}
 	for format, want := range map[string]string{client.ExportMarkdown: "# Second\n", client.ExportJSON: `{"session":{"session_id":"a/b"`} {
 		r, err := c.ExportSession(ctx, "a/b", format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b, err := io.ReadAll(r)
 		if _ = r.Close(); err != nil || !strings.HasPrefix(string(b), want) {
 			t.Errorf("%s: %.200s, %v", format, b, err)
@@ -129,11 +121,11 @@ func TestSessionTypesMatchServer(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = c.Session(ctx, "a/b")
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.NotFound {
+	if fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("after the deletion: %v", err)
 	}
 	_, _, err = c.SendMessage(ctx, "a/b", turns.Request{Content: "why?"}).Wait()
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.NotFound {
+	if fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a question in no session: %v", err)
 	}
 }
@@ -160,9 +152,7 @@ func partsOf(t *testing.T, turn *client.Turn) []client.TurnPart {
 	t.Helper()
 	var all []client.TurnPart
 	for part, err := range turn.Parts() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n := len(all); part.Text != "" && n > 0 && all[n-1].Text != "" {
 			all[n-1].Text += part.Text
 			continue
@@ -201,9 +191,7 @@ func TestTurnsResumeAtAnyByte(t *testing.T) {
 			}
 			turn := c.SendMessage(t.Context(), "s", turns.Request{Content: "why?", Citations: citations})
 			for _, err := range turn.Parts() {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				break // the next loop continues
 			}
 			rest := partsOf(t, turn)
@@ -211,9 +199,7 @@ func TestTurnsResumeAtAnyByte(t *testing.T) {
 				t.Fatalf("seed %d: %d parts, %d questions, %d connections", seed, len(rest), posts.Load(), gets.Load())
 			}
 			res, err := http.Get(url + "/runs/" + turn.Run() + "/stream?protocol=turns&plain=1&citations=" + citations)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			whole, err := io.ReadAll(res.Body)
 			if _ = res.Body.Close(); err != nil {
 				t.Fatal(err)
@@ -249,7 +235,7 @@ func TestFailedTurn(t *testing.T) {
 	}
 	turn := c.SendMessage(t.Context(), "s", turns.Request{Content: "why?"})
 	text, trailer, err := turn.Wait()
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.Internal || !strings.Contains(text, "wörd3") || trailer.ToolsUsed[0] != turns.ChatFailed {
+	if fault.CodeOf(err) != fault.Internal || !strings.Contains(text, "wörd3") || trailer.ToolsUsed[0] != turns.ChatFailed {
 		t.Errorf("%q, %+v, %v", text, trailer, err)
 	}
 	again, _, err := c.StreamTurn(t.Context(), turn.Run()).Wait()

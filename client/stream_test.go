@@ -26,6 +26,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -127,9 +128,7 @@ func serveCut(t *testing.T, a answer.Answerer, frames int) (url string, connecti
 	t.Helper()
 	e := engine.New(a, engine.Options{})
 	srv, err := server.New(e, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	connections = new(atomic.Int64)
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/stream") || r.URL.Path == "/v1/responses" {
@@ -198,16 +197,12 @@ func TestReadingGoesOnWhereItWasLeft(t *testing.T) {
 			t.Parallel()
 			c := dial(t, url, client.Options{Backoff: 1})
 			want, err := ask(t.Context(), c).Wait()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			s := ask(t.Context(), c)
 			for more := true; more; {
 				more = false
 				for _, err := range s.Events() {
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					more = true
 					break
 				}
@@ -226,9 +221,7 @@ func TestFormsAgree(t *testing.T) {
 	got := map[string]client.Snapshot{}
 	for name, ask := range forms {
 		s, err := ask(t.Context(), dial(t, url, client.Options{})).Wait()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got[name] = s
 	}
 	if diff := cmp.Diff(got["snapshots"], got["deltas"], sameRun); diff != "" {
@@ -276,9 +269,7 @@ func TestMissedSnapshots(t *testing.T) {
 		var f client.Fold
 		for i, ev := range all {
 			if i >= last || keep(i) {
-				if err := f.Add(ev); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, f.Add(ev))
 			}
 		}
 		return f.Snapshot()
@@ -338,9 +329,7 @@ func TestOneReaderAtATime(t *testing.T) {
 	url, _ := serve(t, telling(story()))
 	s := dial(t, url, client.Options{}).Ask(t.Context(), forge.Request{Query: "why?"})
 	for _, err := range s.Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := s.Wait(); err == nil {
 			t.Error("two read one stream")
 		}
@@ -387,14 +376,10 @@ func TestCancelThroughTheStream(t *testing.T) {
 		}
 		cancelled := false
 		for _, err := range s.Events() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if !cancelled {
 				cancelled = true
-				if err := s.Cancel(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, s.Cancel(t.Context()))
 			}
 		}
 		if got := s.Snapshot(); got.Status != client.Cancelled || got.Failure == nil || got.Failure.Code != fault.Cancelled {
@@ -409,7 +394,7 @@ func TestWaitOfFailedRun(t *testing.T) {
 	url, _ := serve(t, script(func(context.Context, *answer.Recorder) error { return fault.New(fault.Index, "the index is closed") }))
 	for name, ask := range forms {
 		got, err := ask(t.Context(), dial(t, url, client.Options{})).Wait()
-		if !isFault(err, fault.Index) || !strings.Contains(err.Error(), "the index is closed") || got.Status != client.Failed {
+		if fault.CodeOf(err) != fault.Index || !strings.Contains(err.Error(), "the index is closed") || got.Status != client.Failed {
 			t.Errorf("%s: %v, %+v", name, err, got)
 		}
 	}
@@ -427,9 +412,7 @@ func TestHeadersAreSentAndNotTold(t *testing.T) {
 	}))
 	t.Cleanup(h.Close)
 	u, err := url.Parse(h.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	u.User = url.UserPassword("ada", "s3cret")
 	c := dial(t, u.String(), client.Options{Header: http.Header{"X-Key": {"k3y"}}, Backoff: 1})
 	_, err1 := c.Health(t.Context())
@@ -563,9 +546,7 @@ func TestNothingTwice(t *testing.T) {
 	s := dial(t, h.URL, client.Options{Backoff: 1}).Ask(t.Context(), forge.Request{Query: "why?"})
 	seen := 0
 	for _, err := range s.Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		seen++
 	}
 	if got := s.Snapshot().Text; got != "1 2 3 4 5 6 7 8 9 " || seen != 10 {

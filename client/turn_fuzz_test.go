@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/turns"
 )
 
@@ -38,9 +39,7 @@ func FuzzTurn(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte, cut int) {
 		read := func(cut int) (parts int, text string, done bool) {
 			c, err := client.New("http://turns.test", client.Options{HTTP: &http.Client{Transport: &byteServer{stream: stream, cut: cut}}, Backoff: 1, Retries: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for part, err := range c.SendMessage(t.Context(), "s", turns.Request{Content: "why?"}).Parts() {
 				if err != nil {
 					return parts, text, false

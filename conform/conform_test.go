@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/conform"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/tools/clienttest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 )
@@ -25,9 +26,7 @@ import (
 func scripted(t *testing.T) string {
 	t.Helper()
 	chats, err := sqlstore.Open(t.Context(), t.TempDir()+"/sessions.db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = chats.Close() }) // after the server has ended
 	return clienttest.Scripted(t, chats)
 }
@@ -40,14 +39,10 @@ func run(t *testing.T, name string, o conform.Options) map[string]conform.Result
 	endpoints := app.Descriptions()
 	e := endpoints[slices.IndexFunc(endpoints, func(d server.Description) bool { return d.Name == name })]
 	schema, err := server.Schema(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o.Schema = schema
 	results := map[string]conform.Result{}
-	if err := conform.Run(t.Context(), p, o, func(r conform.Result) { results[r.Name] = r }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, conform.Run(t.Context(), p, o, func(r conform.Result) { results[r.Name] = r }))
 	return results
 }
 
@@ -106,9 +101,7 @@ var faults = map[string]struct {
 func proxy(t *testing.T, target string, request func(*http.Request), reply func(*http.Response) error) string {
 	t.Helper()
 	to, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, ModifyResponse: reply, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
 		if request != nil {

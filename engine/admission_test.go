@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -62,9 +63,7 @@ func TestClientsShareWorkers(t *testing.T) {
 					t.Errorf("%s alone, %s beside 900 runs of another client", alone, beside)
 				}
 				wg.Wait()
-				if err := e.Close(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, e.Close(t.Context()))
 			})
 		})
 	}
@@ -88,7 +87,7 @@ func TestWaitingQuestionCanLeave(t *testing.T) {
 			t.Errorf("a question that left: %v", err)
 		}
 		_, err := e.Ask(t.Context(), q, by)
-		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.Overloaded {
+		if fault.CodeOf(err) != fault.Overloaded {
 			t.Errorf("a question that waited too long: %v", err)
 		}
 		if _, err := e.Ask(t.Context(), event.Question{Query: "why?"}, engine.Caller{}); err != nil {
@@ -98,9 +97,7 @@ func TestWaitingQuestionCanLeave(t *testing.T) {
 		if id, err := e.Ask(t.Context(), q, by); err != nil || logged(t, e, id)[0].Body.Kind() != (event.RunStarted{}).Kind() {
 			t.Errorf("after a run has ended: %v", err)
 		}
-		if err := e.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.Close(t.Context()))
 	})
 }
 
@@ -115,9 +112,7 @@ func TestEnginesShareLimiter(t *testing.T) {
 		}
 		a := engine.New(script(hanging), engine.Options{Limiter: limiter, Grace: -1})
 		b := engine.New(script(hanging), engine.Options{Limiter: limiter, Grace: -1})
-		if err := errors.Join(ask(a, "x"), ask(b, "y")); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(ask(a, "x"), ask(b, "y")))
 		for _, e := range []*engine.Engine{a, b} {
 			if err := ask(e, ""); fault.Public(err).Code != fault.Overloaded || e.Live() != 1 || e.Idle() {
 				t.Errorf("a third run, with %d runs in the engine: %v", e.Live(), err)

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func gone(t *testing.T, e *engine.Engine, id event.RunID) bool {
@@ -31,9 +32,7 @@ func TestDelete(t *testing.T) {
 		kept, id := ask(t, e), ask(t, e)
 		logged(t, e, kept)
 		logged(t, e, id)
-		if err := e.Delete(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.Delete(t.Context(), id))
 		if err := e.Delete(t.Context(), id); !errors.Is(err, eventlog.ErrNotFound) {
 			t.Errorf("again: %v", err)
 		}
@@ -52,9 +51,7 @@ func TestDeleteDeletesDerivedDataFirst(t *testing.T) {
 		e = engine.New(saying(answered()...), engine.Options{Deleted: func(id event.RunID) { wasGone = append(wasGone, gone(t, e, id)) }})
 		id := ask(t, e)
 		logged(t, e, id)
-		if err := e.Delete(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.Delete(t.Context(), id))
 		if !slices.Equal(wasGone, []bool{false, true}) {
 			t.Errorf("the run was gone when its derived data was deleted: %v", wasGone)
 		}
@@ -67,9 +64,7 @@ func TestDeleteOfALiveRunCancelsIt(t *testing.T) {
 		var code fault.Code
 		e := engine.New(script(hanging), engine.Options{Ended: func(s event.State) { code = s.Failure.Code }})
 		id := ask(t, e)
-		if err := e.Delete(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.Delete(t.Context(), id))
 		if code != fault.Cancelled || !gone(t, e, id) || e.Live() != 0 {
 			t.Errorf("%s, gone %v, %d live", code, gone(t, e, id), e.Live())
 		}
@@ -82,9 +77,7 @@ func TestEphemeralRunExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := engine.New(saying(answered()...), engine.Options{Grace: 10 * time.Second})
 		id, detach, err := e.AskAttached(t.Context(), event.Question{Query: "why?", Ephemeral: true}, engine.Caller{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		logged(t, e, id)
 		detach()
 		time.Sleep(9 * time.Second)
@@ -110,18 +103,12 @@ func TestEphemeralRunsAreDeletedWhenTheServerStops(t *testing.T) {
 		store := eventlog.NewMemory()
 		e := engine.New(saying(answered()...), engine.Options{Store: store})
 		unread, err := e.Ask(t.Context(), event.Question{Query: "why?", Ephemeral: true}, engine.Caller{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		read, detach, err := e.AskAttached(t.Context(), event.Question{Query: "who?", Ephemeral: true}, engine.Caller{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		logged(t, e, unread)
 		logged(t, e, read)
-		if err := e.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.Close(t.Context()))
 		if !gone(t, e, unread) {
 			t.Error("the run that nobody reads is kept")
 		}
@@ -170,9 +157,7 @@ func TestEphemeralRunsAreDeletedAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &failing{eventlog.NewMemory(), 2}
 		live := event.RunID("live")
-		if err := store.Append(t.Context(), live, event.Event{Seq: 1, At: time.Now().UTC(), Body: event.RunStarted{Run: live, Question: event.Question{Query: "why?", Ephemeral: true}}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, store.Append(t.Context(), live, event.Event{Seq: 1, At: time.Now().UTC(), Body: event.RunStarted{Run: live, Question: event.Question{Query: "why?", Ephemeral: true}}}))
 		e := restarted(t, store, 1)
 		defer e.Close(t.Context())
 		time.Sleep(29 * time.Second)
@@ -215,9 +200,7 @@ func TestLimitsOfAQuestion(t *testing.T) {
 		t.Error("a history over the limit is taken")
 	}
 	id, err := e.Ask(t.Context(), event.Question{Query: "why?", History: turns[:1], Instructions: "in short", Request: []byte(`{"a":1}`)}, engine.Caller{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if s := event.Fold(logged(t, e, id)); len(s.History) != 1 || s.Instructions != "in short" || string(s.Request) != `{"a":1}` {
 		t.Errorf("%+v", s.RunStarted)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // script answers as a test says.
@@ -51,9 +52,7 @@ func hanging(ctx context.Context, r *answer.Recorder) error {
 func ask(t *testing.T, e *engine.Engine) event.RunID {
 	t.Helper()
 	id, err := e.Ask(t.Context(), event.Question{Query: "why?"}, engine.Caller{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return id
 }
 
@@ -62,14 +61,10 @@ func logged(t *testing.T, e *engine.Engine, id event.RunID) []event.Event {
 	t.Helper()
 	var log []event.Event
 	for batch, err := range e.Events(t.Context(), id, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		log = append(log, batch...)
 	}
-	if err := event.CheckLog(log, true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, event.CheckLog(log, true))
 	return log
 }
 
@@ -245,9 +240,7 @@ func TestRunContinuesAfterItsCallerLeaves(t *testing.T) {
 			return saying(answered()...)(ctx, r)
 		}), engine.Options{})
 		id, err := e.Ask(ctx, event.Question{Query: "why?"}, engine.Caller{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		cancel()
 		synctest.Wait()
 		close(release)
@@ -260,9 +253,7 @@ func TestRunContinuesAfterItsCallerLeaves(t *testing.T) {
 func attached(t *testing.T, e *engine.Engine) (event.RunID, func()) {
 	t.Helper()
 	id, detach, err := e.AskAttached(t.Context(), event.Question{Query: "why?"}, engine.Caller{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return id, detach
 }
 
@@ -334,9 +325,7 @@ func TestCancel(t *testing.T) {
 		id := ask(t, e)
 		synctest.Wait()
 		for range 3 {
-			if err := e.Cancel(t.Context(), id, ""); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, e.Cancel(t.Context(), id, ""))
 		}
 		log := logged(t, e, id)
 		want := "run_started query_analyzed cache_checked generation_started token generation_finished run_failed"
@@ -365,9 +354,7 @@ func TestTooManyRunsAreRefused(t *testing.T) {
 		if fault.Public(err).Code != fault.Overloaded {
 			t.Errorf("the third: %v", err)
 		}
-		if err := e.Cancel(t.Context(), first, ""); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.Cancel(t.Context(), first, ""))
 		synctest.Wait()
 		ask(t, e)
 		_ = e.Close(canceled(t))
@@ -412,9 +399,7 @@ func TestEndedIsCalledOncePerRun(t *testing.T) {
 		var states []event.State
 		e := engine.New(saying(answered()...), engine.Options{Ended: func(s event.State) { states = append(states, s) }})
 		ask(t, e)
-		if err := e.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.Close(t.Context()))
 		if len(states) != 1 || states[0].Status != event.Finished || states[0].Tokens != 1 {
 			t.Errorf("%+v", states)
 		}

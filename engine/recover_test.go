@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // crashed returns a store with the first events of an answer, as a process left it that was killed some time ago.
@@ -24,9 +25,7 @@ func crashed(t *testing.T, ago time.Duration, events int, start event.RunStarted
 	start.Run, start.Query = "run_1", "why?"
 	at := time.Now().Add(-ago).UTC().Truncate(time.Microsecond)
 	for i, b := range append([]event.Body{start}, answered()...)[:events] {
-		if err := store.Append(t.Context(), start.Run, event.Event{Seq: event.Seq(i + 1), At: at, Body: b}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, store.Append(t.Context(), start.Run, event.Event{Seq: event.Seq(i + 1), At: at, Body: b}))
 	}
 	return store
 }
@@ -75,9 +74,7 @@ func TestRecover(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := crashed(t, c.ago, c.events, event.RunStarted{})
 				before, err := store.Load(t.Context(), "run_1", 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				c.o.Store = store
 				if c.answer == nil {
 					c.answer = continuing
@@ -279,9 +276,7 @@ func TestRunThatRecoverCannotEnd(t *testing.T) {
 					t.Errorf("%d events, error %v; want 5 and %v", n, err, answer.ErrNoEnd)
 				}
 				end := event.Event{Seq: 6, At: time.Now().UTC(), Body: event.RunFailed{Code: fault.Internal, Message: "stopped"}}
-				if err := store.Append(ctx, "run_1", end); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, store.Append(ctx, "run_1", end))
 				if n, err := read(); n != 6 || err != nil {
 					t.Errorf("after its end was written: %d events, error %v; want 6", n, err)
 				}

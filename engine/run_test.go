@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func byWords(_ context.Context, q event.RunStarted) string { return q.Query }
@@ -62,9 +63,7 @@ func TestEqualQuestionsShareOneRun(t *testing.T) {
 	if n := int(runs.Load()); n != len(distinct) || n > 25 {
 		t.Errorf("%d runs of %d ids answer 50 equal questions", n, len(distinct))
 	}
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.Close(t.Context()))
 }
 
 func TestQuestionsThatShareNoRun(t *testing.T) {
@@ -100,9 +99,7 @@ func TestQuestionsThatShareNoRun(t *testing.T) {
 		if id, err := e.Ask(t.Context(), q, engine.Caller{}); err != nil || id == first {
 			t.Errorf("a run that is over was joined: %v", err)
 		}
-		if err := e.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.Close(t.Context()))
 	})
 }
 
@@ -141,9 +138,7 @@ func TestSharedRunStopsWithoutCallers(t *testing.T) {
 				if got := failed(logged(t, e, id)); (got == "") != c.lives || got != "" && got != fault.Cancelled {
 					t.Errorf("it ended with %q", got)
 				}
-				if err := e.Close(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, e.Close(t.Context()))
 			})
 		})
 	}
@@ -187,14 +182,10 @@ func TestCallerCancelsItsOwnQuestions(t *testing.T) {
 					} else {
 						id, err = e.Ask(t.Context(), q, by)
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 				}
 				for _, who := range c.cancels {
-					if err := e.Cancel(t.Context(), id, string(who)); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, e.Cancel(t.Context(), id, string(who)))
 				}
 				time.Sleep(2 * time.Second)
 				close(open)
@@ -202,9 +193,7 @@ func TestCallerCancelsItsOwnQuestions(t *testing.T) {
 				if got := failed(logged(t, e, id)); (got == "") != c.lives || got != "" && got != fault.Cancelled {
 					t.Errorf("it ended with %q", got)
 				}
-				if err := e.Close(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, e.Close(t.Context()))
 			})
 		})
 	}
@@ -218,18 +207,14 @@ func TestSharedRunContinuesForCallerWithoutReader(t *testing.T) {
 		e := engine.New(held(new(atomic.Int32), open), engine.Options{ShareKey: byWords, Grace: time.Second})
 		id := ask(t, e)
 		_, detach, err := e.AskAttached(t.Context(), event.Question{Query: "why?"}, engine.Caller{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		detach()
 		time.Sleep(2 * time.Second)
 		close(open)
 		if got := failed(logged(t, e, id)); got != "" {
 			t.Errorf("it ended with %q", got)
 		}
-		if err := e.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.Close(t.Context()))
 	})
 }
 
@@ -258,8 +243,6 @@ func TestJoinedRunThatCannotStart(t *testing.T) {
 				t.Errorf("no error, want one of %v", boom)
 			}
 		}
-		if err := e.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.Close(t.Context()))
 	})
 }

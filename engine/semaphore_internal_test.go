@@ -66,11 +66,6 @@ func (l *line) err(name string) error {
 	return l.errs[name]
 }
 
-func overloaded(err error) bool {
-	f, ok := errors.AsType[*fault.Error](err)
-	return ok && f.Code == fault.Overloaded
-}
-
 func TestClientsTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -111,7 +106,7 @@ func TestClientHasItsShareAtMost(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if !overloaded(l.err("b3")) {
+		if fault.CodeOf(l.err("b3")) != fault.Overloaded {
 			t.Errorf("a question that waited too long: %v", l.err("b3"))
 		}
 	})
@@ -125,7 +120,7 @@ func TestQueueIsBounded(t *testing.T) {
 			l.ask(t, name[:1], name, 1)
 		}
 		for name, refused := range map[string]bool{"a1": false, "a2": false, "a3": true, "b1": false, "b2": false, "b3": true, "c1": true} {
-			if overloaded(l.err(name)) != refused {
+			if (fault.CodeOf(l.err(name)) == fault.Overloaded) != refused {
 				t.Errorf("%s: %v", name, l.err(name))
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // outcome returns a run that ranked chunks, one of each document, and cited one of them.
@@ -66,9 +67,7 @@ func fixedAsker(outcomes map[string]eval.Outcome) eval.AskFunc {
 func asked(t *testing.T, mode event.Mode, outcomes map[string]eval.Outcome) *eval.ModeReport {
 	t.Helper()
 	r, err := eval.Ask(t.Context(), quiz(), fixedAsker(outcomes), eval.AskOptions{Mode: mode})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -129,13 +128,9 @@ func TestAsk(t *testing.T) {
 func TestModesAsText(t *testing.T) {
 	direct, agentic := bothModes(t)
 	var b strings.Builder
-	if err := eval.WriteModes(&b, direct, agentic); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, eval.WriteModes(&b, direct, agentic))
 	b.WriteString("\n")
-	if err := eval.WriteModeComparisons(&b, eval.CompareModes(direct, agentic, "", "")...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, eval.WriteModeComparisons(&b, eval.CompareModes(direct, agentic, "", "")...))
 	golden.Check(t, "testdata/modes.txt", b.String())
 	b.Reset()
 	if err := eval.WriteModeComparisons(&b, eval.CompareModes(direct, direct, "earlier direct", "direct")...); err != nil || strings.Count(b.String(), "\n") != 1 {
@@ -150,9 +145,7 @@ func TestPlot(t *testing.T) {
 	direct, agentic := bothModes(t)
 	direct.Set, agentic.Set = "quiz <a&b>\x1b", "quiz <a&b>\x1b"
 	var b strings.Builder
-	if err := eval.WritePlot(&b, direct, agentic); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, eval.WritePlot(&b, direct, agentic))
 	golden.Check(t, "testdata/modes.svg", b.String())
 	var many []*eval.ModeReport
 	for i := range 200 {
@@ -162,9 +155,7 @@ func TestPlot(t *testing.T) {
 	}
 	for name, reports := range map[string][]*eval.ModeReport{"both": {direct, agentic}, "many": many, "none": nil, "empty": {{}}} {
 		b.Reset()
-		if err := eval.WritePlot(&b, reports...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, eval.WritePlot(&b, reports...))
 		d := xml.NewDecoder(strings.NewReader(b.String()))
 		for {
 			_, err := d.Token()
@@ -219,9 +210,7 @@ func TestHalves(t *testing.T) {
 		set.Questions = append(set.Questions, eval.Question{ID: fmt.Sprint("q", i)})
 	}
 	a, err := set.Half("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := set.Half("b")
 	if err != nil || len(a.Questions)+len(b.Questions) != 1000 || len(a.Questions) < 420 || len(a.Questions) > 580 {
 		t.Errorf("halves of %d and %d, %v", len(a.Questions), len(b.Questions), err)

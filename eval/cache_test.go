@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/eval"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestCache(t *testing.T) {
@@ -19,13 +20,9 @@ func TestCache(t *testing.T) {
 	}}
 	all := func(string, string) bool { return true }
 	bold, err := eval.Cache(t.Context(), set, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	shy, err := eval.Cache(t.Context(), set, func(string, string) bool { return false })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if bold.Questions != 2 || bold.TrueHits.Rate != 1 || bold.FalseHits.Rate != 1 || bold.FalseHits.Cases < 5 || bold.TrueHits.Cases < 3 {
 		t.Errorf("where all are the same: %+v %+v", bold.TrueHits, bold.FalseHits)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/eval"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func answersOf(confidence float64, right, wrong int) (out []eval.AskResult) {
@@ -77,21 +78,15 @@ func TestWriteReliability(t *testing.T) {
 	t.Parallel()
 	r := eval.Calibrate("a <set>", &eval.ModeReport{Results: append(answersOf(0.8, 6, 2), answersOf(0.2, 0, 5)...)})
 	var svg, table bytes.Buffer
-	if err := eval.WriteReliability(&svg, r); err != nil {
-		t.Fatal(err)
-	}
-	if err := eval.WriteCalibration(&table, r); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, eval.WriteReliability(&svg, r))
+	require.NoError(t, eval.WriteCalibration(&table, r))
 	points := 0
 	for dec := xml.NewDecoder(bytes.NewReader(svg.Bytes())); ; {
 		token, err := dec.Token()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "circle" {
 			points++
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // letters finds a claim supported if its cited passages together hold each of its letters.
@@ -62,9 +63,7 @@ func TestCitations(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := eval.Citations(t.Context(), letters{}, "", c.statements)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			near(t, "recall", got.Recall, c.recall)
 			near(t, "precision", got.Precision, c.precision)
 		})

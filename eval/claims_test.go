@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestClaims(t *testing.T) {
@@ -20,9 +21,7 @@ func TestClaims(t *testing.T) {
 		{Claim: "gh", Document: "4", Label: eval.Contradicts, Evidence: []string{"x"}},
 	}}
 	got, err := eval.Claims(t.Context(), letters{}, set, eval.EvidenceSentences)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := eval.Counts{TP: 1, FP: 1, FN: 1, TN: 3, Precision: 0.5, Recall: 0.5, F1: 0.5, Accuracy: 4.0 / 6}
 	if d := cmp.Diff(want, got.Supported); d != "" {
 		t.Error(d)

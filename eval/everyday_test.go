@@ -9,26 +9,21 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/eval"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestEveryday checks the set of everyday documents: it has documents and questions enough, and the patterns fit the example answers.
 func TestEveryday(t *testing.T) {
 	t.Parallel()
 	dirs, err := eval.Find("testdata/everyday")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	documents, questions, held := 0, 0, 0
 	languages := map[string]int{}
 	for _, dir := range dirs {
 		set, err := eval.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		part, err := set.Split(eval.PartHeldOut)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		documents, questions, held = documents+len(set.Docs), questions+len(set.Questions), held+len(part.Questions)
 		fits(t, filepath.Join(dir, "queries.jsonl"), set)
 		for _, q := range set.Questions {
@@ -43,9 +38,7 @@ func TestEveryday(t *testing.T) {
 				continue
 			}
 			set, err := eval.LoadFiles(filepath.Base(dir), files)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			fits(t, files.Questions, set)
 			turns += len(set.Questions)
 		}
@@ -64,15 +57,11 @@ func TestTechnical(t *testing.T) {
 	t.Parallel()
 	for _, half := range []string{eval.PartTuning, eval.PartHeldOut} {
 		dirs, err := eval.Find("testdata/technical/" + half)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		documents, answerable, unanswerable := 0, 0, 0
 		for _, dir := range dirs {
 			set, err := eval.Load(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			fits(t, filepath.Join(dir, "queries.jsonl"), set)
 			documents += len(set.Docs)
 			for _, q := range set.Questions {
@@ -114,9 +103,7 @@ func exists(path string) bool {
 func examples(t *testing.T, path string) map[string]string {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	out := map[string]string{}
 	lines := bufio.NewScanner(f)
@@ -125,9 +112,7 @@ func examples(t *testing.T, path string) map[string]string {
 			ID     string `json:"_id"`
 			Answer string `json:"answer"`
 		}
-		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &q))
 		out[q.ID] = q.Answer
 	}
 	return out

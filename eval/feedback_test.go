@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestFeedback(t *testing.T) {
@@ -33,9 +34,7 @@ func TestFeedback(t *testing.T) {
 	}
 	r, err := eval.Feedback(t.Context(), []eval.RatedAnswer{rated("same", true), rated("other", true), rated("unchanged", false), rated("failed", false)},
 		func(_ context.Context, q event.Question) (event.State, error) { return answers[q.Query], nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, want := range []struct {
 		sentences, documents float64
 		changed              bool

@@ -12,19 +12,16 @@ import (
 
 	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // folder writes a set with two documents, and returns its path.
 func folder(t *testing.T, queries string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "home")
-	if err := os.MkdirAll(filepath.Join(dir, "documents"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "documents"), 0o700))
 	for name, text := range map[string]string{"documents/a.md": "# A", "documents/b.md": "# B", "queries.jsonl": queries} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -32,9 +29,7 @@ func folder(t *testing.T, queries string) string {
 func TestPatterns(t *testing.T) {
 	t.Parallel()
 	set, err := eval.Load(folder(t, `{"_id":"1","text":"How much?","lang":"en","documents":["a.md"],"accept":["\\b240\\b","€|euro"],"reject":["\\b150\\b"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	q := set.Questions[0]
 	for text, want := range map[string]bool{
 		"It costs **240**\n  EURO a year.":              true,
@@ -66,9 +61,7 @@ func TestConversation(t *testing.T) {
 	t.Parallel()
 	set, err := eval.Load(folder(t, `{"_id":"1","text":"And b?","before":["What is a?"],"accept":["two"]}`+"\n"+
 		`{"_id":"2","text":"What is c?","accept":["three"]}`+"\n"+`{"_id":"3","text":"What is d?","accept":["four"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	said := map[string]string{"What is a?": "It is one.", "And b?": "It is two.", "What is c?": "It is two."}
 	ask := func(_ context.Context, q event.Question) (out eval.Outcome, err error) {
 		out.State.Status, out.State.Stop, out.State.Text = event.Finished, "stop", []byte(said[q.Query])
@@ -79,9 +72,7 @@ func TestConversation(t *testing.T) {
 		return out, nil
 	}
 	r, err := eval.Ask(t.Context(), set, ask, eval.AskOptions{Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, want := range []map[string]float64{{"right": 1, "wrong": 0}, {"right": 0, "wrong": 1}, {"right": 0}} {
 		for key, v := range want {
 			if got := r.Results[i].Scores[key]; got != v {
@@ -101,13 +92,9 @@ func TestSplit(t *testing.T) {
 		}
 	}
 	tuning, err := set.Split(eval.PartTuning)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	held, err := set.Split(eval.PartHeldOut)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n := len(held.Questions); n < 225 || n > 375 || n+len(tuning.Questions) != 900 {
 		t.Errorf("%d questions are held out, %d are not", n, len(tuning.Questions))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 )
 
@@ -21,13 +22,9 @@ func TestRunAndCompare(t *testing.T) {
 		return func(context.Context, string, int) ([]string, error) { return ids, nil }
 	}
 	a, err := eval.Run(t.Context(), set, fixed("x", "a"), eval.Options{Name: "one"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := eval.Run(t.Context(), set, fixed("a", "b"), eval.Options{Name: "two", Workers: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(a.Results) != 2 || a.Results[0].Query != "q1" || a.Mean.MRR10 != 0.25 || b.Mean.MRR10 != 0.75 {
 		t.Errorf("reports %+v and %+v", a, b)
 	}
@@ -83,32 +80,24 @@ func TestFloorSearch(t *testing.T) {
 func search(t *testing.T, loss float64, floors map[string]float64) {
 	race.Measure(t)
 	x, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = x.Close() })
 	e := local.New(local.Options{})
 	for name, floor := range floors {
 		t.Run(name, func(t *testing.T) {
 			set := beir.LoadSet(t, name)
-			if err := eval.IndexSet(t.Context(), set, eval.PassageIndexer(x, name, e)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, eval.IndexSet(t.Context(), set, eval.PassageIndexer(x, name, e)))
 			var reports []*eval.Report
 			for _, w := range []struct {
 				name string
 				way  eval.SearchOptions
 			}{{"lexical", eval.SearchOptions{Lexical: true}}, {"vector", eval.SearchOptions{Vector: true}}, {"hybrid", eval.SearchOptions{Lexical: true, Vector: true}}} {
 				r, err := eval.Run(t.Context(), set, eval.IndexSearcher(x, name, e, w.way), eval.Options{Name: w.name})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				reports = append(reports, r)
 			}
 			var table strings.Builder
-			if err := eval.WriteTable(&table, reports...); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, eval.WriteTable(&table, reports...))
 			t.Log("\n" + table.String())
 			lexical, hybrid := reports[0].Mean.NDCG10, reports[2].Mean.NDCG10
 			if lexical < floor || hybrid < lexical-loss {

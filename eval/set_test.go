@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/eval"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 const (
@@ -20,22 +21,16 @@ const (
 func write(t *testing.T, corpus, queries, qrels string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "tiny")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(dir, 0o700))
 	for name, text := range map[string]string{"corpus.jsonl": corpus, "queries.jsonl": queries, "qrels.tsv": qrels} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
 
 func TestLoad(t *testing.T) {
 	got, err := eval.Load(write(t, goodCorpus, goodQueries, goodQrels))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := &eval.Set{Name: "tiny", Docs: []eval.Doc{{ID: "a", Title: "T", Text: "apple"}, {ID: "b", Text: "pear"}},
 		Questions: []eval.Question{{ID: "q", Text: "which apple?", Answers: []string{"red"}}},
 		Qrels:     map[string]map[string]int{"q": {"a": 1, "b": 0}}}
@@ -75,21 +70,15 @@ func TestLoadOwnDocuments(t *testing.T) {
 	for path, text := range map[string]string{"documents/guide/a.md": "# A", "documents/b.txt": "b", "queries.jsonl": goodQueries,
 		"qrels.tsv": "q\tguide/a.md\t1\n"} {
 		full := filepath.Join(dir, "own", filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(full, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o700))
+		require.NoError(t, os.WriteFile(full, []byte(text), 0o600))
 	}
 	found, err := eval.Find(dir)
 	if err != nil || len(found) != 1 {
 		t.Fatalf("found %q, %v", found, err)
 	}
 	set, err := eval.Load(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want := []eval.Doc{{ID: "b.txt"}, {ID: "guide/a.md"}}; cmp.Diff(want, set.Docs) != "" || set.Relevant("q") != 1 {
 		t.Errorf("documents %+v, judged %v", set.Docs, set.Qrels)
 	}
@@ -103,9 +92,7 @@ func FuzzLoad(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, corpus, queries, qrels, claims string) {
 		for name, text := range map[string]string{"corpus.jsonl": corpus, "queries.jsonl": queries, "qrels.tsv": qrels, "claims.jsonl": claims} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		set, err := eval.Load(dir)
 		if err != nil {

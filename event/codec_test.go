@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 var at = time.Date(2026, 3, 4, 5, 6, 7, 89_012_000, time.UTC)
@@ -51,17 +52,13 @@ func TestCodecRoundTrip(t *testing.T) {
 	for i, b := range bodies() {
 		e := event.Event{Seq: event.Seq(i + 1), At: at, Body: b}
 		line, err := event.AppendJSON([]byte("before"), e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text := strings.TrimPrefix(string(line), "before")
 		if strings.ContainsAny(text, "\n\r") || !json.Valid([]byte(text)) {
 			t.Errorf("not one line of JSON: %q", text)
 		}
 		back, err := event.ParseJSON([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if diff := cmp.Diff(e, back); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", b.Kind(), diff)
 		}
@@ -94,9 +91,7 @@ func TestStoredQuestion(t *testing.T) {
 func TestCodecZeroBodies(t *testing.T) {
 	for _, b := range bodies() {
 		line, err := event.AppendJSON(nil, event.Event{Seq: 1, At: at, Body: b})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		head, _, _ := strings.Cut(string(line), `"body":`)
 		if back, err := event.ParseJSON([]byte(head + `"body":{"unknown":[1]}}`)); err != nil || back.Body.Kind() != b.Kind() {
 			t.Errorf("%s with an unknown field: %v, error %v", b.Kind(), back, err)
@@ -113,9 +108,7 @@ func TestTimes(t *testing.T) {
 	for range 2000 {
 		want := time.UnixMicro(rng.Int64N(250_000_000_000_000_000) - 62_000_000_000_000_000)
 		line, err := event.AppendJSON(nil, event.Event{Seq: 1, At: want.In(zone), Body: event.RunFinished{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !strings.Contains(string(line), want.UTC().Format("2006-01-02T15:04:05.000000Z")) {
 			t.Fatalf("%v was written as %s", want.UTC(), line)
 		}
@@ -168,9 +161,7 @@ func checkString(t *testing.T, s string) {
 		t.Fatalf("%q is not JSON: %v", got, err)
 	}
 	std, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := json.Unmarshal(std, &theirs); err != nil || ours != theirs {
 		t.Fatalf("%q reads back as %q, by encoding/json as %q", s, ours, theirs)
 	}

@@ -74,13 +74,18 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
+// CodeOf returns the code of err, or an empty text if it has none.
+func CodeOf(err error) Code {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
 // DiskFull reports whether err was caused by a full disk or a used-up quota.
 func DiskFull(err error) bool {
-	if e, ok := errors.AsType[*Error](err); ok && e.Code == NoSpace {
-		return true
-	}
 	const diskFull, handleDiskFull = syscall.Errno(112), syscall.Errno(39) // ERROR_DISK_FULL and ERROR_HANDLE_DISK_FULL of Windows
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+	return CodeOf(err) == NoSpace || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
 		runtime.GOOS == "windows" && (errors.Is(err, diskFull) || errors.Is(err, handleDiskFull))
 }
 

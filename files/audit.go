@@ -34,29 +34,22 @@ func (s *Service) audit(ctx context.Context) (*audit, error) {
 	a.kept = len(stored)
 	named := make(map[string]bool, len(stored))
 	docs := s.documents(ctx, Collection)
-	for after := ""; ; {
-		fs, err := s.opts.Store.Files(ctx, after, 1000)
+	for f, err := range s.allFiles(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		if len(fs) == 0 {
-			break
-		}
-		for _, f := range fs {
-			after = f.ID
-			a.ids[f.ID] = true
-			named[f.SHA256] = true
-			a.orphans = docs.before(f.ID, a.orphans)
-			doc, indexed := docs.at(f.ID)
-			switch {
-			case f.SHA256 == "":
-			case !stored[f.SHA256]:
-				a.missing = append(a.missing, f)
-			case f.Status == store.Completed && !indexed:
-				a.unindexed = append(a.unindexed, f.ID)
-			case indexed && !givenOf(f).in(doc):
-				a.edited = append(a.edited, f.ID)
-			}
+		a.ids[f.ID] = true
+		named[f.SHA256] = true
+		a.orphans = docs.before(f.ID, a.orphans)
+		doc, indexed := docs.at(f.ID)
+		switch {
+		case f.SHA256 == "":
+		case !stored[f.SHA256]:
+			a.missing = append(a.missing, f)
+		case f.Status == store.Completed && !indexed:
+			a.unindexed = append(a.unindexed, f.ID)
+		case indexed && !givenOf(f).in(doc):
+			a.edited = append(a.edited, f.ID)
 		}
 	}
 	a.orphans = docs.before("", a.orphans)
@@ -79,20 +72,13 @@ func (s *Service) auditStores(ctx context.Context, a *audit) error {
 		return err
 	}
 	exists := map[string]bool{}
-	for after := ""; ; {
-		all, err := s.opts.Store.Stores(ctx, after, 500)
+	for c, err := range s.allStores(ctx) {
+		if err == nil {
+			exists[c.ID] = true
+			err = s.auditMembers(ctx, a, c.ID)
+		}
 		if err != nil {
 			return err
-		}
-		if len(all) == 0 {
-			break
-		}
-		for _, c := range all {
-			after = c.ID
-			exists[c.ID] = true
-			if err := s.auditMembers(ctx, a, c.ID); err != nil {
-				return err
-			}
 		}
 	}
 	for _, v := range recorded {
@@ -106,20 +92,13 @@ func (s *Service) auditStores(ctx context.Context, a *audit) error {
 func (s *Service) auditMembers(ctx context.Context, a *audit, id string) error {
 	docs := s.documents(ctx, index.Scope{Collection: Collection, Sets: []string{id}}.Name())
 	var extra []corpus.Document
-	for after := ""; ; {
-		ms, err := s.opts.Store.Members(ctx, id, after, 1000)
+	for m, err := range allMembers(func(after string) ([]store.Membership, error) { return s.opts.Store.Members(ctx, id, after, 1000) }) {
 		if err != nil {
 			return err
 		}
-		if len(ms) == 0 {
-			break
-		}
-		for _, m := range ms {
-			after = m.File
-			extra = docs.before(m.File, extra)
-			if _, indexed := docs.at(m.File); !indexed && m.Status == store.Completed {
-				a.left[id] = append(a.left[id], m.File)
-			}
+		extra = docs.before(m.File, extra)
+		if _, indexed := docs.at(m.File); !indexed && m.Status == store.Completed {
+			a.left[id] = append(a.left[id], m.File)
 		}
 	}
 	for _, d := range docs.before("", extra) {

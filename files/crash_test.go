@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -123,9 +124,7 @@ func TestCrashChild(t *testing.T) {
 		t.Skip("run by TestCrash")
 	}
 	step, err := strconv.ParseInt(os.Getenv(crashStep), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f := &fuse{}
 	f.left.Store(1 << 40)
 	p := newPlace(t, func(p *place, o *options) {
@@ -258,9 +257,7 @@ func TestCloseAndOpenAgain(t *testing.T) {
 
 	// A lost index is created again.
 	p.close()
-	if err := os.RemoveAll(filepath.Join(dir, "index")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "index")))
 	p = newPlace(t, func(_ *place, o *options) { o.dir = dir })
 	p.await(first, store.Completed)
 	p.await(second, store.Completed)
@@ -281,9 +278,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		"staged/new.123": "half", "staged/" + stray + ".9": "no row", "staged/" + kept + ".8": ferns, "staged/" + stray + ".going": "", "staged/" + kept + ".going": "",
 		"blobs/ab/" + stray: "no row",
 	} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(at, name)), 0o700), os.WriteFile(filepath.Join(at, name), []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(at, name)), 0o700), os.WriteFile(filepath.Join(at, name), []byte(text), 0o600)))
 	}
 	newPlace(t, func(_ *place, o *options) { o.dir = dir }).checkConsistent()
 }

@@ -34,66 +34,43 @@ func (s *Service) Entries(ctx context.Context, collection string) ([]Entry, erro
 		folders = nil
 	}
 	var out []Entry
-	indexed, err := s.documentsOf(ctx, Collection)
-	if err != nil {
-		return nil, err
-	}
-	byID := make(map[string]corpus.Document, len(indexed))
-	for _, d := range indexed {
-		byID[string(d.ID)] = d
-	}
-	for after := ""; ; {
-		fs, err := s.Files(ctx, after, 10_000)
-		if err != nil || len(fs) == 0 {
-			if err != nil {
-				return nil, err
-			}
-			break
-		}
-		for _, f := range fs {
-			if d := byID[f.ID]; member(f.ID) {
-				out = append(out, Entry{File: f, Title: TitleOf(f, d), Pages: d.Pages})
-			}
-		}
-		after = fs[len(fs)-1].ID
-	}
-	for _, folder := range folders {
-		docs, err := s.documentsOf(ctx, folder)
+	byID := map[string]corpus.Document{}
+	for d, err := range s.allDocuments(ctx, Collection) {
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range docs {
+		byID[string(d.ID)] = d
+	}
+	for f, err := range s.allFiles(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if d := byID[f.ID]; member(f.ID) {
+			s.setRunning(&f)
+			out = append(out, Entry{File: f, Title: TitleOf(f, d), Pages: d.Pages})
+		}
+	}
+	for _, folder := range folders {
+		for d, err := range s.allDocuments(ctx, folder) {
+			if err != nil {
+				return nil, err
+			}
 			out = append(out, Entry{File: asFile(d), Title: TitleOf(store.File{}, d), Pages: d.Pages, Folder: folder, Path: d.Path})
 		}
 	}
 	return out, nil
 }
 
-// documentsOf returns all documents of a collection of the index.
-func (s *Service) documentsOf(ctx context.Context, collection string) (out []corpus.Document, err error) {
-	for after := corpus.DocumentID(""); ; {
-		docs, err := s.opts.Index.Documents(ctx, collection, after, 10_000)
-		if err != nil || len(docs) == 0 {
-			return out, err
-		}
-		out = append(out, docs...)
-		after = docs[len(docs)-1].ID
-	}
-}
-
 // memberIDs returns the ids of the files that joined a vector store or a collection of folders.
 func (s *Service) memberIDs(ctx context.Context, id string) (map[string]bool, error) {
 	out := map[string]bool{}
-	for after := ""; ; {
-		ms, err := s.Members(ctx, id, after, 10_000)
-		if err != nil || len(ms) == 0 {
-			return out, err
+	for m, err := range allMembers(func(after string) ([]store.Membership, error) { return s.Members(ctx, id, after, 10_000) }) {
+		if err != nil {
+			return nil, err
 		}
-		for _, m := range ms {
-			out[m.File] = true
-		}
-		after = ms[len(ms)-1].File
+		out[m.File] = true
 	}
+	return out, nil
 }
 
 // TitleOf returns the title of a file: as a user set it, or as its document states it, or an empty text.

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/store"
@@ -76,9 +77,7 @@ func (p *place) close() {
 
 func (p *place) must(err error) {
 	p.Helper()
-	if err != nil {
-		p.Fatal(err)
-	}
+	require.NoError(p, err)
 }
 
 // send uploads a text and returns the id of the file.

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/store"
 	"github.com/sluice-rag/sluice/store/sqlstore"
@@ -55,22 +56,16 @@ func (f *interrupted) DocumentsByID(ctx context.Context, c string, ids []corpus.
 func reconcile(t *testing.T, dir string, dry bool, kill int) (files.Report, error) {
 	t.Helper()
 	kept, err := sqlstore.Open(t.Context(), filepath.Join(dir, "sluice.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ix, err := embedded.Open(t.Context(), filepath.Join(dir, "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var of files.Index = ix
 	if kill >= 0 {
 		of = &interrupted{ix, kill}
 	}
 	report, err := files.Reconcile(t.Context(), filepath.Join(dir, "files"),
 		files.Options{Store: kept, Index: of, Ingest: ingest.New(ix, local.New(local.Options{}), ingest.Options{})}, dry)
-	if cerr := errors.Join(kept.Close(), ix.Close()); cerr != nil {
-		t.Fatal(cerr)
-	}
+	require.NoError(t, errors.Join(kept.Close(), ix.Close()))
 	return report, err
 }
 
@@ -78,9 +73,7 @@ func reconcile(t *testing.T, dir string, dry bool, kill int) (files.Report, erro
 func removeDB(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{"sluice.db", "sluice.db-wal", "sluice.db-shm"} {
-		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, name)))
 	}
 }
 
@@ -88,9 +81,7 @@ func removeDB(t *testing.T, dir string) {
 func truncateDB(t *testing.T, dir string) {
 	t.Helper()
 	removeDB(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, "sluice.db"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "sluice.db"), nil, 0o600))
 }
 
 func copyDB(t *testing.T, from, to string) {
@@ -99,9 +90,7 @@ func copyDB(t *testing.T, from, to string) {
 	if err == nil {
 		err = os.WriteFile(to, b, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // tallied returns how often a report found and repaired a problem.
@@ -214,9 +203,7 @@ func TestReconcileWithAnOlderDatabase(t *testing.T) {
 	}
 	p.close()
 	report, err := reconcile(t, dir, false, -1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for problem, want := range map[string]int{"uploads without a record": 1, "records of files that were deleted": 1, "only the index has": 1, "bytes are missing": 0} {
 		if found, repaired := tallied(report, problem); found != want || repaired != want {
 			t.Errorf("%s: %d of %d, want %d", problem, repaired, found, want)
@@ -239,9 +226,7 @@ func TestReconcileWithoutCopies(t *testing.T) {
 	a := p.indexed(files.Upload{Name: "ferns.md"}, ferns)
 	p.close()
 	removeDB(t, dir)
-	if err := os.RemoveAll(filepath.Join(dir, "files", "records")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "files", "records")))
 	if _, err := reconcile(t, dir, false, -1); err != nil {
 		t.Fatal(err)
 	}

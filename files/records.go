@@ -128,31 +128,17 @@ func (s *Service) saveAllRecords(ctx context.Context) error {
 		return nil
 	}
 	var first error // failures of a full disk are many and alike
-	for after := ""; ; {
-		page, err := s.opts.Store.Files(ctx, after, 500)
+	for f, err := range s.allFiles(ctx) {
 		if err != nil {
 			return err
 		}
-		if len(page) == 0 {
-			break
-		}
-		for _, f := range page {
-			after = f.ID
-			first = cmp.Or(first, s.writeFileRecord(ctx, f.ID))
-		}
+		first = cmp.Or(first, s.writeFileRecord(ctx, f.ID))
 	}
-	for after := ""; ; {
-		page, err := s.opts.Store.Stores(ctx, after, 500)
+	for c, err := range s.allStores(ctx) {
 		if err != nil {
 			return err
 		}
-		if len(page) == 0 {
-			break
-		}
-		for _, c := range page {
-			after = c.ID
-			first = cmp.Or(first, s.writeStoreRecord(ctx, c.ID))
-		}
+		first = cmp.Or(first, s.writeStoreRecord(ctx, c.ID))
 	}
 	if first == nil {
 		first = writeRecord(marker, true)

@@ -54,22 +54,15 @@ func (s *Service) folder(ctx context.Context, id string) (folder, error) {
 		}
 	}
 	out := folder{version: version}
-	for after := corpus.DocumentID(""); ; {
-		docs, err := s.opts.Index.Documents(ctx, id, after, 1000)
+	for d, err := range s.allDocuments(ctx, id) {
 		if err != nil {
 			return folder{}, err
 		}
-		if len(docs) == 0 {
-			break
-		}
 		if out.documents == 0 {
-			out.since = docs[0].IndexedAt
+			out.since = d.IndexedAt
 		}
-		for _, d := range docs {
-			out.documents++
-			out.bytes += d.Bytes
-		}
-		after = docs[len(docs)-1].ID
+		out.documents++
+		out.bytes += d.Bytes
 	}
 	if ok && out.documents > 0 { // an index has few collections with documents
 		s.mu.Lock()
@@ -440,7 +433,7 @@ func (s *Service) storeTask(ctx context.Context, id string) (store.Task, error) 
 	}
 	info, err := s.Store(ctx, of)
 	if err != nil {
-		if e, ok := errors.AsType[*fault.Error](err); ok && e.Code == fault.NotFound {
+		if fault.CodeOf(err) == fault.NotFound {
 			err = notFound(store.ErrNotFound, "task")
 		}
 		return store.Task{}, err

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/forrst"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 const (
@@ -398,9 +399,7 @@ func TestSharedStores(t *testing.T) {
 				return err
 			}(),
 		} {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		equal(t, b.call("count", "{}", "none", keyed("c")), "409 null IDEMPOTENCY_CONFLICT ")
 		time.Sleep(30 * time.Second)

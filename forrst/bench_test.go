@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/sluice-rag/sluice/forrst"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // benchmark sends requests over loopback with HTTP/1.1, each on a kept connection, and reports units per second.
@@ -76,9 +77,7 @@ func BenchmarkCall(b *testing.B) {
 	b.Run("connect_protobuf", func(b *testing.B) {
 		in, err := proto.Marshal(&structpb.Struct{Fields: map[string]*structpb.Value{
 			"id": structpb.NewNumberValue(1), "email": structpb.NewStringValue("ada@example.org")}})
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		benchmark(b, h, "application/proto", string(in), "calls/s", 1)
 	})
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestCallbackURLs(t *testing.T) {
@@ -91,9 +93,7 @@ func TestPublicAddresses(t *testing.T) {
 func TestCallbackDial(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = l.Close() }()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	c := newCallbacks(AsyncOptions{CallbackSecret: []byte("s")})

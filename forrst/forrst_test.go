@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/forrst"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 type getUser struct {
@@ -123,9 +124,7 @@ func server(t testing.TB, o forrst.Options, fs ...forrst.Function) *forrst.Serve
 		fs = functions()
 	}
 	s, err := forrst.New(fs, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 

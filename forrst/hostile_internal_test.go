@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestCanonicalDepth checks that the canonical form of nested values needs memory for its size, and not for its size at each level.
@@ -32,16 +34,10 @@ func TestLargeRequestIDs(t *testing.T) {
 		if _, err := keys.Lock(t.Context(), key, IdempotencyRecord{RequestID: id}, time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if err := keys.Store(t.Context(), key, "", []byte("1"), time.Now(), time.Now().Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, keys.Store(t.Context(), key, "", []byte("1"), time.Now(), time.Now().Add(time.Hour)))
 		op := Operation{ID: fmt.Sprint(i), RequestID: id, Status: OperationProcessing}
-		if err := operations.Create(t.Context(), op, n, time.Minute, time.Hour); err != nil {
-			t.Fatal(err)
-		}
-		if err := operations.Finish(t.Context(), "", op.ID, OperationCompleted, []byte("1"), time.Now(), time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, operations.Create(t.Context(), op, n, time.Minute, time.Hour))
+		require.NoError(t, operations.Finish(t.Context(), "", op.ID, OperationCompleted, []byte("1"), time.Now(), time.Hour))
 	}
 	if a, b := len(keys.rows.rows), len(operations.rows.rows); a >= n/2 || b >= n/2 {
 		t.Errorf("%d keys and %d operations are kept", a, b)

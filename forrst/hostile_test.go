@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/forrst"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestHugeNumbers sends numbers with which exact arithmetic takes very long or fails.
@@ -181,9 +182,7 @@ func TestSlowReader(t *testing.T) {
 	}))
 	defer h.Close()
 	c, err := net.Dial("tcp", h.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer c.Close()
 	body := call("large", "{}")
 	if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/forrst"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 type whoKey struct{}
@@ -31,9 +32,7 @@ func as(t *testing.T, name string) context.Context {
 func rateLimited(t *testing.T, limits []forrst.Limit, store forrst.LimitStore) *forrst.Server {
 	t.Helper()
 	r, err := forrst.NewRateLimit(limits, store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return server(t, forrst.Options{
 		Extensions: append(forrst.Extensions(), r),
 		Caller:     func(ctx context.Context) string { who, _ := ctx.Value(whoKey{}).(string); return who },
@@ -354,9 +353,7 @@ func TestLimitOfAnyWindow(t *testing.T) {
 						time.Sleep(time.Duration(random.Float64() * pause))
 					}
 					usages, ok, err := store.Take(t.Context(), []forrst.LimitKey{key})
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					if ok {
 						counted = append(counted, time.Now())
 					}

@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
 	"github.com/sluice-rag/sluice/internal/tools/needs"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 type none = struct{}
@@ -81,9 +82,7 @@ func TestExamples(t *testing.T) {
 			w := post(c.s, c.body)
 			var head bytes.Buffer
 			fmt.Fprintf(&head, "HTTP/1.1 %d %s\n", w.Code, http.StatusText(w.Code))
-			if err := w.Header().Write(&head); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.Header().Write(&head))
 			got := strings.ReplaceAll(head.String(), "\r\n", "\n") + "\n" + w.Body.String()
 			golden.Check(t, "testdata/"+name+".txt", c.body+"\n\n"+durations.ReplaceAllString(got, "X-Forrst-Duration-Ms: 0"))
 		})
@@ -103,9 +102,7 @@ func TestSampleClient(t *testing.T) {
 	var got []string
 	for line := range strings.Lines(string(out)) {
 		var e [2]json.RawMessage
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(line), &e))
 		got = append(got, string(e[0])+" "+string(e[1]))
 	}
 	want := []string{`"data" {"status":"connected"}`, `"data" {"content":"Once upon a time"}`, `"data" {"content":", there was a robot"}`,
@@ -244,14 +241,10 @@ func TestClientGone(t *testing.T) {
 	defer ts.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, ts.URL, strings.NewReader(call("f", "{}", streamExt, `{"urn":"urn:forrst:ext:cancellation","options":{"token":"t"}}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	if _, err := res.Body.Read(make([]byte, 10)); err != nil {
 		t.Fatal(err)
@@ -312,9 +305,7 @@ func TestSlowClient(t *testing.T) {
 	ts := httptest.NewServer(server(t, forrst.Options{}, f))
 	defer ts.Close()
 	res, err := http.Post(ts.URL, "application/json", strings.NewReader(call("f", "{}", streamExt)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	<-held
 	got, _ := events(t, res.Body)

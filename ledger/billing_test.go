@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 )
 
@@ -64,13 +65,9 @@ func TestDowntimeIsFree(t *testing.T) {
 		t.Fatal(err)
 	}
 	events, err := log.Load(t.Context(), "r", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rec, err := answer.ResumeRecorder(log, tick, events)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	clock = clock.Add(time.Hour)
 	rec.Continue()                                                       // a second later
 	if err := rec.Emit(t.Context(), event.QueryAnalyzed{}); err != nil { // and another one

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 )
 
@@ -68,9 +69,7 @@ func TestFee(t *testing.T) {
 func prices(t *testing.T, texts ...string) ledger.PriceList {
 	t.Helper()
 	l, err := ledger.ParsePrices(texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 

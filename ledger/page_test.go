@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 )
 
@@ -41,9 +42,7 @@ func TestExampleOfThePage(t *testing.T) {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", share.Document, share.Contributor, share.Chunks, ledger.FormatCredits(event.Credits(share.Portion)), earned)
 	}
 	fmt.Fprint(w, entries+"platform\t"+ledger.FormatCredits(s.Fee-s.Distributed)+"\n")
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Flush())
 	page, err := os.ReadFile(filepath.Join("..", "docs", "ledger.md"))
 	if err != nil || !strings.Contains(string(page), "```text\n"+b.String()+"```\n") {
 		t.Errorf("docs/ledger.md has another example: %v\n%s", err, &b)

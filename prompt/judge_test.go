@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/prompt"
@@ -28,9 +29,7 @@ func TestJudgeIsSuspended(t *testing.T) {
 			if e, ok := errors.AsType[*model.Error](err); ok {
 				return e.Failure
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return ""
 		}
 		const good, bad = `{"complexity": "simple", "questions": []}`, "I think it is a simple question."

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/prompt"
 )
@@ -25,9 +26,7 @@ func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, s := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(s), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(s), 0o600))
 	}
 	return dir
 }
@@ -35,9 +34,7 @@ func folder(t *testing.T, files map[string]string) string {
 func render(t *testing.T, s *prompt.Set, d prompt.Data) (system, user string) {
 	t.Helper()
 	ms, err := s.Render(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(ms) != 2 || ms[0].Role != model.System || ms[1].Role != model.User {
 		t.Fatalf("messages %+v", ms)
 	}
@@ -46,9 +43,7 @@ func render(t *testing.T, s *prompt.Set, d prompt.Data) (system, user string) {
 
 func TestDefaults(t *testing.T) {
 	loaded, err := prompt.Load("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := []string{"again.md", "analyze.json", "analyze.md", "answer.md", "condense.json", "condense.md", "conditions.json", "conditions.md", "entities.json", "entities.md", "fence.md", "grade.json", "grade.md", "hyde.md", "plan.md", "propose.json", "propose.md", "repair.md", "summarize_history.json", "summarize_history.md", "title.json", "title.md", "verify.json", "verify.md"}
 	for _, s := range []*prompt.Set{nil, {}, loaded} {
 		if d := cmp.Diff(want, s.Names()); d != "" {
@@ -78,9 +73,7 @@ func TestLoadReplacesFiles(t *testing.T) {
 		".hidden.md.swp": "{{",
 	})
 	s, err := prompt.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.NewTag = func() string { return tag }
 	system, user := render(t, s, prompt.Hypothesis{Question: "Why?"})
 	if want := "Write like a pirate.\n\nMarks with " + tag + " quote."; system != want {
@@ -140,9 +133,7 @@ func TestLoadErrors(t *testing.T) {
 		t.Error("a missing folder was loaded")
 	}
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "grade.md"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "grade.md"), 0o700))
 	if _, err := prompt.Load(dir); err == nil {
 		t.Error("a folder was loaded as a prompt")
 	}
@@ -175,13 +166,9 @@ func TestFences(t *testing.T) {
 	for _, s := range hostile {
 		for i, d := range everyPrompt(s) {
 			ms, err := tagged().Render(d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			plain, err := tagged().Render(harmless[i])
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if ms[0].Text != plain[0].Text {
 				t.Errorf("%.40q reached the system part of %T", s, d)
 			}
@@ -300,9 +287,7 @@ func FuzzFence(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		ms, err := tagged().Render(prompt.Grading{Question: s, Passages: []prompt.Passage{{ID: 1, Heading: s, Text: s}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := marks(ms[1].Text); len(got) != 4 || slices.IndexFunc(got, func(m string) bool { return !strings.Contains(m, tag) }) >= 0 {
 			t.Fatalf("marks %q", got)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/prompt"
 )
@@ -16,9 +17,7 @@ func TestConverse(t *testing.T) {
 				Findings: []prompt.Finding{{Passage: prompt.Passage{ID: 1, Heading: s, Text: s}, Grade: "CORRECT", Path: []string{s}}}},
 			{ID: "b", Tool: "decompose_query", Input: map[string]any{}, Parts: []string{s}},
 		}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		roles := ""
 		for _, m := range ms {
 			roles += string(m.Role) + " "
@@ -47,9 +46,7 @@ func TestConverse(t *testing.T) {
 
 func TestForm(t *testing.T) {
 	f, err := prompt.NewForm(json.RawMessage(`{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for raw, want := range map[string]string{
 		`{"a": "b"}`: "", `{}`: "missing property 'a'", `{"A": "b"}`: "missing property 'a'", `{"a": 1}`: "got number, want string", `null`: "no JSON object",
 		`"a"`: "no JSON object", `{`: "no JSON object", `{"a": "` + strings.Repeat("x", 16<<10) + `"}`: "too long",

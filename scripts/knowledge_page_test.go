@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
@@ -85,9 +86,7 @@ func checkExamples(t *testing.T, page map[string]string, title string, v any) {
 		var again bytes.Buffer
 		enc := json.NewEncoder(&again)
 		enc.SetEscapeHTML(false)
-		if err := enc.Encode(v); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, enc.Encode(v))
 		if d := cmp.Diff(e[1]+"\n", again.String()); d != "" {
 			t.Errorf("%s (-page +code):\n%s", title, d)
 		}

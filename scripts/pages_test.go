@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	service "github.com/sluice-rag/sluice/server/knowledge"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -35,9 +36,7 @@ var docs = filepath.FromSlash("../docs")
 func read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(docs, filepath.FromSlash(path)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(data)
 }
 
@@ -131,9 +130,7 @@ func TestTurnsPage(t *testing.T) {
 	t.Parallel()
 	text := read(t, "protocols/turns.md")
 	goldens, err := filepath.Glob("../wire/turns/testdata/*.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var streams strings.Builder
 	for _, path := range goldens {
 		streams.WriteString(read(t, "../scripts/"+filepath.ToSlash(path)))
@@ -158,9 +155,7 @@ func TestRoutesAndMetricsAreOnThePage(t *testing.T) {
 	engine := engine.New(nil, engine.Options{})
 	s, err := server.New(engine, server.Options{Protocols: app.Protocols(),
 		Routes: service.Routes(service.Options{Engine: engine})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	get := func(path string) string {
 		w := httptest.NewRecorder()
 		s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -230,9 +225,7 @@ func TestLinks(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, page := range pages {
 		for _, m := range linkRE.FindAllStringSubmatch(fenceRE.ReplaceAllString(read(t, page), ""), -1) {
 			file, anchor, _ := strings.Cut(m[1], "#")

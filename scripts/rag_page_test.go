@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/ragevents"
 )
 
@@ -32,9 +33,7 @@ func TestRagExamples(t *testing.T) {
 				checkEncoding(t, e[1], v)
 				var p ragevents.Encoded
 				if content := contents[name]; content != nil {
-					if err := json.Unmarshal([]byte(e[1]), &p); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, json.Unmarshal([]byte(e[1]), &p))
 					checkEncoding(t, p.Chunk, content)
 				}
 				if !strings.HasPrefix(e[1], `{"type":"`+name+`"`) {
@@ -66,9 +65,7 @@ func checkEncoding(t *testing.T, text string, like any) {
 	var again bytes.Buffer
 	enc := json.NewEncoder(&again)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(got.Interface()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, enc.Encode(got.Interface()))
 	if d := cmp.Diff(text+"\n", again.String()); d != "" {
 		t.Errorf("%.80s (-page +code):\n%s", text, d)
 	}

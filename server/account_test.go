@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -21,9 +22,7 @@ func TestRunsOfOtherAccounts(t *testing.T) {
 		event.Verified{Claims: []event.Claim{}}, event.Attributed{Sources: []event.Source{}}), engine.Options{})
 	t.Cleanup(func() { _ = e.Close(context.Background()) })
 	srv, err := server.New(e, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	do := func(account, method, path, body string, header ...string) *httptest.ResponseRecorder {
 		id := auth.Identity{Tenant: auth.DefaultTenant, Account: account, Key: "k", Scopes: []auth.Scope{auth.Ask}}
 		r := httptest.NewRequestWithContext(auth.With(t.Context(), id), method, path, strings.NewReader(body))

@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
@@ -34,9 +35,7 @@ var compressions = []string{"gzip", "zstd"}
 func (s *site) metric(name string) float64 {
 	s.t.Helper()
 	families, err := s.metrics.Gather()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	for _, f := range families {
 		if m := f.GetMetric(); f.GetName() == name {
 			return m[0].GetGauge().GetValue() + m[0].GetCounter().GetValue()
@@ -192,9 +191,7 @@ func TestThousandClientsShareFrames(t *testing.T) {
 				for body := range distinct {
 					text, err := decompress([]byte(body), coding)
 					evs, rerr := eventsOf(text)
-					if err := errors.Join(err, rerr, new(checker).all(evs)); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, errors.Join(err, rerr, new(checker).all(evs)))
 					if encoded, sent := s.metric("sluice_stream_frames_encoded_total"), s.metric("sluice_stream_frames_sent_total"); encoded != float64(len(evs)) || sent != encoded*float64(n) {
 						t.Errorf("%g frames encoded and %g sent, of %d", encoded, sent, len(evs))
 					}
@@ -342,9 +339,7 @@ func TestCutAfterEveryFrame(t *testing.T) {
 					evs = append(evs, more...)
 				}
 				wg.Wait()
-				if err := errors.Join(new(checker).all(evs), new(checker).all(stays)); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, errors.Join(new(checker).all(evs), new(checker).all(stays)))
 				if text, _ := textAndNames(evs); text != everythingText(40) {
 					t.Errorf("text %q", text)
 				}

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sqlstore"
@@ -31,17 +32,13 @@ type chats struct {
 func openChats(t *testing.T, a answer.Answerer) chats {
 	t.Helper()
 	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sessions := session.New(store, session.Options{})
 	e := engine.New(a, engine.Options{Ended: sessions.Ended, Deleted: sessions.Deleted})
 	sessions.Bind(e)
 	s, err := server.New(e, server.Options{Sessions: sessions,
 		Protocols: []server.Endpoint{forgeEndpoint, {API: uistream.API(), StreamPath: "/api/ai/chat", ResumePath: "/api/ai/chat/{id}/stream", StopPath: "/api/ai/chat/{id}/stop"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i := auth.Identity{Tenant: auth.DefaultTenant, Account: r.Header.Get("Account"), Key: "k", Scopes: []auth.Scope{auth.Ask}}
 		if only := r.Header.Get("Collections"); only != "" {
@@ -66,17 +63,13 @@ func openChats(t *testing.T, a answer.Answerer) chats {
 func (c chats) send(method, path, body string, headers ...string) *http.Response {
 	c.Helper()
 	r, err := http.NewRequestWithContext(c.Context(), method, c.url+path, strings.NewReader(body))
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	c.Cleanup(func() { _ = res.Body.Close() })
 	return res
 }
@@ -135,9 +128,7 @@ func TestResumeChat(t *testing.T) {
 	}
 	close(release)
 	rest, err := io.ReadAll(first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if whole := line + string(rest); slurp(t, resumed.Body) != whole || !strings.HasSuffix(whole, "data: [DONE]\n\n") {
 		t.Errorf("the resumed stream differs from %s", whole)
 	}
@@ -156,9 +147,7 @@ func TestResumeChatWithWaitingQuestion(t *testing.T) {
 	go func() { second <- c.send("POST", "/api/ai/chat", chatBody("c1", "And how?")) }()
 	for queued := false; !queued; {
 		newest, err := c.sessions.Branch(t.Context(), "", "c1", "", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		queued = newest[0].Status == session.Queued
 	}
 	resumed := c.send("GET", "/api/ai/chat/c1/stream", "")

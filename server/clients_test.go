@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/tools/needs"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
@@ -35,9 +36,7 @@ func samples(t *testing.T) map[string]func(t *testing.T, s *site, query string) 
 		},
 		"python": func(t *testing.T, s *site, query string) []string {
 			u, err := url.Parse(s.url)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return lines(t, exec.Command(needs.Python(t, "httpx"), "testdata/clients/run.py", u.Host, query, "agentic"))
 		},
 	}
@@ -140,29 +139,19 @@ func TestCurlSample(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
 			u, err := url.Parse(s.url)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			rc := fmt.Sprintf("silent\nnoproxy = *\nconnect-to = \"localhost:8000:%s:%s\"\n%s", u.Hostname(), u.Port(), more)
-			if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte(rc), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(home, ".curlrc"), []byte(rc), 0o600))
 			cmd := exec.Command(needs.Program(t, "sh"), "testdata/clients/ask.sh")
 			cmd.Env = append(os.Environ(), "CURL_HOME="+home)
 			out, err := cmd.Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var evs []sse.Event
 			for ev, err := range sse.NewReader(bytes.NewReader(out), 0).All() {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				evs = append(evs, ev)
 			}
-			if err := new(checker).all(evs); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, new(checker).all(evs))
 			text, _ := textAndNames(evs)
 			if !strings.HasPrefix(text, " word0") || !strings.HasSuffix(text, " [1]") {
 				t.Errorf("text: %.80q", text)
@@ -193,12 +182,8 @@ func TestCurlJoins(t *testing.T) {
 			cmd := exec.Command(curl, "-sN", "--noproxy", "*", "--compressed", "-H", "Accept-Encoding: "+coding, "-H", "Last-Event-ID: 40",
 				s.url+"/runs/"+first.Header.Get("Sluice-Run-Id")+"/stream")
 			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
 			late := sse.NewReader(out, 0)
 			var evs []sse.Event
 			next := func() bool {

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -28,9 +29,7 @@ func encoded(t testing.TB, coding, body string) string {
 		w = zlib.NewWriter(&b)
 	case "zstd":
 		z, err := zstd.NewWriter(&b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w = z
 	default:
 		return body
@@ -38,9 +37,7 @@ func encoded(t testing.TB, coding, body string) string {
 	if _, err := io.WriteString(w, body); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 	return b.String()
 }
 
@@ -109,15 +106,11 @@ func TestEmptyEncodedDataIsBounded(t *testing.T) {
 		padded := question("x") + strings.Repeat(" ", most-len(question("x")))
 		var stored bytes.Buffer
 		w, err := gzip.NewWriterLevel(&stored, gzip.NoCompression)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := io.WriteString(w, padded); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Close())
 		empty := func(of string, bytes int) string { return strings.Repeat(of, bytes/len(of)) }
 		member, frame := encoded(t, "gzip", ""), "\x50\x2a\x4d\x18\x08\x00\x00\x00skipped!"
 		deflated := encoded(t, "deflate", question("x"))

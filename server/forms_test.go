@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -113,9 +114,7 @@ func TestFollowUpQuestions(t *testing.T) {
 		history := func(run string) []event.Message {
 			t.Helper()
 			es, err := s.engine.Store().Load(t.Context(), event.RunID(run), 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return es[0].Body.(event.RunStarted).History
 		}
 		after := func(query, run, more string) string {
@@ -172,9 +171,7 @@ func TestSchemasHaveOneName(t *testing.T) {
 			Paths      map[string]map[string]operation
 			Components struct{ Schemas map[string]any }
 		}
-		if err := json.Unmarshal([]byte(slurp(t, s.do("GET", "/openapi.json", "").Body)), &doc); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(slurp(t, s.do("GET", "/openapi.json", "").Body)), &doc))
 		for _, name := range []string{"ForgeEvent", "ThrottledEvent", "ForgeToken", "ServerRunList"} {
 			if doc.Components.Schemas[name] == nil {
 				t.Errorf("no schema %s", name)
@@ -195,9 +192,7 @@ func TestSchemasHaveOneName(t *testing.T) {
 	var logged bytes.Buffer
 	o.Logger = slog.New(slog.NewTextHandler(&logged, nil))
 	srv, err := server.New(engine.New(saying(), engine.Options{}), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for path, want := range map[string]int{"/openapi.json": http.StatusInternalServerError, "/healthz": http.StatusOK} {
 		w := httptest.NewRecorder()
 		if srv.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil)); w.Code != want {
@@ -218,9 +213,7 @@ func TestUnknownPathsHaveErrorFormOfProtocol(t *testing.T) {
 		defer s.close()
 		for path, e := range map[string]wire.API{"/v1/none": knowledge.API(), "/v1": knowledge.API(), "/v10": forge.API(), "/api/none": forge.API(), "/none": forge.API()} {
 			want, err := json.Marshal(e.Fault(fault.New(fault.NotFound, "no such page; /docs/ lists the routes")))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			res := s.do("GET", path, "")
 			if body := strings.TrimSpace(slurp(t, res.Body)); res.StatusCode != 404 || body != string(want) {
 				t.Errorf("%s: %s: %s, want %s", path, res.Status, body, want)

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/delivery"
 	"github.com/sluice-rag/sluice/wire"
@@ -72,9 +73,7 @@ func newSite(t testing.TB, a answer.Answerer, eo engine.Options, so server.Optio
 	}
 	e := engine.New(a, eo)
 	srv, err := server.New(e, so)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(ctx, l) }()
@@ -85,16 +84,12 @@ func newSite(t testing.TB, a answer.Answerer, eo engine.Options, so server.Optio
 func serve(t testing.TB, a answer.Answerer, eo engine.Options, so server.Options) *site {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := newSite(t, a, eo, so, l)
 	s.http = &http.Client{Transport: &http.Transport{}}
 	s.dial = func() net.Conn {
 		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return c
 	}
 	t.Cleanup(s.close)
@@ -159,9 +154,7 @@ func inMemory(t testing.TB, a answer.Answerer, eo engine.Options, so server.Opti
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return l.dial() }, DisableCompression: true}}
 	s.dial = func() net.Conn {
 		c, err := l.dial()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return c
 	}
 	return s
@@ -171,9 +164,7 @@ func inMemory(t testing.TB, a answer.Answerer, eo engine.Options, so server.Opti
 func (s *site) do(method, path, body string, headers ...string) *http.Response {
 	s.t.Helper()
 	res, err := s.try(context.Background(), method, path, body, headers...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	return res
 }
 
@@ -220,9 +211,7 @@ func slurp(t testing.TB, r io.ReadCloser) string {
 	t.Helper()
 	defer r.Close()
 	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(b)
 }
 
@@ -270,9 +259,7 @@ func (c *checker) all(evs []sse.Event) error {
 func whole(t testing.TB, res *http.Response) []sse.Event {
 	t.Helper()
 	evs := rest(t, res)
-	if err := new(checker).all(evs); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, new(checker).all(evs))
 	return evs
 }
 
@@ -310,8 +297,6 @@ func failure(t testing.TB, evs []sse.Event) string {
 		t.Fatal("no events")
 	}
 	var p forge.Error
-	if err := json.NewDecoder(bytes.NewReader([]byte(evs[len(evs)-1].Data))).Decode(&p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.NewDecoder(bytes.NewReader([]byte(evs[len(evs)-1].Data))).Decode(&p))
 	return p.Code
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -27,9 +28,7 @@ func TestBodyThatNeverArrives(t *testing.T) {
 		"POST /api/query/stream HTTP/1.1\r\nSluice-Run-Id: " + run + "\r\n":     "",
 	} {
 		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer c.Close()
 		if _, err := fmt.Fprintf(c, "%sHost: localhost\r\nContent-Length: 10\r\n\r\n", head); err != nil {
 			t.Fatal(err)
@@ -50,9 +49,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	s := serve(t, saying(everything(3, 1)...), engine.Options{}, server.Options{WriteTimeout: 100 * time.Millisecond})
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer c.Close()
 	// The requests are larger than the buffers of the connection. When the server gives up, a write fails here.
 	for {
@@ -70,14 +67,10 @@ func TestForeignHostIsRefused(t *testing.T) {
 		"localhost": 200, "localhost:9": 200, "127.0.0.1:9": 200, "[::1]:9": 200, "sluice.example": 200, "SLUICE.example:1": 200,
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/api/runs", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		req.Host = host
 		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		res.Body.Close()
 		if res.StatusCode != want {
 			t.Errorf("%s: %d, want %d", host, res.StatusCode, want)

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
@@ -150,9 +151,7 @@ func TestHEADHasNoBody(t *testing.T) {
 		c := s.dial()
 		_, _ = fmt.Fprintf(c, "HEAD %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", path)
 		b, err := io.ReadAll(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, next, ok := strings.Cut(string(b), "\r\n\r\n")
 		if !ok || !strings.HasPrefix(next, "HTTP/1.1 200 OK\r\n") {
 			t.Errorf("%s: after the header: %.80q", path, next)
@@ -166,9 +165,7 @@ func TestHTTP10GetsAWholeStream(t *testing.T) {
 	c := s.dial()
 	_, _ = io.WriteString(c, strings.Replace(rawQuestion, "HTTP/1.1", "HTTP/1.0", 1))
 	b, err := io.ReadAll(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	head, body, _ := strings.Cut(string(b), "\r\n\r\n")
 	if strings.Contains(head, "chunked") {
 		t.Error(head)

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/delivery"
 	"github.com/sluice-rag/sluice/wire/sse"
@@ -50,9 +51,7 @@ func onSockets(t *testing.T, a answer.Answerer, eo engine.Options) *site {
 func response(t *testing.T, r *bufio.Reader) *http.Response {
 	t.Helper()
 	res, err := http.ReadResponse(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return res
 }
 
@@ -162,9 +161,7 @@ func TestSlowSocket(t *testing.T) {
 		n := 0
 		for _, ev := range evs {
 			var p struct{ Content string }
-			if err := json.Unmarshal([]byte(ev.Data), &p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(ev.Data), &p))
 			for from := 0; from+size <= len(p.Content); from += size { // an event can have several tokens
 				if part := p.Content[from : from+size]; strings.TrimSpace(part) != strconv.Itoa(n) {
 					t.Fatalf("%s got %.20q as token %d", who, part[size-20:], n)

@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -40,20 +41,14 @@ func openDocument(t *testing.T, s *site) *document {
 	}
 	d := &document{t: t, compiler: jsonschema.NewCompiler(), raw: slurp(t, res.Body)}
 	tree, err := jsonschema.UnmarshalJSON(strings.NewReader(d.raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d.compiler.DefaultDraft(jsonschema.Draft2020)
-	if err := d.compiler.AddResource(documentURL, tree); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.compiler.AddResource(documentURL, tree))
 	var top struct {
 		OpenAPI string
 		Paths   map[string]map[string]operation
 	}
-	if err := json.Unmarshal([]byte(d.raw), &top); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(d.raw), &top))
 	if !strings.HasPrefix(top.OpenAPI, "3.1.") {
 		t.Errorf("version %q", top.OpenAPI)
 	}

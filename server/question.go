@@ -318,7 +318,7 @@ func (h handler) follow(ctx context.Context, q *wire.Request) error {
 			q.Session, q.Turn.Parent = found.ID, answer.ID
 			return nil
 		}
-		if f, ok := errors.AsType[*fault.Error](err); err != nil && (!ok || f.Code != fault.NotFound) {
+		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return err
 		}
 	}
@@ -435,7 +435,7 @@ func (h handler) inProgress(ctx context.Context, chat string) (event.RunID, erro
 		return "", nil
 	}
 	newest, err := h.o.Sessions.Branch(ctx, accountOf(ctx), chat, "", maxOpen)
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.NotFound {
+	if fault.CodeOf(err) == fault.NotFound {
 		return "", nil
 	}
 	i := slices.IndexFunc(newest, func(m session.Message) bool { return m.Status == session.Running })

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
@@ -28,9 +29,7 @@ func (broke) Void(context.Context, event.RunID) error { return nil }
 func TestRefusedQuestionUsesNoQuota(t *testing.T) {
 	t.Parallel()
 	srv, err := server.New(engine.New(nil, engine.Options{Billing: broke{}}), server.Options{Protocols: []server.Endpoint{{API: forge.API(), StreamPath: "/api/query/stream"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	used, calls := 0, 0
 	ctx := auth.WithQuota(t.Context(), func(_ context.Context, n int) error { used += n; calls++; return nil })
 	r := httptest.NewRequestWithContext(auth.With(ctx, auth.Local()), http.MethodPost, "/api/query/stream", strings.NewReader(`{"query":"why?"}`))

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/tools/needs"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/ragevents"
 	"github.com/sluice-rag/sluice/wire/sse"
@@ -84,9 +85,7 @@ func (s *site) rag(question string) []sse.Event {
 func (s *site) ragStream(res *http.Response) []sse.Event {
 	s.t.Helper()
 	evs, err := readAll(res)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	var g ragevents.Grammar
 	for _, ev := range evs {
 		if err := g.Next(ragName(s.t, ev)); err != nil {
@@ -106,9 +105,7 @@ func ragName(t testing.TB, ev sse.Event) string {
 		Type, Phase, Event string
 		Data               struct{ Chunk map[string]any }
 	}
-	if err := json.Unmarshal([]byte(ev.Data), &p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(ev.Data), &p))
 	switch {
 	case p.Phase != "":
 		return p.Phase
@@ -130,9 +127,7 @@ func results(t testing.TB, evs []sse.Event) string {
 	for _, ev := range evs {
 		var p ragevents.Results
 		if strings.HasPrefix(ev.Data, `{"type":"results"`) {
-			if err := json.Unmarshal([]byte(ev.Data), &p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(ev.Data), &p))
 			text.WriteString(p.Chunk)
 		}
 	}
@@ -156,9 +151,7 @@ func TestRagRunInAnyProtocol(t *testing.T) {
 			t.Errorf("a run of %s: %q", e.Name(), text)
 		}
 		forge, err := readAll(s.do("GET", "/runs/"+run+"/stream?protocol=forge", ""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if text, _ := textAndNames(forge); text != results(t, rag) {
 			t.Errorf("a run of %s has the text %q in forge", e.Name(), text)
 		}

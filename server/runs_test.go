@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/sse"
@@ -30,9 +31,7 @@ func TestListOfRunsHasNoEphemeralRuns(t *testing.T) {
 		var want []event.RunID
 		for i := range 12 {
 			id, err := s.engine.Ask(t.Context(), event.Question{Query: "secret?", Ephemeral: i%3 != 0}, engine.Caller{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if i%3 == 0 {
 				want = slices.Insert(want, 0, id)
 			}
@@ -43,9 +42,7 @@ func TestListOfRunsHasNoEphemeralRuns(t *testing.T) {
 			for before := event.RunID(""); ; {
 				var page server.RunList
 				body := slurp(t, s.do("GET", fmt.Sprintf("/api/runs?limit=%d&before=%s", limit, before), "").Body)
-				if err := json.Unmarshal([]byte(body), &page); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, json.Unmarshal([]byte(body), &page))
 				for _, r := range page.Runs {
 					got = append(got, r.RunID)
 				}
@@ -73,9 +70,7 @@ func TestEveryCursorOfACutRunLeadsToItsEnd(t *testing.T) {
 			es = append(es, event.Event{Seq: event.Seq(i + 2), At: es[0].At, Body: b})
 		}
 		end := event.Event{Seq: kept + event.Gap + 1, At: es[0].At, Body: event.RunFailed{Code: fault.Internal, Message: "the machine stopped"}}
-		if err := store.Append(t.Context(), "cut", append(es, end)...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, store.Append(t.Context(), "cut", append(es, end)...))
 		s := inMemory(t, saying(bodies...), engine.Options{Store: store}, server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}})
 		defer s.close()
 		for protocol, name := range map[string]string{"forge": "error", "knowledge": "response.failed"} {
@@ -86,9 +81,7 @@ func TestEveryCursorOfACutRunLeadsToItsEnd(t *testing.T) {
 				}
 				found := false
 				for ev, err := range sse.NewReader(res.Body, 0).All() {
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					id, err := wire.ParseCursor(ev.ID)
 					if ev.Name == name && err == nil && id.Seq > seen {
 						found = true

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/anthropic"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
@@ -29,9 +30,7 @@ func TestScopeOfEveryRoute(t *testing.T) {
 		return nil
 	}}
 	s, err := New(e, Options{Protocols: []Endpoint{{API: forge.API(), StreamPath: "/api/query/stream", ReplyPath: "/api/query"}}, Routes: []Route{undeclared}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -65,9 +64,7 @@ func TestRefusalInTheProtocolOfTheStream(t *testing.T) {
 	e := engine.New(silent{}, engine.Options{})
 	defer e.Close(t.Context())
 	s, err := New(e, Options{Protocols: []Endpoint{{API: forge.API(), StreamPath: "/api/query/stream"}, {API: anthropic.API(), StreamPath: "/anthropic/v1/messages"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for protocol, want := range map[string]string{"anthropic": `"permission_error"`, "forge": `"code":`, "none": `"code":`} {
 		r := httptest.NewRequest("GET", "/runs/r1/stream?protocol="+protocol, nil)
 		w := httptest.NewRecorder()

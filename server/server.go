@@ -139,9 +139,6 @@ func setDefault[T int | int64 | time.Duration | string | delivery.WriterMode](v 
 	}
 }
 
-// Instance returns the random text that the health check shows. It differs after each start.
-func (s *Server) Instance() string { return s.instance }
-
 // Patterns returns the method and the path of each route, in the form of [http.ServeMux], without those of the page at /docs/.
 func (s *Server) Patterns() []string { return slices.Clone(s.patterns) }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/engine"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -18,9 +19,7 @@ import (
 func TestStartingServer(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o := server.Options{Protocols: []server.Endpoint{forgeEndpoint, knowledgeEndpoint}, Instance: "one"}
 	starting := server.NewStarting(l.(*net.TCPListener), o)
 	url := "http://" + l.Addr().String()
@@ -65,9 +64,7 @@ func TestStartingServer(t *testing.T) {
 	}
 	starting.Stop()
 	s, err := server.New(engine.New(saying(everything(1, 1)...), engine.Options{}), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l) }()
@@ -87,9 +84,7 @@ func TestStartingServer(t *testing.T) {
 func fetch(t *testing.T, method, url string) (int, http.Header, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	req.Close = true
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
@@ -197,9 +198,7 @@ func TestEachFrameIsFlushed(t *testing.T) {
 			}
 			steps <- struct{}{} // creating a decoder already reads
 			body, err := open(res.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r := sse.NewReader(body, 0)
 			var c checker
 			for i := range bodies {
@@ -213,9 +212,7 @@ func TestEachFrameIsFlushed(t *testing.T) {
 				if err != nil {
 					t.Fatalf("event %d: %v", i, err)
 				}
-				if err := c.next(ev); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, c.next(ev))
 			}
 			if ev, err := r.Next(); err != nil || ev.Name != "done" {
 				t.Errorf("%v, %v", ev, err)
@@ -304,9 +301,7 @@ func decoded(t *testing.T, res *http.Response) io.Reader {
 		return &lazily{open: func() (io.Reader, error) { return gzip.NewReader(res.Body) }}
 	case "zstd":
 		r, err := zstd.NewReader(res.Body, zstd.WithDecoderConcurrency(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return r
 	}
 	return res.Body
@@ -361,9 +356,7 @@ func TestWriteTimeout(t *testing.T) {
 func (s *site) readers() int {
 	s.t.Helper()
 	families, err := s.metrics.Gather()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	for _, f := range families {
 		if f.GetName() == "sluice_streams_open" {
 			return int(f.GetMetric()[0].GetGauge().GetValue())

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -116,9 +117,7 @@ func snapshots(t *testing.T, evs []sse.Event) []snapshot {
 	var out []snapshot
 	for i, ev := range evs {
 		var s snapshot
-		if err := json.Unmarshal([]byte(ev.Data), &s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(ev.Data), &s))
 		if i > 0 && (!strings.HasPrefix(s.Text, out[i-1].Text) || len(s.Steps) < len(out[i-1].Steps)) {
 			t.Fatalf("snapshot %d lacks something of the one before", i)
 		}
@@ -166,9 +165,7 @@ func TestThrottling(t *testing.T) {
 			var at []time.Time
 			var seen []snapshot
 			evs, err := readSome(res, 1000, func() { at = append(at, time.Now()) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			seen = snapshots(t, evs)
 			if last := seen[len(seen)-1]; last.Text != want || !slices.Contains(last.Steps, "run_finished") {
 				t.Errorf("%q: the last snapshot is %v", coding, last)

@@ -26,6 +26,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/needs"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/turns"
 )
@@ -208,22 +209,16 @@ func plainText(t testing.TB, res *http.Response) string {
 	switch res.Header.Get("Content-Encoding") {
 	case "gzip":
 		z, err := gzip.NewReader(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r = z
 	case "zstd":
 		z, err := zstd.NewReader(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer z.Close()
 		r = z
 	}
 	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(b)
 }
 

@@ -95,11 +95,11 @@ func (s *Service) enter(key Key, b Begin) (leave func(), err error) {
 // open returns the session of a question, which it creates unless it must exist.
 func (s *Service) open(ctx context.Context, account, id string, existing bool) (Session, error) {
 	found, err := s.Session(ctx, account, id)
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.NotFound || existing {
+	if fault.CodeOf(err) != fault.NotFound || existing {
 		return found, err
 	}
 	found, err = s.Create(ctx, account, id, "")
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.Conflict { // another request was faster
+	if fault.CodeOf(err) == fault.Conflict { // another request was faster
 		return s.Session(ctx, account, id)
 	}
 	return found, err

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/internal/tools/kill"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 	"github.com/sluice-rag/sluice/wire"
@@ -115,9 +116,7 @@ func recovered(t *testing.T, dir string, fail bool, what string) {
 	t.Helper()
 	ctx := t.Context()
 	log, err := filelog.Open(filepath.Join(dir, "runs"), filelog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = log.Close() }()
 	b := open(t, filepath.Join(dir, "sessions.db"), log, script(resumable), session.Options{})
 	defer b.engine.Close(ctx)
@@ -128,9 +127,7 @@ func recovered(t *testing.T, dir string, fail bool, what string) {
 		t.Fatalf("%s: %v", what, err)
 	}
 	runs, err := log.Runs(ctx, "", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, r := range runs {
 		state := b.wait(r.Start.Run)
 		b.settled(r.Start.Run)

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 	"github.com/sluice-rag/sluice/wire"
@@ -86,9 +87,7 @@ func (d damaged) Load(ctx context.Context, run event.RunID, after event.Seq) ([]
 func openFailing(t *testing.T, a answer.Answerer, o session.Options, of engine.Options) (*bench, *failing) {
 	t.Helper()
 	st, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f := &failing{Store: st, release: make(chan struct{})}
 	s := session.New(f, o)
 	of.Store, of.Ended, of.Deleted = eventlog.NewMemory(), s.Ended, s.Deleted
@@ -106,9 +105,7 @@ func TestDamagedRunBlocksNothing(t *testing.T) {
 	b := open(t, filepath.Join(t.TempDir(), "sessions.db"), damaged{eventlog.NewMemory(), "run-a"}, script(echo), session.Options{})
 	for _, id := range []event.RunID{"run-a", "run-b"} {
 		s, err := b.service.Create(ctx, "ada", string(id), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err = b.store.Begin(ctx, s.Key, session.Begin{Run: id, New: true, At: s.CreatedAt, Until: s.CreatedAt.Add(time.Hour),
 			Question: session.Message{ID: id.QuestionID(), Role: event.RoleUser, Text: "one", Parent: session.AtHead}}); err != nil {
 			t.Fatal(err)
@@ -141,7 +138,7 @@ func TestDeletionWhileTurnBegins(t *testing.T) {
 		}
 		return event.ModelInfo{}
 	}})
-	if _, err := b.tryAsk("s", "one", wire.Turn{}); codeOf(err) != fault.NotFound {
+	if _, err := b.tryAsk("s", "one", wire.Turn{}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("the question: %v", err)
 	}
 	if _, err := b.log.Load(t.Context(), run, 0); !errors.Is(err, eventlog.ErrNotFound) {
@@ -181,7 +178,7 @@ func TestClockJumpsWhileTurnBegins(t *testing.T) {
 		engine.Options{Writer: func(context.Context, event.Question) event.ModelInfo {
 			if jumped.CompareAndSwap(false, true) {
 				jump.Store(int64(time.Hour))
-				if _, err := b.tryAsk("s", "refused", wire.Turn{}); codeOf(err) != fault.Conflict {
+				if _, err := b.tryAsk("s", "refused", wire.Turn{}); fault.CodeOf(err) != fault.Conflict {
 					t.Errorf("a second question: %v", err)
 				}
 			}
@@ -202,9 +199,7 @@ func TestWritesOfWaitingTurns(t *testing.T) {
 			return echo(ctx, r)
 		}), session.Options{Lease: 15 * time.Minute}, engine.Options{Deadline: time.Hour})
 		_, detach, err := b.service.Ask(t.Context(), event.Question{Query: "one", Session: "s"}, session.Turn{}, engine.Caller{Account: "ada"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer detach()
 		b.ask("s", "two", wire.Turn{Wait: true})
 		if n := f.starts.Load(); n > 200 {
@@ -224,9 +219,7 @@ func TestLineIsBounded(t *testing.T) {
 			return echo(ctx, r)
 		}), session.Options{}, engine.Options{})
 		_, detach, err := b.service.Ask(t.Context(), event.Question{Query: "one", Session: "s"}, session.Turn{}, engine.Caller{Account: "ada"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer detach()
 		var refused, answered atomic.Int64
 		var wg sync.WaitGroup
@@ -235,7 +228,7 @@ func TestLineIsBounded(t *testing.T) {
 				switch _, err := b.tryAsk("s", fmt.Sprint(n), wire.Turn{Wait: true}); {
 				case err == nil:
 					answered.Add(1)
-				case codeOf(err) == fault.Conflict:
+				case fault.CodeOf(err) == fault.Conflict:
 					refused.Add(1)
 				default:
 					t.Error(err)
@@ -288,11 +281,9 @@ func TestTurnThatCannotStartEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, f := openFailing(t, script(echo), session.Options{}, engine.Options{})
-		if err := b.engine.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.engine.Close(t.Context()))
 		f.locked.Store(true)
-		if _, err := b.tryAsk("s", "one", wire.Turn{}); codeOf(err) != fault.Unavailable {
+		if _, err := b.tryAsk("s", "one", wire.Turn{}); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("ask: %v", err)
 		}
 		f.locked.Store(false)
@@ -320,7 +311,7 @@ func TestIDsCanBePaths(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, script(echo))
 	for _, id := range []string{".", ".."} {
-		if _, err := b.tryAsk(id, "one", wire.Turn{}); codeOf(err) != fault.InvalidRequest {
+		if _, err := b.tryAsk(id, "one", wire.Turn{}); fault.CodeOf(err) != fault.InvalidRequest {
 			t.Errorf("session %q: %v", id, err)
 		}
 	}
@@ -332,16 +323,14 @@ func TestStopWhileTurnWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, _ := openFailing(t, script(echo), session.Options{}, engine.Options{})
 		s, err := b.service.Create(t.Context(), "ada", "s", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err = b.store.Begin(t.Context(), s.Key, session.Begin{Run: "run-a", Server: "other", New: true, At: s.CreatedAt, Until: s.CreatedAt.Add(time.Hour),
 			Question: session.Message{ID: event.RunID("run-a").QuestionID(), Role: event.RoleUser, Text: "one", Parent: session.AtHead}}); err != nil {
 			t.Fatal(err)
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := b.tryAsk("s", "two", wire.Turn{Wait: true}); codeOf(err) != fault.Unavailable || time.Since(s.CreatedAt) > time.Minute {
+			if _, err := b.tryAsk("s", "two", wire.Turn{Wait: true}); fault.CodeOf(err) != fault.Unavailable || time.Since(s.CreatedAt) > time.Minute {
 				t.Errorf("the turn that waits: %v after %s", err, time.Since(s.CreatedAt))
 			}
 		})
@@ -353,7 +342,7 @@ func TestStopWhileTurnWaits(t *testing.T) {
 		if open, err := b.store.Open(t.Context()); err != nil || len(open) != 1 {
 			t.Errorf("open turns when the store can be closed: %v, %v", open, err)
 		}
-		if _, err := b.tryAsk("s", "three", wire.Turn{Wait: true}); codeOf(err) != fault.Unavailable {
+		if _, err := b.tryAsk("s", "three", wire.Turn{Wait: true}); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("a question after the end: %v", err)
 		}
 		wg.Wait()
@@ -371,7 +360,7 @@ func TestSizeOfRetries(t *testing.T) {
 			b.ask("s", "one", wire.Turn{})
 		}
 		b.wantTexts("s", "", "one", "", "one", "")
-		if _, err := b.tryAsk("s", "", wire.Turn{Regenerate: b.first("s")}); codeOf(err) != fault.InvalidRequest {
+		if _, err := b.tryAsk("s", "", wire.Turn{Regenerate: b.first("s")}); fault.CodeOf(err) != fault.InvalidRequest {
 			t.Errorf("one more answer: %v", err)
 		}
 		b.close()
@@ -400,12 +389,8 @@ func TestInterruptedTurnEndsOnce(t *testing.T) {
 		}}, engine.Options{})
 		interrupt(t, b, "s", "run-a")
 		rec, err := answer.NewRecorder(t.Context(), b.log, time.Now, event.RunStarted{Run: "run-a", Question: event.Question{Query: "one", Session: "s"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := answer.Run(t.Context(), script(echo), rec, answer.Ending{}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, answer.Run(t.Context(), script(echo), rec, answer.Ending{}))
 		f.held.Store(true)
 		for range readers {
 			b.wantTexts("s", "", "one", "ONE")
@@ -436,13 +421,9 @@ func TestInterruptedTurnWithoutEnd(t *testing.T) {
 		}}, engine.Options{})
 		interrupt(t, b, "s", "run-a")
 		rec, err := answer.NewRecorder(t.Context(), b.log, time.Now, event.RunStarted{Run: "run-a", Question: event.Question{Query: "one", Session: "s"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, body := range []event.Body{event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules"}, event.CacheChecked{}, event.GenerationStarted{Model: "m"}, event.Token{Text: "half an ans"}} {
-			if err := rec.Emit(t.Context(), body); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rec.Emit(t.Context(), body))
 		}
 		for range 2 {
 			messages, err := b.service.Branch(t.Context(), "ada", "s", "", 1)
@@ -461,15 +442,11 @@ func TestInterruptedTurnWithoutEnd(t *testing.T) {
 func interrupt(t *testing.T, b *bench, id string, run event.RunID) {
 	t.Helper()
 	s, err := b.service.Create(t.Context(), "ada", id, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := b.store.Begin(t.Context(), s.Key, session.Begin{Run: run, New: true, Title: "one", At: s.CreatedAt, Until: s.CreatedAt.Add(time.Hour),
 		Question: session.Message{ID: run.QuestionID(), Role: event.RoleUser, Text: "one", Parent: session.AtHead}}); err != nil {
 		t.Fatal(err)
 	}
 	failure := session.Interrupted
-	if err := b.store.End(t.Context(), session.End{Run: run, Answer: session.Answer{Run: run, Status: session.Failed, EndedAt: s.CreatedAt, Failure: &failure}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.store.End(t.Context(), session.End{Run: run, Answer: session.Answer{Run: run, Status: session.Failed, EndedAt: s.CreatedAt, Failure: &failure}}))
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 	"github.com/sluice-rag/sluice/wire"
@@ -59,9 +60,7 @@ type bench struct {
 func open(t *testing.T, path string, log eventlog.Store, a answer.Answerer, o session.Options) *bench {
 	t.Helper()
 	st, err := sqlstore.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := session.New(st, o)
 	e := engine.New(a, engine.Options{Store: log, Ended: s.Ended, Deleted: s.Deleted})
 	s.Bind(e)
@@ -89,9 +88,7 @@ func newBench(t *testing.T, a answer.Answerer) *bench {
 func (b *bench) ask(id, text string, turn wire.Turn) event.RunID {
 	b.t.Helper()
 	run, err := b.tryAsk(id, text, turn)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	return run
 }
 
@@ -110,9 +107,7 @@ func (b *bench) wait(run event.RunID) event.State {
 	b.t.Helper()
 	var log []event.Event
 	for batch, err := range b.engine.Events(b.t.Context(), run, 0) {
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		require.NoError(b.t, err)
 		log = append(log, batch...)
 	}
 	return event.Fold(log)
@@ -122,9 +117,7 @@ func (b *bench) wait(run event.RunID) event.State {
 func (b *bench) texts(id, last string) []string {
 	b.t.Helper()
 	messages, err := b.service.Branch(b.t.Context(), "ada", id, last, 1000)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	var out []string
 	for _, m := range slices.Backward(messages) {
 		out = append(out, m.Text)
@@ -139,13 +132,6 @@ func (b *bench) wantTexts(id, last string, want ...string) {
 	}
 }
 
-func codeOf(err error) fault.Code {
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return f.Code
-	}
-	return ""
-}
-
 func TestTurnsHaveTheHistoryOfTheirBranch(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, script(echo))
@@ -157,9 +143,7 @@ func TestTurnsHaveTheHistoryOfTheirBranch(t *testing.T) {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 	messages, err := b.service.Branch(t.Context(), "ada", "s", "", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := messages[2]
 	if m.ID != first.AnswerID() || m.Run != first || m.Status != session.Completed || m.Standalone != "standalone" || m.Confidence != 0.5 || m.Parent != first.QuestionID() || m.Depth != 1 ||
 		len(m.Citations) != 1 || m.Citations[0].Source.Text != "The light was built in 1871." || m.Citations[0].At != 3 || m.Citations[0].Source.Document != corpus.DocumentID("d1") {
@@ -181,9 +165,7 @@ func TestTurnsHaveTheHistoryOfTheirBranch(t *testing.T) {
 		t.Errorf("asked again as %+v", state.Question)
 	}
 	messages, err = b.service.Branch(t.Context(), "ada", "s", "", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if messages[0].ID != again.AnswerID() || !slices.Equal(messages[0].Siblings, []string{edited.AnswerID(), again.AnswerID()}) ||
 		!slices.Equal(messages[1].Siblings, []string{second.QuestionID(), edited.QuestionID()}) {
 		t.Errorf("siblings %v and %v", messages[0].Siblings, messages[1].Siblings)
@@ -209,9 +191,7 @@ func TestOneTurnAtATime(t *testing.T) {
 		return echo(ctx, r)
 	}))
 	run, detach, err := b.service.Ask(t.Context(), event.Question{Query: "one", Session: "s"}, session.Turn{}, engine.Caller{Account: "ada"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer detach()
 	_, err = b.tryAsk("s", "refused", wire.Turn{})
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.Conflict || !strings.Contains(f.Message, string(run)) {
@@ -253,20 +233,18 @@ func TestSessionsBelongToAccounts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, script(echo))
 	b.ask("s", "one", wire.Turn{})
-	if _, err := b.service.Session(t.Context(), "bob", "s"); codeOf(err) != fault.NotFound {
+	if _, err := b.service.Session(t.Context(), "bob", "s"); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("another account reads the session: %v", err)
 	}
 	run, detach, err := b.service.Ask(t.Context(), event.Question{Query: "mine", Session: "s"}, session.Turn{}, engine.Caller{Account: "bob"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	detach()
 	if state := b.wait(run); len(state.History) != 0 {
 		t.Errorf("the session of another account with the same id: history %v", state.History)
 	}
 	b.wantTexts("s", "", "one", "ONE")
 	for _, turn := range []wire.Turn{{Parent: run.AnswerID()}, {Edit: run.QuestionID()}, {Regenerate: run.AnswerID()}} {
-		if _, err := b.tryAsk("s", "x", turn); codeOf(err) != fault.NotFound {
+		if _, err := b.tryAsk("s", "x", turn); fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("%+v of another account: %v", turn, err)
 		}
 	}
@@ -292,13 +270,13 @@ func TestPlaceIsChecked(t *testing.T) {
 		}
 	}
 	_, _, err := b.service.Ask(t.Context(), event.Question{Query: "x", Session: "new"}, session.Turn{Existing: true}, engine.Caller{Account: "ada"})
-	if codeOf(err) != fault.NotFound {
+	if fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a session that must exist: %v", err)
 	}
-	if _, _, err = b.service.Ask(t.Context(), event.Question{Query: "x", Session: "s", Ephemeral: true}, session.Turn{}, engine.Caller{}); codeOf(err) != fault.InvalidRequest {
+	if _, _, err = b.service.Ask(t.Context(), event.Question{Query: "x", Session: "s", Ephemeral: true}, session.Turn{}, engine.Caller{}); fault.CodeOf(err) != fault.InvalidRequest {
 		t.Errorf("an ephemeral question: %v", err)
 	}
-	if _, err := b.tryAsk("s", " ", wire.Turn{}); codeOf(err) != fault.InvalidRequest {
+	if _, err := b.tryAsk("s", " ", wire.Turn{}); fault.CodeOf(err) != fault.InvalidRequest {
 		t.Errorf("an empty question: %v", err)
 	}
 	b.wantTexts("s", "", "one", "ONE")
@@ -320,17 +298,13 @@ func TestFailuresKeepTheQuestion(t *testing.T) {
 	b.ask("s", "one", wire.Turn{})
 	b.wantTexts("s", "", "one", "ONE")
 	messages, err := b.service.All(t.Context(), "ada", "s", 0, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(messages) != 3 || messages[1].ID != run.AnswerID() || messages[1].Status != session.Failed || messages[1].Failure.Message != "the model is down" {
 		t.Errorf("messages %+v", messages)
 	}
 	limited := open(t, filepath.Join(t.TempDir(), "s.db"), eventlog.NewMemory(), script(echo), session.Options{})
-	if err := limited.engine.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := limited.tryAsk("s", "one", wire.Turn{}); codeOf(err) != fault.Unavailable {
+	require.NoError(t, limited.engine.Close(t.Context()))
+	if _, err := limited.tryAsk("s", "one", wire.Turn{}); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a question that the engine refuses: %v", err)
 	}
 	limited.wantTexts("s", "", "one", "")
@@ -362,14 +336,10 @@ func TestDeletedSessionTakesItsRuns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, script(echo))
 	deleted, kept := b.ask("s", "one", wire.Turn{}), b.ask("k", "one", wire.Turn{})
-	if err := b.service.Delete(t.Context(), "ada", "s", false); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.service.Delete(t.Context(), "ada", "k", true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.service.Delete(t.Context(), "ada", "s", false))
+	require.NoError(t, b.service.Delete(t.Context(), "ada", "k", true))
 	for _, id := range []string{"s", "k"} {
-		if _, err := b.service.Session(t.Context(), "ada", id); codeOf(err) != fault.NotFound {
+		if _, err := b.service.Session(t.Context(), "ada", id); fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("deleted session %s: %v", id, err)
 		}
 	}
@@ -380,9 +350,7 @@ func TestDeletedSessionTakesItsRuns(t *testing.T) {
 		t.Errorf("run that was kept: %v", err)
 	}
 	run := b.ask("r", "one", wire.Turn{})
-	if err := b.engine.Delete(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.engine.Delete(t.Context(), run))
 	b.wantTexts("r", "", "one", "")
 }
 
@@ -395,46 +363,28 @@ func TestRecover(t *testing.T) {
 	ctx := t.Context()
 	begin := func(id string, run event.RunID) session.Session {
 		s, err := before.service.Create(ctx, "ada", id, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, err = before.store.Begin(ctx, s.Key, session.Begin{Run: run, New: true, Until: s.CreatedAt.Add(1e12), At: s.CreatedAt,
 			Question: session.Message{ID: run.QuestionID(), Role: event.RoleUser, Text: "one", Parent: session.AtHead}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return s
 	}
 	begin("unstarted", "run-a")
 	begin("ended", "run-b")
 	rec, err := answer.NewRecorder(ctx, log, time.Now, event.RunStarted{Run: "run-b", Question: event.Question{Query: "one", Session: "ended"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := answer.Run(ctx, script(echo), rec, answer.Ending{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, answer.Run(ctx, script(echo), rec, answer.Ending{}))
 	begin("interrupted", "run-d") // by a server that took the one with the run for dead, which then stopped before it stored the answer
 	rec, err = answer.NewRecorder(ctx, log, time.Now, event.RunStarted{Run: "run-d", Question: event.Question{Query: "one", Session: "interrupted"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := answer.Run(ctx, script(echo), rec, answer.Ending{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, answer.Run(ctx, script(echo), rec, answer.Ending{}))
 	failure := session.Interrupted
-	if err := before.store.End(ctx, session.End{Run: "run-d", Answer: session.Answer{Run: "run-d", Status: session.Failed, EndedAt: time.Now(), Failure: &failure}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, before.store.End(ctx, session.End{Run: "run-d", Answer: session.Answer{Run: "run-d", Status: session.Failed, EndedAt: time.Now(), Failure: &failure}}))
 	hidden := begin("hidden", "run-c")
-	if err := before.store.Hide(ctx, hidden.Key, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, before.store.Hide(ctx, hidden.Key, false))
 
 	after := open(t, path, log, script(echo), session.Options{})
-	if err := after.service.Recover(ctx, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, after.service.Recover(ctx, nil))
 	after.wantTexts("done", "", "one", "ONE")
 	after.wantTexts("unstarted", "", "one", "")
 	after.wantTexts("ended", "", "one", "ONE")
@@ -463,16 +413,12 @@ func TestTwoServersShareSessions(t *testing.T) {
 	a := open(t, path, eventlog.NewMemory(), held, session.Options{Server: "a"})
 	b := open(t, path, eventlog.NewMemory(), script(echo), session.Options{Server: "b"})
 	_, detach, err := a.service.Ask(t.Context(), event.Question{Query: "one", Session: "s"}, session.Turn{}, engine.Caller{Account: "ada"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer detach()
-	if _, err := b.tryAsk("s", "refused", wire.Turn{}); codeOf(err) != fault.Conflict {
+	if _, err := b.tryAsk("s", "refused", wire.Turn{}); fault.CodeOf(err) != fault.Conflict {
 		t.Errorf("a second turn on another server: %v", err)
 	}
-	if err := b.service.Recover(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.service.Recover(t.Context(), nil))
 	waited := make(chan event.RunID, 1)
 	go func() { waited <- b.ask("s", "two", wire.Turn{Wait: true}) }()
 	for len(a.texts("s", "")) < 4 {
@@ -495,9 +441,7 @@ func TestLeaseOfStoppedServerExpires(t *testing.T) {
 	})
 	a := open(t, path, eventlog.NewMemory(), stuck, session.Options{Server: "a"})
 	_, detach, err := a.service.Ask(t.Context(), event.Question{Query: "one", Session: "s"}, session.Turn{}, engine.Caller{Account: "ada"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer detach()
 	later := func() time.Time { return time.Now().Add(time.Hour) }
 	b := open(t, path, eventlog.NewMemory(), script(echo), session.Options{Server: "b", Now: later})
@@ -514,9 +458,7 @@ func TestModelMakesTitle(t *testing.T) {
 	run := b.ask("s", "Please tell me. And more", wire.Turn{})
 	for {
 		s, err := b.service.Session(t.Context(), "ada", "s")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if s.TitleBy == "m" {
 			if s.Title != "Please tell me. And more [1mPLEASE TELL ME. AND MORE" {
 				t.Errorf("title %q", s.Title)

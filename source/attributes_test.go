@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/store"
 )
@@ -42,13 +43,13 @@ func TestAttributesAreCached(t *testing.T) {
 		Now: func() time.Time { return now }})
 	defer service.Close()
 	docs, err := b.store.SourceDocuments(t.Context(), id)
-	must(t, err)
+	require.NoError(t, err)
 	want := func(team string, wantLists int) {
 		t.Helper()
 		lists.lists = 0
 		for range 5 {
 			got, err := service.Attributes(t.Context(), []string{docs[0].ID})
-			must(t, err)
+			require.NoError(t, err)
 			if diff := cmp.Diff(map[string]map[string]any{docs[0].ID: {"team": team}}, got); diff != "" {
 				t.Fatal(diff)
 			}
@@ -61,14 +62,14 @@ func TestAttributesAreCached(t *testing.T) {
 	change := func(s *source.Service, team string) {
 		t.Helper()
 		_, err := s.Change(t.Context(), id, source.Changes{Attributes: map[string]any{"team": team}})
-		must(t, err)
+		require.NoError(t, err)
 	}
 	change(service, "two")
 	want("two", 1)
 	now = now.Add(2 * time.Second)
 	lists.during = func() { change(service, "three") } // the list of before must not be kept
 	_, err = service.Attributes(t.Context(), nil)
-	must(t, err)
+	require.NoError(t, err)
 	want("three", 1)
 	other := source.New(source.Options{Store: b.store, Ingestions: b.store, Kinds: map[string]source.Kind{"folder": b.opened.Kind}})
 	defer other.Close()

@@ -1,7 +1,6 @@
 package source_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/folder"
 )
@@ -18,10 +18,10 @@ func TestCredentials(t *testing.T) {
 	b := newBench(t)
 	b.service.Close()
 	secrets := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(secrets, "wiki"), []byte("from a file\n"), 0o600))
-	must(t, os.WriteFile(filepath.Join(secrets, "large"), []byte(strings.Repeat("x", 1<<15)), 0o600))
-	must(t, os.WriteFile(filepath.Join(b.dir, "secret"), []byte("outside"), 0o600))
-	must(t, os.Symlink(filepath.Join(b.dir, "secret"), filepath.Join(secrets, "link")))
+	require.NoError(t, os.WriteFile(filepath.Join(secrets, "wiki"), []byte("from a file\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(secrets, "large"), []byte(strings.Repeat("x", 1<<15)), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(b.dir, "secret"), []byte("outside"), 0o600))
+	require.NoError(t, os.Symlink(filepath.Join(b.dir, "secret"), filepath.Join(secrets, "link")))
 	t.Setenv("SLUICE_SOURCE_WIKI", " from a variable ")
 	t.Setenv("SLUICE_OTHER", "hunter2")
 	var got string
@@ -39,17 +39,17 @@ func TestCredentials(t *testing.T) {
 		"file:none": "cannot be read", "file:large": "cannot be read", "file:link": "cannot be read", "env:SLUICE_SOURCE_NONE": "not set"} {
 		got = ""
 		src, err := s.Add(t.Context(), source.Settings{Kind: "place", Location: b.dir, Credentials: ref}, true)
-		must(t, err)
+		require.NoError(t, err)
 		_, err = s.Sync(t.Context(), src.ID, source.SyncOptions{})
-		must(t, err)
+		require.NoError(t, err)
 		src, err = s.Wait(t.Context(), src.ID)
-		must(t, err)
+		require.NoError(t, err)
 		failed := got == "" && want != "" && strings.Contains(src.Last.Error, want)
 		if got != want && !failed {
 			t.Errorf("%s: got %q with the error %q, want %q", ref, got, src.Last.Error, want)
 		}
 		_, err = s.Remove(t.Context(), src.ID)
-		must(t, err)
+		require.NoError(t, err)
 		_, _ = s.Wait(t.Context(), src.ID) // not found
 	}
 	for _, c := range []struct {
@@ -68,7 +68,7 @@ func TestCredentials(t *testing.T) {
 		{"secured", "", true, fault.InvalidRequest},
 	} {
 		_, err := s.Add(t.Context(), source.Settings{Kind: c.kind, Location: b.dir, Credentials: c.ref}, c.local)
-		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != c.code || strings.Contains(err.Error(), "hunter2") {
+		if fault.CodeOf(err) != c.code || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want %s", c.ref, err, c.code)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/store"
 )
@@ -53,7 +54,7 @@ func (p *paths) start() {
 	p.gated = gated{ingest.New(p.index, words, ingest.Options{}), make(chan struct{}, 1000), make(chan struct{})}
 	p.open = sync.OnceFunc(func() { close(p.gate) })
 	p.service = source.New(source.Options{Store: p.store, Ingestions: p.store, Ingester: p.gated, Collection: "default", MaxQueuedPaths: 3})
-	must(p, p.service.Resume(p.Context()))
+	require.NoError(p, p.service.Resume(p.Context()))
 }
 
 func (p *paths) ingest(names ...string) (*source.Ingestion, error) {
@@ -67,7 +68,7 @@ func (p *paths) ingest(names ...string) (*source.Ingestion, error) {
 func (p *paths) result(id string) source.Result {
 	p.Helper()
 	i, err := p.service.Ingestion(p.Context(), id)
-	must(p, err)
+	require.NoError(p, err)
 	st, changed := i.After(0)
 	for ; st.Result == nil; st, changed = i.After(0) {
 		select {
@@ -86,11 +87,11 @@ func TestPathsAfterRestart(t *testing.T) {
 	p.put("a.md", "The lighthouse was built in 1900.")
 	p.put("sub/b.md", "Bread needs flour.")
 	first, err := p.ingest("a.md")
-	must(t, err)
+	require.NoError(t, err)
 	second, err := p.ingest("sub")
-	must(t, err)
+	require.NoError(t, err)
 	<-p.begun
-	must(t, os.RemoveAll(filepath.Join(p.dir, "sub")))
+	require.NoError(t, os.RemoveAll(filepath.Join(p.dir, "sub")))
 	p.start()
 	p.open()
 	check := func(step string) {
@@ -121,7 +122,7 @@ func TestPathsLimit(t *testing.T) {
 	var last *source.Ingestion
 	for range 3 {
 		_, err := p.ingest("a.md")
-		must(t, err)
+		require.NoError(t, err)
 	}
 	if _, err := p.ingest("a.md"); fault.Public(err).Code != fault.Overloaded {
 		t.Fatalf("one too many: %v", err)
@@ -132,18 +133,18 @@ func TestPathsLimit(t *testing.T) {
 	}
 	p.open()
 	all, err := p.store.Ingestions(t.Context())
-	must(t, err)
+	require.NoError(t, err)
 	for _, rec := range all {
 		p.result(rec.ID)
 	}
 	for range 110 {
 		var err error
 		last, err = p.ingest("a.md")
-		must(t, err)
+		require.NoError(t, err)
 		p.result(last.ID)
 	}
 	all, err = p.store.Ingestions(t.Context())
-	must(t, err)
+	require.NoError(t, err)
 	if len(all) > 101 || all[len(all)-1].ID != last.ID {
 		t.Errorf("%d ingestions are stored", len(all))
 	}
@@ -155,7 +156,7 @@ func TestPathsTries(t *testing.T) {
 	p := newPaths(t)
 	p.put("a.md", "The lighthouse was built in 1900.")
 	i, err := p.ingest("a.md")
-	must(t, err)
+	require.NoError(t, err)
 	for range 5 {
 		<-p.begun
 		p.start()
@@ -163,12 +164,12 @@ func TestPathsTries(t *testing.T) {
 	<-p.begun
 	p.service.Close()
 	all, err := p.store.Ingestions(t.Context())
-	must(t, err)
+	require.NoError(t, err)
 	if len(all) != 1 || all[0].Attempt != 6 || all[0].Tries != 0 {
 		t.Fatalf("%+v", all)
 	}
 	all[0].Tries = 3 // as after crashes
-	must(t, p.store.PutIngestion(t.Context(), all[0]))
+	require.NoError(t, p.store.PutIngestion(t.Context(), all[0]))
 	p.start()
 	if r := p.result(i.ID); !strings.Contains(r.Error, "crashed or was killed each of the 3 times") || !strings.Contains(r.Error, "ingest parts of the paths") || r.Attempt != 7 {
 		t.Errorf("%+v", r)
@@ -184,21 +185,21 @@ func TestPathsAfterCrash(t *testing.T) {
 	}
 	p.open()
 	first, err := p.ingest("docs")
-	must(t, err)
+	require.NoError(t, err)
 	p.result(first.ID)
 	p.start()
 	allowed, err := p.service.IngestPaths(t.Context(), source.PathsRequest{Paths: []string{filepath.Join(p.dir, "docs")}, AllowRemoval: true})
-	must(t, err)
+	require.NoError(t, err)
 	<-p.begun
 	waiting, err := p.ingest("docs")
-	must(t, err)
+	require.NoError(t, err)
 	rec, err := p.store.Ingestion(t.Context(), waiting.ID)
-	must(t, err)
+	require.NoError(t, err)
 	if rec.Tries != 0 {
 		t.Errorf("one that waits was tried %d times", rec.Tries)
 	}
 	for _, name := range []string{"a.md", "b.md", "c.md"} {
-		must(t, os.Remove(filepath.Join(p.dir, "docs", name)))
+		require.NoError(t, os.Remove(filepath.Join(p.dir, "docs", name)))
 	}
 	p.start()
 	p.open()
@@ -216,16 +217,16 @@ func TestPathsOfOtherServers(t *testing.T) {
 	b := newScheduled(t)
 	b.put("a.md", "The lighthouse was built in 1900.")
 	ended, err := json.Marshal(source.Result{Added: 7, Ingestion: "ing-ended"})
-	must(t, err)
+	require.NoError(t, err)
 	for id, result := range map[string]json.RawMessage{"ing-other": nil, "ing-ended": ended} {
-		must(t, b.store.PutIngestion(t.Context(), store.Ingestion{ID: id, Paths: []string{b.dir}, Collection: "default", Server: "other", Attempt: 1, CreatedAt: time.Now(), Result: result}))
+		require.NoError(t, b.store.PutIngestion(t.Context(), store.Ingestion{ID: id, Paths: []string{b.dir}, Collection: "default", Server: "other", Attempt: 1, CreatedAt: time.Now(), Result: result}))
 	}
 	b.serve("one", func(string) bool { return true })
 	if _, err := b.service.Ingestion(t.Context(), "ing-other"); fault.Public(err).Code != fault.Unavailable {
 		t.Error(err)
 	}
 	for id, created := range map[string]time.Time{"ing-old": time.Now().Add(-25 * time.Hour), "ing-new": time.Now()} {
-		must(t, b.store.PutIngestion(t.Context(), store.Ingestion{ID: id, Paths: []string{b.dir}, Collection: "default", Server: "gone", CreatedAt: created}))
+		require.NoError(t, b.store.PutIngestion(t.Context(), store.Ingestion{ID: id, Paths: []string{b.dir}, Collection: "default", Server: "gone", CreatedAt: created}))
 	}
 	b.serve("one", func(string) bool { return true })
 	if i, err := b.service.Ingestion(t.Context(), "ing-old"); err != nil {
@@ -237,7 +238,7 @@ func TestPathsOfOtherServers(t *testing.T) {
 		t.Error(err)
 	}
 	i, err := b.service.Ingestion(t.Context(), "ing-ended")
-	must(t, err)
+	require.NoError(t, err)
 	if st, _ := i.After(0); st.Result == nil || st.Result.Added != 7 {
 		t.Errorf("%+v", st)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source"
 )
 
@@ -24,14 +25,14 @@ func TestVanishedPlace(t *testing.T) {
 	b.sync(id, false)
 	all := b.indexed()
 	away := b.dir + " away"
-	must(t, os.Rename(b.dir, away))
-	must(t, os.Mkdir(b.dir, 0o700))
+	require.NoError(t, os.Rename(b.dir, away))
+	require.NoError(t, os.Mkdir(b.dir, 0o700))
 	sync := func(step string, allow bool, removed, kept int) source.Source {
 		t.Helper()
 		_, err := b.service.Sync(t.Context(), id, source.SyncOptions{AllowRemoval: allow})
-		must(t, err)
+		require.NoError(t, err)
 		src, err := b.service.Wait(t.Context(), id)
-		must(t, err)
+		require.NoError(t, err)
 		r := src.Last
 		if r.Removed != removed || r.NotRemoved != kept || (r.Error != "") != (kept > 0) {
 			t.Errorf("%s: %+v", step, r)
@@ -49,18 +50,18 @@ func TestVanishedPlace(t *testing.T) {
 	if got := b.indexed(); got != all+" new.md" {
 		t.Errorf("one is new: indexed %q", got)
 	}
-	must(t, os.RemoveAll(b.dir))
-	must(t, os.Rename(away, b.dir))
+	require.NoError(t, os.RemoveAll(b.dir))
+	require.NoError(t, os.Rename(away, b.dir))
 	b.want("back", b.sync(id, false), [7]int{0, 0, 0, n, 1, 0, 0}, all)
 
 	for i := range n - 1 {
-		must(t, os.Rename(filepath.Join(b.dir, fmt.Sprintf("%02d.md", i)), filepath.Join(b.dir, fmt.Sprintf("m%02d.md", i))))
+		require.NoError(t, os.Rename(filepath.Join(b.dir, fmt.Sprintf("%02d.md", i)), filepath.Join(b.dir, fmt.Sprintf("m%02d.md", i))))
 	}
 	if got := b.sync(id, false); got[1] != n-1 || got[4] != n-1 {
 		t.Errorf("renamed: added, moved, updated, unchanged, removed, failed, read: %v", got)
 	}
-	must(t, os.RemoveAll(b.dir))
-	must(t, os.Mkdir(b.dir, 0o700))
+	require.NoError(t, os.RemoveAll(b.dir))
+	require.NoError(t, os.Mkdir(b.dir, 0o700))
 	sync("removed", false, 0, n)
 	sync("allowed", true, n, 0)
 	if got := b.indexed(); got != "" {
@@ -84,7 +85,7 @@ func TestDeletedDocuments(t *testing.T) {
 			id := b.add(source.Settings{})
 			b.sync(id, false)
 			for _, name := range others {
-				must(t, os.Remove(filepath.Join(b.dir, name)))
+				require.NoError(t, os.Remove(filepath.Join(b.dir, name)))
 			}
 			b.want("deleted", b.sync(id, false), [7]int{0, 0, 0, 0, len(others), 0, 0}, "")
 		})
@@ -103,9 +104,9 @@ func TestAllowRemovalMeanwhile(t *testing.T) {
 		b.opened.stop = nil
 	}
 	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
-	must(t, err)
+	require.NoError(t, err)
 	_, err = b.service.Wait(t.Context(), id)
-	must(t, err)
+	require.NoError(t, err)
 	if fault.Public(refused).Code != fault.Conflict {
 		t.Error(refused)
 	}
@@ -123,13 +124,13 @@ func TestVanishedWhileWatched(t *testing.T) {
 	b.ended()
 	all := b.indexed()
 	for i := range n {
-		must(t, os.Remove(filepath.Join(b.dir, fmt.Sprintf("%02d.md", i))))
+		require.NoError(t, os.Remove(filepath.Join(b.dir, fmt.Sprintf("%02d.md", i))))
 	}
 	last := func() source.Result {
 		t.Helper()
 		b.ended()
 		src, err := b.service.Wait(t.Context(), id)
-		must(t, err)
+		require.NoError(t, err)
 		return *src.Last
 	}
 	r := last()

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/folder"
 	"github.com/sluice-rag/sluice/store"
@@ -61,7 +62,7 @@ func (b *scheduled) serve(name string, gone func(string) bool) {
 			}
 			return time.Now()
 		}})
-	must(b, b.service.Resume(b.Context()))
+	require.NoError(b, b.service.Resume(b.Context()))
 }
 
 func newScheduled(t testing.TB) *scheduled {
@@ -74,7 +75,7 @@ func newScheduled(t testing.TB) *scheduled {
 func (b *scheduled) set(id string, change func(*store.Source)) {
 	b.Helper()
 	_, err := b.store.UpdateSource(b.Context(), id, func(src *store.Source) error { change(src); return nil })
-	must(b, err)
+	require.NoError(b, err)
 }
 
 func (b *scheduled) ended() store.Source {
@@ -99,7 +100,7 @@ func TestSchedule(t *testing.T) {
 		t.Helper()
 		var r source.Result
 		got, err := b.service.Get(t.Context(), id)
-		must(t, err)
+		require.NoError(t, err)
 		if got.Last != nil {
 			r = *got.Last
 		}
@@ -108,7 +109,7 @@ func TestSchedule(t *testing.T) {
 		}
 	}
 	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
-	must(t, err)
+	require.NoError(t, err)
 	from(b.ended(), time.Hour, 66*time.Minute+time.Second)
 
 	// A day later, the server is started.
@@ -121,10 +122,10 @@ func TestSchedule(t *testing.T) {
 		t.Errorf("%d more syncs; the next one is at %v", len(b.ends), src.Next)
 	}
 
-	must(t, os.Rename(b.dir, b.dir+" away"))
+	require.NoError(t, os.Rename(b.dir, b.dir+" away"))
 	for failing, least := range []time.Duration{2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 16 * time.Hour, 24 * time.Hour, 24 * time.Hour} {
 		b.set(id, func(src *store.Source) { src.Next = late })
-		must(t, b.service.Resume(t.Context()))
+		require.NoError(t, b.service.Resume(t.Context()))
 		b.kick(id)
 		src := b.ended()
 		if src.Failing != failing+1 {
@@ -132,7 +133,7 @@ func TestSchedule(t *testing.T) {
 		}
 		from(src, least, least+least/10+time.Second)
 	}
-	must(t, os.Rename(b.dir+" away", b.dir))
+	require.NoError(t, os.Rename(b.dir+" away", b.dir))
 	b.set(id, func(src *store.Source) { src.Next = late })
 	b.kick(id)
 	if src := b.ended(); src.Failing != 0 {
@@ -141,7 +142,7 @@ func TestSchedule(t *testing.T) {
 
 	none := time.Duration(0)
 	got, err := b.service.Change(t.Context(), id, source.Changes{Every: &none})
-	must(t, err)
+	require.NoError(t, err)
 	if !got.Next.IsZero() || got.Every != 0 {
 		t.Errorf("a source without a schedule is synced at %v", got.Next)
 	}
@@ -151,7 +152,7 @@ func TestSchedule(t *testing.T) {
 func (b *scheduled) kick(id string) {
 	b.Helper()
 	_, err := b.service.Change(b.Context(), id, source.Changes{})
-	must(b, err)
+	require.NoError(b, err)
 }
 
 func TestScheduleRefuses(t *testing.T) {
@@ -198,7 +199,7 @@ func TestWatched(t *testing.T) {
 			b.ended()
 		}
 		got, err := b.service.Wait(t.Context(), id)
-		must(t, err)
+		require.NoError(t, err)
 		if r := got.Last; r == nil || r.Error != "" || r.Added+r.Updated+r.Unchanged != documents { // also those that were not listed
 			t.Errorf("%s: %+v", step, r)
 		}
@@ -206,20 +207,20 @@ func TestWatched(t *testing.T) {
 	await("added", "a.md sub/b.md", 2)
 	b.put("new/deep/c.md", "Ships pay twelve euros.")
 	await("a new folder", "a.md new/deep/c.md sub/b.md", 3)
-	must(t, os.Rename(filepath.Join(b.dir, "new"), filepath.Join(b.dir, "old")))
+	require.NoError(t, os.Rename(filepath.Join(b.dir, "new"), filepath.Join(b.dir, "old")))
 	await("renamed", "a.md old/deep/c.md sub/b.md", 3)
-	must(t, os.RemoveAll(filepath.Join(b.dir, "old")))
-	must(t, os.Remove(filepath.Join(b.dir, "a.md")))
+	require.NoError(t, os.RemoveAll(filepath.Join(b.dir, "old")))
+	require.NoError(t, os.Remove(filepath.Join(b.dir, "a.md")))
 	await("removed", "sub/b.md", 1)
 
 	// The folder goes away and comes back. Nothing is removed meanwhile.
 	for len(b.ends) > 0 {
 		<-b.ends
 	}
-	must(t, os.Rename(b.dir, b.dir+" away"))
+	require.NoError(t, os.Rename(b.dir, b.dir+" away"))
 	for {
 		src, err := b.service.Get(t.Context(), id)
-		must(t, err)
+		require.NoError(t, err)
 		if src.WatchFailure != "" && !src.Next.IsZero() {
 			break
 		}
@@ -229,7 +230,7 @@ func TestWatched(t *testing.T) {
 	}
 	no := false
 	src, err := b.service.Change(t.Context(), id, source.Changes{Watch: &no})
-	must(t, err)
+	require.NoError(t, err)
 	if src.Watch || !src.Next.IsZero() {
 		t.Errorf("not watched any more: %+v", src.Schedule)
 	}
@@ -253,10 +254,10 @@ func BenchmarkWatched(b *testing.B) {
 		b.StartTimer()
 		n++
 		word := fmt.Sprintf("quay%dth", n)
-		must(b, os.WriteFile(filepath.Join(f.dir, "07/7.md"), []byte("This is the "+word+"."), 0o600))
+		require.NoError(b, os.WriteFile(filepath.Join(f.dir, "07/7.md"), []byte("This is the "+word+"."), 0o600))
 		for {
 			hits, err := f.index.Search(b.Context(), index.Query{Collection: "default", Text: word, Limit: 1})
-			must(b, err)
+			require.NoError(b, err)
 			if len(hits) > 0 && strings.Contains(hits[0].Chunk.Text, word) {
 				break
 			}
@@ -284,9 +285,9 @@ func TestServers(t *testing.T) {
 		t.Errorf("changed: %v, %v", src.Meta, err) // the other server syncs the documents again
 	}
 	alive = false
-	must(t, b.service.Resume(t.Context())) // does not take over a folder of another machine
+	require.NoError(t, b.service.Resume(t.Context())) // does not take over a folder of another machine
 	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
-	must(t, err)
+	require.NoError(t, err)
 	if src := b.ended(); src.Server != "this" || b.indexed() != "a.md" {
 		t.Errorf("synced by %q, indexed %q", src.Server, b.indexed())
 	}
@@ -311,20 +312,20 @@ func TestMetadata(t *testing.T) {
 		t.Helper()
 		src := b.ended()
 		docs, err := b.index.Documents(t.Context(), "notes", "", 0)
-		must(t, err)
+		require.NoError(t, err)
 		if len(docs) != 1 || docs[0].Metadata().Creator != creator || docs[0].Contributor != contributor || src.Again {
 			t.Errorf("%s: %+v", step, docs)
 		}
 	}
 	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
-	must(t, err)
+	require.NoError(t, err)
 	check("added", "Ada", "bob")
 	carol, none := "carol", ""
 	_, err = b.service.Change(t.Context(), id, source.Changes{Contributor: &carol, Meta: &corpus.DublinCore{Creator: "Bea"}})
-	must(t, err)
+	require.NoError(t, err)
 	check("changed", "Bea", "carol")
 	_, err = b.service.Change(t.Context(), id, source.Changes{Contributor: &none, Meta: &corpus.DublinCore{}})
-	must(t, err)
+	require.NoError(t, err)
 	check("removed", "Eve", "eve")
 }
 
@@ -335,7 +336,7 @@ func TestChangedBeforeStop(t *testing.T) {
 	b.put("a.md", "The lighthouse was built in 1900.")
 	id := b.add(source.Settings{})
 	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
-	must(t, err)
+	require.NoError(t, err)
 	b.ended()
 	b.service.Close()
 	if _, err := b.service.Change(t.Context(), id, source.Changes{Meta: &corpus.DublinCore{Creator: "Ada"}}); err != nil {
@@ -344,7 +345,7 @@ func TestChangedBeforeStop(t *testing.T) {
 	b.serve("", nil)
 	src := b.ended()
 	docs, err := b.index.Documents(t.Context(), "default", "", 0)
-	must(t, err)
+	require.NoError(t, err)
 	if len(docs) != 1 || docs[0].Metadata().Creator != "Ada" || !src.Next.IsZero() {
 		t.Errorf("next sync at %v, %+v", src.Next, docs)
 	}
@@ -361,7 +362,7 @@ func TestIngestion(t *testing.T) {
 	b.set(id, func(src *store.Source) { src.State, src.Ingestion, src.Attempt = store.SourceSyncing, "ing-1", 1 })
 	b.serve("", nil)
 	i, err := b.service.Ingestion(t.Context(), "ing-1")
-	must(t, err)
+	require.NoError(t, err)
 	seen := 0
 	for {
 		st, changed := i.After(seen)
@@ -375,7 +376,7 @@ func TestIngestion(t *testing.T) {
 	}
 	b.serve("", nil)
 	i, err = b.service.Ingestion(t.Context(), "ing-1")
-	must(t, err)
+	require.NoError(t, err)
 	if st, _ := i.After(2); st.Result == nil || len(st.Failures) != 1 || i.Attempt != 2 || i.Source != id {
 		t.Errorf("after a restart: %+v of %+v", st, i)
 	}
@@ -383,9 +384,9 @@ func TestIngestion(t *testing.T) {
 		t.Errorf("an ingestion without an id: %v", err)
 	}
 
-	must(t, os.WriteFile(filepath.Join(b.dir, "a.md"), []byte("The lighthouse."), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(b.dir, "a.md"), []byte("The lighthouse."), 0o600))
 	i, err = b.service.IngestPaths(t.Context(), source.PathsRequest{Paths: []string{b.dir, filepath.Join(b.dir, "none")}, Retry: true})
-	must(t, err)
+	require.NoError(t, err)
 	st, changed := i.After(0)
 	for ; st.Result == nil; st, changed = i.After(0) {
 		<-changed
@@ -410,9 +411,9 @@ func TestIngestionOfChanges(t *testing.T) {
 		}
 	}
 	src, err := b.service.Wait(t.Context(), id)
-	must(t, err)
+	require.NoError(t, err)
 	i, err := b.service.Ingestion(t.Context(), src.Last.Ingestion)
-	must(t, err)
+	require.NoError(t, err)
 	if st, _ := i.After(0); st.Failed != 1 || st.Result.Failed != 1 || len(st.Failures) != 1 {
 		t.Errorf("%d failures %v, %d in the result", st.Failed, st.Failures, st.Result.Failed)
 	}
@@ -449,7 +450,7 @@ func TestChangeNotBegun(t *testing.T) {
 	b.service.Close()
 	u := unbegun{b.store, new(atomic.Bool), make(chan struct{}, 1)}
 	b.service = source.New(source.Options{Store: u, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default", Kinds: map[string]source.Kind{"folder": folder.Kind(nil, nil)}})
-	must(t, b.service.Resume(t.Context()))
+	require.NoError(t, b.service.Resume(t.Context()))
 	await := func(want string) {
 		t.Helper()
 		for end := time.Now().Add(30 * time.Second); b.indexed() != want; {
@@ -457,7 +458,7 @@ func TestChangeNotBegun(t *testing.T) {
 				t.Fatalf("indexed %q, want %q", b.indexed(), want)
 			}
 			_, err := b.service.Wait(t.Context(), id)
-			must(t, err)
+			require.NoError(t, err)
 		}
 	}
 	await("a.md")

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/folder"
@@ -61,15 +62,15 @@ func (c countedConnector) Read(ctx context.Context, d source.Document, limit int
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	kept, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "files.db"))
-	must(t, err)
+	require.NoError(t, err)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	require.NoError(t, err)
 	b := &bench{TB: t, dir: filepath.Join(dir, "docs"), index: ix, store: kept, at: time.Now().Add(-time.Hour)}
-	must(t, os.Mkdir(b.dir, 0o700))
+	require.NoError(t, os.Mkdir(b.dir, 0o700))
 	b.open()
-	t.Cleanup(func() { b.service.Close(); must(t, kept.Close()); must(t, ix.Close()) })
+	t.Cleanup(func() { b.service.Close(); require.NoError(t, kept.Close()); require.NoError(t, ix.Close()) })
 	return b
 }
 
@@ -85,28 +86,21 @@ func (b *bench) open() {
 		Kinds: map[string]source.Kind{"folder": kind}})
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // put writes a file with a time in the past, one second later for each change.
 func (b *bench) put(name, text string) {
 	b.Helper()
 	path := filepath.Join(b.dir, name)
-	must(b, os.MkdirAll(filepath.Dir(path), 0o700))
-	must(b, os.WriteFile(path, []byte(text), 0o600))
+	require.NoError(b, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(b, os.WriteFile(path, []byte(text), 0o600))
 	b.at = b.at.Add(time.Second)
-	must(b, os.Chtimes(path, b.at, b.at))
+	require.NoError(b, os.Chtimes(path, b.at, b.at))
 }
 
 func (b *bench) add(set source.Settings) string {
 	b.Helper()
 	set.Kind, set.Location = "folder", b.dir
 	src, err := b.service.Add(b.Context(), set, true)
-	must(b, err)
+	require.NoError(b, err)
 	return src.ID
 }
 
@@ -115,15 +109,15 @@ func (b *bench) sync(id string, full bool) [7]int {
 	b.Helper()
 	b.opened.reads = nil
 	_, err := b.service.Sync(b.Context(), id, source.SyncOptions{Full: full})
-	must(b, err)
+	require.NoError(b, err)
 	src, err := b.service.Wait(b.Context(), id)
-	must(b, err)
+	require.NoError(b, err)
 	r := src.Last
 	if r == nil || r.Error != "" || src.State != store.SourceIdle {
 		b.Fatalf("state %q, result %+v", src.State, r)
 	}
 	docs, err := b.index.Documents(b.Context(), src.Collection, "", 0)
-	must(b, err)
+	require.NoError(b, err)
 	if r.Documents == nil || *r.Documents != len(docs) {
 		b.Errorf("result %+v, but %d documents are searchable", r, len(docs))
 	}
@@ -134,7 +128,7 @@ func (b *bench) sync(id string, full bool) [7]int {
 func (b *bench) indexed() string {
 	b.Helper()
 	docs, err := b.index.Documents(b.Context(), "default", "", 0)
-	must(b, err)
+	require.NoError(b, err)
 	var names []string
 	for _, d := range docs {
 		names = append(names, strings.TrimPrefix(d.URI, filepath.ToSlash(b.dir)+"/"))
@@ -168,16 +162,16 @@ func TestSync(t *testing.T) {
 
 	b.put("a.md", "The lighthouse was built in 1901.")
 	b.put("b.md", "Bread needs flour.") // another time, the same bytes
-	must(t, os.Rename(filepath.Join(b.dir, "sub/c.md"), filepath.Join(b.dir, "moved.md")))
+	require.NoError(t, os.Rename(filepath.Join(b.dir, "sub/c.md"), filepath.Join(b.dir, "moved.md")))
 	b.want("changed", b.sync(id, false), [7]int{1, 1, 1, 1, 1, 0, 3}, "a.md b.md moved.md")
 	b.want("unchanged again", b.sync(id, false), [7]int{0, 0, 0, 3, 0, 0, 0}, "a.md b.md moved.md")
 
-	must(t, os.Remove(filepath.Join(b.dir, "b.md")))
+	require.NoError(t, os.Remove(filepath.Join(b.dir, "b.md")))
 	b.put("sub/bad.pdf", "%PDF-1.7 and nothing else")
 	b.put("new.md", "New text.")
 	got := b.sync(id, false)
 	src, err := b.service.Get(t.Context(), id)
-	must(t, err)
+	require.NoError(t, err)
 	if f := src.Last.Failures; len(f) != 1 || !strings.HasSuffix(f[0].Path, "bad.pdf") || f[0].Reason == "" {
 		t.Errorf("failures %+v", f)
 	}
@@ -185,7 +179,7 @@ func TestSync(t *testing.T) {
 	b.want("tried again", b.sync(id, false), [7]int{0, 0, 0, 3, 0, 1, 1}, "a.md moved.md new.md")
 
 	// The index was lost in part.
-	must(t, b.index.Delete(t.Context(), "default", []corpus.DocumentID{ingest.DocumentID("default", filepath.ToSlash(b.dir)+"/a.md")}))
+	require.NoError(t, b.index.Delete(t.Context(), "default", []corpus.DocumentID{ingest.DocumentID("default", filepath.ToSlash(b.dir)+"/a.md")}))
 	b.want("a document was lost", b.sync(id, false), [7]int{1, 0, 0, 2, 0, 1, 2}, "a.md moved.md new.md")
 }
 
@@ -196,15 +190,15 @@ func TestUnlistedPlace(t *testing.T) {
 	b.put("a.md", "The lighthouse was built in 1900.")
 	id := b.add(source.Settings{})
 	b.sync(id, false)
-	must(t, os.Rename(b.dir, b.dir+" away"))
+	require.NoError(t, os.Rename(b.dir, b.dir+" away"))
 	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
-	must(t, err)
+	require.NoError(t, err)
 	src, err := b.service.Wait(t.Context(), id)
-	must(t, err)
+	require.NoError(t, err)
 	if !strings.Contains(src.Last.Error, "does not exist") || b.indexed() != "a.md" || *src.Last.Documents != 1 {
 		t.Errorf("result %+v, indexed %q", src.Last, b.indexed())
 	}
-	must(t, os.Rename(b.dir+" away", b.dir))
+	require.NoError(t, os.Rename(b.dir+" away", b.dir))
 	b.want("back", b.sync(id, false), [7]int{0, 0, 0, 1, 0, 0, 0}, "a.md")
 }
 
@@ -224,7 +218,7 @@ func TestResume(t *testing.T) {
 		b.opened.stop = nil
 	}
 	_, err := old.Sync(t.Context(), id, source.SyncOptions{})
-	must(t, err)
+	require.NoError(t, err)
 	<-closed
 	if src, err := old.Get(t.Context(), id); err != nil || src.State != store.SourceSyncing {
 		t.Fatalf("state %q, %v", src.State, err)
@@ -236,11 +230,11 @@ func TestResume(t *testing.T) {
 	if done == 0 || done == n {
 		t.Fatalf("%d documents are done", done)
 	}
-	must(t, os.Remove(filepath.Join(b.dir, "0.md"))) // it is in the index
+	require.NoError(t, os.Remove(filepath.Join(b.dir, "0.md"))) // it is in the index
 	b.open()
-	must(t, b.service.Resume(t.Context()))
+	require.NoError(t, b.service.Resume(t.Context()))
 	src, err := b.service.Wait(t.Context(), id)
-	must(t, err)
+	require.NoError(t, err)
 	if r := src.Last; r == nil || r.Error != "" || r.Added+r.Unchanged != n-1 || r.Unchanged < done-1 || r.Removed+r.Failed > 1 {
 		t.Errorf("result %+v, %d documents were done", src.Last, done)
 	}
@@ -257,13 +251,13 @@ func TestRemove(t *testing.T) {
 	id := b.add(source.Settings{})
 	b.sync(id, false)
 	_, err := ingest.New(b.index, words, ingest.Options{}).IngestDocuments(t.Context(), "default", []ingest.Source{{URI: "other.md", Data: []byte("Other.")}}, nil)
-	must(t, err)
+	require.NoError(t, err)
 	_, err = b.store.UpdateSource(t.Context(), id, func(s *store.Source) error { s.State = store.SourceRemoving; return nil })
-	must(t, err)
+	require.NoError(t, err)
 	if _, err := b.service.Sync(t.Context(), id, source.SyncOptions{}); fault.Public(err).Code != fault.Conflict {
 		t.Errorf("sync of a source that is being removed: %v", err)
 	}
-	must(t, b.service.Resume(t.Context()))
+	require.NoError(t, b.service.Resume(t.Context()))
 	if src, err := b.service.Wait(t.Context(), id); fault.Public(err).Code != fault.NotFound {
 		t.Errorf("removed: %+v, %v", src, err)
 	}
@@ -278,7 +272,7 @@ func TestRemove(t *testing.T) {
 func TestAddRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	must(t, os.Mkdir(filepath.Join(b.dir, "sub"), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(b.dir, "sub"), 0o700))
 	b.add(source.Settings{})
 	for name, c := range map[string]struct {
 		set   source.Settings
@@ -369,13 +363,13 @@ func TestIngestionEnds(t *testing.T) {
 		}
 		b.service = source.New(o)
 		src, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
-		must(t, err)
+		require.NoError(t, err)
 		i, err := b.service.Ingestion(t.Context(), src.Ingestion)
-		must(t, err)
+		require.NoError(t, err)
 		if removed {
 			<-reading
 			_, err := b.service.Remove(t.Context(), id)
-			must(t, err)
+			require.NoError(t, err)
 		}
 		if _, err := b.service.Wait(t.Context(), id); err != nil && !removed {
 			t.Fatal(err)
@@ -396,23 +390,23 @@ func TestResultNotStored(t *testing.T) {
 	works := new(atomic.Bool)
 	b.service = source.New(source.Options{Store: failing{b.store, works}, Ingestions: b.store, Ingester: ingest.New(b.index, words, ingest.Options{}), Collection: "default",
 		Kinds: map[string]source.Kind{"folder": folder.Kind(nil, nil)}})
-	must(t, b.service.Resume(t.Context()))
+	require.NoError(t, b.service.Resume(t.Context()))
 	_, err := b.service.Sync(t.Context(), id, source.SyncOptions{})
-	must(t, err)
+	require.NoError(t, err)
 	src, err := b.service.Wait(t.Context(), id)
-	must(t, err)
+	require.NoError(t, err)
 	if src.State != store.SourceSyncing || src.Last != nil {
 		t.Fatalf("state %q, result %+v", src.State, src.Last)
 	}
 	works.Store(true)
 	_, err = b.service.Change(t.Context(), id, source.Changes{}) // has the schedule read, as time does
-	must(t, err)
+	require.NoError(t, err)
 	for end := time.Now().Add(20 * time.Second); src.State != store.SourceIdle; {
 		if time.Now().After(end) {
 			t.Fatal("the sync is not done again")
 		}
 		src, err = b.service.Wait(t.Context(), id)
-		must(t, err)
+		require.NoError(t, err)
 	}
 	if r := src.Last; r == nil || r.Error != "" || r.Unchanged != 1 || r.Attempt != 2 {
 		t.Errorf("result %+v", r)

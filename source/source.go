@@ -4,6 +4,8 @@ package source
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"path"
 	"strings"
 	"time"
@@ -187,4 +189,22 @@ func matches(patterns []string, name string) bool {
 // Printable reports whether a text is valid UTF-8 and has only characters that can be printed, as names of documents must have.
 func Printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// Unreachable returns the error of a request to a host for users, without the address and texts of its server: the error of the context outer, one that has a
+// code, or that the host does not answer.
+func Unreachable(outer context.Context, host string, err error) error {
+	coded, isCoded := errors.AsType[*fault.Error](err)
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case outer.Err() != nil:
+		return outer.Err()
+	case isCoded:
+		return coded
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.New(fault.Timeout, "%q took too long", host)
+	case untrusted:
+		return fault.New(fault.Unavailable, "the certificate of %q is not trusted", host)
+	}
+	return fault.New(fault.Unavailable, "%q could not be reached, or its reply could not be read", host)
 }

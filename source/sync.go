@@ -85,7 +85,7 @@ func (s *Service) runSync(ctx context.Context, i *Ingestion, req syncRequest) {
 	if err != nil {
 		if ctx.Err() == nil {
 			failure = fault.Public(err).Message
-			if _, known := errors.AsType[*fault.Error](err); !known {
+			if fault.CodeOf(err) == "" {
 				s.o.Logger.Error("sync of a source could not begin", "source", i.Source, "error", err)
 			}
 			if code := fault.Public(err).Code; req.onFailure != nil && code != fault.Conflict && code != fault.NotFound {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/folder"
 	"github.com/sluice-rag/sluice/store"
@@ -30,13 +31,13 @@ func TestOneSyncOfAWatch(t *testing.T) {
 		"added with a watch": func(b *scheduled) string {
 			id := b.add(source.Settings{Watch: true})
 			_, err := b.service.Sync(b.Context(), id, source.SyncOptions{})
-			must(b, err)
+			require.NoError(b, err)
 			return id
 		},
 		"with other changes": func(b *scheduled) string {
 			id := b.add(source.Settings{})
 			_, err := b.service.Change(b.Context(), id, source.Changes{Watch: &yes, Contributor: &contributor})
-			must(b, err)
+			require.NoError(b, err)
 			return id
 		},
 		"a sync that an earlier process has begun": func(b *scheduled) string {
@@ -67,7 +68,7 @@ func TestOneSyncOfAWatch(t *testing.T) {
 				b.ended()
 			}
 			_, err := b.service.Wait(t.Context(), id)
-			must(t, err)
+			require.NoError(t, err)
 			if n := listings.Load(); n != 1 {
 				t.Errorf("all documents were listed %d times", n)
 			}

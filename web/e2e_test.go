@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/internal/tools/needs"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 var screenshots = flag.String("screenshots", "", "folder in which TestScreenshots writes the pictures of the documentation")
@@ -78,9 +79,7 @@ func startBrowser(t *testing.T) *browser {
 	node, chromium := programs(t)
 	stage := newStage(t)
 	shots, err := os.MkdirTemp("", "sluice-page-") //nolint:usetesting // screenshots of failures stay after the test
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.Remove(shots) }) // stays if a failure has left a screenshot there
 	cmd := exec.Command(node, "e2e/run.mjs")
 	env, err := json.Marshal(map[string]string{
@@ -88,24 +87,16 @@ func startBrowser(t *testing.T) *browser {
 		"sourced": stage.sourced.url, "places": stage.places, "keeper": stage.keeper,
 		"synthetic": stage.synthetic, "site": stage.site, "stranger": stage.stranger, "control": stage.control, "screenshots": shots, "images": *screenshots,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cmd.Env = append(os.Environ(), "SLUICE_E2E="+string(env))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	b := &browser{waiting: map[string]chan result{}}
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	b.stdin = stdin
 	ended := make(chan struct{})
 	t.Cleanup(func() {
@@ -253,9 +244,7 @@ func writeAll(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }

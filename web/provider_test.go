@@ -10,6 +10,8 @@ import (
 
 	"github.com/zitadel/oidc/v3/example/server/storage"
 	"github.com/zitadel/oidc/v3/pkg/op"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // provider is an OpenID provider at which one person is logged in already.
@@ -45,9 +47,7 @@ func newProvider(t *testing.T) (*provider, string) {
 	p := &provider{clients: map[string]*storage.Client{}}
 	p.Storage = storage.NewStorageWithClients(storage.NewUserStore(server.URL), p.clients)
 	o, err := op.NewProvider(&op.Config{CryptoKey: [32]byte{1}, CodeMethodS256: true}, p, op.StaticIssuer(server.URL), op.WithAllowInsecure())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	back := op.AuthCallbackURL(o)
 	mux.Handle("/login/username", op.NewIssuerInterceptor(o.IssuerFromRequest).HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.FormValue("authRequestID")

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // code is a program of the protocol view.
@@ -32,13 +34,9 @@ func TestSnippets(t *testing.T) {
 	}
 	keys := t.TempDir()
 	key, err := exec.Command(binary, "keys", "add", "--data="+keys, "--account=alice").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := &program{binary: binary, args: []string{"--data=" + keys, "--docs=" + writeAll(t, documents)}}
-	if err := p.start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.start())
 	t.Cleanup(p.kill)
 	env := append(os.Environ(), "SLUICE_KEY="+strings.TrimSpace(string(key)))
 	query := "What does a \"ship\" pay\nfor each 'metre' of its `length` \\ $length?"
@@ -67,15 +65,11 @@ func askRun(t *testing.T, server, key, query string) string {
 	t.Helper()
 	body, _ := json.Marshal(map[string]string{"query": query})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server+"/api/query", strings.NewReader(string(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	if text, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusOK || !strings.Contains(string(text), "euros") {
 		t.Fatalf("%s: %s", res.Status, text)
@@ -93,9 +87,7 @@ func snippets(t *testing.T, node, origin, run, query string) (all []code) {
 	if err == nil {
 		err = json.Unmarshal(out, &all)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }
 
@@ -110,12 +102,8 @@ func compileGo(t *testing.T, all []code) {
 		}
 	}
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	cmd := exec.Command("go", "vet", "./...")
 	cmd.Dir = dir

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/zitadel/oidc/v3/example/server/storage"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // stage is everything that the scenarios use: eight servers, an OpenID provider, a scripted model, and a proxy that serves made-up runs.
@@ -93,9 +95,7 @@ func newStage(t *testing.T) *stage {
 	s.provider = address
 	s.federated = &program{binary: binary, args: []string{"--data=" + t.TempDir(), "--docs=" + docs, "--oidc-issuer=" + address, "--oidc-client-id=page", "--oidc-name=Example", "--oidc-default-role=ask,read"}}
 	for _, p := range []*program{s.main, s.empty, s.fresh, s.library, s.keyed, s.fragile, s.federated, s.sourced} {
-		if err := p.start(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.start())
 		t.Cleanup(p.kill)
 	}
 	provider.clients["page"] = storage.NativeClient("page", s.federated.url+"/auth/oidc/callback")
@@ -161,9 +161,7 @@ func (s *stage) serve(t *testing.T) {
 	s.control = control.URL
 
 	target, err := url.Parse(s.main.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pass := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(p *httputil.ProxyRequest) {
 		p.SetURL(target)
 		p.Out.Host = p.In.Host

@@ -7,15 +7,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // keys returns the keys and texts of a file of texts.
 func keys(t *testing.T, language string) map[string]string {
 	t.Helper()
 	b, err := os.ReadFile("src/locales/" + language + ".ts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^  (\w+):\s+"(.*)",$`).FindAllStringSubmatch(string(b), -1) {
 		out[m[1]] = m[2]
@@ -41,9 +41,7 @@ func TestTextsAreUsed(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := source.String()
 	// Keys that are put together, such as `dc_${e}` and plural("found_n", n).
 	var begins []string

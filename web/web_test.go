@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/web"
 )
 
@@ -118,24 +119,18 @@ func TestUpToDate(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	names = append(names, "index.html", "package-lock.json", "svelte.config.js", "vite.config.ts")
 	slices.Sort(names)
 	sum := sha256.New()
 	for _, name := range names {
 		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		fmt.Fprintf(sum, "%s %x\n", name, sha256.Sum256(b))
 	}
 	built, err := os.ReadFile("dist/sources.sha256")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := hex.EncodeToString(sum.Sum(nil)); got != strings.TrimSpace(string(built)) {
 		t.Error("the built page is older than its sources: run make page")
 	}

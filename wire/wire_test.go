@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 )
 
@@ -15,9 +16,7 @@ func TestCursorsInOrder(t *testing.T) {
 	var cursors []wire.Cursor
 	for _, s := range inOrder {
 		c, err := wire.ParseCursor(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if s != "" && c.String() != s {
 			t.Errorf("%q is written as %q", s, c)
 		}
@@ -113,9 +112,7 @@ func TestResumeReturnsLaterFrames(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i, after := range append([]string{""}, all...) {
 		cursor, err := wire.ParseCursor(after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for range 20 {
 			var batches [][]event.Event
 			for rest := log; len(rest) > 0; {

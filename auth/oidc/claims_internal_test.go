@@ -7,15 +7,14 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestNamesOfClaim(t *testing.T) {
 	t.Parallel()
 	var claims map[string]any
-	if err := json.Unmarshal([]byte(`{"groups":["a","b",3,null,["c"]],"role":"a","realm_access":{"roles":["r"],"deep.er":{"x":["y"]}},
-		"https://example.com/roles":["url"],"urn:zitadel:roles":{"admin":{"1":"x"}},"number":7,"text":"a b"}`), &claims); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(`{"groups":["a","b",3,null,["c"]],"role":"a","realm_access":{"roles":["r"],"deep.er":{"x":["y"]}},
+		"https://example.com/roles":["url"],"urn:zitadel:roles":{"admin":{"1":"x"}},"number":7,"text":"a b"}`), &claims))
 	for name, want := range map[string]string{
 		"groups": "a b", "role": "a", "realm_access.roles": "r", "realm_access.deep.er.x": "y", "https://example.com/roles": "url", "urn:zitadel:roles": "admin",
 		"number": "", "realm_access.none": "", "role.x": "", "": "", ".": "", "realm_access.": "",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/auth/sqlstore"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
@@ -28,9 +29,7 @@ func connect(t *testing.T, url, path string) *sqlstore.Store {
 	t.Helper()
 	db := postgrestest.Open(t, url)
 	s, err := sqlstore.OpenPostgres(t.Context(), db, "sluice", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 

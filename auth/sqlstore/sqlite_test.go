@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/auth/sqlstore"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -46,14 +47,8 @@ func open(t *testing.T) (server, command *sqlstore.Store, path string) {
 	var stores [2]*sqlstore.Store
 	for i := range stores {
 		s, err := sqlstore.Open(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		require.NoError(t, err)
+		require.CloseAfter(t, s)
 		stores[i] = s
 	}
 	return stores[0], stores[1], path
@@ -65,9 +60,7 @@ func create(t *testing.T, m auth.Manager, k auth.Key) (text string, added auth.K
 		k.Tenant, k.Account, k.Scopes = "default", "alice", []auth.Scope{auth.Ask, auth.Read}
 	}
 	text, added, err := auth.Create(t.Context(), m, k, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return text, added
 }
 
@@ -125,22 +118,14 @@ func TestKeys(t *testing.T) {
 func TestLostKeys(t *testing.T) {
 	t.Parallel()
 	server, command, path := open(t)
-	if err := server.Check(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, server.Check(t.Context()))
 	create(t, command, auth.Key{})
-	if err := server.Check(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, server.Check(t.Context()))
 	lose := func(name string, change func() error, want error) {
 		t.Helper()
-		if err := change(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, change())
 		s, err := sqlstore.Open(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer s.Close()
 		exist, err := s.Any(t.Context())
 		if check := s.Check(t.Context()); err != nil || !exist || !errors.Is(check, want) {
@@ -189,9 +174,7 @@ func testRefusedKeys(t *testing.T, open opener) {
 		t.Error(got)
 	}
 	for range 2 {
-		if err := command.Revoke(t.Context(), k.ID, now); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, command.Revoke(t.Context(), k.ID, now))
 		if got := reason(t, server, text, now); got != "the key was revoked" {
 			t.Error(got)
 		}
@@ -209,13 +192,9 @@ func TestRotate(t *testing.T) { each(t, testRotate) }
 func testRotate(t *testing.T, open opener) {
 	server, command, _ := open(t)
 	first, k := create(t, command, auth.Key{})
-	if err := server.PutSession(t.Context(), auth.Session{Hash: []byte("s"), Key: k.ID, Secret: secretOf(t, first), Expires: now.Add(12 * time.Hour)}, now); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, server.PutSession(t.Context(), auth.Session{Hash: []byte("s"), Key: k.ID, Secret: secretOf(t, first), Expires: now.Add(12 * time.Hour)}, now))
 	second, err := auth.Rotate(t.Context(), command, k.ID, now, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, at := range []time.Duration{59 * time.Minute, time.Hour} {
 		old := map[bool]string{true: "", false: "the key is not valid"}[at < time.Hour]
 		if got := reason(t, server, first, now.Add(at)); got != old {
@@ -232,9 +211,7 @@ func testRotate(t *testing.T, open opener) {
 		t.Errorf("the old secret expires at %s, %v", by.Expires, err)
 	}
 	third, err := auth.Rotate(t.Context(), command, k.ID, now, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if reason(t, server, first, now) == "" || reason(t, server, second, now) == "" || reason(t, server, third, now) != "" {
 		t.Error("after a rotation without overlap, an old secret is valid or the new one is not")
 	}
@@ -247,9 +224,7 @@ func testSessions(t *testing.T, open opener) {
 	text, k := create(t, command, auth.Key{})
 	begin := func(hash string) {
 		t.Helper()
-		if err := server.PutSession(t.Context(), auth.Session{Hash: []byte(hash), Key: k.ID, Secret: secretOf(t, text), Expires: now.Add(time.Hour)}, now); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, server.PutSession(t.Context(), auth.Session{Hash: []byte(hash), Key: k.ID, Secret: secretOf(t, text), Expires: now.Add(time.Hour)}, now))
 	}
 	live := func(hash string, at time.Time) bool {
 		t.Helper()
@@ -287,12 +262,8 @@ func testSessionsOfOldSecrets(t *testing.T, open opener) {
 		return err == nil
 	}
 	second, err := auth.Rotate(t.Context(), command, k.ID, now, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(login("old", text, now), login("new", second, now)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(login("old", text, now), login("new", second, now)))
 	if at := now.Add(time.Hour); live("old", at) || !live("old", at.Add(-time.Second)) || !live("new", at) {
 		t.Error("a session does not end with its secret")
 	}
@@ -306,12 +277,8 @@ func testSessionsOfOldSecrets(t *testing.T, open opener) {
 		t.Errorf("login with a secret that was rotated: %v", err)
 	}
 	third, err := auth.Rotate(t.Context(), command, k.ID, now, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Revoke(t.Context(), k.ID, now); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, command.Revoke(t.Context(), k.ID, now))
 	if err := login("revoked", third, now); !errors.Is(err, auth.ErrNotFound) {
 		t.Errorf("login with a revoked key: %v", err)
 	}
@@ -328,9 +295,7 @@ func testMaxSessions(t *testing.T, open opener) {
 		t.Helper()
 		at := now.Add(time.Duration(n) * time.Second)
 		s := auth.Session{Hash: fmt.Append(nil, id, n), Key: id, Secret: secretOf(t, text), Expires: now.Add(time.Hour)}
-		if err := server.PutSession(t.Context(), s, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, server.PutSession(t.Context(), s, at))
 	}
 	login(other, l.ID, 0)
 	for i := range auth.MaxSessions + 3 {
@@ -357,9 +322,7 @@ func testPeople(t *testing.T, open opener) {
 		at := now.Add(time.Duration(n) * time.Second)
 		return server.PutSession(t.Context(), auth.Session{Hash: []byte(hash), Person: who, Expires: now.Add(time.Hour)}, at)
 	}
-	if err := errors.Join(login("bob", bob, 0), login("ada0", ada, 0)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(login("bob", bob, 0), login("ada0", ada, 0)))
 	got, key, err := server.Session(t.Context(), []byte("ada0"), now)
 	if diff := cmp.Diff(ada, got); err != nil || diff != "" || key.ID != "" {
 		t.Errorf("%v %v\n%s", err, key, diff)
@@ -368,18 +331,14 @@ func testPeople(t *testing.T, open opener) {
 		t.Errorf("a session that has expired: %v", err)
 	}
 	for i := range auth.MaxSessions {
-		if err := login(fmt.Sprint("ada", i+1), ada, i+1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, login(fmt.Sprint("ada", i+1), ada, i+1))
 	}
 	for hash, want := range map[string]bool{"ada0": false, "ada1": true, "bob": true} {
 		if _, _, err := server.Session(t.Context(), []byte(hash), now); (err == nil) != want {
 			t.Errorf("the session %s: %v", hash, err)
 		}
 	}
-	if err := server.PutSession(t.Context(), auth.Session{Hash: []byte("bob")}, now); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, server.PutSession(t.Context(), auth.Session{Hash: []byte("bob")}, now))
 	if _, _, err := server.Session(t.Context(), []byte("bob"), now); !errors.Is(err, auth.ErrNotFound) {
 		t.Errorf("a session that was ended: %v", err)
 	}
@@ -404,14 +363,10 @@ func testEndTenant(t *testing.T, open opener) {
 		keys = append(keys, k)
 		n := fmt.Sprint(len(keys))
 		person := auth.Identity{Tenant: tenant, Account: "ada" + n, Key: "oidc-1"}
-		if err := errors.Join(server.PutSession(t.Context(), auth.Session{Hash: []byte("key" + n), Key: k.ID, Secret: secretOf(t, text), Expires: now.Add(time.Hour)}, now),
-			server.PutSession(t.Context(), auth.Session{Hash: []byte("person" + n), Person: person, Expires: now.Add(time.Hour)}, now)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(server.PutSession(t.Context(), auth.Session{Hash: []byte("key" + n), Key: k.ID, Secret: secretOf(t, text), Expires: now.Add(time.Hour)}, now),
+			server.PutSession(t.Context(), auth.Session{Hash: []byte("person" + n), Person: person, Expires: now.Add(time.Hour)}, now)))
 	}
-	if err := command.Revoke(t.Context(), keys[0].ID, now); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, command.Revoke(t.Context(), keys[0].ID, now))
 	for _, want := range []int{1, 0} {
 		if n, err := command.EndTenant(t.Context(), "acme", now.Add(time.Minute)); err != nil || n != want {
 			t.Errorf("%d keys have ended, want %d: %v", n, want, err)
@@ -436,22 +391,14 @@ func TestOlderSessions(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "keys.db")
 	s, err := sqlstore.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, k := create(t, s, auth.Key{})
 	err = s.PutSession(t.Context(), auth.Session{Hash: []byte("s"), Key: k.ID, Secret: secretOf(t, text), Expires: now.Add(time.Hour)}, now)
-	if err := errors.Join(err, s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, s.Close()))
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), `ALTER TABLE sessions DROP COLUMN tenant; ALTER TABLE sessions DROP COLUMN account; ALTER TABLE sessions DROP COLUMN scopes; PRAGMA user_version = 3`)
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, db.Close()))
 	if s, err = sqlstore.Open(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
@@ -465,9 +412,7 @@ func TestOlderSessions(t *testing.T) {
 func secretOf(t *testing.T, text string) []byte {
 	t.Helper()
 	_, secret, err := auth.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return auth.Hash(secret)
 }
 
@@ -562,17 +507,13 @@ func testAllowsOrigin(t *testing.T, open opener) {
 	check("https://b.example", now, true)
 	check("https://c.example", now, false)
 	check("https://b.example", now.Add(time.Hour), false)
-	if err := command.Revoke(t.Context(), k.ID, now); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, command.Revoke(t.Context(), k.ID, now))
 	check("https://b.example", now, false)
 }
 
 func BenchmarkAuthenticate(b *testing.B) {
 	s, err := sqlstore.Open(b.Context(), filepath.Join(b.TempDir(), "keys.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	defer s.Close()
 	text := ""
 	for range 1000 {

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/blobs"
 	"github.com/sluice-rag/sluice/blobs/blobstest"
 	"github.com/sluice-rag/sluice/blobs/natsblobs"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
@@ -20,9 +21,7 @@ import (
 func open(t *testing.T, url string, o natsblobs.Options) (*natsblobs.Buckets, *natsconn.Conn) {
 	t.Helper()
 	c, err := natsconn.Connect(url, natsconn.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b := natsblobs.New(c, o)
 	t.Cleanup(func() { _ = b.Close() })
 	return b, c
@@ -33,21 +32,13 @@ func damage(c *natsconn.Conn) func(t *testing.T, tenant, sum string) {
 	return func(t *testing.T, tenant, sum string) {
 		bucket := "sluice-files-" + tenant
 		objects, err := c.JS.ObjectStore(t.Context(), bucket)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		info, err := objects.GetInfo(t.Context(), sum)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		stream, err := c.JS.Stream(t.Context(), "OBJ_"+bucket)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		part := "$O." + bucket + ".C." + info.NUID
-		if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject(part)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, stream.Purge(t.Context(), jetstream.WithPurgeSubject(part)))
 		if _, err := c.JS.Publish(t.Context(), part, make([]byte, info.Size)); err != nil {
 			t.Fatal(err)
 		}
@@ -69,14 +60,10 @@ func TestAway(t *testing.T) {
 func TestNothingIsLeft(t *testing.T) {
 	b, c := open(t, natstest.New(t).URL(), natsblobs.Options{})
 	s, err := b.Open(context.Background(), "one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	blobstest.PutRemove(t, s)
 	stream, err := c.JS.Stream(t.Context(), "OBJ_sluice-files-one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if info, err := stream.Info(t.Context()); err != nil || info.State.Msgs != 0 {
 		t.Errorf("messages: %+v, %v", info.State, err)
 	}
@@ -92,9 +79,7 @@ func TestLeaderDies(t *testing.T) {
 	nodes := natstest.NewCluster(t)
 	b, _ := open(t, nodes.URL(), natsblobs.Options{Patience: time.Minute})
 	s, err := b.Open(t.Context(), "one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const bucket = "OBJ_sluice-files-one"
 	data, sum := blobstest.Blob(1, 4<<20)
 	first := nodes.Leader(t, bucket)
@@ -104,13 +89,9 @@ func TestLeaderDies(t *testing.T) {
 	first.Start(t)
 	nodes.WaitInSync(t, bucket)
 	r, err := s.Open(t.Context(), sum)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	begin, err := io.ReadAll(io.LimitReader(r, 1<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	nodes.Leader(t, bucket).Stop()
 	rest, err := io.ReadAll(r)
 	if err != nil || !bytes.Equal(append(begin, rest...), data) {

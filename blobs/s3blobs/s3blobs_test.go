@@ -12,18 +12,15 @@ import (
 	"github.com/sluice-rag/sluice/blobs/blobstest"
 	"github.com/sluice-rag/sluice/blobs/s3blobs"
 	"github.com/sluice-rag/sluice/blobs/s3blobs/s3test"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func connect(t *testing.T, url, file string) *s3blobs.Bucket {
 	t.Helper()
 	at, err := s3blobs.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := s3blobs.Connect(t.Context(), at, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -32,9 +29,7 @@ func TestStore(t *testing.T) {
 	blobstest.Exercise(t, connect(t, s.URL("a/b"), s3test.CredentialsFile(t)), 16<<20, func(t *testing.T, tenant, sum string) {
 		path := filepath.Join(s.Folder, s.Bucket, "a", "b", tenant, sum)
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer f.Close()
 		if _, err := f.WriteAt([]byte("xxxx"), 10); err != nil {
 			t.Fatal(err)
@@ -52,9 +47,7 @@ func TestNothingIsLeft(t *testing.T) {
 	s := s3test.New(t)
 	b := connect(t, s.URL("p"), s3test.CredentialsFile(t))
 	one, err := b.Open(t.Context(), "one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	blobstest.PutRemove(t, one)
 	err = filepath.WalkDir(filepath.Join(s.Folder, s.Bucket), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -62,18 +55,14 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // TestConnectErrors checks that errors name what is wrong and show no secret.
 func TestConnectErrors(t *testing.T) {
 	s := s3test.New(t)
 	wrong := filepath.Join(t.TempDir(), "credentials")
-	if err := os.WriteFile(wrong, []byte("[default]\naws_access_key_id = sluice-test\naws_secret_access_key = hunter2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(wrong, []byte("[default]\naws_access_key_id = sluice-test\naws_secret_access_key = hunter2\n"), 0o600))
 	missing := strings.Replace(s.URL("p"), "s3://test", "s3://other", 1)
 	for name, c := range map[string]struct{ url, file, want string }{
 		"secret": {s.URL("p"), wrong, "S3 refuses it"},
@@ -81,9 +70,7 @@ func TestConnectErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			at, err := s3blobs.Parse(c.url)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_, err = s3blobs.Connect(t.Context(), at, c.file)
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%v, want %q", err, c.want)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/cache/canonical"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestSame(t *testing.T) {
@@ -161,9 +162,7 @@ func TestPairs(t *testing.T) {
 	t.Parallel()
 	for file, same := range map[string]bool{"testdata/apart.txt": false, "testdata/same.txt": true} {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for line := range strings.Lines(string(text)) {
 			first, second, found := strings.Cut(strings.TrimSpace(line), " ## ")
 			if !found {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // snapshot is an event of the knowledge protocol with the response so far.
@@ -118,13 +119,9 @@ func TestEachKindOfSnapshot(t *testing.T) {
 			var got calls
 			h := display.NewHandler(&got)
 			var f client.Fold
-			if err := f.Add(snapshot("in_progress", "in_progress", item)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.Add(snapshot("in_progress", "in_progress", item)))
 			for range 2 { // an unchanged item causes no second call
-				if err := h.Show(f.Snapshot()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, h.Show(f.Snapshot()))
 			}
 			if diff := cmp.Diff(want, got.all); diff != "" {
 				t.Errorf("%s %s:\n%s", c.name, status, diff)
@@ -203,9 +200,7 @@ The moon draws it. [1]
            ms · run_1
 `} {
 		got, err := displays()[name](stream(evs...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if name == "rich" { // earlier frames are erased
 			got = strings.NewReplacer("\x1b[1m", "", "\x1b[2m", "", "\x1b[m", "", "\x1b[0m", "", "\x1b[22m", "").Replace(left(got))
 		}
@@ -222,13 +217,9 @@ func TestJSON(t *testing.T) {
 		snapshot("output_text.delta", "in_progress", search+","+strings.Replace(message, "completed", "in_progress", 1)),
 		snapshot("completed", "completed", search+","+message, outcome), done}
 	one, err := displays()["json"](stream(evs...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	many, err := displays()["json stream"](stream(evs...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lines := strings.SplitAfter(strings.TrimSuffix(many, "\n"), "\n")
 	if strings.Count(one, "\n") != 1 || len(lines) != 3 || lines[2]+"\n" != one {
 		t.Errorf("one:\n%smany:\n%s", one, many)
@@ -267,9 +258,7 @@ func TestAbstention(t *testing.T) {
 		"json":  {`"answer":"` + text + `"`, `"abstained":true`, `"confidence":null`},
 	} {
 		got, err := displays()[name](stream(snapshot("completed", "completed", search+","+answer, `,"abstained":true,"confidence":0`), done))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, w := range want {
 			if !strings.Contains(got, w) {
 				t.Errorf("%s: want %q in\n%s", name, w, got)
@@ -304,9 +293,7 @@ func TestMissedSnapshots(t *testing.T) {
 			continue
 		}
 		b, err := json.Marshal(text[:i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		evs = append(evs, snapshot("output_text.delta", "in_progress", `{"type":"message","id":"m","role":"assistant","status":"in_progress","content":[{"type":"output_text","annotations":[],"text":`+string(b)+`}]}`))
 	}
 	evs = append(evs, snapshot("completed", "completed", message, outcome), done)
@@ -321,9 +308,7 @@ func TestMissedSnapshots(t *testing.T) {
 				}
 			}
 			got, err := displays()[name](stream(kept...))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			switch name {
 			case "rich":
 				got = left(got)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // hostile holds texts that could control a terminal, imitate other output, or are expensive to render.
@@ -58,9 +59,7 @@ func harmless(t *testing.T, name, out string) {
 func everywhere(t testing.TB, text string) []client.Event {
 	t.Helper()
 	b, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	q := string(b)
 	return []client.Event{
 		forge("query_analysis", `{"query":`+q+`,"complexity":`+q+`,"estimated_mode":`+q+`}`),
@@ -80,9 +79,7 @@ func TestHostileTexts(t *testing.T) {
 	delete(all, "rich")
 	delete(all, "json stream") // the same output as json
 	out, err := rich(stream(everywhere(t, strings.Join(hostile[:25], "\n\n"))...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	harmless(t, "rich", out)
 	for _, text := range hostile {
 		for name, show := range all {
@@ -101,9 +98,7 @@ func TestWidths(t *testing.T) {
 	for _, text := range append([]string{"漢字 かな 한글 👩🏽‍🚀 e\u0301 " + strings.Repeat("wide 漢字 ", 40), "| a | 漢字 |\n|---|---|\n| b | c |", "```go\nfunc main() { " + strings.Repeat("x", 200) + " }\n```"}, hostile...) {
 		var f client.Fold
 		for _, ev := range everywhere(t, text[:min(len(text), 700)]) {
-			if err := f.Add(ev); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.Add(ev))
 		}
 		s := f.Snapshot()
 		p := display.NewPanel()
@@ -138,20 +133,14 @@ func FuzzDisplays(f *testing.F) {
 		}
 		var fold client.Fold
 		for _, ev := range everywhere(t, text) {
-			if err := fold.Add(ev); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, fold.Add(ev))
 		}
 		s := fold.Snapshot()
 		var plain, js bytes.Buffer
 		for name, d := range map[string]display.Display{"plain": display.NewPlain(&plain, &plain, display.PlainOptions{}), "json": display.NewJSON(&js, true)} {
 			h := display.NewHandler(d)
-			if err := h.Show(s); err != nil {
-				t.Fatal(err)
-			}
-			if err := d.Close(&s, nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, h.Show(s))
+			require.NoError(t, d.Close(&s, nil))
 			_ = name
 		}
 		harmless(t, "plain", plain.String())

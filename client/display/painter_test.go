@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // screen is a minimal terminal for the painter: an unlimited number of rows, and a cursor.
@@ -109,9 +111,7 @@ func TestPainterKeepsScreen(t *testing.T) {
 			for range 1 + rng.IntN(12) {
 				frame = append(frame, strings.Repeat(string(rune('a'+rng.IntN(4))), rng.IntN(30)))
 			}
-			if err := p.Paint(slices.Clone(frame)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.Paint(slices.Clone(frame)))
 			want := append([]string{"before"}, frame...)
 			for want[len(want)-1] == "" {
 				want = want[:len(want)-1]
@@ -122,17 +122,13 @@ func TestPainterKeepsScreen(t *testing.T) {
 			if rng.IntN(8) == 0 {
 				width := 10 + rng.IntN(30)
 				s.narrow(width)
-				if err := p.Resized(width); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, p.Resized(width))
 				if got := s.lines(); !slices.Equal(got, []string{"before"}) {
 					t.Fatalf("seed %d: erased, and left %q", seed, got)
 				}
 			}
 		}
-		if err := p.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Close())
 		if got := s.lines(); !slices.Equal(got, []string{"before"}) || s.y != 1 || s.x != 0 {
 			t.Fatalf("seed %d: closed, and left %q", seed, got)
 		}

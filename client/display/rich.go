@@ -52,7 +52,6 @@ func lookup(env []string, name string) string {
 // Rich shows a live panel during a run, and writes the whole answer to the scrollback at its end.
 type Rich struct {
 	out     io.Writer
-	o       RichOptions
 	program *tea.Program
 	model   *live
 	stop    chan struct{}
@@ -72,7 +71,7 @@ func NewRich(out io.Writer, o RichOptions) *Rich {
 	if o.Height <= 0 {
 		o.Height = 24
 	}
-	r := &Rich{o: o, stop: make(chan struct{}), done: make(chan struct{})}
+	r := &Rich{stop: make(chan struct{}), done: make(chan struct{})}
 	// Colours are reduced to those of the terminal, and removed with NO_COLOR.
 	r.out = &colorprofile.Writer{Forward: out, Profile: colorprofile.Env(o.Env)}
 	r.model = &live{panel: NewPanel(), paint: NewPainter(r.out), width: o.Width, height: o.Height, interrupt: sync.OnceFunc(func() {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/client/display"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/internal/tools/terminal"
 )
 
@@ -157,17 +158,13 @@ func (tm *shownRun) until(what string, ok func(screen string) bool) string {
 
 func (tm *shownRun) allow(name string) {
 	tm.t.Helper()
-	if err := os.WriteFile(filepath.Join(tm.dir, name), nil, 0o600); err != nil {
-		tm.t.Fatal(err)
-	}
+	require.NoError(tm.t, os.WriteFile(filepath.Join(tm.dir, name), nil, 0o600))
 }
 
 func newTerminal(t *testing.T, environment ...string) *shownRun {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := t.TempDir()
 	return &shownRun{terminal.New(t, 60, 16, append(environment, "SLUICE_TEST_RICH="+dir),
 		"sh", "-c", "echo before; '"+program+"'; stty -a | tr ';' '\\n' | grep -w -e '-*echo' | grep -o -w -e '-*echo'; cat"), t, dir}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // anthropicTypes has the types of the frames, and frames that must not have them: @ts-expect-error makes the compiler fail if it accepts the next line.
@@ -57,28 +59,20 @@ func checkAnthropicTypes(t *testing.T, node, url string) {
 	}
 	for _, path := range goldens {
 		golden, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		frames, reply, _ := strings.Cut(string(golden), "\n{\n")
 		stream(frames)
 		add("Message", "{\n"+reply)
 	}
 	reply := func(method, path, body string) string {
 		r, err := http.NewRequestWithContext(t.Context(), method, url+"/anthropic/v1"+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("Content-Type", "application/json")
 		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer func() { _ = res.Body.Close() }()
 		text, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(text)
 	}
 	const question = `"messages":[{"role":"user","content":"What does a ship pay, and when was the north lock opened?"}]}`
@@ -95,9 +89,7 @@ func checkAnthropicTypes(t *testing.T, node, url string) {
 	dir := t.TempDir()
 	linkPackages(t, dir)
 	file := filepath.Join(dir, "frames.ts")
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
 	out, err := exec.CommandContext(t.Context(), node, "node_modules/typescript/bin/tsc", "--noEmit", "--strict", "--target", "ES2022", "--module", "NodeNext", "--skipLibCheck", file).CombinedOutput()
 	if err != nil {
 		t.Errorf("%d values: %v\n%.4000s", n, err, out)

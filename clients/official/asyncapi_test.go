@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/tools/needs"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -17,30 +18,18 @@ func TestAsyncAPI(t *testing.T) {
 	t.Parallel()
 	needs.Node(t, ".")
 	text, err := os.ReadFile("node_modules/@asyncapi/specs/schemas/3.0.0.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	published, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const at = "http://asyncapi.com/definitions/3.0.0/asyncapi.json"
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource(at, published); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.AddResource(at, published))
 	schema, err := c.Compile(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	doc, err := server.AsyncAPI(app.Descriptions(), "1.2.3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := schema.Validate(v); err != nil {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/internal/tools/clienttest"
 	"github.com/sluice-rag/sluice/internal/tools/needs"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 )
 
@@ -27,9 +28,7 @@ func TestCompiledClients(t *testing.T) {
 		t.Fatal("no scripts", err)
 	}
 	chats, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = chats.Close() })
 	keyed, key, limited := clienttest.Keyed(t)
 	cmd := exec.CommandContext(t.Context(), node, append([]string{"--test", "--test-reporter=spec", "--test-timeout=240000"}, scripts...)...)
@@ -45,17 +44,13 @@ func TestCompiledClients(t *testing.T) {
 func goldens(t *testing.T) string {
 	t.Helper()
 	folder, err := filepath.Abs("../../wire/uistream/testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	paths, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no goldens", err)
 	}
 	text, err := json.Marshal(paths)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
@@ -63,13 +58,7 @@ func goldens(t *testing.T) string {
 func linkPackages(t *testing.T, dir string) {
 	t.Helper()
 	modules, err := filepath.Abs("node_modules")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type":"module"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(modules, filepath.Join(dir, "node_modules")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type":"module"}`), 0o600))
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/internal/tools/needs"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // frames holds the types that the frames of a stream must have, and a frame that must not have them: @ts-expect-error makes the compiler fail
@@ -48,9 +49,7 @@ func TestFramesHaveOpenAITypes(t *testing.T) {
 	n := 0
 	for _, path := range goldens {
 		golden, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		stream, reply, _ := strings.Cut(string(golden), "\n{\n")
 		kinds := kindsOf(filepath.Base(path))
 		for line := range strings.Lines(stream) {
@@ -64,9 +63,7 @@ func TestFramesHaveOpenAITypes(t *testing.T) {
 		fmt.Fprintf(&text, "export const reply%d: %s = {\n%s", n, kinds.ofReply(reply), reply)
 	}
 	file := filepath.Join(dir, "frames.ts")
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
 	linkPackages(t, dir)
 	out, err := exec.CommandContext(t.Context(), node, "node_modules/typescript/bin/tsc", "--noEmit", "--strict", "--target", "ES2022", "--module", "NodeNext", "--skipLibCheck", file).CombinedOutput()
 	if err != nil || n < 30 {

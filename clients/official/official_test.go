@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/internal/tools/needs"
 	"github.com/sluice-rag/sluice/internal/tools/program"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 const handbook = `# Harbour handbook
@@ -32,9 +33,7 @@ func TestClients(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sluice").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	if err := os.WriteFile(filepath.Join(docs, "handbook.md"), []byte(handbook), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(docs, "handbook.md"), []byte(handbook), 0o600))
 	url := serve(t, binary, "--docs="+docs, "--data="+filepath.Join(folder, "data"))
 	t.Run("types of Anthropic", func(t *testing.T) { checkAnthropicTypes(t, node, url) })
 	keyed, key := serveKeyed(t, binary, filepath.Join(folder, "keyed"))
@@ -74,8 +73,6 @@ func serveKeyed(t *testing.T, binary, data string) (url, key string) {
 		t.Fatalf("add a key: %v", err)
 	}
 	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "empty.md"), []byte("# Nothing\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(docs, "empty.md"), []byte("# Nothing\n"), 0o600))
 	return serve(t, binary, "--data="+data, "--docs="+docs), strings.TrimSpace(string(out))
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-rag/sluice/internal/tools/clienttest"
 	"github.com/sluice-rag/sluice/internal/tools/needs"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 )
 
@@ -49,9 +50,7 @@ func TestClient(t *testing.T) {
 func serveScripts(t *testing.T) string {
 	t.Helper()
 	chats, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = chats.Close() })
 	return clienttest.Scripted(t, chats)
 }
@@ -59,9 +58,7 @@ func serveScripts(t *testing.T) string {
 func absolute(t *testing.T, path string) string {
 	t.Helper()
 	path, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return path
 }
 

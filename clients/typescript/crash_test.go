@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/cli"
 	"github.com/sluice-rag/sluice/internal/tools/program"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
@@ -201,9 +202,7 @@ func (w *witness) nodeReaders(ctx context.Context, node, dir, url string, runs [
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -253,9 +252,7 @@ func TestReadersGetTheEndAfterKills(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(2+rounds/4)*time.Minute) // a reader that waits for ever is to fail
 	defer cancel()
 	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "cursor.md"), []byte("# Cursor\n\nA cursor is a place in the stream of a run.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(docs, "cursor.md"), []byte("# Cursor\n\nA cursor is a place in the stream of a run.\n"), 0o600))
 	model := &talker{}
 	data := t.TempDir()
 	flags := []string{"--docs", docs, "--model-url", model.serve(t), "--judge", "none"}
@@ -266,9 +263,7 @@ func TestReadersGetTheEndAfterKills(t *testing.T) {
 		model.finish.Store(false)
 		w := &witness{t: t, stop: cancel, seen: map[string]sighting{}, texts: map[string]string{}}
 		c, err := client.New(p.URL, client.Options{Retries: 1000, Backoff: 10 * time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var readers sync.WaitGroup
 		begun := make(chan string)
 		follow := func(reader, protocol string, s *client.Stream) {

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestFilterHolds(t *testing.T) {
@@ -148,9 +149,7 @@ func TestDocuments(t *testing.T) {
 func where(t *testing.T, text string) *filter.Filter {
 	t.Helper()
 	f, err := filter.ParseText("filter", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return f
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/disk/atomicfile"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestWrite(t *testing.T) {
@@ -16,17 +17,13 @@ func TestWrite(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "file")
 			for _, text := range []string{"old and long", "new"} {
-				if err := write(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, write(path, []byte(text), 0o600))
 				if got, err := os.ReadFile(path); err != nil || string(got) != text {
 					t.Errorf("content %q, %v; want %q", got, err, text)
 				}
 			}
 			blocked := filepath.Join(dir, "folder")
-			if err := os.MkdirAll(filepath.Join(blocked, "full"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.MkdirAll(filepath.Join(blocked, "full"), 0o700))
 			if err := write(blocked, nil, 0o600); err == nil {
 				t.Error("a directory was replaced")
 			}
@@ -40,9 +37,7 @@ func TestWrite(t *testing.T) {
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	for range 2 {
 		if err := atomicfile.Remove(path); err != nil {
 			t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/disk/cachedb"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 const schema = "CREATE TABLE entries (id INTEGER PRIMARY KEY, value BLOB NOT NULL) STRICT"
@@ -18,9 +19,7 @@ func open(t *testing.T, path, schema string, maxBytes int64) (*cachedb.DB, *byte
 	t.Helper()
 	var log bytes.Buffer
 	d, err := cachedb.Open(path, schema, maxBytes, slog.New(slog.NewTextHandler(&log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	return d, &log
 }
@@ -28,28 +27,20 @@ func open(t *testing.T, path, schema string, maxBytes int64) (*cachedb.DB, *byte
 // add adds an entry after making room for it.
 func add(t *testing.T, d *cachedb.DB, value string) {
 	t.Helper()
-	if err := d.MakeRoom(int64(len(value))); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Update(func() error {
+	require.NoError(t, d.MakeRoom(int64(len(value))))
+	require.NoError(t, d.Update(func() error {
 		_, err := d.Exec("INSERT INTO entries (value) VALUES (?)", []byte(value))
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // stats returns the number of entries and checks the size of the file.
 func stats(t *testing.T, d *cachedb.DB, path string, maxBytes int64) int {
 	t.Helper()
 	n, size, err := d.Stats()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if size != info.Size() || size > maxBytes {
 		t.Errorf("size %d, file of %d bytes, limit %d", size, info.Size(), maxBytes)
 	}
@@ -66,15 +57,11 @@ func TestMaxBytes(t *testing.T) {
 		stats(t, d, path, maxBytes)
 	}
 	var oldest, newest int
-	if err := d.QueryRow("SELECT min(id), max(id) FROM entries").Scan(&oldest, &newest); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.QueryRow("SELECT min(id), max(id) FROM entries").Scan(&oldest, &newest))
 	if n := stats(t, d, path, maxBytes); n < 100 || newest != 1000 || oldest != newest-n+1 {
 		t.Errorf("%d entries, %d to %d: not the newest", n, oldest, newest)
 	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Close())
 	d, _ = open(t, path, schema, 1) // shrinks the file to the minimum
 	if n := stats(t, d, path, cachedb.MinBytes); n == 0 {
 		t.Error("all entries were deleted to shrink the file")
@@ -93,16 +80,12 @@ func TestDamagedFileStartsEmpty(t *testing.T) {
 		for range 50 {
 			add(t, d, strings.Repeat("x", 1000))
 		}
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Close())
 		raw, err := os.ReadFile(path)
 		if err == nil {
 			err = os.WriteFile(path, damage(raw), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		d, log := open(t, path, schema, 1<<20)
 		if n := stats(t, d, path, 1<<20); n != 0 || !strings.Contains(log.String(), "damaged") {
 			t.Errorf("%s: %d entries, log %q", name, n, log)
@@ -116,9 +99,7 @@ func TestOtherSchemaStartsEmpty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cache.db")
 	d, _ := open(t, path, schema, 1<<20)
 	add(t, d, "old")
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Close())
 	d, _ = open(t, path, schema+"; CREATE TABLE other (x INTEGER) STRICT", 1<<20)
 	if n := stats(t, d, path, 1<<20); n != 0 {
 		t.Errorf("%d entries of another schema", n)
@@ -149,9 +130,7 @@ func TestDeletedContentIsErased(t *testing.T) {
 		t.Error("a deleted value is still in the file")
 	}
 	add(t, d, secret)
-	if err := d.Clear(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Clear())
 	if n := stats(t, d, path, 1<<20); n != 0 || found() {
 		t.Errorf("%d entries after Clear", n)
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestFailedReset checks that a database whose damaged file cannot be replaced returns errors, and works again once the file can be
@@ -13,16 +15,12 @@ func TestFailedReset(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "cache.db")
 	d, err := Open(path, "CREATE TABLE entries (id INTEGER PRIMARY KEY)", MinBytes, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer d.Close()
 	if err := os.Remove(path); err != nil {
 		t.Skipf("an open file cannot be removed here: %v", err)
 	}
-	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(path, "in the way"), 0o700))
 	if err := d.Check(errOther); err == nil {
 		t.Error("the file was replaced although a folder is in its place")
 	}
@@ -32,9 +30,7 @@ func TestFailedReset(t *testing.T) {
 	if _, _, err := d.Stats(); err == nil {
 		t.Error("a query succeeded without a file")
 	}
-	if err := os.RemoveAll(path); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(path))
 	insert := func() error {
 		_, err := d.Exec("INSERT INTO entries DEFAULT VALUES")
 		return err

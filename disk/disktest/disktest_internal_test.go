@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestUnmount: a file that is still open is an error with its name, and the disk is unmounted in any case.
@@ -13,9 +15,7 @@ func TestUnmount(t *testing.T) {
 		dir := mount(t, "1m")
 		path := filepath.Join(dir, "left.db")
 		f, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !open {
 			_ = f.Close()
 		}

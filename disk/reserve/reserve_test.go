@@ -9,15 +9,14 @@ import (
 
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestUseGivesUpTheReserve(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "reserve")
 	f := reserve.New(path, 1<<16)
-	if err := f.Refill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.Refill())
 	size := func() int64 {
 		info, err := os.Stat(path)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/disk/sqlitedb"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/sqldb"
 )
 
@@ -16,16 +17,12 @@ const normal, full = 1, 2
 // TestChangeUnsynced checks that only the transactions of ChangeUnsynced do not wait for the disk, whatever ends them.
 func TestChangeUnsynced(t *testing.T) {
 	db, err := sqlitedb.Writer(filepath.Join(t.TempDir(), "test.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	ctx := t.Context()
 	number := func(q sqldb.Querier, query string) int {
 		n, err := sqldb.One(ctx, q, func(scan func(...any) error) (n int, err error) { return n, scan(&n) }, query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return n
 	}
 	level := func(q sqldb.Querier) int { return number(q, "SELECT synchronous FROM pragma_synchronous") }

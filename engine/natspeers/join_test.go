@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
@@ -64,9 +65,7 @@ func group(t testing.TB, size int, options func(i int, n *node, o *engine.Option
 			t.Fatal(err)
 		}
 		servers, err := natspeers.Join(n.conn.NC, natspeers.Options{Server: name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n.log, err = natslog.Open(t.Context(), n.conn, natslog.Options{Server: name}); err != nil {
 			t.Fatal(err)
 		}
@@ -103,9 +102,7 @@ func group(t testing.TB, size int, options func(i int, n *node, o *engine.Option
 func ask(t testing.TB, n *node, query string, c engine.Caller) event.RunID {
 	t.Helper()
 	id, err := n.Ask(t.Context(), event.Question{Query: query}, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return id
 }
 
@@ -114,14 +111,10 @@ func end(t testing.TB, n *node, id event.RunID) event.Body {
 	t.Helper()
 	var log []event.Event
 	for batch, err := range n.Events(t.Context(), id, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		log = append(log, batch...)
 	}
-	if err := event.CheckLog(log, true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, event.CheckLog(log, true))
 	return log[len(log)-1].Body
 }
 
@@ -136,9 +129,7 @@ func wantEnd[B event.Body](t *testing.T, n *node, id event.RunID) {
 func wantNoReservation(t *testing.T, n *node) {
 	t.Helper()
 	stream, err := n.conn.JS.Stream(t.Context(), "SLUICE-default-INDEX")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	await(t, "a key is still reserved", func() bool {
 		info, err := stream.Info(t.Context(), jetstream.WithSubjectFilter("sluice.index.default.ask.>"))
 		return err == nil && len(info.State.Subjects) == 0
@@ -237,9 +228,7 @@ func TestJoinedCancel(t *testing.T) {
 			t.Fatalf("run %s, want %s", joined, id)
 		}
 		for k, by := range order {
-			if err := nodes[by].Cancel(t.Context(), id, fmt.Sprint(by)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, nodes[by].Cancel(t.Context(), id, fmt.Sprint(by)))
 			if k == 0 && ask(t, nodes[0], query, engine.Caller{ID: "0"}) != id { // a cancelled run cannot be joined
 				t.Fatal("the run stopped with the first question")
 			}
@@ -353,21 +342,15 @@ func TestJoinUnavailable(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			log, err := natslog.Open(t.Context(), nodes[0].conn, natslog.Options{Server: c.server})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer func() { _ = log.Close() }()
 			if c.reply != nil {
 				servers, err := natspeers.Join(nodes[0].conn.NC, natspeers.Options{Server: c.server})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer func() { _ = servers.Close() }()
 				stop, err := servers.Tenant("default").Serve(engine.Handlers{Cancel: func(engine.Cancellation) bool { return false },
 					Read: func([]event.RunID) {}, Join: func(_ engine.Joining, reply func(bool)) { c.reply(reply) }})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer stop()
 				await(t, "the server is not heard", func() bool { return nodes[0].peers.Alive(c.server) })
 			}

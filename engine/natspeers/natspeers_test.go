@@ -12,15 +12,14 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/engine/natspeers"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 func connect(t *testing.T, url string) *nats.Conn {
 	t.Helper()
 	nc, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(nc.Close)
 	return nc
 }
@@ -28,9 +27,7 @@ func connect(t *testing.T, url string) *nats.Conn {
 func join(t *testing.T, nc *nats.Conn, name string, lease time.Duration) (s *natspeers.Servers, lost chan string) {
 	t.Helper()
 	s, err := natspeers.Join(nc, natspeers.Options{Server: name, Lease: lease})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lost = make(chan string, 10)
 	s.OnLost(func(server string) { lost <- server })
 	return s, lost
@@ -83,16 +80,12 @@ func TestLeases(t *testing.T) {
 	if one.Alive("three") || !one.Alive("two") {
 		t.Error("the wrong server is dead")
 	}
-	if err := two.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, two.Close())
 	wantLost(t, lostOne, "two")
 	if one.Others() {
 		t.Error("a server is alive after all others have left")
 	}
-	if err := one.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, one.Close())
 	if len(lostOne) > 0 {
 		t.Errorf("%s is lost again", <-lostOne)
 	}
@@ -128,16 +121,12 @@ func TestNameTaken(t *testing.T) {
 	if _, err := again(); !errors.Is(err, natspeers.ErrNameTaken) {
 		t.Errorf("join with the name of a server that runs: %v", err)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, first.Close())
 	if _, err := connect(t, s.URL()).SubscribeSync("sluice.name.one"); err != nil { // as a paused process, it does not reply
 		t.Fatal(err)
 	}
 	second, err := again()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := second.Close(); err != nil {
 		t.Error(err)
 	}
@@ -153,17 +142,13 @@ func TestTwins(t *testing.T) {
 		s := natstest.New(t)
 		stop := make(chan bool, 10)
 		one, err := natspeers.Join(connect(t, s.URL()), natspeers.Options{Server: "one", Lease: 200 * time.Millisecond, NameTaken: func(younger bool) { stop <- younger }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		two, lost := join(t, connect(t, s.URL()), "two", 200*time.Millisecond)
 		await(t, "the servers do not hear each other", func() bool { return one.Others() && two.Others() })
 		nc := connect(t, s.URL())
 		say := func(what string) {
 			t.Helper()
-			if err := nc.PublishMsg(&nats.Msg{Subject: "sluice.servers", Header: nats.Header{"Sluice-Process": {c.twin}}, Data: []byte(what + " one")}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, nc.PublishMsg(&nats.Msg{Subject: "sluice.servers", Header: nats.Header{"Sluice-Process": {c.twin}}, Data: []byte(what + " one")}))
 		}
 		await(t, "the name does not count as taken", func() bool { say("alive"); return len(stop) > 0 })
 		if got := <-stop; got != c.stops {
@@ -173,12 +158,8 @@ func TestTwins(t *testing.T) {
 			t.Error("a server that runs is dead")
 		}
 		say("alive")
-		if err := one.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := nc.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, one.Close())
+		require.NoError(t, nc.Flush())
 		if len(lost) > 0 || !two.Alive("one") {
 			t.Errorf("the name is lost although a process with it runs")
 		}
@@ -216,9 +197,7 @@ func TestRequests(t *testing.T) {
 			},
 			Read: func(runs []event.RunID) { read <- runs },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(stop)
 	}
 	serve(one.Tenant("t"), false)

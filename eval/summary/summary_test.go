@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/eval/summary"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestSaveAndLoad(t *testing.T) {
@@ -21,20 +22,14 @@ func TestSaveAndLoad(t *testing.T) {
 	var want []summary.Evaluation
 	for i := range 4 {
 		e := summary.Evaluation{At: at.AddDate(0, 0, i), Rows: []summary.Row{{Set: "s", Mode: "direct", Questions: i, P50: time.Millisecond, Measures: map[string]summary.Value{"em": {Mean: 0.5, Low: 0.4, High: 0.6}}}}}
-		if err := summary.Save(data, e); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, summary.Save(data, e))
 		want = append([]summary.Evaluation{e}, want...)
 	}
 	for name, text := range map[string]string{"20270101T000000Z.json": "{broken", "notes.json": "{}"} {
-		if err := os.WriteFile(filepath.Join(data, "evaluations", name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(data, "evaluations", name), []byte(text), 0o600))
 	}
 	got, err := summary.Load(data, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff(want[:3], got); diff != "" {
 		t.Error(diff)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/files/fetch"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // loopback allows connections to the servers of the tests.
@@ -74,9 +75,7 @@ func text(w http.ResponseWriter, _ *http.Request) {
 func named(t *testing.T, at, host string) string {
 	t.Helper()
 	u, err := url.Parse(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	u.Host = host + ":" + u.Port()
 	return u.String()
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/forrst/client"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestOperations(t *testing.T) {
@@ -30,9 +31,7 @@ func TestOperations(t *testing.T) {
 			return number{2 * in.N}, nil
 		})
 		s, err := forrst.New([]forrst.Function{slow}, forrst.Options{Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c := client.New(&direct{Handler: s}, client.Options{})
 		ctx := t.Context()
 		op, err := c.Start(ctx, "slow", number{4})
@@ -103,9 +102,7 @@ func TestStatesOfOtherServers(t *testing.T) {
 			_, _ = io.WriteString(w, strings.Replace(head, "@ID", string(idOf(body)), 1)+answer)
 		})}
 		op, err := client.New(d, client.Options{}).Start(t.Context(), "slow", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		if err := op.Wait(ctx, nil); !errors.Is(err, context.DeadlineExceeded) || len(d.requests) < 5 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/forrst"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 type none = struct{}
@@ -29,8 +30,6 @@ func server(t testing.TB, more ...forrst.Function) *forrst.Server {
 		}
 	})
 	s, err := forrst.New(append(more, count), forrst.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }

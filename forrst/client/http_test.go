@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/forrst/client"
 	"github.com/sluice-rag/sluice/forrst/transporttest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // kept is a transport with connections of its own.
@@ -55,9 +56,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	c := client.New(client.HTTP(ts.URL, ts.Client()), client.Options{})
 	for range 5 {
 		for _, err := range c.Stream(t.Context(), "count", number{3}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 	}
 	if len(connections) != 1 {

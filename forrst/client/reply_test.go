@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/forrst/client"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // reply answers calls with a text in which @ID is the id of the request.
@@ -222,9 +223,7 @@ func TestResponse(t *testing.T) {
 	t.Parallel()
 	c := reply(t, 200, "application/json", head+`"result":"x","meta":{"node":"n1"},"extensions":[{"urn":"urn:cline:forrst:ext:quota","data":{"left":3}}]}`)
 	r, err := c.Do(t.Context(), "f", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var quota struct{ Left int }
 	found, err := r.Extension("urn:forrst:ext:quota", &quota)
 	if !found || err != nil || quota.Left != 3 || string(r.Meta["node"]) != `"n1"` {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/forrst/client"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // request is what a server gets.
@@ -339,9 +340,7 @@ func TestRequest(t *testing.T) {
 	})
 	_, err := c.Do(t.Context(), "count", number{1}, client.CallOptions{Version: "1", Context: map[string]any{"caller": "me"},
 		Extensions: []client.Extension{audit}, Header: http.Header{"X-Other": {"2"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := d.requests[0]
 	if r.Call.Version != "1" || r.Context["caller"] != "me" || r.option(audit.URN, "level") != 2.0 ||
 		!slices.ContainsFunc(r.Extensions, func(e struct {

@@ -10,15 +10,14 @@ import (
 	"github.com/sluice-rag/sluice/forrst/client"
 	"github.com/sluice-rag/sluice/forrst/natsrpc"
 	"github.com/sluice-rag/sluice/forrst/transporttest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
 func connect(t testing.TB, s *natstest.Server, options ...nats.Option) *nats.Conn {
 	t.Helper()
 	nc, err := nats.Connect(s.URL(), append([]nats.Option{nats.MaxReconnects(-1)}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(nc.Close)
 	return nc
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/forrst/client"
 	"github.com/sluice-rag/sluice/forrst/natsrpc"
 	"github.com/sluice-rag/sluice/forrst/transporttest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
@@ -47,21 +48,15 @@ func rawCall(t testing.TB, nc *nats.Conn, body string, header nats.Header) *nats
 	t.Helper()
 	inbox := nc.NewInbox()
 	sub, err := nc.SubscribeSync(inbox)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := nc.PublishMsg(&nats.Msg{Subject: subject, Reply: inbox, Data: []byte(body), Header: header}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, nc.PublishMsg(&nats.Msg{Subject: subject, Reply: inbox, Data: []byte(body), Header: header}))
 	return sub
 }
 
 func next(t testing.TB, sub *nats.Subscription) *nats.Msg {
 	t.Helper()
 	m, err := sub.NextMsgWithContext(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -128,9 +123,7 @@ func TestAcks(t *testing.T) {
 	control := next(t, sub).Header.Get("Forrst-Control")
 	say := func(text string) {
 		t.Helper()
-		if err := nc.Publish(control, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, nc.Publish(control, []byte(text)))
 	}
 	for range natsrpc.Window {
 		next(t, sub)
@@ -148,9 +141,7 @@ func TestAcks(t *testing.T) {
 	say("gone")
 	<-ended
 	// The server does not know the call any more, and says so.
-	if err := nc.PublishRequest(control, sub.Subject, []byte("ack 2")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, nc.PublishRequest(control, sub.Subject, []byte("ack 2")))
 	for m := next(t, sub); m.Header.Get("Forrst-Unknown") == ""; m = next(t, sub) {
 		if err := nc.PublishRequest(control, sub.Subject, []byte("ack 2")); err != nil { // it may not have ended yet
 			t.Fatal(err)
@@ -257,9 +248,7 @@ func TestHeaders(t *testing.T) {
 	}()
 	c := client.New(natsrpc.New(connect(t, b), subject, natsrpc.ClientOptions{}), options)
 	r, err := c.Do(t.Context(), "trace", nil, client.CallOptions{Repeatable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if string(r.Result) != `"0af7651916cd43dd8448eb211c80319c"` || r.Header.Get("X-Forrst-Node") != "n1" || r.Header.Get("X-Forrst-Request-Id") != r.ID {
 		t.Errorf("%s %v", r.Result, r.Header)
 	}
@@ -332,9 +321,7 @@ func TestHostileServer(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if err := nc.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, nc.Flush())
 			var last error
 			for _, err := range client.New(natsrpc.New(connect(t, b), own, natsrpc.ClientOptions{}), client.Options{MaxResponse: 1000}).Stream(t.Context(), "f", nil) {
 				last = err
@@ -360,9 +347,7 @@ func TestSmallPayload(t *testing.T) {
 			yield(forrst.Done(strings.Repeat("x", in["n"])), nil)
 		}
 	})}, forrst.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	serve(t, connect(t, b), subject, s, natsrpc.Options{})
 	c := client.New(natsrpc.New(connect(t, b), subject, natsrpc.ClientOptions{}), client.Options{})
 	for _, n := range []int{1, 1700, 1744, 1745, 200_000} {

@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/forrst/client"
 	"github.com/sluice-rag/sluice/forrst/socket"
 	"github.com/sluice-rag/sluice/forrst/transporttest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 type none = struct{}
@@ -33,9 +34,7 @@ func frame(payload string) []byte {
 func dial(t testing.TB, path string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -51,9 +50,7 @@ func write(t testing.TB, c net.Conn, b []byte) {
 func read(t testing.TB, c net.Conn) string {
 	t.Helper()
 	var n uint32
-	if err := binary.Read(c, binary.BigEndian, &n); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, binary.Read(c, binary.BigEndian, &n))
 	b := make([]byte, n)
 	if _, err := io.ReadFull(c, b); err != nil {
 		t.Fatal(err)
@@ -192,9 +189,7 @@ func TestGraceOfSlowClients(t *testing.T) {
 		began <- none{}
 		return strings.Repeat("x", 9<<20), nil
 	})}, forrst.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l, path := listen(t)
 	stop := serve(t, l, s, socket.Options{Grace: 50 * time.Millisecond, ReadTimeout: time.Hour})
 	reader, writer := dial(t, path), dial(t, path)
@@ -244,9 +239,7 @@ func TestSlowClient(t *testing.T) {
 			}
 		}),
 	}, forrst.Options{WriteTimeout: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l, path := listen(t)
 	serve(t, l, s, socket.Options{})
 	c := dial(t, path)
@@ -264,16 +257,12 @@ func TestMaxConnections(t *testing.T) {
 	write(t, first, frame(transporttest.Request("forrst.ping", "")))
 	read(t, first)
 	write(t, second, frame(transporttest.Request("forrst.ping", "")))
-	if err := second.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, second.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
 	if n, err := second.Read(make([]byte, 1)); n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("two connections are served", err)
 	}
 	first.Close()
-	if err := second.SetReadDeadline(time.Time{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, second.SetReadDeadline(time.Time{}))
 	read(t, second)
 }
 
@@ -359,9 +348,7 @@ func TestListen(t *testing.T) {
 	// The socket of a process that has crashed is replaced.
 	crash := func() {
 		old, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		old.SetUnlinkOnClose(false)
 		old.Close()
 	}
@@ -373,9 +360,7 @@ func TestListen(t *testing.T) {
 	l.Close()
 	// One that is in use by a process that takes no lock is not.
 	other, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := socket.Listen(path); err == nil {
 		t.Error("a socket in use is replaced")
 	}
@@ -383,18 +368,14 @@ func TestListen(t *testing.T) {
 	other.Close()
 	// Neither is a file.
 	for _, name := range []string{path, path + "~"} {
-		if err := os.WriteFile(name, []byte("data"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(name, []byte("data"), 0o600))
 		if _, err := socket.Listen(path); err == nil {
 			t.Error("a file is replaced")
 		}
 		if got, err := os.ReadFile(name); err != nil || string(got) != "data" {
 			t.Error(string(got), err)
 		}
-		if err := os.Remove(name); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(name))
 	}
 	if _, err := socket.Listen(filepath.Join(t.TempDir(), "none", "s")); err == nil {
 		t.Error("no folder")
@@ -427,9 +408,7 @@ func TestPool(t *testing.T) {
 	}
 	stop()
 	l, err := socket.Listen(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	serve(t, l, s, socket.Options{})
 	call()
 	if dials != 2 {

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/forrst/client"
 	"github.com/sluice-rag/sluice/forrst/socket"
 	"github.com/sluice-rag/sluice/forrst/transporttest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // serve serves in the background until the function that it returns is called.
@@ -22,9 +23,7 @@ func listen(t testing.TB) (net.Listener, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := socket.Listen(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l, path
 }
 
@@ -38,9 +37,7 @@ func TestUnix(t *testing.T) {
 func TestTCP(t *testing.T) {
 	transporttest.Run(t, func(t testing.TB, s *forrst.Server) (client.Transport, func()) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return socket.New("tcp", l.Addr().String(), socket.ClientOptions{}), serve(t, l, s, socket.Options{})
 	})
 }

@@ -24,14 +24,13 @@ import (
 	"github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/forrst/sqlstore"
 	"github.com/sluice-rag/sluice/forrst/storetest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func open(t *testing.T, driver, source string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -56,9 +55,7 @@ func each(t *testing.T, test func(t *testing.T, database func(t *testing.T) func
 func stores(t *testing.T, db *sql.DB) *sqlstore.Stores {
 	t.Helper()
 	s, err := sqlstore.New(t.Context(), db, sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -86,20 +83,16 @@ func TestForget(t *testing.T) {
 		lock := func(name string) *forrst.IdempotencyRecord {
 			t.Helper()
 			found, err := s.Idempotency().Lock(ctx, forrst.IdempotencyKey{Key: name}, forrst.IdempotencyRecord{Holder: name}, time.Hour)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return found
 		}
 		outcomes := map[string]string{"gone": `{"id":"a_1%"}`, "other": `{"id":"a_12"}`, "similar": `{"id":"ab1%"}`}
 		for name, outcome := range outcomes {
 			lock(name)
 			op := forrst.Operation{ID: name, Status: forrst.OperationProcessing, Started: now}
-			if err := errors.Join(s.Idempotency().Store(ctx, forrst.IdempotencyKey{Key: name}, name, []byte(outcome), now, now.Add(time.Hour)),
+			require.NoError(t, errors.Join(s.Idempotency().Store(ctx, forrst.IdempotencyKey{Key: name}, name, []byte(outcome), now, now.Add(time.Hour)),
 				s.Operations().Create(ctx, op, 10, time.Hour, time.Hour),
-				s.Operations().Finish(ctx, "", name, forrst.OperationCompleted, []byte(outcome), now, time.Hour)); err != nil {
-				t.Fatal(err)
-			}
+				s.Operations().Finish(ctx, "", name, forrst.OperationCompleted, []byte(outcome), now, time.Hour)))
 		}
 		if n, err := s.Forget(ctx, "a_1%"); err != nil || n != 2 {
 			t.Fatal(n, err)
@@ -123,9 +116,7 @@ func TestCancelOfAnotherProcess(t *testing.T) {
 			process := database(t)
 			a, b := stores(t, process()).Tokens(), stores(t, process()).Tokens()
 			cancelled, err := a.Register(t.Context(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			other, _ := a.Register(t.Context(), forrst.TokenKey{Caller: "bob", Token: "t"})
 			if _, err := b.Register(t.Context(), key); !errors.Is(err, forrst.ErrTokenInUse) {
 				t.Error(err)
@@ -149,9 +140,7 @@ func TestCancelOfAnotherProcess(t *testing.T) {
 				t.Error(err)
 			}
 			again, err := a.Register(t.Context(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			time.Sleep(time.Second)
 			select {
 			case <-again:
@@ -214,9 +203,7 @@ func TestLostLease(t *testing.T) {
 		_, err := a.Register(t.Context(), key)
 		_, err2 := db.Exec("UPDATE forrst_tokens SET expires = 0")
 		cancelled, err3 := b.Register(t.Context(), key)
-		if err := errors.Join(err, err2, err3, a.Finish(t.Context(), key), b.Cancel(t.Context(), key)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(err, err2, err3, a.Finish(t.Context(), key), b.Cancel(t.Context(), key)))
 		select {
 		case <-cancelled: // at once, because both are in one process
 		default:
@@ -246,9 +233,7 @@ func TestUnstoredEnd(t *testing.T) {
 			t.Error(err)
 		}
 		cancelled, err := a.Register(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := a.Register(t.Context(), key); !errors.Is(err, forrst.ErrTokenInUse) {
 			t.Error(err)
 		}
@@ -306,9 +291,7 @@ func TestSweep(t *testing.T) {
 					_, err := s.Tokens().Register(t.Context(), k)
 					_, err2 := s.Idempotency().Lock(t.Context(), forrst.IdempotencyKey{Key: k.Token}, forrst.IdempotencyRecord{}, time.Minute)
 					err3 := s.Operations().Create(t.Context(), forrst.Operation{ID: k.Token, Status: forrst.OperationPending}, 100, time.Minute, time.Minute)
-					if err := errors.Join(err, err2, err3, s.Tokens().Finish(t.Context(), k)); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, errors.Join(err, err2, err3, s.Tokens().Finish(t.Context(), k)))
 				}
 			}
 			fill(20)

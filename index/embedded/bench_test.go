@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 const (
@@ -27,9 +28,7 @@ func benchText(b *testing.B, n int) (passages, questions []string) {
 	if root := os.Getenv("SLUICE_DATA"); root != "" {
 		for _, name := range []string{"squad", "scifact", "hotpotqa", "2wiki", "musique"} {
 			s, err := eval.Load(filepath.Join(root, name))
-			if err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, err)
 			for _, d := range s.Docs {
 				passages = append(passages, d.Text)
 			}
@@ -78,17 +77,13 @@ func benchPut(b *testing.B, x index.Writer, passages []string) {
 		entries = append(entries, []index.Entry{{Vector: randomVector(r), Chunk: corpus.Chunk{ID: corpus.ChunkID(id),
 			Level: corpus.Passage, Title: id, Text: p}}})
 	}
-	if err := x.Put(b.Context(), docs, entries); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, x.Put(b.Context(), docs, entries))
 }
 
 func benchIndex(b *testing.B) (*embedded.Index, []string) {
 	passages, questions := benchText(b, benchPassages)
 	x, err := embedded.Open(b.Context(), b.TempDir(), embedded.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	b.Cleanup(func() { _ = x.Close() })
 	benchPut(b, x, passages)
 	return x, questions
@@ -134,13 +129,9 @@ func BenchmarkPut(b *testing.B) {
 	passages, _ := benchText(b, 2000)
 	for b.Loop() {
 		x, err := embedded.Open(b.Context(), b.TempDir(), embedded.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		benchPut(b, x, passages)
-		if err := x.Close(); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, x.Close())
 	}
 	b.ReportMetric(math.Round(float64(b.N*len(passages))/b.Elapsed().Seconds()), "passages/s")
 }
@@ -149,14 +140,10 @@ func BenchmarkReopen(b *testing.B) {
 	passages, _ := benchText(b, benchPassages)
 	dir := b.TempDir()
 	x, err := embedded.Open(b.Context(), dir, embedded.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	benchPut(b, x, passages)
 	for b.Loop() {
-		if err := x.Close(); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, x.Close())
 		if x, err = embedded.Open(b.Context(), dir, embedded.Options{}); err != nil {
 			b.Fatal(err)
 		}

@@ -54,12 +54,12 @@ type snapshot struct {
 
 // view is a level of a snapshot.
 type view struct {
-	lexical                *inverted.Snapshot // nil: no chunks
-	forms                  *formCache         // of words in lexical
-	only                   *filter            // visible rows; nil: all
-	chunks, tokens, titles uint64
-	generation             uint64 // of the last change
-	spaces                 spaces
+	lexical        *inverted.Snapshot // nil: no chunks
+	forms          *formCache         // of words in lexical
+	only           *filter            // visible rows; nil: all
+	chunks, tokens uint64
+	generation     uint64 // of the last change
+	spaces         spaces
 }
 
 // retired are rows that are not visible in snapshot seq and later ones. Their texts are deleted when all older snapshots are released.
@@ -117,7 +117,7 @@ func (c *collection) publish(vectors [levels]spaces, parts map[string]*partEdit)
 	s := &snapshot{seq: c.seq, refs: 1}
 	for i := range levels {
 		r := c.records[i]
-		s.levels[i] = view{chunks: r.Chunks, tokens: r.Tokens, titles: r.Titles, generation: r.Generation, spaces: vectors[i]}
+		s.levels[i] = view{chunks: r.Chunks, tokens: r.Tokens, generation: r.Generation, spaces: vectors[i]}
 		if c.lex[i] != nil {
 			s.levels[i].lexical = c.lex[i].Snapshot()
 			s.levels[i].forms, _ = lru.New[formKey, wordForms](maxForms) // it fails only without a size

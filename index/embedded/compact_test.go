@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 var markers = []string{"Xylomarkerqq", "vanishing-id"}
@@ -25,15 +26,11 @@ var markers = []string{"Xylomarkerqq", "vanishing-id"}
 func deleteMarked(t *testing.T, x *embedded.Index, dir string) {
 	t.Helper()
 	putRange(t, x, "kept", 0, 20, "words that stay", 2)
-	if err := put(t.Context(), x, "vanishing-id", "Xylomarkerqq "+strings.Repeat("long text ", 2000), 3); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, put(t.Context(), x, "vanishing-id", "Xylomarkerqq "+strings.Repeat("long text ", 2000), 3))
 	if holding(t, dir, markers...) == nil {
 		t.Fatal("the markers were never there")
 	}
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"vanishing-id"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{"vanishing-id"}))
 	if holding(t, dir, markers...) == nil {
 		t.Fatal("the deletion itself erased the markers: the test shows nothing")
 	}
@@ -47,16 +44,12 @@ func TestDeletedTextIsErasedInTheBackground(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				x, err := embedded.Open(t.Context(), dir, embedded.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer func() { _ = x.Close() }() // after a failure, so that synctest shows it
 				deleteMarked(t, x, dir)
 				for i := 0; busy && i < 22; i++ { // never a minute without a deletion
 					id := fmt.Sprintf("busy%d", i)
-					if err := errors.Join(put(t.Context(), x, id, "brief", 1), x.Delete(t.Context(), "c", []corpus.DocumentID{corpus.DocumentID(id)})); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, errors.Join(put(t.Context(), x, id, "brief", 1), x.Delete(t.Context(), "c", []corpus.DocumentID{corpus.DocumentID(id)})))
 					time.Sleep(30 * time.Second)
 				}
 				if !busy {
@@ -89,9 +82,7 @@ func TestErasedAfterRestart(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		x, err := embedded.Open(t.Context(), dir, embedded.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer func() { _ = x.Close() }() // after a failure, so that synctest shows it
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
@@ -129,15 +120,11 @@ func TestCompactDuringWrites(t *testing.T) {
 	})
 	for i := range 12 {
 		id := fmt.Sprintf("vanishing-id%d", i)
-		if err := errors.Join(put(t.Context(), x, id, "Xylomarkerqq here", 20), x.Delete(t.Context(), "c", []corpus.DocumentID{corpus.DocumentID(id)})); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(put(t.Context(), x, id, "Xylomarkerqq here", 20), x.Delete(t.Context(), "c", []corpus.DocumentID{corpus.DocumentID(id)})))
 	}
 	cancel()
 	all.Wait()
-	if err := errors.Join(x.Compact(t.Context()), x.Verify(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(x.Compact(t.Context()), x.Verify(t.Context())))
 	if files := holding(t, dir, markers...); files != nil {
 		t.Error(files)
 	}
@@ -157,42 +144,30 @@ func TestCompactShrinks(t *testing.T) {
 	var ids []corpus.DocumentID
 	for i := range 40 {
 		id := fmt.Sprintf("large%d", i)
-		if err := put(t.Context(), x, id, strings.Repeat("long text ", 2000), 2); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, put(t.Context(), x, id, strings.Repeat("long text ", 2000), 2))
 		ids = append(ids, corpus.DocumentID(id))
 	}
-	if err := x.Delete(t.Context(), "c", ids); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", ids))
 	size := func() int64 {
 		info, err := os.Stat(filepath.Join(dir, "documents.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return info.Size()
 	}
 	before := size()
 	fresh := filepath.Join(dir, "documents.db.new")
-	if err := os.MkdirAll(filepath.Join(fresh, "in the way"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(fresh, "in the way"), 0o700))
 	if err := x.Compact(t.Context()); err == nil {
 		t.Error("compacted over a folder")
 	}
 	if n := count(t, x, "stay", corpus.Passage); n != 10 || size() != before {
 		t.Errorf("%d of 10 passages after a compaction that failed, %d of %d bytes", n, size(), before)
 	}
-	if err := errors.Join(put(t.Context(), x, "more", "words that stay", 2), os.RemoveAll(fresh),
-		x.Delete(t.Context(), "c", []corpus.DocumentID{"more"}), x.Compact(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(put(t.Context(), x, "more", "words that stay", 2), os.RemoveAll(fresh),
+		x.Delete(t.Context(), "c", []corpus.DocumentID{"more"}), x.Compact(t.Context())))
 	if after := size(); after > before/2 {
 		t.Errorf("%d bytes of %d", after, before)
 	}
-	if err := errors.Join(put(t.Context(), x, "more", "words that stay", 2), x.Verify(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(put(t.Context(), x, "more", "words that stay", 2), x.Verify(t.Context())))
 	closeIndex(t, x)
 	x = open(t, dir)
 	if n := count(t, x, "stay", corpus.Passage); n != 12 {
@@ -206,9 +181,7 @@ func TestCloseEndsCompaction(t *testing.T) {
 		dir := t.TempDir()
 		var log bytes.Buffer
 		x, err := embedded.Open(t.Context(), dir, embedded.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		deleteMarked(t, x, dir)
 		begun := make(chan struct{})
 		var all sync.WaitGroup

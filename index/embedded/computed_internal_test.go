@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestComputedIDs checks what a document with computed ids needs, and which ids of other documents are in conflict with it.
@@ -19,7 +20,7 @@ func TestComputedIDs(t *testing.T) {
 	oes[0].ID = es[3].ID
 	oes[1].Parent, oes[4].Parent = oes[0].ID, oes[0].ID
 	putAll(t, x, []corpus.Document{d}, [][]index.Entry{es})
-	if err := x.Put(t.Context(), []corpus.Document{other}, [][]index.Entry{oes}); !faultCode(err, fault.Conflict) {
+	if err := x.Put(t.Context(), []corpus.Document{other}, [][]index.Entry{oes}); fault.CodeOf(err) != fault.Conflict {
 		t.Errorf("an id of another document: %v", err)
 	}
 	keys := func(b []byte) (n int) {
@@ -36,14 +37,12 @@ func TestComputedIDs(t *testing.T) {
 	if got, err := x.Chunks(t.Context(), "c", []corpus.ChunkID{stale, beyond}); err != nil || len(got) != 0 {
 		t.Errorf("ids of other texts: %v, %v", got, err)
 	}
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{d.ID}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{d.ID}))
 	if n := keys(bucketIDs); n != 0 {
 		t.Errorf("%d ids of a deleted document", n)
 	}
 	putAll(t, x, []corpus.Document{other}, [][]index.Entry{oes})
-	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); !faultCode(err, fault.Conflict) {
+	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); fault.CodeOf(err) != fault.Conflict {
 		t.Errorf("an id that another document has: %v", err)
 	}
 	if err := errors.Join(x.Compact(t.Context()), x.Verify(t.Context())); err != nil {
@@ -52,11 +51,6 @@ func TestComputedIDs(t *testing.T) {
 	if n := keys(bucketChunks); n != len(oes) {
 		t.Errorf("%d records, want %d", n, len(oes))
 	}
-}
-
-func faultCode(err error, c fault.Code) bool {
-	e, ok := errors.AsType[*fault.Error](err)
-	return ok && e.Code == c
 }
 
 // TestNotComputed puts documents whose ids are computed, and that cannot be stored without them.
@@ -104,9 +98,7 @@ func FuzzDecodeRun(f *testing.F) {
 	}
 	for i := range es {
 		raw, err := ch.record(i)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		if len(raw) > 4 && raw[4] == runLevel {
 			f.Add(raw[4:])
 		}
@@ -133,9 +125,7 @@ func TestFormatNested(t *testing.T) {
 	d, es := nestedDocument("lights", 3)
 	kept, kes := nestedDocument("kept", 2)
 	putAll(t, x, []corpus.Document{d, kept}, [][]index.Entry{es, kes})
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Close())
 	setFormat(t, dir, formatNested)
 	x = openAt(t, dir)
 	err := x.view(func(tx *txn) error {
@@ -144,9 +134,7 @@ func TestFormatNested(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d, es = computedDocument("lights", 3)
 	putAll(t, x, []corpus.Document{d}, [][]index.Entry{es})
 	if diff := cmp.Diff([][]index.Entry{sorted(kes), sorted(es)}, exportAll(t, x)); diff != "" {

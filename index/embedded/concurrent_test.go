@@ -9,15 +9,14 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestConcurrentCalls writes, deletes, compacts and reads concurrently, and then closes the index. Readers must see complete documents until
 // they get the error that the index is closed.
 func TestConcurrentCalls(t *testing.T) {
 	x := open(t, t.TempDir())
-	if err := put(t.Context(), x, "fixed", "steady", 5); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, put(t.Context(), x, "fixed", "steady", 5))
 	ctx := context.Background()
 	var readers, writers sync.WaitGroup
 	read := func(what string, count func() (int, error)) {

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 const pageSize = 8 << 10 // of documents.db
@@ -65,10 +66,8 @@ func damagedIndex(t *testing.T) (dir string, files []string) {
 		putRange(t, x, "d", 10*i, 10*i+10, "apple "+strings.Repeat("filler ", 100), 1)
 	}
 	putRange(t, x, "gone", 0, 3, "plum", 2)
-	if err := errors.Join(x.Delete(t.Context(), "c", []corpus.DocumentID{"gone0", "gone1", "gone2"}),
-		x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"d1", "d2"})); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(x.Delete(t.Context(), "c", []corpus.DocumentID{"gone0", "gone1", "gone2"}),
+		x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"d1", "d2"})))
 	closeIndex(t, x)
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() && e.Name() != "LOCK" {
@@ -77,9 +76,7 @@ func damagedIndex(t *testing.T) (dir string, files []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return dir, files
 }
 
@@ -95,9 +92,7 @@ func TestDamaged(t *testing.T) {
 	for name, damage := range damages {
 		for _, rel := range files {
 			whole, err := os.ReadFile(filepath.Join(good, rel))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			n := seeds
 			if rel == "documents.db" {
 				n = 6 * seeds
@@ -113,17 +108,11 @@ func TestDamaged(t *testing.T) {
 						t.Skip("nothing was damaged")
 					}
 					dir := t.TempDir()
-					if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, os.CopyFS(dir, os.DirFS(good)))
 					path := filepath.Join(dir, rel)
-					if err := os.Remove(path); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, os.Remove(path))
 					if b != nil {
-						if err := os.WriteFile(path, b, 0o600); err != nil {
-							t.Fatal(err)
-						}
+						require.NoError(t, os.WriteFile(path, b, 0o600))
 					}
 					err := readsAll(t, dir)
 					switch {
@@ -149,16 +138,12 @@ func TestSwappedPages(t *testing.T) {
 	}
 	good, _ := damagedIndex(t)
 	whole, err := os.ReadFile(filepath.Join(good, "documents.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := filepath.Join(t.TempDir(), "x")
 	for i := range len(bytes.TrimRight(whole, "\x00")) / pageSize { // the rest of the file is free
 		for k := range i {
-			if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(good)),
-				os.WriteFile(filepath.Join(dir, "documents.db"), swap(bytes.Clone(whole), i, k), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(good)),
+				os.WriteFile(filepath.Join(dir, "documents.db"), swap(bytes.Clone(whole), i, k), 0o600)))
 			if err := readsAll(t, dir); err != nil && !strings.Contains(err.Error(), "documents.db") {
 				t.Errorf("pages %d and %d: the error names no file: %v", i, k, err)
 			}
@@ -227,9 +212,7 @@ func TestLexicalDamagedWhileOpen(t *testing.T) {
 	dir, _ := damagedIndex(t)
 	synctest.Test(t, func(t *testing.T) {
 		x, err := embedded.Open(t.Context(), dir, embedded.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer func() { _ = x.Close() }() // after a failure, so that synctest shows it
 		if n := count(t, x, "apple", corpus.Passage); n != 30 {
 			t.Fatalf("%d of 30 passages", n)
@@ -243,9 +226,7 @@ func TestLexicalDamagedWhileOpen(t *testing.T) {
 			if errors.Is(err, os.ErrNotExist) {
 				continue // merged meanwhile; the segment that it went into is listed, or the check below fails
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if _, err := f.WriteAt(bytes.Repeat([]byte{0x5a}, 300), 20); err != nil {
 				t.Fatal(err)
 			}
@@ -283,15 +264,11 @@ func TestDamagedWhileOpen(t *testing.T) {
 	}()
 	for seed := range 20 {
 		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.CopyFS(dir, os.DirFS(good)))
 		x := open(t, dir)
 		var ids []corpus.ChunkID
 		hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: "apple", Limit: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, h := range hits {
 			ids = append(ids, h.Chunk.ID)
 		}
@@ -304,17 +281,11 @@ func TestDamagedWhileOpen(t *testing.T) {
 			}
 			return errors.Join(err1, err2, err3)
 		}
-		if err := errors.Join(read(), x.Health()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(read(), x.Health()))
 		f, err := os.OpenFile(filepath.Join(dir, "documents.db"), os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		info, err := f.Stat()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		for page := int64(2); page < info.Size()/pageSize; page++ {
 			if r.IntN(4) > 0 {

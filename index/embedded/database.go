@@ -98,7 +98,7 @@ func guard(path string, do func() error) (err error) {
 		}
 	}()
 	if err := do(); err != nil {
-		if _, coded := errors.AsType[*fault.Error](err); coded {
+		if fault.CodeOf(err) != "" {
 			return err
 		}
 		return fmt.Errorf("%s: %w", path, err)

@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // document returns a document with n passages and n sentences that all contain its id as a word. The passages are about its title and
@@ -80,42 +81,32 @@ func putRange(t *testing.T, x index.Writer, id string, from, to int, text string
 		d, es := made(fmt.Sprintf("%s%d", id, i), text, n)
 		docs, entries = append(docs, d), append(entries, es)
 	}
-	if err := x.Put(t.Context(), docs, entries); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), docs, entries))
 }
 
 func open(t testing.TB, dir string) *embedded.Index {
 	t.Helper()
 	x, err := embedded.Open(t.Context(), dir, embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = x.Close() })
 	return x
 }
 
 func closeIndex(t *testing.T, x *embedded.Index) {
 	t.Helper()
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Close())
 }
 
 func compactAndClose(t *testing.T, x *embedded.Index) {
 	t.Helper()
-	if err := x.Compact(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Compact(t.Context()))
 	closeIndex(t, x)
 }
 
 func count(t *testing.T, x index.Reader, text string, level corpus.Level) int {
 	t.Helper()
 	hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: text, Limit: 1000, Levels: []corpus.Level{level}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return len(hits)
 }
 
@@ -152,9 +143,7 @@ func holding(t *testing.T, dir string, words ...string) (files []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return files
 }
 
@@ -168,10 +157,8 @@ func TestCompactErasesDeletedText(t *testing.T) {
 			for i := range 4 {
 				putRange(t, x, "kept", 5*i, 5*i+5, "words that stay", 2)
 			}
-			if err := errors.Join(put(ctx, x, "vanishing-id", "Xylomarkerqq "+strings.Repeat("long text ", 2000), 3),
-				put(ctx, x, "kept3", "Zebramarkervv here", 1)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(put(ctx, x, "vanishing-id", "Xylomarkerqq "+strings.Repeat("long text ", 2000), 3),
+				put(ctx, x, "kept3", "Zebramarkervv here", 1)))
 			if len(holding(t, dir, words...)) == 0 {
 				t.Fatal("the markers were never there")
 			}
@@ -179,23 +166,17 @@ func TestCompactErasesDeletedText(t *testing.T) {
 				closeIndex(t, x)
 				x = open(t, dir)
 			}
-			if err := errors.Join(x.Delete(ctx, "c", []corpus.DocumentID{"vanishing-id"}),
-				put(ctx, x, "kept3", "something else", 1)); err != nil {
-				t.Fatal(err)
-			}
-			if err := x.Compact(ctx); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(x.Delete(ctx, "c", []corpus.DocumentID{"vanishing-id"}),
+				put(ctx, x, "kept3", "something else", 1)))
+			require.NoError(t, x.Compact(ctx))
 			if files := holding(t, dir, words...); files != nil {
 				t.Errorf("after Compact: %v", files)
 			}
 			if n := count(t, x, "stay", corpus.Passage); n != 38 {
 				t.Errorf("%d of 38 passages after Compact", n)
 			}
-			if err := errors.Join(put(ctx, x, "vanishing-id", "Xylomarkerqq again", 1),
-				x.Delete(ctx, "c", []corpus.DocumentID{"vanishing-id"}), x.Compact(ctx)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(put(ctx, x, "vanishing-id", "Xylomarkerqq again", 1),
+				x.Delete(ctx, "c", []corpus.DocumentID{"vanishing-id"}), x.Compact(ctx)))
 			if files := holding(t, dir, words...); files != nil {
 				t.Errorf("after the second Compact: %v", files)
 			}
@@ -215,7 +196,7 @@ func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir)
 	_, err := embedded.Open(t.Context(), dir, embedded.Options{LockTimeout: time.Millisecond})
-	if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.Conflict {
+	if fault.CodeOf(err) != fault.Conflict {
 		t.Errorf("second Open: %v", err)
 	}
 }
@@ -236,9 +217,7 @@ func TestClosed(t *testing.T) {
 func TestOpenCancelled(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
-	if err := errors.Join(put(t.Context(), x, "a", "apple", 3), x.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(put(t.Context(), x, "a", "apple", 3), x.Close()))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := embedded.Open(ctx, dir, embedded.Options{}); !errors.Is(err, context.Canceled) {
@@ -252,14 +231,10 @@ func TestOpenCancelled(t *testing.T) {
 func TestDamagedMentions(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
-	if err := put(t.Context(), x, "a", "apple", 2); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, put(t.Context(), x, "a", "apple", 2))
 	closeIndex(t, x)
 	db, err := bolt.Open(filepath.Join(dir, "documents.db"), 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = db.Update(func(tx *bolt.Tx) error {
 		b := tx.Bucket([]byte("mentions"))
 		k, v := b.Cursor().First()
@@ -267,9 +242,7 @@ func TestDamagedMentions(t *testing.T) {
 		v[len(v)-1] ^= 1
 		return errors.Join(b.Put(bytes.Clone(k), v), withoutSums(tx, "4"))
 	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, db.Close()))
 	x = open(t, dir)
 	if n := count(t, x, "apple", corpus.Passage); n != 2 {
 		t.Errorf("%d of 2 passages", n)
@@ -299,12 +272,8 @@ func TestKilled(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
 		cmd.Env = append(os.Environ(), "EMBEDDED_TEST_WRITE="+dir, fmt.Sprintf("EMBEDDED_TEST_ROUND=%d", round))
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
 		// One byte a document: the kill falls at another place of a write in each round.
 		b := make([]byte, 1)
 		for range 3 + 2*round {
@@ -312,9 +281,7 @@ func TestKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
 		whole(t, dir)
 	}
@@ -364,9 +331,7 @@ func whole(t *testing.T, dir string) {
 	defer closeIndex(t, x)
 	inSet(t, x)
 	docs, err := x.Documents(t.Context(), "c", "", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(docs) == 0 {
 		t.Fatal("no documents at all")
 	}
@@ -377,9 +342,7 @@ func whole(t *testing.T, dir string) {
 		for _, d := range docs {
 			hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: "mark" + string(d.ID) + "x",
 				Vector: []float32{1, 0}, Limit: 1000, Levels: []corpus.Level{level}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			own := 0
 			texts := map[string]bool{}
 			for _, h := range hits {
@@ -407,9 +370,7 @@ func inSet(t *testing.T, x *embedded.Index) {
 	t.Helper()
 	scope := index.Scope{Collection: "c", Sets: []string{"s"}}.Name()
 	docs, err := x.Documents(t.Context(), scope, "", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, q := range []index.Query{{Text: "steady"}, {Vector: []float32{1, 0}}} {
 		q.Collection, q.Limit = scope, 1000
 		hits, err := x.Search(t.Context(), q)
@@ -428,25 +389,17 @@ func TestOutdatedLexicalIndex(t *testing.T) {
 			lexical := filepath.Join(dir, "lexical")
 			for i := range 4 {
 				x := open(t, dir)
-				if err := errors.Join(put(t.Context(), x, fmt.Sprintf("d%d", i), "apple", 3), x.Close()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, errors.Join(put(t.Context(), x, fmt.Sprintf("d%d", i), "apple", 3), x.Close()))
 				if i == 3-behind {
-					if err := os.CopyFS(kept, os.DirFS(lexical)); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, os.CopyFS(kept, os.DirFS(lexical)))
 				}
 			}
 			x := open(t, dir)
 			d, es := document("d3", "pear", 2)
 			d2, es2 := document("d9", "apple", 1)
-			if err := errors.Join(x.Put(t.Context(), []corpus.Document{d, d2}, [][]index.Entry{es, es2}), x.Close(),
-				os.RemoveAll(lexical)); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.CopyFS(lexical, os.DirFS(kept)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(x.Put(t.Context(), []corpus.Document{d, d2}, [][]index.Entry{es, es2}), x.Close(),
+				os.RemoveAll(lexical)))
+			require.NoError(t, os.CopyFS(lexical, os.DirFS(kept)))
 			x = open(t, dir)
 			for _, level := range []corpus.Level{corpus.Passage, corpus.Sentence} {
 				if a, p := count(t, x, "apple", level), count(t, x, "pear", level); a != 10 || p != 2 {

@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/index/indextest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // opener returns an [indextest.Open] that keeps one index open per folder.
@@ -15,19 +16,11 @@ func opener() indextest.Open {
 	return func(t *testing.T, dir string) index.Index {
 		t.Helper()
 		if x := last[dir]; x != nil {
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, x.Close())
 		}
 		x, err := embedded.Open(context.Background(), dir, embedded.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := x.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		require.NoError(t, err)
+		require.CloseAfter(t, x)
 		last[dir] = x
 		return x
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestForms checks which passages are found by other forms of a word and by misspelled words, and what the hits say about corrections.
@@ -19,9 +20,7 @@ func TestForms(t *testing.T) {
 		"ru1": "Новогодняя ёлка стоит у входа.", "ru2": "Актер живет у моря.",
 		"de4": "Die Vibrafonorchestergesellschaft spielt.",
 	} {
-		if err := put(t.Context(), x, id, text, 1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, put(t.Context(), x, id, text, 1))
 	}
 	for _, c := range []struct {
 		question, want string
@@ -42,9 +41,7 @@ func TestForms(t *testing.T) {
 		{"Wo ist das Vibrafon?", "", nil}, // the rest of the compound is too long
 	} {
 		hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: c.question})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		found := func(h index.Hit) bool { return string(h.Chunk.Document) == c.want }
 		if c.want == "" && len(hits) > 0 || c.want != "" && !slices.ContainsFunc(hits[:min(1, len(hits))], found) {
 			t.Errorf("%s: %d hits", c.question, len(hits))
@@ -65,25 +62,19 @@ func TestFormsOfNewPassages(t *testing.T) {
 	x := open(t, t.TempDir())
 	search := func() (documents []string, corrected map[string][]string) {
 		hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: "where is the zepelin"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, h := range hits {
 			documents, corrected = append(documents, string(h.Chunk.Document)), h.Corrected
 		}
 		return documents, corrected
 	}
-	if err := put(t.Context(), x, "hall", "The hall is closed.", 1); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, put(t.Context(), x, "hall", "The hall is closed.", 1))
 	for range 2 {
 		if found, _ := search(); found != nil {
 			t.Fatalf("found %q before there is a passage", found)
 		}
 	}
-	if err := put(t.Context(), x, "ship", "The zeppelin is over the lake.", 1); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, put(t.Context(), x, "ship", "The zeppelin is over the lake.", 1))
 	for range 2 {
 		found, corrected := search()
 		if d := cmp.Diff([]string{"ship"}, found); d != "" {

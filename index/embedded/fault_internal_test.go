@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestLexicalFault cuts off a mapped file of a lexical index before a change. The change must return an error, and the next one must repair the index.
@@ -26,9 +27,7 @@ func TestLexicalFault(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, f := range files {
-		if err := os.Truncate(f, 0); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Truncate(f, 0))
 	}
 	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{d.ID}); err == nil {
 		t.Error("no error")

@@ -15,15 +15,14 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // convertToFirstFormat converts a closed folder to format 1, whose keys of vectors contain no space.
 func convertToFirstFormat(t *testing.T, dir string) {
 	t.Helper()
 	db, err := bolt.Open(filepath.Join(dir, "documents.db"), 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = db.Update(func(tx *bolt.Tx) error {
 		old := map[string][]byte{}
 		err := tx.Bucket([]byte("vectors")).ForEach(func(k, v []byte) error {
@@ -46,9 +45,7 @@ func convertToFirstFormat(t *testing.T, dir string) {
 		}
 		return err
 	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, db.Close()))
 }
 
 // TestFirstFormat opens a folder whose vectors have no space. Only the vectors may be lost, and they can be computed again.
@@ -56,14 +53,10 @@ func TestFirstFormat(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
 	for i := range 5 {
-		if err := put(t.Context(), x, fmt.Sprintf("d%d", i), "apple", 3); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, put(t.Context(), x, fmt.Sprintf("d%d", i), "apple", 3))
 	}
 	before, err := x.Documents(t.Context(), "c", "", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	closeIndex(t, x)
 	convertToFirstFormat(t, dir)
 	for range 2 {
@@ -90,9 +83,7 @@ func TestFirstFormat(t *testing.T) {
 		t.Fatalf("%d of 30 miss a vector, %q, %v", len(refs), next, err)
 	}
 	for _, r := range refs {
-		if err := x.SetVectors(t.Context(), "c", "new", []string{r.Ref}, [][]float32{{1, 0, 0}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.SetVectors(t.Context(), "c", "new", []string{r.Ref}, [][]float32{{1, 0, 0}}))
 	}
 	for range 2 {
 		hits, err := x.Search(t.Context(), index.Query{Collection: "c", Space: "new", Vector: []float32{1, 0, 0}, Limit: 100})
@@ -114,29 +105,21 @@ func TestFormatWithoutMentions(t *testing.T) {
 		for k := range es {
 			es[k].Mentions, es[k].Relations = nil, nil
 		}
-		if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}))
 	}
 	closeIndex(t, x)
 	db, err := bolt.Open(filepath.Join(dir, "documents.db"), 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = db.Update(func(tx *bolt.Tx) error {
 		return errors.Join(tx.DeleteBucket([]byte("mentions")), tx.Bucket([]byte("meta")).Put([]byte("format"), []byte("2")))
 	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, db.Close()))
 	x = open(t, dir)
 	if n := count(t, x, "apple", corpus.Passage); n != 6 {
 		t.Errorf("%d of 6 passages", n)
 	}
 	wantNamed(t, x, "Title d1", 0)
-	if err := put(t.Context(), x, "d1", "apple", 2); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, put(t.Context(), x, "d1", "apple", 2))
 	closeIndex(t, x)
 	x = open(t, dir)
 	wantNamed(t, x, "Title d1", 2)
@@ -150,13 +133,9 @@ func TestUnknownFormat(t *testing.T) {
 	dir := t.TempDir()
 	closeIndex(t, open(t, dir))
 	db, err := bolt.Open(filepath.Join(dir, "documents.db"), 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = db.Update(func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("format"), []byte("99")) })
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, db.Close()))
 	if _, err := embedded.Open(t.Context(), dir, embedded.Options{}); err == nil {
 		t.Error("opened an unknown format")
 	} else if e, ok := errors.AsType[*fault.Error](err); ok {
@@ -169,32 +148,24 @@ func TestUnknownFormat(t *testing.T) {
 func TestDropSpaceInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
-	if err := errors.Join(put(t.Context(), x, "d", "apple", 3), x.DropSpace(t.Context(), "c", "")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(put(t.Context(), x, "d", "apple", 3), x.DropSpace(t.Context(), "c", "")))
 	closeIndex(t, x)
 	path := filepath.Join(dir, "documents.db")
 	left := func() (n int) {
 		db, err := bolt.Open(path, 0o600, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer db.Close()
-		if err := db.View(func(tx *bolt.Tx) error {
+		require.NoError(t, db.View(func(tx *bolt.Tx) error {
 			n = tx.Bucket([]byte("vectors")).Stats().KeyN + tx.Bucket([]byte("dropped")).Stats().KeyN
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return n
 	}
 	if n := left(); n != 0 {
 		t.Fatalf("%d keys left by DropSpace", n)
 	}
 	db, err := bolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = db.Update(func(tx *bolt.Tx) error {
 		prefix := []byte{0, 0, 0, 1, 0, 0, 0, 1}
 		one := binary.LittleEndian.AppendUint32(make([]byte, 4), math.Float32bits(1))
@@ -205,16 +176,12 @@ func TestDropSpaceInterrupted(t *testing.T) {
 		}
 		return errors.Join(err, withoutSums(tx, "4"))
 	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, db.Close()))
 	x = open(t, dir)
 	if hits, err := x.Search(t.Context(), index.Query{Collection: "c", Vector: []float32{1}}); err != nil || len(hits) != 0 {
 		t.Errorf("dropped vectors are found: %v, %v", hits, err)
 	}
-	if err := x.Compact(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Compact(t.Context()))
 	closeIndex(t, x)
 	if n := left(); n != 0 {
 		t.Errorf("%d keys left after Compact", n)
@@ -236,15 +203,11 @@ func TestMissingVectorsInPages(t *testing.T) {
 		docs, entries = append(docs, d), append(entries, es)
 	}
 	entries[n-1][each-1].Space, entries[n-1][each-1].Vector = "", nil
-	if err := x.Put(t.Context(), docs, entries); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), docs, entries))
 	calls, after, found := 0, "", 0
 	for first := true; first || after != ""; first = false {
 		chunks, next, err := x.MissingVectors(t.Context(), "c", "s", after, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		calls, after, found = calls+1, next, found+len(chunks)
 	}
 	if calls != 2 || found != 1 {

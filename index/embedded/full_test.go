@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestDiskFull writes to an index until its disk is full, with some space left at first, so that the disk is full at different points
@@ -32,14 +33,10 @@ func TestDiskFull(t *testing.T) {
 			disk := disktest.Small(t, "24m")
 			dir := filepath.Join(disk, "index")
 			space := reserve.New(filepath.Join(disk, "reserve"), 4<<20)
-			if err := space.Refill(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, space.Refill())
 			synctest.Test(t, func(t *testing.T) {
 				x, err := embedded.Open(t.Context(), dir, embedded.Options{Reserve: space})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer func() { _ = x.Close() }() // after a failure, so that synctest shows it
 				putRange(t, x, "kept", 0, 10, "words that stay", 2)
 				free := disktest.Fill(t, disk, int64(left)<<10)

@@ -136,7 +136,7 @@ func (g *graph) names(n uint32) (*prepare.Mentions, error) {
 func (x *Index) Entities(ctx context.Context, collection, s string) ([]index.Entity, error) {
 	var out []index.Entity
 	err := x.inGraph(ctx, collection, func(g *graph) (err error) {
-		out, err = g.entities(ctx, lang.Truncate(s, maxQueryBytes))
+		out, err = g.entities(ctx, lang.Truncate(s, prepare.MaxQuery))
 		return err
 	})
 	return out, failed("find entities", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 const graphPassages = 100_000
@@ -20,9 +21,7 @@ func benchName(n uint64) string { return fmt.Sprintf("Ka%d Lo%d", n%997, n) }
 // name that all passages mention.
 func graphIndex(b *testing.B) *embedded.Index {
 	x, err := embedded.Open(b.Context(), b.TempDir(), embedded.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	b.Cleanup(func() { _ = x.Close() })
 	r := rand.New(rand.NewPCG(4, 4))
 	z := rand.NewZipf(r, 1.05, 16, graphPassages-1)
@@ -44,9 +43,7 @@ func graphIndex(b *testing.B) *embedded.Index {
 		docs = append(docs, corpus.Document{ID: corpus.DocumentID(id), Collection: "c", Title: title})
 		entries = append(entries, []index.Entry{e})
 	}
-	if err := x.Put(b.Context(), docs, entries); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, x.Put(b.Context(), docs, entries))
 	return x
 }
 

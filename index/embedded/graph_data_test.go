@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/entities"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // fill indexes a public collection, each document as one passage with its mentions.
@@ -18,15 +19,11 @@ func fill(t *testing.T, x *embedded.Index, s *beir.Set) {
 	var entries [][]index.Entry
 	for _, c := range s.Docs {
 		found, err := entities.Rules{}.Extract(t.Context(), []corpus.Chunk{c}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		docs = append(docs, corpus.Document{ID: c.Document, Collection: "c", Title: c.Title})
 		entries = append(entries, []index.Entry{{Chunk: c, Mentions: found[0].Mentions, Relations: found[0].Relations}})
 	}
-	if err := x.Put(t.Context(), docs, entries); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), docs, entries))
 }
 
 // TestFloorWalkOnTuningSets compares the recall of the first eight hits of a search, on multi-hop questions, with the recall of its
@@ -44,14 +41,10 @@ func TestFloorWalkOnTuningSets(t *testing.T) {
 			var gold, searched, walked float64
 			for _, q := range s.Queries {
 				hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: q.Text, Limit: 8})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				w := index.WalkQuery{Collection: "c", Question: q.Text, Limit: 4}
 				es, err := x.Entities(t.Context(), "c", q.Text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				for _, e := range es {
 					w.Entities = append(w.Entities, e.Name)
 				}
@@ -67,9 +60,7 @@ func TestFloorWalkOnTuningSets(t *testing.T) {
 					}
 				}
 				got, err := x.Walk(t.Context(), w)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				for _, r := range got {
 					if q.Relevant[string(r.Chunk.ID)] > 0 {
 						walked++

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestHeadings checks that a passage whose heading is the subject of the question is found before passages that repeat the word.
@@ -22,13 +23,9 @@ func TestHeadings(t *testing.T) {
 		add(fmt.Sprint("Limits of part ", i), "A run is stored with its log. Each run has a key, and a run that ends is kept.")
 	}
 	add("Run", "A run is the processing of one question.")
-	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}))
 	hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: "What is a run?"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(hits) == 0 || hits[0].Chunk.Heading() != "Run" {
 		t.Errorf("the first of %d hits is not the section with the heading", len(hits))
 	}

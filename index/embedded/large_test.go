@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // endingContext is a context that ends at the nth call of Err. It calls do before that.
@@ -40,9 +41,7 @@ func (s *endingContext) Err() error {
 func rowsIn(t *testing.T, dir string) string {
 	t.Helper()
 	db, err := bolt.Open(filepath.Join(dir, "documents.db"), 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	out := ""
 	err = db.View(func(tx *bolt.Tx) error {
@@ -51,9 +50,7 @@ func rowsIn(t *testing.T, dir string) string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 
@@ -65,9 +62,7 @@ func TestLargePutInterrupted(t *testing.T) {
 	for at := 3; ; at++ {
 		dir, crashed := t.TempDir(), t.TempDir()
 		x := open(t, dir)
-		if err := put(t.Context(), x, "large", "apple", 3); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, put(t.Context(), x, "large", "apple", 3))
 		d, es := document("large", "pear", n)
 		for i := range es {
 			es[i].ID += "/new"
@@ -120,19 +115,15 @@ func TestLargePutInterrupted(t *testing.T) {
 func TestLargePutRejected(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
-	if err := put(t.Context(), x, "small", "apple", 3); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, put(t.Context(), x, "small", "apple", 3))
 	d, es := document("large", "pear", 600)
 	_, small := document("small", "apple", 3)
 	es[len(es)-1].ID = small[len(small)-1].ID
 	err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es})
-	if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.Conflict {
+	if fault.CodeOf(err) != fault.Conflict {
 		t.Errorf("%v", err)
 	}
-	if err := put(t.Context(), x, "next", "plum", 2); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, put(t.Context(), x, "next", "plum", 2))
 	compactAndClose(t, x)
 	if got, want := rowsIn(t, dir), "documents 2 ids 10 chunks 10 mentions 5 vectors 10 garbage 0 "; got != want {
 		t.Errorf("%s, not %s", got, want)
@@ -153,10 +144,8 @@ func TestLargePutWithOutdatedLexicalIndex(t *testing.T) {
 	dir, before := t.TempDir(), t.TempDir()
 	lexical := filepath.Join(dir, "lexical")
 	x := open(t, dir)
-	if err := errors.Join(put(t.Context(), x, "large", "apple", 3), put(t.Context(), x, "small", "apple", 3), x.Close(),
-		os.CopyFS(before, os.DirFS(lexical))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(put(t.Context(), x, "large", "apple", 3), put(t.Context(), x, "small", "apple", 3), x.Close(),
+		os.CopyFS(before, os.DirFS(lexical))))
 	check := func(what string, x *embedded.Index) {
 		t.Helper()
 		s, err := x.Terms(t.Context(), "c", []string{"apple", "pear", "filler"})
@@ -170,14 +159,10 @@ func TestLargePutWithOutdatedLexicalIndex(t *testing.T) {
 	for i := range es {
 		es[i].ID += "/new"
 	}
-	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}))
 	check("put", x)
 	for what, with := range map[string]string{"outdated": before, "missing": t.TempDir()} {
-		if err := errors.Join(x.Close(), os.RemoveAll(lexical), os.CopyFS(lexical, os.DirFS(with))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(x.Close(), os.RemoveAll(lexical), os.CopyFS(lexical, os.DirFS(with))))
 		x = open(t, dir)
 		check(what, x)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestLeftoverSegment opens an index with an unused segment file, as a crash during a write or a merge leaves it. The file must be
@@ -26,20 +27,14 @@ func TestLeftoverSegment(t *testing.T) {
 		t.Fatal(segments, err)
 	}
 	whole, err := os.ReadFile(segments[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, content := range map[string][]byte{"empty": nil, "half": whole[:len(whole)/2], "whole": whole} {
 		t.Run(name, func(t *testing.T) {
 			leftover := filepath.Join(filepath.Dir(segments[0]), "00000000ffff.seg")
-			if err := os.WriteFile(leftover, content, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(leftover, content, 0o600))
 			var log bytes.Buffer
 			x, err := embedded.Open(t.Context(), dir, embedded.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer closeIndex(t, x)
 			for _, level := range []corpus.Level{corpus.Passage, corpus.Sentence} {
 				if n := count(t, x, "apple", level); n != 1000 {
@@ -67,10 +62,8 @@ func TestEarlierLexicalFormat(t *testing.T) {
 		t.Fatal(levels, err)
 	}
 	for _, level := range levels {
-		if err := errors.Join(os.RemoveAll(level), os.Mkdir(level, 0o700), os.WriteFile(filepath.Join(level, "root.bolt"), []byte("old"), 0o600),
-			os.WriteFile(filepath.Join(level, "000000000001.zap"), []byte("old"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(os.RemoveAll(level), os.Mkdir(level, 0o700), os.WriteFile(filepath.Join(level, "root.bolt"), []byte("old"), 0o600),
+			os.WriteFile(filepath.Join(level, "000000000001.zap"), []byte("old"), 0o600)))
 	}
 	x = open(t, dir)
 	defer closeIndex(t, x)

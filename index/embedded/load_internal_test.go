@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // reopened returns an open index of one collection, c, that is not loaded yet. It contains one passage, in the set s.
@@ -18,20 +19,12 @@ func reopened(t *testing.T) *Index {
 	t.Helper()
 	dir := t.TempDir()
 	x, err := Open(t.Context(), dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d := corpus.Document{ID: "d", Collection: "c"}
 	e := index.Entry{Chunk: corpus.Chunk{ID: "p", Level: corpus.Passage, Text: "apple"}}
-	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{{e}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{d.ID}); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{{e}}))
+	require.NoError(t, x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{d.ID}))
+	require.NoError(t, x.Close())
 	if x, err = Open(t.Context(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +42,7 @@ func TestVerifyAfterFailedLoad(t *testing.T) {
 			old = append(old, b.Get(key)...)
 			return errors.Join(b.Put(key, record), putTxID(tx))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return old
 	}
 	query := index.Query{Collection: "c", Text: "apple", Limit: 10}
@@ -97,9 +88,7 @@ func TestRepairDuringScopedSearch(t *testing.T) {
 	t.Parallel()
 	x := reopened(t)
 	c, err := x.collection("c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	probe := &gateProbe{Handler: slog.DiscardHandler, c: c}
 	x.write.Lock()
 	x.opts.Logger = slog.New(probe)

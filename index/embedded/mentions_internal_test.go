@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/prepare"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func allowUnexported() cmp.Option { return cmp.AllowUnexported(prepare.Mentions{}) }
@@ -25,9 +26,7 @@ func TestEncodeMentions(t *testing.T) {
 			Relations: []prepare.Relation{{From: 0, To: 1, Predicate: "was directed by"}, {From: 1, To: 0, Predicate: "x"}}},
 	} {
 		got, err := decodeMentions(appendMentions(nil, n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if d := cmp.Diff(n, got, allowUnexported()); d != "" {
 			t.Errorf("record (-want +got):\n%s", d)
 		}
@@ -57,9 +56,7 @@ func withMentionsApart(t *testing.T, dir string) {
 	t.Helper()
 	setFormat(t, dir, formatComputed)
 	db, err := bolt.Open(filepath.Join(dir, fileDocuments), permFile, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	err = updateDB(db, nil, func(tx *txn) error {
 		reader, moved := chunkReader{tx: tx}, map[uint64]*nestedRecord{}
@@ -81,9 +78,7 @@ func withMentionsApart(t *testing.T, dir string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // TestMentionsOfSections reads mentions that are with the text of a section, and those of an earlier format.
@@ -117,9 +112,7 @@ func TestMentionsOfSections(t *testing.T) {
 		}
 	}
 	check()
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Close())
 	withMentionsApart(t, dir)
 	x = openAt(t, dir)
 	check()
@@ -128,9 +121,7 @@ func TestMentionsOfSections(t *testing.T) {
 		putAll(t, x, []corpus.Document{d}, [][]index.Entry{want[i]})
 	}
 	check()
-	if err := x.Compact(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Compact(t.Context()))
 	err := x.view(func(tx *txn) error {
 		if k, _ := tx.Bucket(bucketMentions).Cursor().First(); k != nil {
 			t.Errorf("mentions of row %x are left", k)

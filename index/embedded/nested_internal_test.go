@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/prepare"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // nestedDocument returns a document of n sections, each with two passages of two sentences.
@@ -79,22 +80,14 @@ func computedDocument(id string, n int) (corpus.Document, []index.Entry) {
 func openAt(t *testing.T, dir string) *Index {
 	t.Helper()
 	x, err := Open(t.Context(), dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, x)
 	return x
 }
 
 func putAll(t *testing.T, x *Index, docs []corpus.Document, entries [][]index.Entry) {
 	t.Helper()
-	if err := x.Put(t.Context(), docs, entries); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), docs, entries))
 }
 
 func exportAll(t *testing.T, x *Index) [][]index.Entry {
@@ -102,9 +95,7 @@ func exportAll(t *testing.T, x *Index) [][]index.Entry {
 	var out [][]index.Entry
 	for after := corpus.DocumentID(""); ; {
 		docs, es, err := x.Export(t.Context(), "c", "words", after, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(docs) == 0 {
 			return out
 		}
@@ -130,9 +121,7 @@ func testNested(t *testing.T, document func(id string, n int) (corpus.Document, 
 	gone, ges := document("gone", 3)
 	d, es := document("lights", 40)
 	putAll(t, x, []corpus.Document{gone, d}, [][]index.Entry{ges, es})
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"gone"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{"gone"}))
 	want := sorted(es)
 	for range 2 {
 		if diff := cmp.Diff([][]index.Entry{want}, exportAll(t, x)); diff != "" {
@@ -162,9 +151,7 @@ func testNested(t *testing.T, document func(id string, n int) (corpus.Document, 
 		if err := x.Verify(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.Close())
 		x = openAt(t, dir)
 	}
 }
@@ -178,9 +165,7 @@ func TestSearchNestedLevels(t *testing.T) {
 		t.Helper()
 		q.Collection = "c"
 		hits, err := x.Search(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return hits
 	}
 	for _, q := range []index.Query{{Text: "word17 oil"}, {Text: "word17 oil", Space: "words", Vector: []float32{0, 1}}} {
@@ -273,9 +258,7 @@ func putEarlier(t *testing.T, x *Index, d corpus.Document, es []index.Entry) {
 		t.Fatalf("nested %v, %v", ch.nesting != nil, err)
 	}
 	es[0].Parent, ch.entries[0].Parent = parent, parent
-	if err := x.apply(t.Context(), "put documents", []change{ch}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.apply(t.Context(), "put documents", []change{ch}))
 }
 
 // convertAll converts an index in turns of a group.
@@ -305,9 +288,7 @@ func TestConvert(t *testing.T) {
 		}
 		want = append(want, sorted(es))
 	}
-	if err := x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"lightsB"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"lightsB"}))
 	old, oes := nestedDocument("odd?", 2)
 	oes[2].Text = strings.ToUpper(oes[2].Text)
 	putEarlier(t, x, old, oes)
@@ -316,12 +297,8 @@ func TestConvert(t *testing.T) {
 		t.Fatalf("before: %+v, %v", stats, err)
 	}
 	version, err := x.Version(t.Context(), "c")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, x.Close())
 	setFormat(t, dir, formatSums)
 	interrupted, cancel := context.WithCancel(t.Context())
 	x = openAt(t, dir)
@@ -349,9 +326,7 @@ func TestConvert(t *testing.T) {
 		if err := x.Verify(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.Close())
 		x = openAt(t, dir)
 	}
 	err = x.view(func(tx *txn) error {
@@ -374,21 +349,15 @@ func TestConvertKeepsSpaces(t *testing.T) {
 		putEarlier(t, x, d, es)
 	}
 	missing, _, err := x.MissingVectors(t.Context(), "c", "new", "", 20) // all of the first document, and the sections and passages of the second
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, m := range missing {
 		v := []float32{0, 1, 0}
 		if i == 2 {
 			v = nil // known to have none
 		}
-		if err := x.SetVectors(t.Context(), "c", "new", []string{m.Ref}, [][]float32{v}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.SetVectors(t.Context(), "c", "new", []string{m.Ref}, [][]float32{v}))
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Close())
 	setFormat(t, dir, formatSums)
 	for range 2 {
 		x = openAt(t, dir)
@@ -414,9 +383,7 @@ func TestConvertKeepsSpaces(t *testing.T) {
 func setFormat(t *testing.T, dir, to string) {
 	t.Helper()
 	db, err := bolt.Open(filepath.Join(dir, fileDocuments), permFile, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = updateDB(db, nil, func(tx *txn) error { return tx.Bucket(bucketMeta).Put(keyFormat, []byte(to)) })
 	if err != nil {
 		t.Error(err)
@@ -432,14 +399,10 @@ func TestEraseAfterRepair(t *testing.T) {
 	d, es := nestedDocument("lights", 2)
 	putAll(t, x, []corpus.Document{d}, [][]index.Entry{es})
 	c, err := x.collection("c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := x.lexicalDir(c, passages)
 	c.lex[passages].Close()
-	if err := errors.Join(os.Rename(dir, dir+".away"), os.WriteFile(dir, nil, permFile)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Rename(dir, dir+".away"), os.WriteFile(dir, nil, permFile)))
 	c.lex[passages] = nil
 	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{d.ID}); err == nil {
 		t.Fatal("the lexical index works")
@@ -447,9 +410,7 @@ func TestEraseAfterRepair(t *testing.T) {
 	if err := os.Remove(dir); err != nil || !x.repairAll() {
 		t.Fatalf("the collection was not repaired: %v", err)
 	}
-	if err := errors.Join(x.Compact(t.Context()), os.RemoveAll(dir+".away")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(x.Compact(t.Context()), os.RemoveAll(dir+".away")))
 	err = x.view(func(tx *txn) error {
 		if n := tx.Bucket(bucketChunks).Stats().KeyN; n != 0 {
 			t.Errorf("%d of %d chunks are left", n, len(es))
@@ -471,9 +432,7 @@ func TestNestedCycle(t *testing.T) {
 		return tx.Bucket(bucketChunks).Put(rowKey(uint64(len(es)-1)), (&nestedRecord{level: corpus.Sentence, id: "s"}).encode())
 	})
 	x.write.Unlock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, _, err := x.Export(t.Context(), "c", "words", "", 10); !errors.Is(err, errDamaged) {
 		t.Errorf("a chunk that is its own parent: %v", err)
 	}
@@ -482,9 +441,7 @@ func TestNestedCycle(t *testing.T) {
 func FuzzDecodeNested(f *testing.F) {
 	d, es := nestedDocument("lights", 2)
 	ch, err := checked(d, es)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	for i := range es {
 		f.Add(ch.nesting.record(&ch, i).encode()[4:])
 	}
@@ -517,9 +474,7 @@ func TestLargeNestedDocument(t *testing.T) {
 	if diff := cmp.Diff([][]index.Entry{sorted(es)}, exportAll(t, x)); diff != "" {
 		t.Errorf("the document that replaces it (-want +got):\n%s", diff)
 	}
-	if err := x.Compact(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Compact(t.Context()))
 	err := x.view(func(tx *txn) error {
 		for _, b := range [][]byte{bucketChunks, bucketIDs} {
 			if n := tx.Bucket(b).Stats().KeyN; n != len(es) {

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded/inverted"
+	"github.com/sluice-rag/sluice/index/prepare"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -131,7 +132,7 @@ func (x *Index) searchParts(ctx context.Context, v *view, level corpus.Level, pa
 	var asked *weightedQuery
 	if len(terms) > 0 && v.lexical != nil {
 		var err error
-		if asked, err = v.weigh(ctx, terms, q.Terms, newExpander(v, lang.Truncate(q.Text, maxQueryBytes), language)); err != nil {
+		if asked, err = v.weigh(ctx, terms, q.Terms, newExpander(v, lang.Truncate(q.Text, prepare.MaxQuery), language)); err != nil {
 			return nil, err
 		}
 	}

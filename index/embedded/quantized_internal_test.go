@@ -17,6 +17,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // randomUnit returns a vector of unit length, in which the given number of components are outliers, as those of embedding models can be.
@@ -113,9 +114,7 @@ func withFloats(t *testing.T, dir string, dim int) {
 	t.Helper()
 	setFormat(t, dir, formatComputed)
 	db, err := bolt.Open(filepath.Join(dir, fileDocuments), permFile, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	err = updateDB(db, nil, func(tx *txn) error {
 		floats := map[string][]byte{}
@@ -133,9 +132,7 @@ func withFloats(t *testing.T, dir string, dim int) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // vectorSizes counts the stored vectors by their size in bytes.
@@ -145,9 +142,7 @@ func vectorSizes(t *testing.T, x *Index) map[int]int {
 	err := x.view(func(tx *txn) error {
 		return tx.Bucket(bucketVectors).ForEach(func(_, v []byte) error { sizes[len(v)]++; return nil })
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return sizes
 }
 
@@ -182,9 +177,7 @@ func TestConvertVectors(t *testing.T) {
 		return hits
 	}
 	want := search()
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Close())
 	withFloats(t, dir, dim)
 	for turn := range 4 {
 		x = openAt(t, dir)
@@ -205,9 +198,7 @@ func TestConvertVectors(t *testing.T) {
 		if diff := cmp.Diff(want, search()); diff != "" {
 			t.Errorf("turn %d (-before +after):\n%s", turn, diff)
 		}
-		if err := errors.Join(x.Verify(t.Context()), x.Close()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(x.Verify(t.Context()), x.Close()))
 	}
 }
 
@@ -216,12 +207,8 @@ func TestConvertShrinks(t *testing.T) {
 	const dim = 384
 	dir := t.TempDir()
 	db, err := bolt.Open(filepath.Join(dir, fileDocuments), permFile, &bolt.Options{PageSize: pageSize / 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
 	x := openAt(t, dir)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 10 {
@@ -233,23 +220,17 @@ func TestConvertShrinks(t *testing.T) {
 		}
 		putAll(t, x, []corpus.Document{d}, [][]index.Entry{es})
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Close())
 	withFloats(t, dir, dim)
 	size := func() int64 {
 		info, err := os.Stat(filepath.Join(dir, fileDocuments))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return info.Size()
 	}
 	before := size()
 	x = openAt(t, dir)
 	convertAll(t, x)
-	if err := x.Compact(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Compact(t.Context()))
 	if after := size(); x.db.Info().PageSize != pageSize || 2*after > before {
 		t.Errorf("pages of %d bytes, %d bytes before and %d after", x.db.Info().PageSize, before, after)
 	}

@@ -196,7 +196,7 @@ func (x *Index) Terms(ctx context.Context, collection string, words []string) (i
 				return err
 			}
 			least := v.chunks
-			for _, t := range lang.Terms(w[:min(len(w), maxQueryBytes)]) {
+			for _, t := range lang.Terms(w[:min(len(w), prepare.MaxQuery)]) {
 				df, err := count(texts, t)
 				if err != nil {
 					return err

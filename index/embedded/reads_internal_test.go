@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // fillAndDelete puts long documents and deletes all but some, so that most of documents.db is free.
@@ -24,9 +25,7 @@ func fillAndDelete(t *testing.T, x *Index, kept int) {
 		entries = append(entries, []index.Entry{{Chunk: corpus.Chunk{ID: corpus.ChunkID(id), Level: corpus.Passage,
 			Text: strings.Repeat("long text ", 40_000)}}})
 	}
-	if err := errors.Join(x.Put(t.Context(), docs, entries), x.Delete(t.Context(), "c", ids[:len(ids)-kept])); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(x.Put(t.Context(), docs, entries), x.Delete(t.Context(), "c", ids[:len(ids)-kept])))
 }
 
 // TestCompactWhileReading compacts while a read of documents.db runs. Other reads and writes must not wait.
@@ -36,9 +35,7 @@ func TestCompactWhileReading(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "index")
 			synctest.Test(t, func(t *testing.T) {
 				x, err := Open(t.Context(), dir, Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer func() { _ = x.Close() }() // after a failure, so that synctest shows it
 				fillAndDelete(t, x, 1)
 				ctx, cancel := context.WithCancel(t.Context())
@@ -91,9 +88,7 @@ func TestCompactWhileReading(t *testing.T) {
 func TestPutAfterDeletingAll(t *testing.T) {
 	t.Parallel()
 	x, err := Open(t.Context(), t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fillAndDelete(t, x, 0)
 	d := corpus.Document{ID: "new", Collection: "c"}
 	e := index.Entry{Chunk: corpus.Chunk{ID: "new", Level: corpus.Passage, Text: "apple"}}

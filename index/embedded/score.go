@@ -5,11 +5,11 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded/inverted"
+	"github.com/sluice-rag/sluice/index/prepare"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -36,9 +36,8 @@ type Scoring struct {
 var DefaultScoring = Scoring{K1: 0.9, B: 0.4, Title: 0.6, Heading: 0.6, Pairs: 0.5, Window: 8}
 
 const (
-	maxQueryBytes = 64 << 10 // of a question; the rest is ignored
-	maxQueryTerms = 64       // distinct terms; only the rarest are used
-	pairedChunks  = 100      // number of the best chunks that get scores for pairs
+	maxQueryTerms = 64  // distinct terms; only the rarest are used
+	pairedChunks  = 100 // number of the best chunks that get scores for pairs
 )
 
 // term is a term of a question.
@@ -58,30 +57,9 @@ type weightedQuery struct {
 	texts  *inverted.Terms // of fieldText in the whole collection
 }
 
-// queryWords returns the words of a text of limited size with their terms, including repetitions. Stop words of the language are left out, unless
-// they are written in capitals as a code is, or there are no other words; nil: the language is not known.
-func queryWords(s string, l *lang.Language) (out []lang.Term) {
-	var stops []lang.Term
-	s = s[:min(len(s), maxQueryBytes)]
-	for _, w := range lang.Words(s) {
-		t, written := lang.Term{Word: w.Text, Stem: lang.Stem(w.Text)}, s[w.Start:w.End]
-		switch {
-		case lang.IsStopWord(w.Text):
-		case l != nil && l.IsStopWord(w.Text) && (len(written) < 2 || strings.ToUpper(written) != written):
-			stops = append(stops, t)
-		default:
-			out = append(out, t)
-		}
-	}
-	if len(out) == 0 {
-		return stops
-	}
-	return out
-}
-
 // queryTerms returns the terms of a text of limited size, including repetitions.
 func queryTerms(s string) []string {
-	return lang.Terms(s[:min(len(s), maxQueryBytes)])
+	return lang.Terms(s[:min(len(s), prepare.MaxQuery)])
 }
 
 func idf(n, df float64) float64 { return math.Log1p((max(n-df, 0) + 0.5) / (df + 0.5)) }

@@ -78,8 +78,8 @@ func (x *Index) Search(ctx context.Context, q index.Query) ([]index.Hit, error) 
 }
 
 func (x *Index) searchSnapshot(ctx context.Context, c *collection, s *snapshot, only *filter, q index.Query, wanted [levels]bool) ([]index.Hit, error) {
-	language := lang.Detect(lang.Truncate(q.Text, maxQueryBytes))
-	terms := queryWords(q.Text, language)
+	language := lang.Detect(lang.Truncate(q.Text, prepare.MaxQuery))
+	terms := prepare.QueryWords(q.Text, language)
 	for i := range levels {
 		if dim := s.levels[i].spaces[q.Space].dim(); q.Vector != nil && dim > 0 && dim != len(q.Vector) {
 			return nil, errDimension(len(q.Vector), dim)
@@ -206,7 +206,7 @@ func (x *Index) searchView(ctx context.Context, v *view, terms []lang.Term, lang
 	sc := scorers.Get().(*scorer)
 	defer sc.free()
 	if len(terms) > 0 {
-		more := newExpander(v, lang.Truncate(q.Text, maxQueryBytes), language)
+		more := newExpander(v, lang.Truncate(q.Text, prepare.MaxQuery), language)
 		asked, err := v.weigh(ctx, terms, q.Terms, more)
 		if err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 var scopeS = index.Scope{Collection: "c", Sets: []string{"s"}}.Name()
@@ -20,12 +21,8 @@ var scopeS = index.Scope{Collection: "c", Sets: []string{"s"}}.Name()
 func edited(t *testing.T, dir string, do func(tx *bolt.Tx) error) {
 	t.Helper()
 	db, err := bolt.Open(filepath.Join(dir, "documents.db"), 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(db.Update(do), db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(db.Update(do), db.Close()))
 }
 
 // withoutSums converts the folder to a format without checksums of buckets, so that the next Open computes them.
@@ -40,9 +37,7 @@ func TestFormatsWithoutSetsOrSums(t *testing.T) {
 	for format, missing := range map[string][]string{"3": {"sets", "members", "memberships"}, "4": nil} {
 		dir := t.TempDir()
 		x := open(t, dir)
-		if err := put(t.Context(), x, "a", "apple", 3); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, put(t.Context(), x, "a", "apple", 3))
 		closeIndex(t, x)
 		edited(t, dir, func(tx *bolt.Tx) error {
 			err := withoutSums(tx, format)
@@ -56,9 +51,7 @@ func TestFormatsWithoutSetsOrSums(t *testing.T) {
 			if n := count(t, x, "apple", corpus.Passage); n != 3 {
 				t.Errorf("format %s: %d of 3 passages", format, n)
 			}
-			if err := x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"a"}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"a"}))
 			if hits, err := x.Search(t.Context(), index.Query{Collection: scopeS, Text: "apple"}); err != nil || len(hits) != 3 {
 				t.Errorf("format %s: %d of 3 passages in the set, %v", format, len(hits), err)
 			}
@@ -79,9 +72,7 @@ func TestDamagedMembers(t *testing.T) {
 	for _, bucket := range []string{"members", "sets"} {
 		dir := t.TempDir()
 		x := open(t, dir)
-		if err := errors.Join(put(t.Context(), x, "a", "apple", 2), x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"a"})); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(put(t.Context(), x, "a", "apple", 2), x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"a"})))
 		closeIndex(t, x)
 		edited(t, dir, func(tx *bolt.Tx) error {
 			b := tx.Bucket([]byte(bucket))
@@ -109,10 +100,8 @@ func TestCompactErasesDeletedMember(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	x := open(t, dir)
-	if err := errors.Join(put(t.Context(), x, "a", "apple", 1), x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"a", "vanishing-id"}),
-		x.Delete(t.Context(), "c", []corpus.DocumentID{"vanishing-id"})); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(put(t.Context(), x, "a", "apple", 1), x.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"a", "vanishing-id"}),
+		x.Delete(t.Context(), "c", []corpus.DocumentID{"vanishing-id"})))
 	compactAndClose(t, x)
 	if files := holding(t, dir, "vanishing-id"); files != nil {
 		t.Error(files)
@@ -136,21 +125,15 @@ func TestManySets(t *testing.T) {
 			if i > 60 {
 				continue
 			}
-			if err := x.AddToSet(t.Context(), "c", fmt.Sprintf("s%d", i%10), []corpus.DocumentID{id}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, x.AddToSet(t.Context(), "c", fmt.Sprintf("s%d", i%10), []corpus.DocumentID{id}))
 		}
 	}
-	if err := x.Delete(t.Context(), "c", gone); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", gone))
 	all := map[string]bool{}
 	for i := range 10 {
 		scope := index.Scope{Collection: "c", Sets: []string{fmt.Sprintf("s%d", i)}}.Name()
 		docs, err := x.Documents(t.Context(), scope, "", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		hits, err := x.Search(t.Context(), index.Query{Collection: scope, Text: "apple", Limit: 1000})
 		if err != nil || len(hits) != len(docs) {
 			t.Errorf("%d of %d passages in %q, %v", len(hits), len(docs), scope, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestStaleRootPage replaces the root page by that of the empty index, as a disk that loses a write does. The older state is complete, its
@@ -18,29 +19,19 @@ func TestStaleRootPage(t *testing.T) {
 	put := func(docs ...corpus.Document) {
 		t.Helper()
 		x, err := Open(t.Context(), dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, d := range docs {
-			if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{nil}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{nil}))
 		}
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.Close())
 	}
 	root := func() (page []byte, at int64) {
 		t.Helper()
 		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer f.Close()
 		newest, _, err := readTrees(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		page, at = make([]byte, newest.pageSize), int64(newest.root)*newest.pageSize
 		if _, err := f.ReadAt(page, at); err != nil {
 			t.Fatal(err)
@@ -53,13 +44,9 @@ func TestStaleRootPage(t *testing.T) {
 	current, at := root()
 	copy(stale[:8], current[:8]) // the number of the page
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	copy(data[at:], stale)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, data, 0o600))
 	if x, err := Open(t.Context(), dir, Options{}); !errors.Is(err, errDamaged) {
 		t.Errorf("an index that lacks its documents opens: %v", err)
 		_ = x.Close()

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestVersionGrowsWithEachChange(t *testing.T) {
@@ -17,9 +18,7 @@ func TestVersionGrowsWithEachChange(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *embedded.Index {
 		x, err := embedded.Open(t.Context(), dir, embedded.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return x
 	}
 	x := open()
@@ -27,9 +26,7 @@ func TestVersionGrowsWithEachChange(t *testing.T) {
 	version := func(collection string) uint64 {
 		t.Helper()
 		v, err := x.Version(t.Context(), collection)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return v
 	}
 	if v := version("none"); v != 0 {
@@ -39,9 +36,7 @@ func TestVersionGrowsWithEachChange(t *testing.T) {
 		t.Helper()
 		doc := corpus.Document{ID: corpus.DocumentID(id), Collection: "a", Hash: hash}
 		chunk := corpus.Chunk{ID: corpus.ChunkID("c-" + id), Document: doc.ID, Level: corpus.Passage, Text: text}
-		if err := x.Put(t.Context(), []corpus.Document{doc}, [][]index.Entry{{{Chunk: chunk, Space: "s", Vector: []float32{1, 0}}}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.Put(t.Context(), []corpus.Document{doc}, [][]index.Entry{{{Chunk: chunk, Space: "s", Vector: []float32{1, 0}}}}))
 	}
 	for _, step := range []struct {
 		name  string
@@ -56,25 +51,17 @@ func TestVersionGrowsWithEachChange(t *testing.T) {
 			if err != nil || len(missing) != 1 {
 				t.Fatal(missing, err)
 			}
-			if err := x.SetVectors(t.Context(), "a", "other", []string{missing[0].Ref}, [][]float32{{1}}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, x.SetVectors(t.Context(), "a", "other", []string{missing[0].Ref}, [][]float32{{1}}))
 		}},
 		{"reopened", false, func() {
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, x.Close())
 			x = open()
 		}},
 		{"deleted", true, func() {
-			if err := x.Delete(t.Context(), "a", []corpus.DocumentID{"1"}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, x.Delete(t.Context(), "a", []corpus.DocumentID{"1"}))
 		}},
 		{"made anew", true, func() {
-			if err := errors.Join(x.Close(), os.RemoveAll(dir)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(x.Close(), os.RemoveAll(dir)))
 			x = open()
 			put("2", "h3", "copper")
 		}},
@@ -93,9 +80,7 @@ func TestVersionGrowsWithEachChange(t *testing.T) {
 	if v := version("b"); v != 0 {
 		t.Errorf("another collection has version %d", v)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Close())
 	if _, err := x.Version(t.Context(), "a"); err == nil {
 		t.Error("a closed index has a version")
 	}

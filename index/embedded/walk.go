@@ -27,7 +27,7 @@ func (x *Index) Walk(ctx context.Context, w index.WalkQuery) ([]index.WalkHit, e
 
 // question computes the affinity of passages to a question. The result refers to sc.
 func (g *graph) question(ctx context.Context, text string, sc *scorer, scoring Scoring) (q walk.Question, err error) {
-	terms := queryWords(text, nil)
+	terms := prepare.QueryWords(text, nil)
 	if len(terms) == 0 {
 		return q, nil
 	}

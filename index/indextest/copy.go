@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // Copyable is an index that can be copied, and to which others can be.
@@ -49,17 +50,11 @@ func fillForCopy(t *testing.T, x Copyable, collection string) {
 	}
 	empty, none := document(collection, "empty", "Empty")
 	last, few := document(collection, "z/ö\n", "Zembla", passage("The castle of Zembla has 77 towers.", 0, 1).in("s"))
-	if err := x.Put(t.Context(), []corpus.Document{d, long, empty, last}, [][]index.Entry{es, many, none, few}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), []corpus.Document{d, long, empty, last}, [][]index.Entry{es, many, none, few}))
 	for set, ids := range map[string][]corpus.DocumentID{"all": {"lands", "z/ö\n"}, "later": {"lands", "not there yet"}} {
-		if err := x.AddToSet(t.Context(), collection, set, ids); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.AddToSet(t.Context(), collection, set, ids))
 	}
-	if err := x.Annotate(t.Context(), collection, "lands", corpus.DublinCore{Title: "The lands"}, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Annotate(t.Context(), collection, "lands", corpus.DublinCore{Title: "The lands"}, "ada"))
 }
 
 // exportAll exports a collection, limit documents at a time.
@@ -67,9 +62,7 @@ func exportAll(t *testing.T, x index.Exporter, collection, space string, limit i
 	t.Helper()
 	for after := corpus.DocumentID(""); ; after = docs[len(docs)-1].ID {
 		d, e, err := x.Export(t.Context(), collection, space, after, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(d) == 0 {
 			return docs, entries
 		}
@@ -82,9 +75,7 @@ func exportAll(t *testing.T, x index.Exporter, collection, space string, limit i
 
 func sumsOf(t *testing.T, x index.Copied, collection string) (out []string) {
 	t.Helper()
-	if err := index.Sums(t.Context(), x, collection, func(h [sha256.Size]byte) { out = append(out, fmt.Sprintf("%x", h)) }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, index.Sums(t.Context(), x, collection, func(h [sha256.Size]byte) { out = append(out, fmt.Sprintf("%x", h)) }))
 	slices.Sort(out)
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func graphOf(t *testing.T, x index.Index) index.Graph {
@@ -63,9 +64,7 @@ func films(t *testing.T, x index.Index, collection string) {
 	for i := range 10 {
 		add(fmt.Sprintf("town%d", i), fmt.Sprintf("Town %d", i), "A town in Poland.")
 	}
-	if err := x.Put(t.Context(), docs, all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), docs, all))
 }
 
 func entities(t *testing.T, g index.Graph, collection, text string) []index.Entity {
@@ -191,9 +190,7 @@ func graphCommonWords(t *testing.T, open Open) {
 		d, es := naming("c", title, title, "A title.")
 		docs, entries = append(docs, d), append(entries, es)
 	}
-	if err := x.Put(t.Context(), docs, entries); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), docs, entries))
 	data, quartz, kafka := index.Entity{Name: "Data", Chunks: 1, About: 1}, index.Entity{Name: "Quartz", Chunks: 1, About: 1}, index.Entity{Name: "Kafka", Chunks: 20}
 	for question, want := range map[string][]index.Entity{
 		"What is the The?":                         nil,
@@ -224,9 +221,7 @@ func graphWalk(t *testing.T, open Open) {
 	}
 	w := index.WalkQuery{Collection: "c", Entities: []string{"polish-russian war", "Nobody"}, Limit: 4}
 	rs, err := g.Walk(t.Context(), w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	paths := map[string][]string{}
 	for i, id := range reached(t, w, rs) {
 		paths[id] = rs[i].Path
@@ -263,9 +258,7 @@ func graphSame(t *testing.T, open Open) {
 		es[0].Relations = []corpus.Relation{{From: d.Title, To: "Hull", Predicate: says}, {From: "Hull", To: "Leeds", Predicate: says[:len(says)/2]}}
 		docs, entries = append(docs, d), append(entries, es)
 	}
-	if err := x.Put(t.Context(), docs, entries); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), docs, entries))
 	w := index.WalkQuery{Collection: "c", Chunks: []corpus.ChunkID{"d9/0", "d5/0", "d3/0"}, Question: strings.Join(words, " ")}
 	first, err := g.Walk(t.Context(), w)
 	if err != nil || len(first) == 0 {
@@ -289,9 +282,7 @@ func graphHub(t *testing.T, open Open) {
 		d, es := naming("c", fmt.Sprintf("d%04d", i), fmt.Sprintf("Title %d", i), fmt.Sprintf("In Everywhere, word%d.", i), "Everywhere")
 		docs, entries = append(docs, d), append(entries, es)
 	}
-	if err := x.Put(t.Context(), docs, entries); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), docs, entries))
 	w := index.WalkQuery{Collection: "c", Entities: []string{"Everywhere"}}
 	if got := walked(t, g, w); len(got) != index.DefaultLimit {
 		t.Errorf("%d reached without a question", len(got))
@@ -317,9 +308,7 @@ func graphReplace(t *testing.T, open Open) {
 	if got := walked(t, g, index.WalkQuery{Collection: "c", Entities: []string{"Polish-Russian War"}}); len(got) != 0 {
 		t.Errorf("walked from a name that is gone to %v", got)
 	}
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"writer", "film"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{"writer", "film"}))
 	wantEntities(t, entities(t, g, "c", "Dorota Masłowska, Jan Nowak"))
 	for _, id := range walked(t, g, index.WalkQuery{Collection: "c", Entities: []string{"Poland"}, Limit: 100}) {
 		if id == "writer/0" || id == "film/0" {
@@ -333,9 +322,7 @@ func graphReplace(t *testing.T, open Open) {
 	if got := walked(t, g, index.WalkQuery{Collection: "other", Chunks: []corpus.ChunkID{"film/0"}, Question: "director"}); len(got) == 0 || got[0] != "director/0" {
 		t.Errorf("in the other collection: %v", got)
 	}
-	if err := x.Put(t.Context(), []corpus.Document{{ID: "director", Collection: "c"}}, [][]index.Entry{nil}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), []corpus.Document{{ID: "director", Collection: "c"}}, [][]index.Entry{nil}))
 	wantEntities(t, entities(t, g, "c", "Xawery Żuławski"))
 }
 
@@ -344,9 +331,7 @@ func graphReopen(t *testing.T, open Open) {
 	x := open(t, dir)
 	graphOf(t, x)
 	films(t, x, "c")
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"writer"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{"writer"}))
 	w := index.WalkQuery{Collection: "c", Chunks: []corpus.ChunkID{"film/0"}, Question: "the director and writer in Poland", Limit: 20}
 	before := walked(t, graphOf(t, x), w)
 	x = open(t, dir)
@@ -419,9 +404,7 @@ func graphHostile(t *testing.T, open Open) {
 	}
 	es[0].Relations = append(es[0].Relations, corpus.Relation{From: "Nobody", To: "Poland", Predicate: "x"}, corpus.Relation{From: "Poland", To: "Poland", Predicate: "\xff"})
 	es[1].Mentions = []corpus.Mention{{Name: "Only Sentence", Kind: corpus.Named}}
-	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}))
 	wantEntities(t, entities(t, g, "c", "日本 in poland, Only Sentence"), index.Entity{Name: "日本", Chunks: 1, About: 1},
 		index.Entity{Name: "Poland", Chunks: 15, About: 1})
 	got := walked(t, g, index.WalkQuery{Collection: "c", Chunks: []corpus.ChunkID{"hostile/0", "hostile/1"}, Question: "says"})
@@ -454,7 +437,7 @@ func graphRefuse(t *testing.T, open Open) {
 		d, es := naming("c", "a", "Title", "text")
 		es[0].Mentions[0].Kind = kind
 		err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es})
-		if e, coded := errors.AsType[*fault.Error](err); !coded || e.Code != fault.InvalidRequest {
+		if fault.CodeOf(err) != fault.InvalidRequest {
 			t.Errorf("a mention of kind %d: %v", kind, err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // Open opens the index in dir, which is empty at first. If dir is already open, it closes that index first. It closes the last index
@@ -184,9 +185,7 @@ func empty(t *testing.T, open Open) {
 func putSearch(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
 	d, es := document("c", "river", "Rivers", passage("The Danube flows through ten countries."), passage("Dams hold water."))
-	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}))
 	hits := search(t, x, index.Query{Collection: "c", Text: "Which countries does the danube FLOW through?"})
 	want(t, hits, "river/0")
 	if len(hits) == 1 {
@@ -229,9 +228,7 @@ func replace(t *testing.T, open Open) {
 	want(t, search(t, x, index.Query{Collection: "c", Vector: []float32{1, 0}}), "a/0")
 	first, es1 := document("c", "twice", "", passage("early"))
 	second, es2 := document("c", "twice", "", passage("late"))
-	if err := x.Put(t.Context(), []corpus.Document{first, second}, [][]index.Entry{es1, es2}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), []corpus.Document{first, second}, [][]index.Entry{es1, es2}))
 	want(t, search(t, x, index.Query{Collection: "c", Text: "early late"}), "twice/0")
 	want(t, search(t, x, index.Query{Collection: "c", Text: "early"}))
 }
@@ -240,9 +237,7 @@ func remove(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
 	put(t, x, "c", "a", "", passage("apple", 1, 0))
 	put(t, x, "c", "b", "", passage("apple", 1, 0))
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"a", "unknown", ""}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{"a", "unknown", ""}))
 	want(t, search(t, x, index.Query{Collection: "c", Text: "apple", Vector: []float32{1, 0}}), "b/0")
 	if cs, err := x.Chunks(t.Context(), "c", []corpus.ChunkID{"a/0"}); err != nil || len(cs) != 0 {
 		t.Errorf("chunks: %v, %v", cs, err)
@@ -252,9 +247,7 @@ func remove(t *testing.T, open Open) {
 	}
 	put(t, x, "c", "a", "", passage("apple", 1, 0))
 	want(t, search(t, x, index.Query{Collection: "c", Text: "apple"}), "a/0", "b/0")
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"a", "b"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{"a", "b"}))
 	want(t, search(t, x, index.Query{Collection: "c", Text: "apple", Vector: []float32{1, 0}}))
 }
 
@@ -292,9 +285,7 @@ func collections(t *testing.T, open Open) {
 			t.Errorf("%q shows a chunk of another collection: %v, %v", n, cs, err)
 		}
 	}
-	if err := x.Delete(t.Context(), "a", []corpus.DocumentID{"doc0", "doc1"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "a", []corpus.DocumentID{"doc0", "doc1"}))
 	want(t, search(t, x, index.Query{Collection: "a", Text: "shared"}))
 	want(t, search(t, x, index.Query{Collection: "A", Text: "shared"}), "doc1/0")
 }
@@ -330,7 +321,7 @@ func invalid(t *testing.T, open Open) {
 	for name, es := range map[string][]index.Entry{"two of an id": two, "level": level, "not a number": nan,
 		"no chunk id": nameless, "other document": foreign, "id of no UTF-8": bytes} {
 		err := x.Put(t.Context(), []corpus.Document{ok}, [][]index.Entry{es})
-		if e, coded := errors.AsType[*fault.Error](err); !coded || e.Code != fault.InvalidRequest {
+		if fault.CodeOf(err) != fault.InvalidRequest {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func vectors(t *testing.T, open Open) {
@@ -70,9 +71,7 @@ func chunks(t *testing.T, open Open) {
 	_, es := document("c", "a", "T", passage("zero"), passage("one"), piece{level: corpus.Sentence, text: "two"})
 	put(t, x, "c", "a", "T", passage("zero"), passage("one"), piece{level: corpus.Sentence, text: "two"})
 	got, err := x.Chunks(t.Context(), "c", []corpus.ChunkID{"a/2", "unknown", "", "a/0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if d := cmp.Diff([]corpus.Chunk{es[2].Chunk, es[0].Chunk}, got); d != "" {
 		t.Errorf("chunks (-want +got):\n%s", d)
 	}
@@ -83,9 +82,7 @@ func terms(t *testing.T, open Open) {
 	put(t, x, "c", "a", "Orchards", passage("Apples grow."), passage("Pears grow too."))
 	put(t, x, "c", "b", "Nothing", passage("An apple."))
 	got, err := x.Terms(t.Context(), "c", []string{"apple", "APPLES", "growing", "orchard", "absent", "the", "apple"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := index.TermStats{Chunks: 3, DF: map[string]int{"apple": 2, "APPLES": 2, "growing": 2, "orchard": 2, "absent": 0, "the": 3}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("terms (-want +got):\n%s", d)
@@ -104,9 +101,7 @@ func documents(t *testing.T, open Open) {
 	bare, _ := document("c", "bare", "")
 	put(t, x, "c", "bare", "")
 	got, err := x.Documents(t.Context(), "c", "", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if d := cmp.Diff([]corpus.Document{bare}, got); d != "" {
 		t.Errorf("document (-want +got):\n%s", d)
 	}
@@ -114,9 +109,7 @@ func documents(t *testing.T, open Open) {
 	after := corpus.DocumentID("bare")
 	for {
 		page, err := x.Documents(t.Context(), "c", after, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(page) == 0 {
 			break
 		}
@@ -139,9 +132,7 @@ func reopen(t *testing.T, open Open) {
 	put(t, x, "c", "a", "Title", passage("apple tree", 1, 0), piece{level: corpus.Sentence, text: "apple"})
 	put(t, x, "c", "b", "Title", passage("apple pie", 0, 1))
 	put(t, x, "c", "gone", "Title", passage("apple core", 0, 1))
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"gone"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{"gone"}))
 	queries := []index.Query{
 		{Collection: "c", Text: "apple", Vector: []float32{1, 0}},
 		{Collection: "c", Text: "apple pie"},
@@ -169,9 +160,7 @@ func reopen(t *testing.T, open Open) {
 func owned(t *testing.T, open Open) {
 	x := open(t, t.TempDir())
 	d, es := document("c", "a", "T", passage("apple", 1, 0))
-	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}))
 	es[0].Vector[0], es[0].Vector[1], es[0].Headings[0] = 0, 1, "spoilt"
 	q := index.Query{Collection: "c", Text: "apple", Vector: []float32{1, 0}}
 	first := search(t, x, q)
@@ -197,9 +186,7 @@ func annotate(t *testing.T, open Open) {
 	put(t, x, "c", "a", "A", passage("apple"))
 	given := corpus.DublinCore{Title: "Of Apples", Creator: "Ada"}
 	for _, err := range []error{a.Annotate(ctx, "c", "a", given, "ada"), a.Annotate(ctx, "c", "unknown", given, "ada"), a.Annotate(ctx, "unknown", "a", given, "ada")} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	refused(t, "annotate in a scope", a.Annotate(ctx, index.Scope{Collection: "c", Sets: []string{"s"}}.Name(), "a", given, ""), "collection")
 	given.Creator = ""
@@ -235,9 +222,7 @@ func amongDocuments(t *testing.T, open Open) {
 	put(t, x, "c", "d", "", passage("apple d", 1, 0))
 	want(t, search(t, x, index.Query{Collection: "c", Text: "apple", Documents: []corpus.DocumentID{"b", "d"}}), "d/0")
 	if sets, ok := x.(index.Sets); ok {
-		if err := sets.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"a", "d"}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sets.AddToSet(t.Context(), "c", "s", []corpus.DocumentID{"a", "d"}))
 		scope := index.Scope{Collection: "c", Sets: []string{"s"}}.Name()
 		want(t, search(t, x, index.Query{Collection: scope, Text: "apple", Documents: []corpus.DocumentID{"c", "d"}}), "d/0")
 		want(t, search(t, x, index.Query{Collection: "c", Text: "apple", Documents: []corpus.DocumentID{"a", "c"}}), "a/0", "c/0")

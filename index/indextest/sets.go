@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // setsIndex is an index with sets.
@@ -102,9 +103,7 @@ func setsMembers(t *testing.T, open Open) {
 	wantFound(t, x, inSets("s"), "b", "d")
 	wantFound(t, x, inSets("s2"), "a", "e")
 
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"a", "b", "f"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{"a", "b", "f"}))
 	wantFound(t, x, inSets("s"), "d")
 	wantFound(t, x, inSets("s2"), "e")
 	apple("a") // another document of its id: in no set
@@ -120,9 +119,7 @@ func setsMembers(t *testing.T, open Open) {
 	put(t, x, "other", "d", "", passage("apple in another collection"))
 	wantFound(t, x, index.Scope{Collection: "other", Sets: []string{"s"}}.Name())
 	for range 2 {
-		if err := errors.Join(x.DeleteSet(t.Context(), "c", "s"), x.DeleteSet(t.Context(), "c", "none"), x.DeleteSet(t.Context(), "nowhere", "s")); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(x.DeleteSet(t.Context(), "c", "s"), x.DeleteSet(t.Context(), "c", "none"), x.DeleteSet(t.Context(), "nowhere", "s")))
 	}
 	wantFound(t, x, inSets("s"))
 	wantFound(t, x, inSets("s2"), "e")
@@ -196,15 +193,11 @@ func setsLikeAnother(t *testing.T, open Open) {
 	wantFound(t, x, inSets("s"), "a", "é")
 	wantFound(t, x, inSets("sa"), "ab", "b")
 	wantFound(t, x, inSets("sab"), "a\x00b")
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"a"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{"a"}))
 	wantFound(t, x, inSets("s"), "é")
 	wantFound(t, x, inSets("sa"), "ab", "b")
 	wantFound(t, x, inSets("sab"), "a\x00b")
-	if err := x.DeleteSet(t.Context(), "c", "sa"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.DeleteSet(t.Context(), "c", "sa"))
 	wantFound(t, x, inSets("s", "sa", "sab"), "a\x00b", "é")
 }
 
@@ -213,9 +206,7 @@ func contents(t *testing.T, open Open) {
 	d, es := document("c", "a", "T", passage("zero"), piece{level: corpus.Sentence, text: "one"}, passage("two"), passage("three"), passage("four"))
 	es[2].Ordinal, es[3].Ordinal, es[4].Ordinal = 9, 4, 7 // not in the order of the entries
 	slices.Reverse(es[2:])
-	if err := x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}))
 	put(t, x, "c", "bare", "")
 	put(t, x, "c", "b", "", passage("b"))
 	addToSet(t, x, "c", "s", "a", "bare", "none")
@@ -279,9 +270,7 @@ func setsWalk(t *testing.T, open Open) {
 		} {
 			w.Collection, w.Question, w.Limit = scope, question, 100
 			rs, err := g.Walk(t.Context(), w)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for i, id := range reached(t, w, rs) {
 				if path := strings.Join(rs[i].Path, "; "); !slices.Contains([]string{"film/0", "mother/0", "town1/0", "town2/0"}, id) ||
 					strings.Contains(path, "Town 3") || strings.HasPrefix(path, "Xawery Żuławski; Xawery") {
@@ -323,9 +312,7 @@ func copied(t *testing.T, x index.Index, from, to string, id corpus.DocumentID) 
 	}
 	var names []string
 	es, err := x.(index.Graph).EntitiesOf(t.Context(), from, []corpus.ChunkID{chunks[0].ID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, e := range es[0] {
 		if e.Name != chunks[0].Title {
 			names = append(names, e.Name)
@@ -392,9 +379,7 @@ func setsWhileRead(t *testing.T, open Open) {
 		wantFound(t, x, scope, "fixed", "new", "replaced", "toggled")
 		removeFromSet(t, x, "c", "s", "toggled")
 		wantFound(t, x, scope, "fixed", "new", "replaced")
-		if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"new"}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{"new"}))
 		wantFound(t, x, scope, "fixed", "replaced")
 	}
 	close(done)
@@ -452,16 +437,12 @@ func setsReopen(t *testing.T, open Open) {
 	addToSet(t, x, "c", "s", "a", "b", "later")
 	addToSet(t, x, "c", "gone", "a")
 	removeFromSet(t, x, "c", "s", "b")
-	if err := x.DeleteSet(t.Context(), "c", "gone"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.DeleteSet(t.Context(), "c", "gone"))
 	scopes := []string{inSets("s"), inSets("gone"), alone("d"), inSets("s", "gone"), alone("none")}
 	before := map[string]uint64{}
 	for _, s := range scopes {
 		v, err := x.Version(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		before[s] = v
 	}
 	for range 2 {
@@ -481,9 +462,7 @@ func setsReopen(t *testing.T, open Open) {
 	}
 	x = openSets(t, open, dir)
 	wantFound(t, x, inSets("s"), "a", "later")
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"a"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{"a"}))
 	x = openSets(t, open, dir)
 	wantFound(t, x, inSets("s"), "later")
 }

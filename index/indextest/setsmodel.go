@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // The names and words in the documents of a [world].
@@ -76,9 +77,7 @@ func (w *world) step() {
 		err = w.x.DeleteSet(ctx, "c", set)
 		clear(w.sets[set])
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 }
 
 func (w *world) put(id corpus.DocumentID) {
@@ -105,9 +104,7 @@ func (w *world) put(id corpus.DocumentID) {
 			es[i].Parent = corpus.ChunkID(w.id() + "/0") // which is another document's
 		}
 	}
-	if err := w.x.Put(w.t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, w.x.Put(w.t.Context(), []corpus.Document{d}, [][]index.Entry{es}))
 	w.docs[id] = es
 	w.puts[id]++
 }
@@ -141,9 +138,7 @@ func (w *world) check(s index.Scope) {
 		state += fmt.Sprintf("%s %d ", id, w.puts[id])
 	}
 	v, err := w.x.Version(w.t.Context(), s.Name())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	if last, ok := w.before[s.Name()]; ok && (v < last.version || v == last.version && state != last.state) {
 		w.t.Errorf("version of %q is %d after %d, of %q after %q", s.Name(), v, last.version, state, last.state)
 	}
@@ -223,9 +218,7 @@ func (w *world) documents(s index.Scope, members []corpus.DocumentID) {
 			after = listed[len(listed)-1]
 		}
 		page, err := w.x.Documents(ctx, name, after, 3)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		for _, d := range page {
 			listed = append(listed, d.ID)
 		}
@@ -253,9 +246,7 @@ func (w *world) documents(s index.Scope, members []corpus.DocumentID) {
 		}
 	}
 	got, err := w.x.Chunks(ctx, name, chunks)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	var have, parents []corpus.ChunkID
 	for _, c := range got {
 		have = append(have, c.ID)
@@ -275,9 +266,7 @@ func (w *world) documents(s index.Scope, members []corpus.DocumentID) {
 	hashes, err2 := w.x.Hashes(ctx, name, ids)
 	described, err3 := w.x.DocumentsByID(ctx, name, ids)
 	for _, err := range []error{err, err2, err3} {
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 	}
 	if d := diff.Diff(members, slices.Sorted(maps.Keys(hashes))); d != "" {
 		w.t.Errorf("hashes of %q (-want +got):\n%s", name, d)
@@ -311,9 +300,7 @@ func (w *world) graph(g index.Graph, s index.Scope, members []corpus.DocumentID)
 		}
 	}
 	es, err := g.Entities(ctx, name, text)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	var found []string
 	for _, e := range es {
 		found = append(found, e.Name)
@@ -323,9 +310,7 @@ func (w *world) graph(g index.Graph, s index.Scope, members []corpus.DocumentID)
 		w.t.Errorf("entities of %q (-want +got):\n%s", name, d)
 	}
 	mentioned, err := g.EntitiesOf(ctx, name, all)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	for i, es := range mentioned {
 		if (len(es) > 0) == slices.Contains(outside, all[i]) {
 			w.t.Errorf("%s of %q mentions %v", all[i], name, es)
@@ -336,9 +321,7 @@ func (w *world) graph(g index.Graph, s index.Scope, members []corpus.DocumentID)
 		{Chunks: outside}} {
 		walk.Collection, walk.Limit = name, index.MaxLimit
 		rs, err := g.Walk(ctx, walk)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		if len(walk.Entities) == 0 && len(rs) > 0 {
 			w.t.Errorf("walked in %q from passages that are not in it", name)
 		}

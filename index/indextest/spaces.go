@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // spacesIndex is an index with several vector spaces.
@@ -31,9 +32,7 @@ func openSpaces(t *testing.T, open Open, dir string) spacesIndex {
 func wantStats(t *testing.T, x spacesIndex, collection string, chunks int, spaces ...index.Space) {
 	t.Helper()
 	got, err := x.VectorStats(t.Context(), collection)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if d := cmp.Diff(index.VectorStats{Chunks: chunks, Spaces: spaces}, got); d != "" {
 		t.Errorf("spaces of %s (-want +got):\n%s", collection, d)
 	}
@@ -45,9 +44,7 @@ func missing(t *testing.T, x spacesIndex, collection, space string, limit int) (
 	after := ""
 	for range 1000 {
 		some, next, err := x.MissingVectors(t.Context(), collection, space, after, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(some) > limit {
 			t.Errorf("%d chunks where %d were asked for", len(some), limit)
 		}
@@ -64,9 +61,7 @@ func missing(t *testing.T, x spacesIndex, collection, space string, limit int) (
 func fill(t *testing.T, x spacesIndex, collection, space string, vector ...float32) {
 	t.Helper()
 	for _, b := range missing(t, x, collection, space, 2) {
-		if err := x.SetVectors(t.Context(), collection, space, []string{b.Ref}, [][]float32{vector}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.SetVectors(t.Context(), collection, space, []string{b.Ref}, [][]float32{vector}))
 	}
 }
 
@@ -106,9 +101,7 @@ func twoSpaces(t *testing.T, open Open) {
 	want(t, search(t, x, fresh), "d0/0", "d1/0", "d2/0", "d3/0", "d4/0", "none/0", "words/0")
 
 	for range 2 {
-		if err := errors.Join(x.MarkComplete(t.Context(), "c", "new"), x.DropSpace(t.Context(), "c", "old"), x.DropSpace(t.Context(), "c", "unknown")); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(x.MarkComplete(t.Context(), "c", "new"), x.DropSpace(t.Context(), "c", "old"), x.DropSpace(t.Context(), "c", "unknown")))
 		wantStats(t, x, "c", 12, index.Space{Name: "new", Dim: 3, Vectors: 12, Complete: true})
 		want(t, search(t, x, old))
 		want(t, search(t, x, fresh), "d0/0", "d1/0", "d2/0", "d3/0", "d4/0", "none/0", "words/0")
@@ -144,9 +137,7 @@ func spacesWhileWritten(t *testing.T, open Open) {
 	for i := range vectors {
 		vectors[i] = []float32{1, 0}
 	}
-	if err := x.SetVectors(ctx, "c", "new", all, vectors); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.SetVectors(ctx, "c", "new", all, vectors))
 	hits := search(t, x, index.Query{Collection: "c", Space: "new", Vector: []float32{1, 0}})
 	want(t, hits, "d0/0", "d2/0")
 	if len(hits) == 2 && (hits[0].Cosine < 0.99 || hits[1].Cosine > 0.01) {
@@ -160,9 +151,7 @@ func spacesWhileWritten(t *testing.T, open Open) {
 	if got := missing(t, x, "c", "new", 1); len(got) != 0 {
 		t.Errorf("missing %q", got)
 	}
-	if err := x.Delete(ctx, "c", []corpus.DocumentID{"d0", "d1", "d2"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(ctx, "c", []corpus.DocumentID{"d0", "d1", "d2"}))
 	wantStats(t, x, "c", 0, index.Space{Name: "new", Dim: 2}, index.Space{Name: "old", Dim: 2, Complete: true})
 
 	// Concurrently: a writer, and a worker that sets missing vectors in many small steps, out of order.
@@ -225,9 +214,7 @@ func spacesReopen(t *testing.T, open Open) {
 		t.Fatalf("missing %v, %q, %v", some, next, err)
 	}
 	err = x.SetVectors(t.Context(), "c", "new", []string{some[1].Ref, some[0].Ref}, [][]float32{{0, 1, 0}, nil})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	x = openSpaces(t, open, dir)
 	wantStats(t, x, "c", 3, index.Space{Name: "new", Dim: 3, Vectors: 2}, index.Space{Name: "old", Dim: 2, Vectors: 3, Complete: true})
 	ids := map[string]string{"apple": "a/0", "pear": "a/1", "plum": "a/2"}
@@ -238,9 +225,7 @@ func spacesReopen(t *testing.T, open Open) {
 	if err != nil || len(rest) != 1 || ids[rest[0].Text] == "" || end != "" {
 		t.Errorf("missing %v, %q, %v", rest, end, err)
 	}
-	if err := errors.Join(x.MarkComplete(t.Context(), "c", "new"), x.DropSpace(t.Context(), "c", "old")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(x.MarkComplete(t.Context(), "c", "new"), x.DropSpace(t.Context(), "c", "old")))
 	x = openSpaces(t, open, dir)
 	wantStats(t, x, "c", 3, index.Space{Name: "new", Dim: 3, Vectors: 2, Complete: true})
 	want(t, search(t, x, index.Query{Collection: "c", Space: "old", Vector: []float32{1, 0}}))

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/index/scope"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -43,29 +44,19 @@ func (l *library) put(collection, id, text string) {
 	c := corpus.Chunk{ID: corpus.ChunkID(collection + "/" + id), Document: d.ID, Level: corpus.Passage, Title: d.Title, Text: text}
 	err := l.Put(l.t.Context(), []corpus.Document{d}, [][]index.Entry{{{Chunk: c, Mentions: []corpus.Mention{
 		{Name: d.Title, Kind: corpus.Subject}, {Name: "Northern Poland", Kind: corpus.Named}}}}})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, err)
 }
 
 func (l *library) addToSet(set string, ids ...corpus.DocumentID) {
 	l.t.Helper()
-	if err := l.AddToSet(l.t.Context(), "files", set, ids); err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, l.AddToSet(l.t.Context(), "files", set, ids))
 }
 
 func open(t *testing.T) (*library, *scope.Reader) {
 	t.Helper()
 	x, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, x)
 	l := &library{Index: x, t: t}
 	return l, scope.New(l, "files", scope.Options{Vectors: l})
 }
@@ -134,9 +125,7 @@ func (l *library) reads(r *scope.Reader, name string, want []string) {
 	var ids []corpus.DocumentID
 	for _, c := range []string{"default", "files", "notes", "with, comma"} {
 		docs, err := l.Documents(ctx, c, "", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, d := range docs {
 			all = append(all, corpus.ChunkID(c+"/"+string(d.ID)))
 			ids = append(ids, d.ID)
@@ -181,9 +170,7 @@ func (l *library) reads(r *scope.Reader, name string, want []string) {
 	hashes, err3 := r.Hashes(ctx, name, ids)
 	terms, err4 := r.Terms(ctx, name, []string{"apple", "absent"})
 	entities, err5 := r.Entities(ctx, name, "Northern Poland")
-	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, err2, err3, err4, err5))
 	if len(docs) != len(want) || len(described) < len(want) || len(hashes) != len(want) {
 		t.Errorf("%d listed, %d described, %d hashed of %q, want %v", len(docs), len(described), len(hashes), name, want)
 	}
@@ -275,9 +262,7 @@ func TestPartsAreFused(t *testing.T) {
 	after := corpus.DocumentID("")
 	for range 5 {
 		docs, err := r.Documents(t.Context(), "vs,default", after, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, d := range docs {
 			pages = append(pages, d.ID)
 			after = d.ID
@@ -291,9 +276,7 @@ func TestPartsAreFused(t *testing.T) {
 		t.Errorf("terms %v, %v", terms, err)
 	}
 	es, err := r.Entities(t.Context(), "vs,default", "Northern Poland, then Title STRONG or Title WEAK3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := []index.Entity{{Name: "Northern Poland", Chunks: 10}, {Name: "Title STRONG", Chunks: 1, About: 1}, {Name: "Title WEAK3", Chunks: 1, About: 1}}
 	if d := cmp.Diff(want, es); d != "" {
 		t.Errorf("entities (-want +got):\n%s", d)
@@ -310,9 +293,7 @@ func TestRareWordOfASmallPart(t *testing.T) {
 	l.put("default", "d60", "A run lives as long as it has readers.")
 	l.put("files", "zebra", "The zebra Ottokar lives in Graz.")
 	hits, err := r.Search(t.Context(), index.Query{Collection: "default,files", Text: "Where does the zebra Ottokar live?"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(hits) == 0 || hits[0].Chunk.Document != "zebra" {
 		t.Errorf("best hit of %d: %v, want the zebra", len(hits), hits[0].Chunk)
 	}
@@ -383,14 +364,10 @@ func TestVersionGrows(t *testing.T) {
 		{"a collection created", func() error { l.put("nothing", "x", "apple"); return nil }, "nothing,vs_a"},
 		{"a file put again", func() error { l.put("files", "f1", "apple"); return nil }, "file:f1"},
 	} {
-		if err := step.do(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, step.do())
 		for _, name := range []string{"vs_a", "vs_b", "default", "vs_a,default", "file:f1", "nothing,vs_a"} {
 			v, err := r.Version(ctx, name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if v < last[name] || v == last[name] && slices.Contains(strings.Split(step.grows, "|"), name) {
 				t.Errorf("%s: %q has version %d after %d", step.name, name, v, last[name])
 			}

@@ -271,7 +271,7 @@ func (c *client) graphql(ctx context.Context, query string) (*reply, error) {
 // ready returns an error unless the server has read its collections, so that it can tell which ones exist.
 func (c *client) ready(ctx context.Context) error {
 	err := c.do(ctx, http.MethodGet, "/.well-known/ready", nil, nil)
-	if _, coded := errors.AsType[*fault.Error](err); err != nil && !coded && ctx.Err() == nil {
+	if err != nil && fault.CodeOf(err) == "" && ctx.Err() == nil {
 		return fault.Wrap(fault.Unavailable, err, "the index, Weaviate, is starting")
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestCheckURLs(t *testing.T) {
@@ -52,9 +53,7 @@ func TestRetries(t *testing.T) {
 			}))
 			defer s.Close()
 			cl, err := newClient(strings.Replace(s.URL, "http", "weaviate", 1), "horse")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			err = cl.do(t.Context(), "POST", "/x", map[string]int{}, nil)
 			got := fault.Code("")
 			if e, ok := errors.AsType[*fault.Error](err); ok {
@@ -89,9 +88,7 @@ func TestClassChanges(t *testing.T) {
 			}))
 			defer s.Close()
 			cl, err := newClient(strings.Replace(s.URL, "http", "weaviate", 1), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			err = (&Index{client: cl}).putObjects(t.Context(), []stored{{Class: "C"}}, levelQuorum)
 			if (err == nil) != (c.requests == 3) || n.Load() != c.requests {
 				t.Errorf("%v after %d requests", err, n.Load())
@@ -109,9 +106,7 @@ func TestCancelledRetry(t *testing.T) {
 	}))
 	defer s.Close()
 	c, err := newClient(strings.Replace(s.URL, "http", "weaviate", 1), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := c.do(ctx, "GET", "/x", nil, nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -185,9 +180,7 @@ func TestServersOfACluster(t *testing.T) {
 		addresses = append(addresses, strings.Replace(s.URL, "http", "weaviate", 1))
 	}
 	c, err := newClient(strings.Join(addresses, ","), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ask := func(want0, want1 int64) {
 		t.Helper()
 		if err := c.do(t.Context(), "GET", "/x", nil, nil); err != nil || requests[0].Load() != want0 || requests[1].Load() != want1 {
@@ -233,9 +226,7 @@ func TestMissingReplica(t *testing.T) {
 			}))
 			defer s.Close()
 			cl, err := newClient(strings.Replace(s.URL, "http", "weaviate", 1), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for range 2 {
 				err = (&Index{client: cl}).putNew(t.Context(), []stored{{Class: "C"}})
 			}
@@ -267,13 +258,11 @@ func TestStarting(t *testing.T) {
 	}))
 	defer s.Close()
 	x, err := Open(Options{URL: strings.Replace(s.URL, "http", "weaviate", 1), Tenant: "t", Writer: "w"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = x.Close() }()
 	wantAway := func(what string, err error) {
 		t.Helper()
-		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.Unavailable {
+		if fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/doctor"
 	"github.com/sluice-rag/sluice/index/weaviate"
 	"github.com/sluice-rag/sluice/index/weaviate/weaviatetest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func problemsOf(f doctor.Finding) (out string) {
@@ -45,13 +46,9 @@ func TestDiagnose(t *testing.T) {
 func TestDiagnoseOthers(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	closed := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Close())
 	serve := func(replies map[string]string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if text, ok := replies[r.Method+" "+strings.TrimPrefix(r.URL.Path, "/v1")]; ok {

@@ -317,7 +317,7 @@ func (x *Index) EntitiesOf(ctx context.Context, collection string, ids []corpus.
 // Entities implements [index.Graph]; see [walk.Names].
 func (x *Index) Entities(ctx context.Context, collection, s string) ([]index.Entity, error) {
 	var out []index.Entity
-	s = lang.Truncate(s, maxQueryBytes)
+	s = lang.Truncate(s, prepare.MaxQuery)
 	err := x.inGraph(ctx, "find entities", collection, func(ctx context.Context, g *graph) (err error) {
 		out, err = g.entities(ctx, s)
 		return err

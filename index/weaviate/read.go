@@ -160,7 +160,7 @@ func (x *Index) Terms(ctx context.Context, collection string, words []string) (i
 		var all []string
 		for _, w := range words {
 			if of[w] == nil {
-				of[w] = lang.Terms(lang.Truncate(w, maxQueryBytes))
+				of[w] = lang.Terms(lang.Truncate(w, prepare.MaxQuery))
 				for i, t := range of[w] {
 					of[w][i] = term(t)
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index/weaviate"
 	"github.com/sluice-rag/sluice/index/weaviate/weaviatetest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestReplicas runs a cluster of three servers that all store the index. The one that is written to shows it at once, and the others soon. When one is killed, the others go on, and it
@@ -38,21 +39,15 @@ func TestReplicas(t *testing.T) {
 	put(t, x, "doc0", "apple renewed")
 	t.Logf("the first write after the death of a server took %v", time.Since(begun))
 	put(t, x, "new", "pear")
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"doc1"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.AddToSet(t.Context(), "c", "set", []corpus.DocumentID{"new"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{"doc1"}))
+	require.NoError(t, x.AddToSet(t.Context(), "c", "set", []corpus.DocumentID{"new"}))
 	const want = "apple renewed; apple version8"
 	for n, r := range append([]*weaviate.Index{x}, each[1:]...) {
 		if got := found(t, r, "apple"); got != want {
 			t.Errorf("without a server, reader %d finds %q", n, got)
 		}
 	}
-	if err := servers[0].Run(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, servers[0].Run())
 	begun = time.Now()
 	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer stop()
@@ -79,9 +74,7 @@ func TestErasedWhileAway(t *testing.T) {
 	}
 	servers[0].Stop()
 	put(t, x, "a", "apple new")
-	if err := x.Delete(t.Context(), "c", []corpus.DocumentID{"b"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(t.Context(), "c", []corpus.DocumentID{"b"}))
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	await := func(what string, done func() bool) {
@@ -98,9 +91,7 @@ func TestErasedWhileAway(t *testing.T) {
 		}
 	}
 	await("the erasure", func() bool { return x.Erased("c") > 0 })
-	if err := servers[0].Run(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, servers[0].Run())
 	var old time.Time // since when the head of before is used
 	await("the return of the missed document", func() bool {
 		got := found(t, away, "apple")
@@ -136,13 +127,9 @@ func TestLaggingReplica(t *testing.T) {
 	servers[0].Stop()
 	put(t, x, "a", "apple new")
 	put(t, x, "b", "apple of new b")
-	if err := servers[0].Run(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, servers[0].Run())
 	put(t, lagging, "a", "apple last")
-	if err := lagging.Delete(t.Context(), "c", []corpus.DocumentID{"b"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, lagging.Delete(t.Context(), "c", []corpus.DocumentID{"b"}))
 	begun := time.Now()
 	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer stop()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/index/prepare"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -16,10 +17,9 @@ var scoring = struct {
 }{k1: 0.9, b: 0.4, title: 0.6, heading: 0.6, pairs: 0.5, window: 8, gap: 100}
 
 const (
-	maxQueryBytes = 64 << 10 // of a question; the rest is ignored
-	maxCounted    = 128      // distinct terms of a question that are counted; the rest is ignored
-	maxQueryTerms = 64       // of these, only the rarest are used
-	synonymWeight = 0.4      // of a word of the same meaning
+	maxCounted    = 128 // distinct terms of a question that are counted; the rest is ignored
+	maxQueryTerms = 64  // of these, only the rarest are used
+	synonymWeight = 0.4 // of a word of the same meaning
 )
 
 // queryTerm is a term of a question.
@@ -38,24 +38,13 @@ type question struct {
 	average float64 // length of the chunks of a level in terms
 }
 
-// words returns the words of a question with their terms. Stop words are left out, unless there are no other words.
-func words(s string, l *lang.Language) (out []lang.Term) {
-	var stops []lang.Term
-	s = lang.Truncate(s, maxQueryBytes)
-	for _, w := range lang.Words(s) {
-		t, written := lang.Term{Word: w.Text, Stem: term(lang.Stem(w.Text))}, s[w.Start:w.End]
-		switch {
-		case lang.IsStopWord(w.Text):
-		case l != nil && l.IsStopWord(w.Text) && (len(written) < 2 || strings.ToUpper(written) != written):
-			stops = append(stops, t)
-		default:
-			out = append(out, t)
-		}
+// words returns the words of a question with their terms as they are indexed.
+func words(s string, l *lang.Language) []lang.Term {
+	all := prepare.QueryWords(s, l)
+	for i := range all {
+		all[i].Stem = term(all[i].Stem)
 	}
-	if len(out) == 0 {
-		return stops
-	}
-	return out
+	return all
 }
 
 // termsIn returns the distinct terms of words, with those of the same meaning by term.
@@ -91,7 +80,7 @@ func weigh(all, distinct []lang.Term, others map[string][]string, stats statisti
 	wide := map[string]int{}
 	if shared != nil {
 		for w, m := range shared.DF {
-			for _, t := range lang.Terms(lang.Truncate(w, maxQueryBytes)) {
+			for _, t := range lang.Terms(lang.Truncate(w, prepare.MaxQuery)) {
 				wide[term(t)] = max(wide[term(t)], m)
 			}
 		}

@@ -98,9 +98,9 @@ func (x *Index) prepare(ctx context.Context, v *view, q index.Query) (*search, e
 
 // weigh returns the terms of a question with their weights in the collection.
 func (v *view) weigh(ctx context.Context, text string, shared *index.TermStats) (*question, error) {
-	language := lang.Detect(lang.Truncate(text, maxQueryBytes))
+	language := lang.Detect(lang.Truncate(text, prepare.MaxQuery))
 	all := words(text, language)
-	distinct, others := termsIn(all, cmp.Or(language, lang.English).SameMeaning(lang.Truncate(text, maxQueryBytes)))
+	distinct, others := termsIn(all, cmp.Or(language, lang.English).SameMeaning(lang.Truncate(text, prepare.MaxQuery)))
 	var counted []string
 	for _, w := range distinct {
 		counted = append(append(counted, w.Stem), others[w.Stem]...)

@@ -4,7 +4,6 @@ package weaviate_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/weaviate"
 	"github.com/sluice-rag/sluice/index/weaviate/weaviatetest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func document(id string, texts ...string) ([]corpus.Document, [][]index.Entry) {
@@ -38,30 +38,19 @@ func document(id string, texts ...string) ([]corpus.Document, [][]index.Entry) {
 func put(t *testing.T, x *weaviate.Index, id string, texts ...string) {
 	t.Helper()
 	docs, entries := document(id, texts...)
-	if err := x.Put(t.Context(), docs, entries); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Put(t.Context(), docs, entries))
 }
 
 // found returns the texts that a search for a word finds.
 func found(t *testing.T, x *weaviate.Index, word string) string {
 	t.Helper()
 	hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: word, Limit: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var texts []string
 	for _, h := range hits {
 		texts = append(texts, h.Chunk.Text)
 	}
 	return strings.Join(texts, "; ")
-}
-
-func code(err error) fault.Code {
-	if e, ok := errors.AsType[*fault.Error](err); ok {
-		return e.Code
-	}
-	return ""
 }
 
 // TestAway kills the server, which must fail calls with a clear error, and starts it again, after which they work and nothing is lost.
@@ -74,13 +63,11 @@ func TestAway(t *testing.T) {
 	docs, entries := document("b", "apple pie")
 	_, err := x.Search(t.Context(), index.Query{Collection: "c", Text: "apple"})
 	for call, err := range map[string]error{"search": err, "put": x.Put(t.Context(), docs, entries), "delete": x.Delete(t.Context(), "c", []corpus.DocumentID{"a"})} {
-		if code(err) != fault.Unavailable || !strings.Contains(fault.Public(err).Message, "Weaviate") {
+		if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(fault.Public(err).Message, "Weaviate") {
 			t.Errorf("%s while the server is away: %v", call, err)
 		}
 	}
-	if err := s.Run(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Run())
 	if got := found(t, x, "apple"); got != "apple tree" {
 		t.Errorf("after the server came back: %q", got)
 	}
@@ -96,20 +83,16 @@ func TestKey(t *testing.T) {
 	const right = "correct-horse-battery"
 	s := weaviatetest.New(t, right)
 	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, []byte(right+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(right+"\n"), 0o600))
 	for name, c := range map[string]struct {
 		key, file string
 		want      fault.Code
 	}{"none": {"", "", fault.Index}, "wrong": {"wrong-horse", "", fault.Index}, "right": {right, "", ""}, "file": {"wrong-horse", file, ""}} {
 		x, err := weaviate.Open(weaviate.Options{URL: s.URL(), Key: c.key, KeyFile: c.file, Tenant: "t", Writer: name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		docs, entries := document(name, "apple")
 		err = x.Put(t.Context(), docs, entries)
-		if code(err) != c.want || err != nil && (strings.Contains(err.Error(), "horse") || !strings.Contains(err.Error(), "API key")) {
+		if fault.CodeOf(err) != c.want || err != nil && (strings.Contains(err.Error(), "horse") || !strings.Contains(err.Error(), "API key")) {
 			t.Errorf("key %s: %v", name, err)
 		}
 		if err := x.Close(); err != nil {
@@ -153,9 +136,7 @@ func TestServersShare(t *testing.T) {
 			t.Errorf("server %d counts %+v, %v", n, stats, err)
 		}
 	}
-	if err := servers[1].Delete(t.Context(), "c", []corpus.DocumentID{"own0", "shared"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, servers[1].Delete(t.Context(), "c", []corpus.DocumentID{"own0", "shared"}))
 	if got := found(t, servers[0], "own0 shared"); got != "" {
 		t.Errorf("after the other server deleted it: %q", got)
 	}
@@ -165,9 +146,7 @@ func TestServersShare(t *testing.T) {
 func proxy(t *testing.T, address string, fail func(r *http.Request, body string) bool) string {
 	t.Helper()
 	target, err := url.Parse(strings.Replace(address, "weaviate", "http", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pass := httputil.NewSingleHostReverseProxy(target)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -230,9 +209,7 @@ func TestTenants(t *testing.T) {
 	if got := found(t, one, "apple"); got != "apple of one" {
 		t.Errorf("found %q", got)
 	}
-	if err := weaviate.DeleteTenant(t.Context(), weaviate.Options{URL: address, Tenant: "tenants-1"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, weaviate.DeleteTenant(t.Context(), weaviate.Options{URL: address, Tenant: "tenants-1"}))
 	again := open(t, address, "tenants-1", "s")
 	if names, err := again.Collections(t.Context()); err != nil || len(names) != 0 {
 		t.Errorf("the deleted tenant has %q, %v", names, err)

@@ -10,20 +10,15 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/weaviate/weaviatetest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // openTenant opens the index of a tenant, and closes it after the test.
 func openTenant(t *testing.T, tenant string) *Index {
 	t.Helper()
 	x, err := Open(Options{URL: weaviatetest.URL(t), Tenant: tenant, Writer: "one"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, x)
 	return x
 }
 
@@ -43,38 +38,26 @@ func TestErase(t *testing.T) {
 	put := func(id, text string) {
 		t.Helper()
 		e := index.Entry{Chunk: corpus.Chunk{ID: corpus.ChunkID(id + "/0"), Level: corpus.Passage, Text: text}}
-		if err := x.Put(ctx, []corpus.Document{{ID: corpus.DocumentID(id), Collection: "erased"}}, [][]index.Entry{{e}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.Put(ctx, []corpus.Document{{ID: corpus.DocumentID(id), Collection: "erased"}}, [][]index.Entry{{e}}))
 	}
 	put("a", "first")
 	put("a", "second")
 	put("b", "third")
-	if err := x.Delete(ctx, "erased", []corpus.DocumentID{"b"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Delete(ctx, "erased", []corpus.DocumentID{"b"}))
 	c, err := x.find(ctx, "erased")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stored := func() int { // chunks, whether visible or not
 		t.Helper()
 		n, err := (&snapshot{collection: c, x: x}).count(ctx, []condition{isKind(kind(corpus.Passage))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return n[0]
 	}
-	if err := x.Compact(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Compact(ctx))
 	if n := stored(); n != 3 {
 		t.Errorf("%d chunks are stored right after the changes, want 3", n)
 	}
 	endGraceTime(x, c)
-	if err := x.Compact(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Compact(ctx))
 	if n := stored(); n != 1 {
 		t.Errorf("%d chunks are stored after the time for readers, want 1", n)
 	}
@@ -94,16 +77,12 @@ func TestMaxDead(t *testing.T) {
 		for i := range maxDead + 100 {
 			docs = append(docs, corpus.Document{ID: corpus.DocumentID(fmt.Sprint(i)), Collection: "many"})
 		}
-		if err := x.Put(ctx, docs, make([][]index.Entry, len(docs))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.Put(ctx, docs, make([][]index.Entry, len(docs))))
 	}
 	write()
 	write()
 	c, err := x.find(ctx, "many")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	endGraceTime(x, c)
 	write()
 	if n := len(x.heads[c.class].Dead); n > maxDead+100 {

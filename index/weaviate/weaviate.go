@@ -137,7 +137,7 @@ func failed(op string, err error) error {
 		return err
 	}
 	err = fmt.Errorf("%s in Weaviate: %w", op, err)
-	if _, coded := errors.AsType[*fault.Error](err); coded {
+	if fault.CodeOf(err) != "" {
 		return err
 	}
 	return fault.Wrap(fault.Index, err, "the index failed")

@@ -9,19 +9,14 @@ import (
 	"github.com/sluice-rag/sluice/index/indextest"
 	"github.com/sluice-rag/sluice/index/weaviate"
 	"github.com/sluice-rag/sluice/index/weaviate/weaviatetest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func open(t testing.TB, url, tenant, writer string) *weaviate.Index {
 	t.Helper()
 	x, err := weaviate.Open(weaviate.Options{URL: url, Tenant: tenant, Writer: writer})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, x)
 	return x
 }
 
@@ -32,9 +27,7 @@ func TestIndex(t *testing.T) {
 	indextest.TestIndex(t, func(t *testing.T, dir string) index.Index {
 		t.Helper()
 		if x := last[dir]; x != nil {
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, x.Close())
 		}
 		last[dir] = open(t, url, dir, "server")
 		return last[dir]

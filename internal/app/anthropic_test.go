@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
@@ -47,16 +48,12 @@ func streamedMessage(t *testing.T, client anthropic.Client, q anthropic.MessageN
 		if e.AsAny() == nil {
 			t.Errorf("an unknown event: %s", e.RawJSON())
 		}
-		if err := all.Accumulate(e); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, all.Accumulate(e))
 		if first {
 			started(all.ID)
 		}
 	}
-	if err := stream.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, stream.Err())
 	return all
 }
 
@@ -73,14 +70,10 @@ func TestAnthropicMessages(t *testing.T) {
 	var watched strings.Builder
 	all := streamedMessage(t, client, q, func(run string) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/runs/"+run+"/stream?protocol=forge", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("X-Api-Key", callers.texts["a"])
 		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer func() { _ = res.Body.Close() }()
 		if _, err := io.Copy(&watched, res.Body); err != nil {
 			t.Error(err)
@@ -96,9 +89,7 @@ func TestAnthropicMessages(t *testing.T) {
 	}
 	q.Thinking = anthropic.ThinkingConfigParamUnion{}
 	whole, err := client.Messages.New(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff(want, readBlocks(*whole)); diff != "" {
 		t.Errorf("from the cache (-want +got):\n%s", diff)
 	}

@@ -187,7 +187,7 @@ func (s *Shared) Open(ctx context.Context, tenant string) (*App, error) {
 	})
 	if err != nil {
 		err = fmt.Errorf("open index: %w", err)
-		if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.Conflict {
+		if fault.CodeOf(err) == fault.Conflict {
 			err = fmt.Errorf("open %s: %w", cfg.Store.Data, ErrInUse)
 		}
 		return nil, errors.Join(err, log.Close())

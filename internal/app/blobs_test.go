@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/blobs/s3blobs/s3test"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
@@ -39,13 +40,9 @@ func (p blobPlace) set(c *config.Config) {
 func (p blobPlace) sums(t *testing.T, tenant string) (out []string) {
 	t.Helper()
 	s, err := p.Open(t.Context(), tenant)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for sum, err := range s.List(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out = append(out, sum)
 	}
 	slices.Sort(out)
@@ -55,9 +52,7 @@ func (p blobPlace) sums(t *testing.T, tenant string) (out []string) {
 func natsPlace(t *testing.T, url string) blobPlace {
 	t.Helper()
 	c, err := natsconn.Connect(url, natsconn.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return blobPlace{natsblobs.New(c, natsblobs.Options{}), url, ""}
 }
@@ -69,9 +64,7 @@ var blobPlaces = map[string]func(*testing.T) blobPlace{
 		s := s3test.New(t)
 		p := blobPlace{url: s.URL("sluice"), credentials: s3test.CredentialsFile(t)}
 		at, err := s3blobs.Parse(p.url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if p.Tenants, err = s3blobs.Connect(t.Context(), at, p.credentials); err != nil {
 			t.Fatal(err)
 		}
@@ -80,9 +73,7 @@ var blobPlaces = map[string]func(*testing.T) blobPlace{
 	"folder": func(t *testing.T) blobPlace {
 		dir := t.TempDir()
 		all, err := blobs.OpenShared(dir, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return blobPlace{all, "file://" + filepath.ToSlash(dir), ""}
 	},
 }
@@ -126,9 +117,7 @@ func TestBlobs(t *testing.T) {
 			}
 			cfg := c.Default.Config
 			c.close()
-			if err := app.DeleteTenant(t.Context(), cfg, "t-1", nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, app.DeleteTenant(t.Context(), cfg, "t-1", nil))
 			if got := place.sums(t, "t-1"); len(got) > 0 {
 				t.Errorf("blobs of a deleted tenant: %v", got)
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
@@ -101,9 +102,7 @@ func TestNoCache(t *testing.T) {
 	const question = "Who is the keeper of the Farland lighthouse?"
 	anew := func() bool {
 		run, err := a.Engine.Ask(t.Context(), event.Question{Query: question, NoCache: true}, engine.Caller{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		state := read(t, a, run)
 		return state.Cached()
 	}
@@ -130,9 +129,7 @@ func read(t *testing.T, a *app.App, run event.RunID) event.State {
 	t.Helper()
 	var log []event.Event
 	for batch, err := range a.Engine.Events(t.Context(), run, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		log = append(log, batch...)
 	}
 	return event.Fold(log)
@@ -153,18 +150,14 @@ func TestCacheAfterRestart(t *testing.T) {
 		with := cfg
 		step.change(&with)
 		a, err := app.Open(t.Context(), with, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if i == 0 {
 			put(t, a, "lighthouse.md", lighthouse)
 		}
 		if _, state := ask(t, a, question); state.Cached() != step.cached {
 			t.Errorf("step %d: cached %v, want %v", i, state.Cached(), step.cached)
 		}
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Close())
 	}
 }
 
@@ -172,9 +165,7 @@ func TestCacheOverHTTP(t *testing.T) {
 	t.Parallel()
 	a, _ := open(t, func(*config.Config) {})
 	s, err := a.Server("test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := httptest.NewServer(s.Handler())
 	defer h.Close()
 	post := func(body string) (run, text string, hit bool) {
@@ -218,9 +209,7 @@ func TestCacheOverHTTP(t *testing.T) {
 		t.Errorf("from the cache %v: %q, anew: %q", hit, again, first)
 	}
 	res, err := http.Get(h.URL + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	metrics, _ := io.ReadAll(res.Body)
 	if !strings.Contains(string(metrics), `sluice_cache_lookups_total{result="hit",tenant="default"}`) || !strings.Contains(string(metrics), `sluice_cache_entries{tenant="default"} 1`) {
@@ -242,13 +231,9 @@ func TestDeletedDocumentsLeaveCache(t *testing.T) {
 		"the cache is not wanted any more": func(t *testing.T, a *app.App) {
 			cfg := a.Config
 			cfg.Cache.CacheBytes = 0
-			if err := a.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.Close())
 			without, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if err := without.Close(); err != nil {
 				t.Error(err)
 			}
@@ -259,9 +244,7 @@ func TestDeletedDocumentsLeaveCache(t *testing.T) {
 			cfg := config.Default()
 			cfg.Store.Data = t.TempDir()
 			a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() { _ = a.Close() })
 			put(t, a, "lighthouse.md", lighthouse)
 			ask(t, a, "Who is the keeper of the Farland lighthouse?")
@@ -283,9 +266,7 @@ func TestDeletedRunLeavesCache(t *testing.T) {
 	cfg := config.Default()
 	cfg.Store.Data = t.TempDir()
 	a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = a.Close() })
 	put(t, a, "lighthouse.md", lighthouse)
 	in := func(words string) (names []string) {
@@ -300,9 +281,7 @@ func TestDeletedRunLeavesCache(t *testing.T) {
 				}
 				return err
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		return names
 	}
@@ -312,9 +291,7 @@ func TestDeletedRunLeavesCache(t *testing.T) {
 	if len(in(gone)) != 2 || s.Cached() {
 		t.Fatalf("it is in %v, from the cache %v", in(gone), s.Cached())
 	}
-	if err := a.Engine.Delete(t.Context(), s.Run); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Engine.Delete(t.Context(), s.Run))
 	asked(t, a, event.Question{Query: unkept, Collection: "default,default", Ephemeral: true})
 	if got := in(unkept); slices.Contains(got, "cache.db") {
 		t.Error("the cache holds the answer of an unstored run")

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
@@ -15,14 +16,10 @@ import (
 func asked(t *testing.T, a *app.App, q event.Question) event.State {
 	t.Helper()
 	run, err := a.Engine.Ask(t.Context(), q, engine.Caller{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var s event.State
 	for batch, err := range a.Engine.Events(t.Context(), run, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, e := range batch {
 			s.Apply(e)
 		}

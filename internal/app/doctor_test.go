@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/doctor"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
@@ -39,9 +40,7 @@ func diagnose(t *testing.T, change func(*config.Config)) (found []doctor.Finding
 func TestDiagnoseFolder(t *testing.T) {
 	t.Parallel()
 	write := func(path string, mode os.FileMode) string {
-		if err := os.WriteFile(path, nil, mode); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, nil, mode))
 		return path
 	}
 	file := write(filepath.Join(t.TempDir(), "file"), 0o600)
@@ -129,9 +128,7 @@ func TestDiagnoseBlobs(t *testing.T) {
 	n := natstest.New(t)
 	s3 := s3test.New(t)
 	wrong := filepath.Join(t.TempDir(), "credentials")
-	if err := os.WriteFile(wrong, []byte("[default]\naws_access_key_id = "+s3test.AccessKey+"\naws_secret_access_key = hunter2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(wrong, []byte("[default]\naws_access_key_id = "+s3test.AccessKey+"\naws_secret_access_key = hunter2\n"), 0o600))
 	right := s3test.CredentialsFile(t)
 	closed := httptest.NewServer(nil)
 	closed.Close()

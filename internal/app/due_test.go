@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestScheduleOpensTenants checks that a tenant that nobody uses is opened when a sync of its sources is due.
@@ -25,17 +26,13 @@ func TestScheduleOpensTenants(t *testing.T) {
 	}
 	c.close()
 	text, err := os.ReadFile(due)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at, err := time.Parse(time.RFC3339Nano, string(text))
 	if err != nil || time.Until(at) < time.Hour {
 		t.Fatalf("due at %s, %v", text, err)
 	}
 
-	if err := os.WriteFile(due, []byte(time.Now().Add(-time.Minute).Format(time.RFC3339Nano)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(due, []byte(time.Now().Add(-time.Minute).Format(time.RFC3339Nano)), 0o600))
 	c = openTenants(t, data, nil)
 	c.Start()
 	for c.opens() == 0 {
@@ -51,9 +48,7 @@ func TestScheduleOpensTenants(t *testing.T) {
 func (c *city) opens() (n float64) {
 	c.Helper()
 	families, err := c.Metrics().Gather()
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			if f.GetName() == "sluice_tenant_opens_total" {

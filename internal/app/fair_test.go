@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // BenchmarkFairness measures a question of one client alone and beside another client that always has 900 questions open. Each
@@ -22,9 +23,7 @@ func BenchmarkFairness(b *testing.B) {
 	cfg := config.Default()
 	cfg.Store.Data = b.TempDir()
 	a, err := app.Open(b.Context(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	defer a.Close()
 	if _, err := a.Ingester.Ingest(b.Context(), ingest.Request{Collection: cfg.Store.Collection, Paths: []string{"../../docs"}}, nil); err != nil {
 		b.Fatal(err)
@@ -45,9 +44,7 @@ func BenchmarkFairness(b *testing.B) {
 		var all []time.Duration
 		for i := range 21 {
 			start := time.Now()
-			if err := once(b.Context(), "b", fmt.Sprintf("What happens to a slow reader of run %d?", i)); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, once(b.Context(), "b", fmt.Sprintf("What happens to a slow reader of run %d?", i)))
 			all = append(all, time.Since(start))
 		}
 		slices.Sort(all)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestHealth checks that a server is unhealthy while it stops and if its data folder is gone.
@@ -18,13 +19,9 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	a, _ := open(t, func(*config.Config) {})
 	a.Now = ticking(2 * time.Second)
-	if err := a.OpenFiles(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.OpenFiles(t.Context()))
 	srv, err := a.Server("test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	health := func(step, issue string) {
 		t.Helper()
 		w := httptest.NewRecorder()
@@ -46,9 +43,7 @@ func TestHealth(t *testing.T) {
 	health("without its folder", "the data folder cannot be written")
 	rename(t, away, a.Config.Store.Data)
 	health("with its folder again", "")
-	if err := a.Engine.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Engine.Close(t.Context()))
 	health("stopping", "the server is stopping")
 }
 
@@ -100,7 +95,5 @@ func TestHealthChecksAreBounded(t *testing.T) {
 
 func rename(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.Rename(from, to); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(from, to))
 }

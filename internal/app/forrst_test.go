@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/internal/tools/needs"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	wireforrst "github.com/sluice-rag/sluice/wire/forrst"
 	"github.com/sluice-rag/sluice/wire/sse"
@@ -44,17 +45,13 @@ func (c *city) listen() string {
 func (c *city) post(ctx context.Context, url, body string, headers ...string) *http.Response {
 	c.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/forrst", strings.NewReader(body))
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	c.Cleanup(func() { _ = res.Body.Close() })
 	return res
 }
@@ -101,9 +98,7 @@ func (c *city) whole(events []sse.Event) (a wireforrst.Answer, f wireforrst.Fail
 func (c *city) get(url, run, protocol string) string {
 	c.Helper()
 	res, err := http.Get(url + "/runs/" + run + "/stream?protocol=" + protocol)
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
@@ -314,9 +309,7 @@ func TestForrstDisconnect(t *testing.T) {
 	var events []sse.Event
 	for range 4 {
 		e, err := in.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		events = append(events, e)
 	}
 	run := res.Header.Get("Sluice-Run-Id")
@@ -452,9 +445,7 @@ func TestForrstSampleClient(t *testing.T) {
 		for line := range strings.Lines(string(out)) {
 			var name string
 			var data struct{ Content string }
-			if err := json.Unmarshal([]byte(line), &[]any{&name, &data}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(line), &[]any{&name, &data}))
 			switch last = name; name {
 			case "data":
 				text += data.Content

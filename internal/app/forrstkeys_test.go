@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/internal/app"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
@@ -38,9 +39,7 @@ func (c *callers) add(name, account string, quota int, scopes ...auth.Scope) {
 		k.Quota = auth.Limit{N: quota, Unit: "day"}
 	}
 	text, _, err := auth.Create(c.Context(), c.keys, k, time.Now())
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	c.texts[name] = text
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
@@ -78,9 +79,7 @@ func TestForrstRestart(t *testing.T) {
 	if a, _, _ := c.whole(c.read(res.Body)); run == "" || string(a.RunID) != run || !strings.Contains(a.Content, "Ada Brook keeps it") {
 		t.Errorf("the second attempt has the answer %+v, not that of the run %q", a, run)
 	}
-	if err := c.Default.Engine.Delete(t.Context(), event.RunID(first)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Default.Engine.Delete(t.Context(), event.RunID(first)))
 	for _, name := range []string{"calls.db", "calls.db-wal"} {
 		if b, err := os.ReadFile(filepath.Join(data, name)); err != nil || bytes.Contains(b, []byte(first)) {
 			t.Errorf("%s has %d bytes, and still the deleted run: %v", name, len(b), err)

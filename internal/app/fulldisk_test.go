@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/disk/disktest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // upload sends a file to the app's server and returns the status and the file's id.
@@ -25,9 +26,7 @@ func upload(t *testing.T, h http.Handler, text string) (status int, id, reply st
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	part, err := w.CreateFormFile("file", "a.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := part.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
@@ -65,9 +64,7 @@ func TestStartOnFullDisk(t *testing.T) {
 		}
 		return errors.Join(err, s.Close())
 	}
-	if err := serve(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, serve())
 	disktest.Fill(t, disk, 0)
 	if err := serve(); err != nil {
 		t.Errorf("on a full disk: %v", err)
@@ -82,9 +79,7 @@ func TestFullDisk(t *testing.T) {
 		cfg := config.Default()
 		cfg.Store.Data = data
 		a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		a.Now = ticking(2 * time.Second)
 		return a, handler(t, a)
 	}
@@ -168,9 +163,7 @@ func TestFullDisk(t *testing.T) {
 		ask("again", 200)
 	}
 	check()
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Close())
 	a, h = start()
 	check()
 	if err := a.Close(); err != nil {

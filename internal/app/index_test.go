@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/store"
 )
@@ -31,13 +32,9 @@ func TestDamagedIndexDoesNotAbstain(t *testing.T) {
 	}
 	path := filepath.Join(a.Config.Store.Data, "index", "documents.db")
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	if _, err := f.WriteAt(bytes.Repeat([]byte{0xa5}, len(b)-2*os.Getpagesize()), int64(2*os.Getpagesize())); err != nil {
 		t.Fatal(err)
@@ -50,17 +47,13 @@ func TestDamagedIndexDoesNotAbstain(t *testing.T) {
 	}
 	status, reply := request(t, h, "GET", "/readyz", "")
 	var health server.Health
-	if err := json.Unmarshal([]byte(reply), &health); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(reply), &health))
 	if status != http.StatusServiceUnavailable || health.Parts["index"].Status != server.PartFailed {
 		t.Errorf("readiness: status %d, %+v", status, health)
 	}
 	again := a.Config
 	again.Store.Data = t.TempDir()
-	if err := os.CopyFS(filepath.Join(again.Store.Data, "index"), os.DirFS(filepath.Dir(path))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.CopyFS(filepath.Join(again.Store.Data, "index"), os.DirFS(filepath.Dir(path))))
 	if second, err := app.Open(t.Context(), again, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "documents.db") {
 		t.Errorf("the next start: %v", err)
 		if err == nil {
@@ -99,20 +92,14 @@ func TestDeletedFileLeavesNoText(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return found
 	}
 	if found := strings.Join(holding(), "\n"); !strings.Contains(found, "xylomarkerqq") || !strings.Contains(found, "files.db holds vanishmarkerzz") && !strings.Contains(found, "files.db-wal holds vanishmarkerzz") {
 		t.Fatal("the words or the name were never there:", found)
 	}
-	if err := a.Files().DeleteFile(t.Context(), file.ID); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(a.Index.Compact(t.Context()), a.Files().Sweep(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Files().DeleteFile(t.Context(), file.ID))
+	require.NoError(t, errors.Join(a.Index.Compact(t.Context()), a.Files().Sweep(t.Context())))
 	if found := holding(); found != nil {
 		t.Error(found)
 	}

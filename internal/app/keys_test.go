@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // openOperations are the operations that need no key, adminOnly those that need the scope admin, which is also that of routes without a scope, and
@@ -33,16 +34,10 @@ func TestEveryRouteNeedsAKey(t *testing.T) {
 	cfg := config.Default()
 	cfg.Store.Data = t.TempDir()
 	shared, err := app.OpenShared(t.Context(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := shared.OpenAccess(t.Context(), "", false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, shared.OpenAccess(t.Context(), "", false))
 	tenants, err := app.OpenTenants(t.Context(), shared, "test", "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := errors.Join(tenants.Close(), shared.Close()); err != nil {
 			t.Error(err)
@@ -71,9 +66,7 @@ func TestEveryRouteNeedsAKey(t *testing.T) {
 		t.Fatalf("%v, %v", err, document.Components)
 	}
 	keys, err := (&app.Records{Data: cfg.Store.Data}).Keys(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer keys.Close()
 	without := map[auth.Scope]string{} // keys that lack one scope
 	for _, lacks := range auth.Scopes() {
@@ -135,9 +128,7 @@ func TestReadyWithoutKeys(t *testing.T) {
 	}
 	ready(200, `"keys":{"status":"ok"}`)
 	db, err := sql.Open("sqlite", filepath.Join(data, "keys.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), "DELETE FROM keys"); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/rerank"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -47,9 +48,7 @@ func TestRerankerDoesNotWaitForServer(t *testing.T) {
 	rank := func(t *testing.T, l *lazyReranker) (method string, took time.Duration) {
 		began := time.Now()
 		r, err := l.Rerank(t.Context(), "a", chunks, index.TermStats{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return r.Method, time.Since(began)
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 )
 
@@ -44,13 +45,9 @@ func TestPaidAnswers(t *testing.T) {
 	}
 	// Another program gives credits while the tenant is open.
 	book, err := (&app.Records{Data: data}).Ledger(t.Context(), "acme", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer book.Close()
-	if err := book.Transfer(t.Context(), ledger.Transfer{ID: "1", From: ledger.Issuer, To: "ann", Amount: 10_000_000, At: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, book.Transfer(t.Context(), ledger.Transfer{ID: "1", From: ledger.Issuer, To: "ann", Amount: 10_000_000, At: time.Now()}))
 	first := c.reply(http.StatusOK, "acme", "POST", "/api/query", paths["/api/query"])
 	again := c.reply(http.StatusOK, "acme", "POST", "/api/query", paths["/api/query"])
 	if first["cached"] != false || again["cached"] != true {
@@ -77,19 +74,11 @@ func TestDamagedLedger(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	book, err := (&app.Records{Data: data}).Ledger(t.Context(), auth.DefaultTenant, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := book.Transfer(t.Context(), ledger.Transfer{ID: "1", From: ledger.Issuer, To: "ann", Amount: event.Credits(1), At: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
-	if err := book.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, book.Transfer(t.Context(), ledger.Transfer{ID: "1", From: ledger.Issuer, To: "ann", Amount: event.Credits(1), At: time.Now()}))
+	require.NoError(t, book.Close())
 	db, err := sql.Open("sqlite", filepath.Join(data, "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), "DROP TRIGGER accounts_update; UPDATE accounts SET balance = 2 WHERE id = 'ann'"); err != nil {
 		t.Fatal(err)
@@ -121,20 +110,14 @@ func TestLostLedger(t *testing.T) {
 	if _, err := (&app.Records{Data: cfg.Store.Data}).Ledger(t.Context(), auth.DefaultTenant, false); !errors.Is(err, app.ErrNoLedger) {
 		t.Errorf("a folder without a ledger: %v", err)
 	}
-	if err := errors.Join(start(), start()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(start(), start()))
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, lose := range map[string]func() error{
 		"deleted": func() error { return os.Remove(path) },
 		"emptied": func() error { return os.WriteFile(path, nil, 0o600) },
 	} {
-		if err := lose(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, lose())
 		if err := start(); err == nil || !strings.Contains(err.Error(), "restore it from a backup, or remove") {
 			t.Errorf("%s: started with %v", name, err)
 		}
@@ -144,9 +127,7 @@ func TestLostLedger(t *testing.T) {
 		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 			t.Errorf("%s: replaced", name)
 		}
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, content, 0o600))
 		if err := start(); err != nil {
 			t.Errorf("%s: restored: %v", name, err)
 		}
@@ -161,9 +142,7 @@ func TestUnreadableLedger(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()
 	cfg.Store.Data = t.TempDir()
-	if err := os.WriteFile(filepath.Join(cfg.Store.Data, "ledger.db"), []byte(strings.Repeat("garbage!", 1000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(cfg.Store.Data, "ledger.db"), []byte(strings.Repeat("garbage!", 1000)), 0o600))
 	_, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "restore ledger.db from a backup") || strings.Contains(err.Error(), "verify") {
 		t.Errorf("opened with %v", err)

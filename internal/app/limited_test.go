@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // limitedRoutes are all routes that a key which is limited to collections may use, besides those that need no key.
@@ -40,9 +41,7 @@ func openLimited(t *testing.T) limited {
 	}
 	asked := c.reply(http.StatusOK, "acme", "POST", "/api/query", `{"query":"Who keeps Nearland?","collection":"nearland-s","session_id":"near-session"}`)
 	secret, k, err := auth.Create(t.Context(), c.keys, auth.Key{Tenant: "acme", Account: "site", Scopes: []auth.Scope{auth.Ask}, Collections: []string{"farland-s"}}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	keys, err := c.keys.List(t.Context())
 	if err != nil || !slices.ContainsFunc(keys, func(x auth.Key) bool { return x.ID == k.ID && slices.Equal(x.Collections, k.Collections) }) {
 		t.Fatalf("%v, %v", keys, err)

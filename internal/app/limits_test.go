@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
@@ -36,9 +37,7 @@ func TestLimitsOfGroup(t *testing.T) {
 	for code, limits := range map[string]auth.Key{"OVERLOADED": {Rate: auth.Limit{N: 4, Unit: "h"}}, "QUOTA_EXCEEDED": {Quota: auth.Limit{N: 4, Unit: "month"}}} {
 		limits.Tenant, limits.Account, limits.Scopes = auth.DefaultTenant, "ada", []auth.Scope{auth.Ask}
 		key, _, err := auth.Create(t.Context(), group[0].keys, limits, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i := range 8 {
 			w := ask(group[i%2], key)
 			if refused := w.Code == http.StatusTooManyRequests && strings.Contains(w.Body.String(), code); refused != (i >= 4) {

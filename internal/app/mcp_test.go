@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire/sse"
@@ -48,9 +49,7 @@ func dial(t *testing.T, url, key string, progress func(*mcp.ProgressNotification
 			}
 		}})
 	s, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: withKey{key}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -92,9 +91,7 @@ func openMCP(t *testing.T) (c *city, url, key string) {
 func (c *city) scoped(tenant string, scopes ...auth.Scope) string {
 	c.Helper()
 	text, _, err := auth.Create(c.Context(), c.keys, auth.Key{Tenant: tenant, Account: "ada", Scopes: scopes}, time.Now())
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	return text
 }
 
@@ -105,9 +102,7 @@ func TestMCPTools(t *testing.T) {
 	notes := make(chan *mcp.ProgressNotificationParams, 1000)
 	s := dial(t, url, key, func(p *mcp.ProgressNotificationParams) { notes <- p })
 	list, err := s.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var names []string
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
@@ -149,9 +144,7 @@ func TestMCPTools(t *testing.T) {
 	}
 	// The run can be read in the other protocols.
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/runs/"+answer["run_id"].(string)+"/stream?protocol=forge", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	reply, err := (&http.Client{Transport: withKey{key}}).Do(r)
 	if err != nil || reply.StatusCode != http.StatusOK {
 		t.Fatalf("%v, %v", reply, err)
@@ -182,9 +175,7 @@ func TestMCPTools(t *testing.T) {
 	} {
 		tool, raw, _ := strings.Cut(name, " ")
 		var arguments map[string]any
-		if err := json.Unmarshal([]byte(raw), &arguments); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(raw), &arguments))
 		if text, _, failed := callTool(t, s, tool, arguments); !failed || !strings.Contains(text, want) || strings.Contains(text, "query: query:") {
 			t.Errorf("%s: %t %s", name, failed, text)
 		}
@@ -203,9 +194,7 @@ func TestMCPResources(t *testing.T) {
 	pages := 0
 	for cursor, more := "", true; more; pages++ {
 		page, err := s.ListResources(t.Context(), &mcp.ListResourcesParams{Cursor: cursor})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, r := range page.Resources {
 			if uris[r.URI] {
 				t.Errorf("%s twice", r.URI)
@@ -249,9 +238,7 @@ func TestMCPKeys(t *testing.T) {
 	}
 	s := dial(t, url, key, nil)
 	other, _, err := auth.Create(t.Context(), c.keys, auth.Key{Tenant: "acme", Account: "eve", Scopes: []auth.Scope{auth.Ask, auth.Read}}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	call := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_document","arguments":{"id":"farland-f"}}}`
 	for name, k := range map[string]struct {
 		key    string
@@ -321,9 +308,7 @@ func TestMCPRefusals(t *testing.T) {
 	t.Parallel()
 	c, _, key := openMCP(t)
 	slow, _, err := auth.Create(t.Context(), c.keys, auth.Key{Tenant: "acme", Account: "ada", Scopes: []auth.Scope{auth.Ask}, Rate: auth.Limit{N: 1, Unit: "h"}}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	send := func(body string, headers ...string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body))
 		for i := 0; i < len(headers); i += 2 {
@@ -387,9 +372,7 @@ func TestMCPWatched(t *testing.T) {
 	web := &http.Client{Transport: withKey{c.texts["a"]}}
 	get := func(path string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		res, err := web.Do(r)
 		if err != nil || res.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %v %v", path, res, err)
@@ -416,9 +399,7 @@ func TestMCPWatched(t *testing.T) {
 	var names []string
 	text := ""
 	for ev, err := range sse.NewReader(get("/runs/"+string(list.Runs[0].RunID)+"/stream?protocol=forge").Body, 0).All() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(names) == 0 {
 			select {
 			case r := <-answered:
@@ -480,9 +461,7 @@ func awaitCancelled(t *testing.T, c *callers) {
 		t.Fatalf("%v %s", err, list())
 	}
 	for _, err := range c.Default.Engine.Events(t.Context(), event.RunID(runs.Runs[0].RunID), 0) { // until the run has ended
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	if text := list(); !strings.Contains(text, "cancelled") {
 		t.Errorf("the run was not cancelled: %s", text)
@@ -569,9 +548,7 @@ func TestMCPResume(t *testing.T) {
 	wire := &cutting{withKey: withKey{key}}
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	s, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: wire}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	text, _, failed := callTool(t, s, "ask", map[string]any{"query": "Who keeps Farland?", "collection": "lands"})
 	if failed || !strings.Contains(text, "Zelda Quux") || wire.resumed.Load() == 0 {
@@ -586,9 +563,7 @@ func TestMCPRevoked(t *testing.T) {
 	send := func(method, key, session, body string) *http.Response {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, url+"/mcp", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 		if session != "" {
 			r.Header.Set("Mcp-Session-Id", session)
@@ -616,9 +591,7 @@ func TestMCPRevoked(t *testing.T) {
 	if err == nil {
 		err = c.keys.Revoke(t.Context(), id, time.Now())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	select {
 	case err := <-revoked:
 		t.Logf("the stream ended: %v", err)
@@ -637,15 +610,11 @@ func TestMCPSessionsOfSender(t *testing.T) {
 	t.Parallel()
 	c, url, key := openMCP(t)
 	other, _, err := auth.Create(t.Context(), c.keys, auth.Key{Tenant: "acme", Account: "bob", Scopes: []auth.Scope{auth.Ask}}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	send := func(method, key, session, body string) (status int, opened string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, url+"/mcp", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+key)
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
@@ -653,13 +622,9 @@ func TestMCPSessionsOfSender(t *testing.T) {
 			r.Header.Set("Mcp-Session-Id", session)
 		}
 		reply, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, err = io.Copy(io.Discard, reply.Body)
-		if err := errors.Join(err, reply.Body.Close()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(err, reply.Body.Close()))
 		return reply.StatusCode, reply.Header.Get("Mcp-Session-Id")
 	}
 	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`

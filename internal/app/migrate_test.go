@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
@@ -39,12 +40,8 @@ func migrationSource(t *testing.T) (cfg config.Config, paths []string) {
 		c.upload(tenant, "f2", farland("Bo Crane"))
 		c.reply(http.StatusOK, tenant, "POST", "/v1/vector_stores", `{"id":"s","name":"all","file_ids":["f1"]}`)
 		book, err := (&app.Records{Data: data}).Ledger(t.Context(), tenant, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(book.Transfer(t.Context(), ledger.Transfer{ID: "1", From: ledger.Issuer, To: "ada", Amount: 100_000_000, At: time.Now()}), book.Close()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, errors.Join(book.Transfer(t.Context(), ledger.Transfer{ID: "1", From: ledger.Issuer, To: "ada", Amount: 100_000_000, At: time.Now()}), book.Close()))
 		for _, path := range []string{"/v1/files/f1", "/v1/vector_stores", "/api/documents", "/api/documents/f1/original", "/api/runs", "/v1/rag/sessions", "/api/accounts/ada/statement",
 			"/api/usage?by=collection", "/v1/rag/sessions?q=farland"} {
 			paths = append(paths, tenant+" "+path)
@@ -58,13 +55,9 @@ func migrationSource(t *testing.T) (cfg config.Config, paths []string) {
 	cfg = c.Default.Config
 	c.close()
 	keys, err := (&app.Records{Data: data}).Keys(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, _, err = auth.Create(t.Context(), keys, auth.Key{Tenant: "acme", Account: "ada", Name: "test", Scopes: tenantScopes}, time.Now())
-	if err := errors.Join(err, keys.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, keys.Close()))
 	return cfg, paths
 }
 
@@ -121,9 +114,7 @@ func folderConfig(t *testing.T) config.Config {
 func migrate(t *testing.T, from, to config.Config) []app.MigratedPart {
 	t.Helper()
 	parts, err := app.Migrate(t.Context(), from, to, app.MigrateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return parts
 }
 
@@ -157,9 +148,7 @@ func TestMigrate(t *testing.T) {
 	if parts, err := app.Migrate(t.Context(), source, there, app.MigrateOptions{}); err == nil {
 		t.Errorf("a target that was used since: %v", parts)
 	}
-	if err := os.Remove(filepath.Join(there.Store.Data, "migration.json")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(there.Store.Data, "migration.json")))
 	want = replies(t, there, paths[:len(paths)-1])
 	migrate(t, there, back)
 	if diff := cmp.Diff(want, replies(t, back, paths[:len(paths)-1])); diff != "" {

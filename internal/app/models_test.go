@@ -24,6 +24,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/internal/tools/output"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
@@ -43,19 +44,11 @@ func open(t *testing.T, change func(*config.Config)) (*app.App, *output.Buffer) 
 	change(&cfg)
 	out := &output.Buffer{}
 	a, err := app.Open(t.Context(), cfg, slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, a)
 	_, err = a.Ingester.IngestDocuments(t.Context(), "default", []ingest.Source{
 		{URI: "lighthouse.md", Data: []byte(lighthouse)}, {URI: "bread.md", Data: []byte(bread)}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a, out
 }
 
@@ -63,19 +56,13 @@ func open(t *testing.T, change func(*config.Config)) (*app.App, *output.Buffer) 
 func ask(t *testing.T, a *app.App, q string) ([]event.Event, event.State) {
 	t.Helper()
 	run, err := a.Engine.Ask(t.Context(), event.Question{Query: q, Mode: event.Agentic}, engine.Caller{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var log []event.Event
 	for batch, err := range a.Engine.Events(t.Context(), run, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		log = append(log, batch...)
 	}
-	if err := event.CheckLog(log, true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, event.CheckLog(log, true))
 	return log, event.Fold(log)
 }
 
@@ -355,9 +342,7 @@ func TestKeysDoNotLeak(t *testing.T) {
 				var written strings.Builder
 				for _, e := range log {
 					line, err := event.AppendJSON(nil, e)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					written.Write(line)
 				}
 				figures := httptest.NewRecorder()
@@ -391,7 +376,5 @@ func lookIn(t *testing.T, dir string) {
 		look(t, path, string(b))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestNamesOfModelsAtStart checks that the first run has the name that the server tells for its model, and that a hold is the most of all prices
@@ -25,9 +26,7 @@ func TestNamesOfModelsAtStart(t *testing.T) {
 	cfg.Store.Data = t.TempDir()
 	cfg.Models.Model, cfg.Models.ModelURL = []string{config.KindOpenAI}, []string{srv.URL + "/v1"}
 	s, err := OpenShared(t.Context(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if names := s.Models.writers(); names != nil {
 		t.Errorf("writers before the server told its name: %v", names)
 	}

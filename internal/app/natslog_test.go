@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/engine/natspeers"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
@@ -56,18 +57,12 @@ func TestTenantsInNATS(t *testing.T) {
 	two.close()
 	data := one.Default.Config.Store
 	one.close()
-	if err := app.DeleteTenant(t.Context(), config.Config{Store: data}, "t-1", nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, app.DeleteTenant(t.Context(), config.Config{Store: data}, "t-1", nil))
 	nc, err := nats.Connect(s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer nc.Close()
 	js, err := nc.JetStream()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for stream, want := range map[string]error{"SLUICE-t-1-RUNS": nats.ErrStreamNotFound, "SLUICE-t-1-INDEX": nats.ErrStreamNotFound, "SLUICE-t-2-RUNS": nil, "SLUICE-default-RUNS": nil} {
 		if _, err := js.StreamInfo(stream); !errors.Is(err, want) {
 			t.Errorf("stream %s: %v, want %v", stream, err, want)
@@ -140,9 +135,7 @@ func TestCopiedFolder(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(filepath.Join(copied, "server.id"), id, 0o600)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			cfg := c.Default.Config
 			if a, err := app.OpenTenant(t.Context(), cfg, "t-1", slog.New(slog.DiscardHandler)); err == nil {
 				_ = a.Close()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestOlderDataFolder opens the data folder of the version before tenants, whose server was killed, and checks that the tenant default has
@@ -83,26 +84,18 @@ func TestOlderDataFolder(t *testing.T) {
 func extract(t *testing.T, path, dir string) {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		name, err := filepath.Localize(filepath.ToSlash(filepath.Clean(h.Name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if h.Typeflag == tar.TypeDir {
 			err = os.MkdirAll(filepath.Join(dir, name), 0o700)
 		} else {
@@ -111,8 +104,6 @@ func extract(t *testing.T, path, dir string) {
 				err = os.WriteFile(filepath.Join(dir, name), content, 0o600)
 			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 }

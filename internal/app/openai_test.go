@@ -18,6 +18,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // openAIClient returns OpenAI's client for Go and a server with documents.
@@ -33,9 +34,7 @@ func TestOpenAIChat(t *testing.T) {
 	client, url := openAIClient(t)
 	question := openai.ChatCompletionNewParams{Model: "sluice-direct/lands", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Who keeps Farland?")}}
 	whole, err := client.Chat.Completions.New(t.Context(), question)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := whole.Choices[0].Message.Content
 	if !strings.Contains(text, "Zelda Quux") || whole.Choices[0].FinishReason != "stop" {
 		t.Errorf("%s", whole.RawJSON())
@@ -49,13 +48,9 @@ func TestOpenAIChat(t *testing.T) {
 			t.Errorf("a citation of %s at %d", link, n.URLCitation.StartIndex)
 		}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.URLCitation.URL, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _ = res.Body.Close(); res.StatusCode != http.StatusOK || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
 			t.Errorf("the page of the document: %s", res.Status)
 		}
@@ -106,9 +101,7 @@ func TestOpenAIResponses(t *testing.T) {
 	follow.PreviousResponseID = param.NewOpt(done.ID)
 	follow.Input = responses.ResponseNewParamsInputUnion{OfString: param.NewOpt("And who keeps Nearland?")}
 	second, err := client.Responses.New(t.Context(), follow)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for order, want := range map[responses.InputItemListParamsOrder][]string{"asc": {"Who keeps Farland?", text, "And who keeps Nearland?"}, "desc": {"And who keeps Nearland?", text, "Who keeps Farland?"}} {
 		var got []string
 		items := client.Responses.InputItems.ListAutoPaging(t.Context(), second.ID, responses.InputItemListParams{Limit: param.NewOpt(int64(2)), Order: order})
@@ -144,9 +137,7 @@ func TestOpenAIEmbeddings(t *testing.T) {
 		return client.Embeddings.New(t.Context(), openai.EmbeddingNewParams{Model: "any", Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts}})
 	}
 	r, err := embed("a ship in the harbour", "a boat at the pier", "the price of bread", "zzqqxx")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dot := func(a, b int) (sum float64) {
 		for i := range r.Data[a].Embedding {
 			sum += r.Data[a].Embedding[i] * r.Data[b].Embedding[i]
@@ -170,9 +161,7 @@ func TestOpenAIRates(t *testing.T) {
 	c, url, _ := openMCP(t)
 	client := func(rate, quota auth.Limit) openai.Client {
 		key, _, err := auth.Create(t.Context(), c.keys, auth.Key{Tenant: "acme", Account: "ada", Scopes: []auth.Scope{auth.Ask}, Rate: rate, Quota: quota}, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return openai.NewClient(option.WithBaseURL(url+"/openai/v1"), option.WithAPIKey(key))
 	}
 	const prefix = "X-Ratelimit-"
@@ -235,9 +224,7 @@ func TestOpenAIRetry(t *testing.T) {
 	t.Parallel()
 	c, url, _ := openMCP(t)
 	key, _, err := auth.Create(t.Context(), c.keys, auth.Key{Tenant: "acme", Account: "ada", Scopes: []auth.Scope{auth.Ask, auth.Read}, Quota: auth.Limit{N: 1, Unit: "month"}}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	network := &lossy{}
 	client := openai.NewClient(option.WithBaseURL(url+"/openai/v1"), option.WithAPIKey(key), option.WithHTTPClient(&http.Client{Transport: network}),
 		option.WithHeader("Idempotency-Key", "2a9f"))

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse/parsetest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
@@ -192,9 +193,7 @@ func TestOrdersChangeNoStep(t *testing.T) {
 	found := false
 	for _, e := range log {
 		text, err := event.AppendJSON(nil, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		found = found || strings.Contains(string(text), order)
 	}
 	if !found {

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -56,9 +57,7 @@ func TestOwnKeysGoToTheProvider(t *testing.T) {
 		cfg := configured
 		cfg.OwnKeys = c.setting
 		ctx, err := m.ownModel(t.Context(), cfg, c.provider, callerKey, c.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		own, _ := ownModelOf(ctx)
 		if want := (event.ModelInfo{Provider: c.provider, Model: c.model, OwnKey: true}); own.info != want {
 			t.Errorf("%+v: %+v", c, own.info)
@@ -100,25 +99,17 @@ func TestPanicShowsNoKey(t *testing.T) {
 	cfg.Store.Data = t.TempDir()
 	cfg.Models.Judge = []string{"none"}
 	a, err := Open(t.Context(), cfg, slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := a.Ingester.IngestDocuments(t.Context(), "default", []ingest.Source{{URI: "a.md", Data: []byte("The keeper of the Farland lighthouse is Ada Brook.")}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	ctx, err := a.Models.ownModel(t.Context(), a.Config.Models, "openai", callerKey, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	id, err := a.Engine.Ask(ctx, event.Question{Query: "Who is the keeper of the Farland lighthouse?", Mode: event.Direct, NoCache: true}, engine.Caller{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var log []event.Event
 	for batch, err := range a.Engine.Events(t.Context(), id, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		log = append(log, batch...)
 	}
 	if start := log[0].Body.(event.RunStarted); start.Writer != (event.ModelInfo{Provider: "openai", Model: "gpt-5.4-mini", OwnKey: true}) {
@@ -133,9 +124,7 @@ func TestPanicShowsNoKey(t *testing.T) {
 	text := logged.String()
 	for _, e := range log {
 		raw, err := event.AppendJSON(nil, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text += string(raw)
 	}
 	if !strings.Contains(text, "boom") || strings.Contains(text, callerKey[len(callerKey)-16:]) {

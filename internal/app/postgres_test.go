@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/cache"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
@@ -46,9 +47,7 @@ func TestPostgresManageTenants(t *testing.T) {
 	manageTenants(t, func(cfg *config.Config) { cfg.Store.Records = config.Secret(url) })
 	other := config.Store{Data: t.TempDir(), Records: config.Secret(url)} // another server, which has no folders of tenants
 	r, err := app.OpenRecords(t.Context(), other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	db := postgrestest.Open(t, url)
 	if _, _, err := db.Part(t.Context(), "sluicecache_acme", "cache", cache.Migrations); err != nil {

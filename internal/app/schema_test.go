@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/turns"
@@ -23,17 +24,11 @@ import (
 func compiled(t *testing.T, doc []byte) *jsonschema.Schema {
 	t.Helper()
 	tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("http://sluice.test/schema.json", tree); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.AddResource("http://sluice.test/schema.json", tree))
 	s, err := c.Compile("http://sluice.test/schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -47,9 +42,7 @@ func variants(t *testing.T, e server.Endpoint) (all []wire.Protocol) {
 	if e.Variant != nil {
 		values := map[string]string{"mode": "delta", "thinking": "true", "include": "file_search_call.results", "include_usage": "true", "citations": "inline"}
 		variant, err := e.Variant(e.Protocol, func(name string) string { return values[name] })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, variant)
 	}
 	return all
@@ -98,9 +91,7 @@ func TestSchemas(t *testing.T) {
 		t.Run(e.Name(), func(t *testing.T) {
 			t.Parallel()
 			doc, err := server.Schema(e.Description())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			s := compiled(t, doc)
 			frames := framesOf(t, e)
 			if len(frames) == 0 {

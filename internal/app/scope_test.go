@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // openHandbooks opens a server whose collection is handbooks. The data folder also has the collection of another server, and the tenant acme has uploaded a file.
@@ -29,9 +30,7 @@ func openHandbooks(t *testing.T) *city {
 	cfg := config.Default()
 	cfg.Store.Data, cfg.Store.Records = data, recordsOf(t, data)
 	a, err := app.OpenTenant(t.Context(), cfg, "acme", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for collection, keeper := range map[string]string{"handbooks": "Zelda Quux", "default": "Cy Stranger"} {
 		_, e := a.Ingester.IngestDocuments(t.Context(), collection, []ingest.Source{{URI: collection + ".md", Data: []byte("# Farland\n\nThe lighthouse of Farland is kept by " + keeper + ".\n")}}, nil)
 		err = errors.Join(err, e)
@@ -94,9 +93,7 @@ func TestDefaultScopeOfLimitedKey(t *testing.T) {
 	c := openHandbooks(t)
 	for collection, want := range map[string]string{"handbooks": "Zelda Quux", "files": "Bea Brook", "default": ""} {
 		secret, _, err := auth.Create(t.Context(), c.keys, auth.Key{Tenant: "acme", Account: "site-" + collection, Scopes: []auth.Scope{auth.Ask}, Collections: []string{collection}}, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w := limited{city: c, secret: secret}.send("POST", "/api/query", `{"query":"Who keeps the lighthouse?"}`)
 		text := w.Body.String()
 		if want == "" {
@@ -135,9 +132,7 @@ func TestUnknownCollection(t *testing.T) {
 	} {
 		key.Tenant, key.Account = "acme", fmt.Sprint("site", key.Scopes, len(key.Collections))
 		secret, _, err := auth.Create(t.Context(), c.keys, key.Key, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if text := ask(secret); strings.Contains(text, others) != key.want || !key.want && strings.Contains(text, "handbooks") {
 			t.Errorf("%v: %s", key.Key.Scopes, text)
 		}
@@ -208,9 +203,7 @@ func TestResumedWithoutCollection(t *testing.T) {
 	if err == nil {
 		_, err = a.Files().CreateStore(t.Context(), files.StoreParams{ID: "tides"})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := asked(t, a, event.Question{Query: "Who is the keeper of the Farland lighthouse?", Collection: "default,tides", Mode: event.Direct, NoCache: true})
 	whole, err := a.Log.Load(t.Context(), s.Run, 0)
 	if err = errors.Join(err, a.Files().DeleteStore(t.Context(), "tides")); err != nil {
@@ -223,14 +216,10 @@ func TestResumedWithoutCollection(t *testing.T) {
 		start := log[0].Body.(event.RunStarted)
 		start.Run = event.RunID(fmt.Sprintf("run_01kg000000000000000000000%d", i))
 		log[0].Body = start
-		if err := errors.Join(a.Log.Append(t.Context(), start.Run, log...), a.Recover(t.Context(), engine.Recovery{})); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(a.Log.Append(t.Context(), start.Run, log...), a.Recover(t.Context(), engine.Recovery{})))
 		var got event.State
 		for batch, err := range a.Engine.Events(t.Context(), start.Run, 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, e := range batch {
 				got.Apply(e)
 			}
@@ -258,9 +247,7 @@ func TestFailedScopeCheck(t *testing.T) {
 		t.Error(err)
 	}
 	a.BeginIndexing()
-	if err := a.Index.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Index.Close())
 	if err := a.CheckScope(t.Context(), "default,files"); fault.Public(err).Code != fault.Index {
 		t.Errorf("without an index: %v", err)
 	}

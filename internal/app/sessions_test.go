@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session"
 )
 
@@ -22,9 +23,7 @@ import (
 func (c *city) conversation(tenant *app.App, id string) (out []session.Message) {
 	c.Helper()
 	messages, err := tenant.Sessions.Branch(c.Context(), c.account, id, "", 100)
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	for i := range messages {
 		out = append(out, messages[len(messages)-1-i])
 	}
@@ -86,9 +85,7 @@ func TestSessionGoesOnInEveryProtocol(t *testing.T) {
 	c.account = "ada"
 
 	// With its session, the runs, the stored responses and the cached answers are deleted.
-	if err := c.Default.Sessions.Delete(t.Context(), c.account, "talk", false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Default.Sessions.Delete(t.Context(), c.account, "talk", false))
 	c.reply(http.StatusNotFound, "default", "GET", "/v1/responses/"+first, "")
 	c.reply(http.StatusNotFound, "default", "GET", "/api/runs/"+last, "")
 	if again := c.reply(http.StatusOK, "default", "POST", "/api/query", `{"query":"Who keeps the lighthouse of Farland?","collection":"s"}`); again["cached"] != false {
@@ -104,9 +101,7 @@ func TestSessionSurvivesItsRuns(t *testing.T) {
 	c := openTenants(t, data, nil)
 	first := fmt.Sprint(c.reply(http.StatusOK, "default", "POST", "/api/query", `{"query":"Who keeps the lighthouse of Farland?","session_id":"talk"}`)["run_id"])
 	c.close()
-	if err := os.RemoveAll(filepath.Join(data, "runs")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(filepath.Join(data, "runs")))
 	c = openTenants(t, data, nil)
 	if messages := c.conversation(c.Default, "talk"); len(messages) != 2 || messages[1].Text == "" || messages[1].EndedAt.After(time.Now()) {
 		t.Errorf("messages %+v", messages)
@@ -128,9 +123,7 @@ func TestLostSessions(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	openTenants(t, data, nil).close()
-	if err := os.Remove(filepath.Join(data, "sessions.db")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(data, "sessions.db")))
 	cfg := config.Default()
 	cfg.Store.Data = data
 	if a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "restore it from a backup") {

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 	"github.com/sluice-rag/sluice/sqldb"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
@@ -25,14 +26,10 @@ func TestSharedCache(t *testing.T) {
 	t.Parallel()
 	s, log, records := weaviatetest.New(t, "lantern"), natstest.New(t), postgrestest.URL(t)
 	nc, err := nats.Connect(log.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer nc.Close()
 	reserved, err := nc.SubscribeSync("sluice.index.default.ask.*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	use := func(c *config.Config) {
 		c.Index.URL, c.Keys.Index, c.Store.RunLog, c.Store.Records = s.URL(), config.Secret(s.Key), log.URL(), config.Secret(records)
 	}
@@ -53,9 +50,7 @@ func TestSharedCache(t *testing.T) {
 		if err == nil {
 			n, err = sqldb.One(t.Context(), read, sqldb.Integer, "SELECT count(*) FROM entries")
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return n
 	}
 	for i, change := range []*app.App{one, two, without} {
@@ -79,9 +74,7 @@ func TestSharedCache(t *testing.T) {
 			if n := kept(); n != 1 {
 				t.Errorf("server %d, %s: %d answers are kept", i, name, n)
 			}
-			if err := do(made); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, do(made))
 			if n := kept(); n != 0 {
 				t.Errorf("server %d, %s: %d answers remain", i, name, n)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestAnswersWhileIndexing checks that questions are refused until something is indexed, and then answered from what is indexed so far.
@@ -23,14 +24,8 @@ func TestAnswersWhileIndexing(t *testing.T) {
 	cfg := config.Default()
 	cfg.Store.Data = t.TempDir()
 	a, err := app.Open(context.Background(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, a)
 	h := handler(t, a)
 	a.BeginIndexing()
 	a.Indexing(ingest.Progress{Done: 3, Total: 40})
@@ -48,9 +43,7 @@ func TestAnswersWhileIndexing(t *testing.T) {
 	check("a collection that is not indexed", "POST", "/api/query", `{"query":"Who?","collection":"vs_1"}`, http.StatusUnprocessableEntity, "NO_DOCUMENTS")
 
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "farland.md"), []byte("# Farland\n\nThe lighthouse of Farland is kept by Ada Vale.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "farland.md"), []byte("# Farland\n\nThe lighthouse of Farland is kept by Ada Vale.\n"), 0o600))
 	if _, err := a.Ingester.Ingest(t.Context(), ingest.Request{Collection: cfg.Store.Collection, Paths: []string{dir}}, a.Indexing); err != nil {
 		t.Fatal(err)
 	}
@@ -68,14 +61,8 @@ func TestFailedDocs(t *testing.T) {
 	cfg.Store.Data = t.TempDir()
 	cfg.Ingest.Docs = []string{t.TempDir()}
 	a, err := app.Open(context.Background(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, a)
 	now := time.Now()
 	a.Now = func() time.Time { return now } // the results of health checks are kept for a second
 	h := handler(t, a)
@@ -100,9 +87,7 @@ func TestFailedDocs(t *testing.T) {
 		check("/readyz", "", http.StatusOK, `"docs":{"status":"ok"}`)
 		check("/api/query", question, http.StatusUnprocessableEntity, "NO_DOCUMENTS")
 	}
-	if err := os.WriteFile(filepath.Join(cfg.Ingest.Docs[0], "farland.md"), []byte("# Farland\n\nThe lighthouse of Farland is kept by Ada Vale.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(cfg.Ingest.Docs[0], "farland.md"), []byte("# Farland\n\nThe lighthouse of Farland is kept by Ada Vale.\n"), 0o600))
 	if _, err := a.Ingest(t.Context(), cfg.Ingest.Docs, false, nil); err != nil {
 		t.Fatal(err)
 	}

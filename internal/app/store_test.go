@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -31,13 +32,9 @@ func request(t *testing.T, h http.Handler, method, path, body string) (int, stri
 
 func handler(t *testing.T, a *app.App) http.Handler {
 	t.Helper()
-	if err := a.OpenFiles(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.OpenFiles(t.Context()))
 	s, err := a.Server("test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s.Handler()
 }
 
@@ -49,9 +46,7 @@ func TestBrokenFileDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", filepath.Join(a.Config.Store.Data, "files.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	if _, err := db.Exec("DROP TABLE stores; DROP TABLE files"); err != nil {
 		t.Fatal(err)
@@ -70,9 +65,7 @@ func TestBrokenFileDatabase(t *testing.T) {
 	}
 	status, reply := request(t, h, "GET", "/readyz", "")
 	var health server.Health
-	if err := json.Unmarshal([]byte(reply), &health); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(reply), &health))
 	if status != http.StatusServiceUnavailable || health.Parts["store"].Status != server.PartFailed || health.Parts["log"].Status != server.PartOK {
 		t.Errorf("readiness: status %d, %+v", status, health)
 	}

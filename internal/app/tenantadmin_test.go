@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/server/admin"
 )
@@ -31,9 +32,7 @@ type operator struct {
 func (c *city) as(tenant string, scopes ...auth.Scope) operator {
 	c.Helper()
 	text, _, err := auth.Create(c.Context(), c.keys, auth.Key{Tenant: tenant, Account: "op", Scopes: scopes}, time.Now())
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	return operator{c, text}
 }
 
@@ -61,9 +60,7 @@ func (o operator) send(status int, method, path, body string, into any) {
 		o.Fatalf("%s %s %s: status %d, want %d: %s", method, path, body, w.Code, status, w.Body)
 	}
 	if into != nil {
-		if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
-			o.Fatal(err)
-		}
+		require.NoError(o, json.Unmarshal(w.Body.Bytes(), into))
 	}
 }
 
@@ -240,9 +237,7 @@ func TestDeleteWaitsForRequests(t *testing.T) {
 	c := openSecured(t, data)
 	ops := c.as("default", auth.Tenants)
 	_, release, err := c.Acquire(t.Context(), "acme")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const path = "/api/admin/tenants/acme?confirm=acme"
 	waiting, leave := context.WithCancel(t.Context())
 	deleted := make(chan *httptest.ResponseRecorder)

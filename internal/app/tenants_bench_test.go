@@ -15,24 +15,19 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // fillTenant makes a tenant with one document.
 func fillTenant(b *testing.B, s *app.Shared, name string) {
 	b.Helper()
 	a, err := s.Open(b.Context(), name)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := a.OpenFiles(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
+	require.NoError(b, a.OpenFiles(b.Context()))
 	if _, err := a.Ingester.IngestDocuments(b.Context(), "default", []ingest.Source{{URI: "a.md", Data: []byte(farland("Ada Brook"))}}, nil); err != nil {
 		b.Fatal(err)
 	}
-	if err := a.Close(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, a.Close())
 }
 
 // openShared opens tenants of which most may be open at once.
@@ -41,13 +36,9 @@ func openShared(b *testing.B, most int) (*app.Shared, *app.Tenants) {
 	cfg := config.Default()
 	cfg.Store.Data, cfg.Tenants.MaxOpenTenants = b.TempDir(), most
 	s, err := app.OpenShared(b.Context(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	t, err := app.OpenTenants(b.Context(), s, "test", "test")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	b.Cleanup(func() {
 		if err := t.Close(); err != nil {
 			b.Error(err)
@@ -127,9 +118,7 @@ func BenchmarkDispatch(b *testing.B) {
 	_, t := openShared(b, 16)
 	front := t.Front(nil).Handler()
 	own, release, err := t.Acquire(b.Context(), "acme")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	defer release()
 	for name, h := range map[string]http.Handler{"front": front, "direct": own} {
 		b.Run(name, func(b *testing.B) {

@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/internal/tools/output"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // recordsOf returns the URL of the database for the records of a data folder; empty: files in the folder.
@@ -72,12 +73,8 @@ func openCity(t *testing.T, data string, change func(*config.Config), prepare fu
 	}
 	c := &city{T: t, account: "ada", logged: &output.Buffer{}}
 	shared, err := app.OpenShared(t.Context(), cfg, slog.New(slog.NewJSONHandler(c.logged, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := prepare(shared); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, prepare(shared))
 	if c.Tenants, err = app.OpenTenants(t.Context(), shared, "test", "test"); err != nil {
 		t.Fatal(err)
 	}
@@ -107,9 +104,7 @@ func (c *city) secure(shared *app.Shared) {
 	if err == nil {
 		c.keys, err = records.Keys(c.Context())
 	}
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	c.Cleanup(func() {
 		if err := c.keys.Close(); err != nil {
 			c.Error(err)
@@ -126,9 +121,7 @@ func (c *city) key(tenant string) string {
 	id := tenant + "/" + c.account
 	if c.secrets[id] == "" {
 		text, _, err := auth.Create(c.Context(), c.keys, auth.Key{Tenant: tenant, Account: c.account, Name: "test", Scopes: tenantScopes}, time.Now())
-		if err != nil {
-			c.Fatal(err)
-		}
+		require.NoError(c, err)
 		c.secrets[id] = text
 	}
 	return c.secrets[id]
@@ -174,9 +167,7 @@ func (c *city) upload(tenant, id, text string) {
 	w := multipart.NewWriter(&form)
 	_ = w.WriteField("id", id) // a buffer takes everything
 	part, err := w.CreateFormFile("file", id+".md")
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	_, _ = part.Write([]byte(text))
 	_ = w.Close()
 	c.reply(http.StatusOK, tenant, "POST", "/v1/files", form.String(), "Content-Type", w.FormDataContentType())
@@ -274,12 +265,8 @@ func TestDamagedTenant(t *testing.T) {
 	t.Parallel()
 	c := openTenants(t, t.TempDir(), nil)
 	index := filepath.Join(app.Folder(c.Default.Config.Store.Data, "acme"), "index")
-	if err := os.MkdirAll(index, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(index, "documents.db"), bytes.Repeat([]byte("damage"), 1000), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(index, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(index, "documents.db"), bytes.Repeat([]byte("damage"), 1000), 0o600))
 	for range 2 {
 		w := c.request("acme", "GET", "/v1/files", "")
 		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "the data of this tenant cannot be opened") || strings.Contains(w.Body.String(), index) {
@@ -365,9 +352,7 @@ func TestRetainsInClosedTenants(t *testing.T) {
 func interrupt(t *testing.T, data, folder string) {
 	t.Helper()
 	writeRun(t, data, filepath.Base(folder))
-	if err := os.WriteFile(filepath.Join(folder, "unfinished"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "unfinished"), nil, 0o600))
 }
 
 // writeRun writes a run that began an hour ago into the log of a tenant. Its last event is end.
@@ -376,21 +361,15 @@ func writeRun(t *testing.T, data, tenant string, end ...event.Body) {
 	cfg := config.Default()
 	cfg.Store.Data = data
 	log, err := app.OpenLog(filepath.Join(app.Folder(data, tenant), "runs"), cfg, nil, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	q := event.Question{Query: "why?"}
 	q.SetDefaults()
 	at := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
 	bodies := append([]event.Body{event.RunStarted{Run: "run_interrupted", Protocol: "forge", Question: q}}, end...)
 	for i, body := range bodies {
-		if err := log.Append(t.Context(), "run_interrupted", event.Event{Seq: event.Seq(i + 1), At: at, Body: body}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, log.Append(t.Context(), "run_interrupted", event.Event{Seq: event.Seq(i + 1), At: at, Body: body}))
 	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, log.Close())
 }
 
 // TestBusyTenantStaysOpen checks that a tenant with a live run or a reader is not closed for another one.
@@ -401,9 +380,7 @@ func TestBusyTenantStaysOpen(t *testing.T) {
 		c.Runs.QueueWait = 50 * time.Millisecond
 	})
 	_, release, err := c.Acquire(t.Context(), "acme")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if w := c.request("beta", "GET", "/api/runs", ""); w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "too many tenants") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
@@ -421,9 +398,7 @@ func TestTenantsDrain(t *testing.T) {
 	t.Parallel()
 	c := openTenants(t, t.TempDir(), nil)
 	c.reply(http.StatusOK, "acme", "GET", "/api/runs", "")
-	if err := c.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Drain(t.Context()))
 	c.reply(http.StatusOK, "acme", "GET", "/api/runs", "")
 	for _, tenant := range []string{"acme", "", "beta"} {
 		if w := c.request(tenant, "POST", "/api/query", `{"query":"why?"}`); w.Code != http.StatusServiceUnavailable {
@@ -466,9 +441,7 @@ func TestListTenants(t *testing.T) {
 		t.Errorf("%v, %v", names, err)
 	}
 	for _, name := range []string{"acme", "beta", "Other", "lost+found", "default", ".deleted"} {
-		if err := os.MkdirAll(filepath.Join(data, "tenants", name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Join(data, "tenants", name), 0o700))
 	}
 	if names, err := app.ListTenants(data); err != nil || strings.Join(names, " ") != "acme beta" {
 		t.Errorf("%v, %v", names, err)

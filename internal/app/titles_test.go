@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
@@ -20,9 +21,7 @@ func TestTitler(t *testing.T) {
 			cfg.Models.ModelURL, cfg.Models.ModelName = []string{url}, []string{"m"}
 		}
 		models, err := app.OpenModels(t.Context(), cfg, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return models.Titler(cfg.Models, slog.New(slog.DiscardHandler))
 	}
 	for says, want := range map[string]string{

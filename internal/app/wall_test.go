@@ -24,6 +24,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/source"
 )
@@ -348,9 +349,7 @@ func ingestDefault(t *testing.T, data string, records config.Secret, tenant, tex
 	cfg := config.Default()
 	cfg.Store.Data, cfg.Store.Records = data, records
 	a, err := app.OpenTenant(t.Context(), cfg, tenant, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	uri := map[bool]string{true: "victim.md", false: "own.md"}[text == victimText]
 	for _, collection := range []string{"default", tenant[:1] + "-collection"} {
 		if _, err := a.Ingester.IngestDocuments(t.Context(), collection, []ingest.Source{{URI: uri, Name: "chapter.md", Data: []byte(text)}}, nil); err != nil {
@@ -395,9 +394,7 @@ func victim(c *city) map[string][2]string {
 	source := c.reply(http.StatusOK, "acme", "GET", "/api/sources", "")["sources"].([]any)[0].(map[string]any)
 	src, ingestion := source["id"].(string), source["ingestion"].(string)
 	keys, err := c.keys.List(c.Context())
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c, err)
 	key := keys[slices.IndexFunc(keys, func(k auth.Key) bool { return k.Tenant == "acme" })].ID
 	return map[string][2]string{
 		"": {}, "tenant": {"acme", "none"}, "key": {key, auth.NewID()}, "run": {run, run[:len(run)-1] + map[bool]string{true: "1", false: "0"}[run[len(run)-1] == '0']},

@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -40,9 +41,7 @@ func TestIndexInWeaviate(t *testing.T) {
 	two.Now = func() time.Time { return now }
 	h := handler(t, two)
 	_, err := one.Ingester.IngestDocuments(t.Context(), "default", []ingest.Source{{URI: "castle.md", Data: []byte("# Castle\n\nThe castle of Zembla has 77 towers and was built by Queen Ottoline.")}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	answered := func(what string) {
 		t.Helper()
 		for question, want := range map[string]string{"Who built the castle of Zembla?": "Ottoline", "How many towers does the castle of Zembla have?": "77"} {
@@ -55,9 +54,7 @@ func TestIndexInWeaviate(t *testing.T) {
 		now = now.Add(time.Minute)
 		status, reply := request(t, h, "GET", "/readyz", "")
 		var health server.Health
-		if err := json.Unmarshal([]byte(reply), &health); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(reply), &health))
 		return status, health
 	}
 	answered("at first")
@@ -71,9 +68,7 @@ func TestIndexInWeaviate(t *testing.T) {
 	if status, health := ready(); status != http.StatusServiceUnavailable || health.Parts["index"].Status != server.PartFailed || health.Parts["log"].Status != server.PartOK {
 		t.Errorf("readiness without Weaviate: status %d, %+v", status, health)
 	}
-	if err := s.Run(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Run())
 	answered("after Weaviate came back")
 	if status, health := ready(); status != http.StatusOK {
 		t.Errorf("readiness after Weaviate came back: status %d, %+v", status, health)
@@ -140,9 +135,7 @@ func BenchmarkIndexes(b *testing.B) {
 				cfg.Index.URL = weaviatetest.URL(b)
 			}
 			a, err := app.Open(b.Context(), cfg, slog.New(slog.DiscardHandler))
-			if err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, err)
 			defer a.Close()
 			if _, err := a.Ingester.IngestDocuments(b.Context(), "default", docs, nil); err != nil {
 				b.Fatal(err)
@@ -151,13 +144,9 @@ func BenchmarkIndexes(b *testing.B) {
 			for b.Loop() {
 				n++
 				run, err := a.Engine.Ask(b.Context(), event.Question{Query: "Who is the keeper of the harbour " + harbour(n%len(docs)) + " with boats of the kind " + harbour(n) + "?", Mode: event.Direct, NoCache: true}, engine.Caller{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				for _, err := range a.Engine.Events(b.Context(), run, 0) {
-					if err != nil {
-						b.Fatal(err)
-					}
+					require.NoError(b, err)
 				}
 			}
 		})

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestPercentile(t *testing.T) {
@@ -211,9 +213,7 @@ func TestMedians(t *testing.T) {
 func TestDeadModel(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		c, err := newDeadModel(t.Context(), closed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		conn, err := net.Dial("tcp", c.addr)
 		switch {
 		case closed && !errors.Is(err, syscall.ECONNREFUSED):
@@ -299,9 +299,7 @@ latency of the first token
   refuses connections  concurrent                  -                -          30.00   40.00                     -          -2.00
 `
 	var out bytes.Buffer
-	if err := r.writeTable(&out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.writeTable(&out))
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/disk/sqlitedb"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -21,20 +22,14 @@ func TestCollect(t *testing.T) {
 	from, dir := t.TempDir(), filepath.Join(t.TempDir(), "collection")
 	for i := range 300 {
 		text := fmt.Sprintf("# Lamp %d\n\nThe keeper%[1]d of the lamp%[1]d trims wick%[1]d each evening%[1]d before harbour%[1]d bell%[1]d rings%[1]d.\n", i)
-		if err := os.WriteFile(filepath.Join(from, fmt.Sprintf("%d.md", i)), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(from, fmt.Sprintf("%d.md", i)), []byte(text), 0o600))
 	}
 	for name, content := range map[string]string{"picture.png": "no document", "damaged.pdf": "%PDF-1.7 no more than this"} {
-		if err := os.WriteFile(filepath.Join(from, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(from, name), []byte(content), 0o600))
 	}
 	shown := 0
 	got, err := collect(t.Context(), dir, []string{from}, 200, 20, func(n int) { shown = n })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	count := func(folder string) int {
 		files, err := listFiles([]string{filepath.Join(dir, folder)})
 		if err != nil {
@@ -50,9 +45,7 @@ func TestCollect(t *testing.T) {
 		t.Errorf("other questions in another folder: %v", err)
 	}
 	fts, err := sqlitedb.Reader(filepath.Join(dir, fileFTS), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer fts.Close()
 	for _, q := range got.Questions {
 		ids, err := searchFTS(t.Context(), fts, q.Words)
@@ -110,9 +103,7 @@ func TestCollectionTable(t *testing.T) {
 
 `
 	var out bytes.Buffer
-	if err := r.writeTable(&out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.writeTable(&out))
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}

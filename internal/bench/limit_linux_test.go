@@ -7,15 +7,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestLimitCPU limits a process that computes. Others may have the processors, so that it gets even less.
 func TestLimitCPU(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "while :; do :; done")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	unlimit, err := limitCPU(cmd.Process.Pid, 0.2)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EROFS) {
 		_, _ = cmd.Process.Kill(), cmd.Wait()
@@ -30,9 +30,7 @@ func TestLimitCPU(t *testing.T) {
 	}
 	elapsed := time.Since(began)
 	_ = cmd.Wait() // it was killed
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := unlimit(); err != nil {
 		t.Error(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/openai"
 )
@@ -53,9 +54,7 @@ type chunk struct {
 func complete(t *testing.T, url, body string) (status int, data []string) {
 	t.Helper()
 	res, err := http.Post(url+"/v1/chat/completions", "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
 		if d, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
@@ -123,9 +122,7 @@ func TestProviderRejectsInvalidRequests(t *testing.T) {
 		}
 	}
 	res, err := http.Get(url + "/props")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusNotFound {
 		t.Errorf("/props: status %d", res.StatusCode)
@@ -136,16 +133,12 @@ func TestProviderRejectsInvalidRequests(t *testing.T) {
 func TestProviderWorksWithOpenAIClient(t *testing.T) {
 	p, url := startProvider(t, 5000, 30)
 	chat, err := openai.New(openai.Options{URL: url + "/v1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var used []model.Usage
 	ctx := model.WithTrace(t.Context(), &model.Trace{Used: func(_ string, u model.Usage) { used = append(used, u) }})
 	text, stop, pieces := "", model.StopReason(""), 0
 	for piece, err := range chat.Complete(ctx, userMessage("What burns in lamp 7?")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if piece.Text != "" {
 			pieces++
 		}
@@ -180,14 +173,10 @@ func TestProviderRecordsCancelledRequests(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	chat, err := openai.New(openai.Options{URL: s.URL + "/v1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	before := time.Now().UnixNano()
 	for piece, err := range chat.Complete(t.Context(), userMessage("Lamp 1? No, lamp 2? What burns in lamp 7?")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if piece.Text != "" {
 			break
 		}
@@ -220,9 +209,7 @@ func TestProxyForwardsStream(t *testing.T) {
 		t.Errorf("replies by their length (-want +got)\n%s", d)
 	}
 	res, err := http.Get("http://" + control + "/usage")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	var u processUsage
 	if err := json.NewDecoder(res.Body).Decode(&u); err != nil || u.CPU <= 0 {

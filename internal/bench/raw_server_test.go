@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestServeRaw reads events from the server of single writes, and ends it while a stream and an idle reader are open.
@@ -14,9 +16,7 @@ func TestServeRaw(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	l, control, err := listen(ctx, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer control.Close()
 	begin := make(chan struct{})
 	ended := make(chan error, 1)
@@ -24,9 +24,7 @@ func TestServeRaw(t *testing.T) {
 	var readers []*bufio.Scanner
 	for _, query := range []string{idleQuery, "go"} {
 		res, err := http.Post("http://"+l.Addr().String(), "application/json", strings.NewReader(`{"query":"`+query+`"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer res.Body.Close()
 		readers = append(readers, bufio.NewScanner(res.Body))
 	}

@@ -3,6 +3,8 @@ package bench
 import (
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestScaleTable(t *testing.T) {
@@ -13,9 +15,7 @@ func TestScaleTable(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := r.writeTable(&out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.writeTable(&out))
 	// The ratios of the turns are 3, 2.6 and 5, and 2.5, 1.86 and 4.
 	if want := "3 servers serve 3.00 times as many readers as " + groupShared + ", and 2.50 times as many as " + groupAlone; !strings.Contains(out.String(), want) {
 		t.Errorf("want %s in\n%s", want, out.String())

@@ -11,15 +11,14 @@ import (
 
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // serve runs a measured Sluice server in this process until the test ends.
 func serve(t *testing.T, name string, rate float64) *child {
 	t.Helper()
 	log, err := app.OpenLog(t.TempDir(), config.Default(), nil, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	in, stop := io.Pipe()
 	out, addresses := io.Pipe()
@@ -51,9 +50,7 @@ func TestSoak(t *testing.T) {
 			p := serve(t, name, 20)
 			o := &soakCmd{Duration: 3 * time.Second, Readers: 200, Runs: 10, Rate: 20, Tokens: 30}
 			r := &soakReport{}
-			if err := r.measure(t.Context(), p, o, func(string) {}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, r.measure(t.Context(), p, o, func(string) {}))
 			for _, err := range r.faults() {
 				t.Error(err)
 			}
@@ -109,9 +106,7 @@ func TestStreams(t *testing.T) {
 	p := serve(t, serverLoop, 50)
 	f := streamResult{Server: serverLoop, Load: load{Runs: 4, Readers: 3, Rate: 50}}
 	o := &streamCmd{Duration: 500 * time.Millisecond, Warmup: 100 * time.Millisecond, Turns: 1, Server: []string{serverLoop}}
-	if err := p.streams(t.Context(), &f, o); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.streams(t.Context(), &f, o))
 	if f.Events < 100 || f.Events > 600 || f.Lost != 0 || f.P50 <= 0 || f.P99 < f.P50 || f.CPU <= 0 || f.Joined < 0.5 {
 		t.Errorf("%+v", f)
 	}

@@ -17,6 +17,7 @@ import (
 	xansi "github.com/charmbracelet/x/ansi"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // rig runs a model without a terminal. The test passes on the messages that goroutines send to it.
@@ -37,9 +38,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{t: t, sent: make(chan tea.Msg, 1000)}
 	f := &terminalUI{send: func(msg tea.Msg) { r.sent <- msg }}
 	s, err := newConversation(Options{Server: nowhere, Now: time.Now}, f, interactiveRetries)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	r.m = newModel(ctx, s, &history{}, &r.out, "host", f.send, r.work.Go)
 	t.Cleanup(func() { cancel(); r.work.Wait() })
@@ -281,26 +280,20 @@ func TestExportAsksFirst(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.m.s.c = c
 	file := filepath.Join(t.TempDir(), "a file.md")
 	r.keys(`/export "`+file+`"`, "enter")
 	r.until("has nothing", func() bool { return strings.Contains(r.all(), "the session is empty") && r.m.running == nil })
 	r.m.s.useSession("s 1", true)
 	export := func(answer string) string {
-		if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte("precious"), 0o600))
 		r.keys(`/export "`+file+`"`, "enter")
 		r.until("asks", func() bool { return strings.Contains(r.view(), "[y/N]") })
 		r.keys(answer)
 		r.until("is done", func() bool { return r.m.running == nil })
 		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(raw)
 	}
 	if got := export("n"); got != "precious" {

@@ -52,7 +52,7 @@ func (s *conversation) resume(ctx context.Context, id string, must bool) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	found, err := s.c.Session(ctx, id)
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.NotFound && !must {
+	if fault.CodeOf(err) == fault.NotFound && !must {
 		s.useSession(id, false)
 		s.ui.print("new session " + display.Line(id))
 		return s.recordReply(nil)

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/internal/cli"
 	"github.com/sluice-rag/sluice/internal/tools/program"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/internal/tools/terminal"
 )
 
@@ -55,9 +56,7 @@ A riffle holds the gold back in a sluice.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "cursor.md"), []byte(cursors), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "cursor.md"), []byte(cursors), 0o600))
 	return dir
 }
 
@@ -157,9 +156,7 @@ func (tm *chatTerminal) line(text string) {
 func startChat(t *testing.T, args ...string) *chatTerminal {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	script := filepath.Join(t.TempDir(), "run") // tmux accepts no line breaks in a variable
 	env := ""
 	for _, kv := range os.Environ() {
@@ -169,9 +166,7 @@ func startChat(t *testing.T, args ...string) *chatTerminal {
 	}
 	text := "#!/bin/sh\nunset NO_COLOR\n" + env + "TEST_OF_SLUICE='" + strings.Join(append([]string{"chat"}, args...), "\n") + "'\nexport TEST_OF_SLUICE\n'" + program +
 		"'\necho \"left with $?\"\nstty -a | tr ';' '\\n' | grep -o -w -e '-*echo'\nexec cat\n"
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(script, []byte(text), 0o700))
 	return &chatTerminal{terminal.New(t, 100, 30, nil, script), t}
 }
 
@@ -189,9 +184,7 @@ func TestConversation(t *testing.T) {
 	tm.line("/create harbour")
 	tm.until("created and selected: harbour")
 	file := filepath.Join(t.TempDir(), "north lock.md")
-	if err := os.WriteFile(file, []byte("# Locks\n\nThe north lock was opened in 1932.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte("# Locks\n\nThe north lock was opened in 1932.\n"), 0o600))
 	tm.Tmux("send-keys", "-t", "s", "-l", "/upload "+strings.TrimSuffix(file, " lock.md"))
 	tm.keys("Tab")
 	tm.until(`north\ lock.md`)
@@ -291,9 +284,7 @@ func TestInterruptStopsAnswer(t *testing.T) {
 		t.Error("the model request was not cancelled")
 	}
 	c, err := client.New(srv.URL, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l, err := c.Runs(t.Context(), 10, "")
 	if err != nil || len(l.Runs) != 1 || l.Runs[0].Status == "running" || l.Runs[0].ErrorCode != "CANCELLED" {
 		t.Errorf("the server has %+v, %v", l.Runs, err)
@@ -331,9 +322,7 @@ func newRelay(t *testing.T, to string) *relay {
 func (w *relay) restore() {
 	w.t.Helper()
 	l, err := net.Listen("tcp", w.addr)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	w.mu.Lock()
 	w.l, w.addr = l, l.Addr().String()
 	w.mu.Unlock()
@@ -427,13 +416,9 @@ func TestLines(t *testing.T) {
 	t.Parallel()
 	data, docs := t.TempDir(), folder(t)
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "lock.md")
-	if err := os.WriteFile(file, []byte("The north lock was opened in 1932.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte("The north lock was opened in 1932.\n"), 0o600))
 	say := func(lines ...string) (out, errs string, failed bool) {
 		cmd := exec.CommandContext(t.Context(), program)
 		cmd.Env = environment("chat", "--data", data, "--docs", docs)

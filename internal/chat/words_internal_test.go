@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestWords(t *testing.T) {
@@ -83,17 +85,11 @@ func TestIsCommand(t *testing.T) {
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "chat_history")
-	if err := os.WriteFile(path, []byte("not json\n\"first\"\n\"se"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("not json\n\"first\"\n\"se"), 0o644))
 	h, err := openHistory(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, e := range []string{"", "two\nlines", "two\nlines", "/upload https://user:secret@host/a", strings.Repeat("x", maxEntry+1), "last"} {
-		if err := h.add(e); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.add(e))
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -130,9 +126,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	for i := range 120 {
 		b.Write(encodeEntry(strings.Repeat(string(rune('a'+i%26)), maxEntry-i)))
 	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	if _, err := openHistory(path); err != nil {
 		t.Fatal(err)
 	}
@@ -153,12 +147,8 @@ func TestComplete(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a file.md", "another.md", ".hidden", "escape\x1b[2J.md", "sub/x.txt"} {
 		p := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(p), 0o700))
+		require.NoError(t, os.WriteFile(p, []byte("x"), 0o600))
 	}
 	s := &conversation{known: []collection{{"vs_1", "Harbour papers"}, {"vs_2", "twin"}, {"vs_3", "twin"}, {"vs_4", "a,b"}, {"vs_5", "evil\x1b[2J"}},
 		names: []string{"lock.md", "Log.md"}, sessions: []string{"chat_a2", "chat_b", "chat_a1"}}
@@ -202,13 +192,9 @@ func TestExpand(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", dir)
 	for _, name := range []string{"a.md", "b.md", "c.txt", "[x].md"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "d.md"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "d.md"), 0o700))
 	for in, want := range map[string][]string{
 		"~/*.md":                  {"~/[x].md", "~/a.md", "~/b.md"},
 		"~/a.md ~/a.md ~/?.txt":   {"~/a.md", "~/c.txt"},
@@ -218,9 +204,7 @@ func TestExpand(t *testing.T) {
 		"~/[":                     nil,
 	} {
 		all, err := words(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := expand(all)
 		for i := range got {
 			got[i] = strings.Replace(got[i], dir, "~", 1)

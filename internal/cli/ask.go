@@ -174,7 +174,7 @@ func askLocal(ctx context.Context, a *app.App, q event.Question) (event.RunID, e
 	}
 	caller.Account = auth.Owner
 	run, _, err := a.Sessions.Ask(ctx, q, session.Turn{}, caller) // read to its end
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.Conflict {
+	if fault.CodeOf(err) != fault.Conflict {
 		return run, err
 	}
 	// No other process has the data folder open, so the turn in progress is one that an earlier process did not end.

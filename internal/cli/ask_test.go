@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/internal/cli"
 	"github.com/sluice-rag/sluice/internal/tools/program"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/internal/tools/terminal"
 )
 
@@ -138,9 +139,7 @@ func TestAskOnATerminal(t *testing.T) {
 		t.Fatal(errs)
 	}
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for term, wants := range map[string][2]string{"xterm-256color": {"✓ Looking for passages", "handbook.md › Locks"}, "dumb": {"- Looking for passages", "handbook.md › Locks"}} {
 		tm := terminal.New(t, 100, 40, []string{"TEST_OF_SLUICE=" + strings.Join([]string{"ask", "--data", data, "--no-cache", "When was the north lock opened?"}, "\n")},
 			"sh", "-c", "TERM="+term+" '"+program+"'; echo status $?; cat")

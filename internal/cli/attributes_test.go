@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestSourceAttributes sets attributes of the documents of a source, in the data folder and through a server, and asks questions with filters of them.
@@ -34,9 +35,7 @@ func TestSourceAttributes(t *testing.T) {
 	answered := func(filter string) bool {
 		t.Helper()
 		res, err := http.Post(url+"/api/query", "application/json", strings.NewReader(`{"query":"When was the north lock opened?","filter":`+filter+`}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer res.Body.Close()
 		var out struct{ Sources []struct{ Title string } }
 		body, err := io.ReadAll(res.Body)
@@ -63,9 +62,7 @@ func TestSourceAttributes(t *testing.T) {
 		"/functions/v1/rag": `{"question":"` + question + `"}`, "/openai/v1/responses": `{"input":"What does a ship pay?","include":["file_search_call.results"]}`,
 		"/v1/vector_stores/default/search": `{"query":"` + question + `"}`} {
 		res, err := http.Post(url+path, "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
 		want := map[string]string{"/openai/v1/responses": `"level":"L2","team":"legal","year":2024}`,
@@ -81,9 +78,7 @@ func TestSourceAttributes(t *testing.T) {
 		}
 	}
 	c, err := client.New(url, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page, err := c.SearchStore(t.Context(), "default", client.SearchRequest{Query: question, TopK: 1})
 	if err != nil || len(page.Data) != 1 {
 		t.Fatalf("search: %v, %+v", err, page)
@@ -99,9 +94,7 @@ func TestSourceAttributes(t *testing.T) {
 		t.Error(body)
 	}
 	var list struct{ Documents []struct{ ID, Path string } }
-	if err := json.Unmarshal([]byte(get(t, url+"/api/documents")), &list); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(get(t, url+"/api/documents")), &list))
 	for _, d := range list.Documents {
 		body := get(t, url+"/api/documents/"+d.ID)
 		if has := strings.Contains(body, `"metadata":{"final":true,"team":"legal","year":2024}`); has != strings.HasSuffix(d.Path, "handbook.md") {

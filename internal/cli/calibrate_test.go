@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer/confidence"
 	"github.com/sluice-rag/sluice/answer/grade"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // towns makes a set whose questions each have one relevant document.
@@ -22,13 +23,9 @@ func towns(t *testing.T, dir, thing string) {
 		fmt.Fprintf(&questions, `{"_id":"q%d","text":"When was %s founded by a miller?"}`+"\n", i, town)
 		fmt.Fprintf(&judged, "q%d\td%d\t1\n", i, i)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(dir, 0o755))
 	for name, text := range map[string]string{"corpus.jsonl": docs.String(), "queries.jsonl": questions.String(), "qrels.tsv": judged.String()} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 }
 
@@ -45,9 +42,7 @@ func TestCalibrate(t *testing.T) {
 		t.Fatalf("status %d\n%s%s", status, out, errs)
 	}
 	written, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if cs, err := grade.ParseCalibrations(written); err != nil || len(cs) != 2 {
 		t.Fatalf("%v, %v in %s", cs, err, written)
 	}
@@ -60,9 +55,7 @@ func TestCalibrate(t *testing.T) {
 	if status, _, errs := run(t, "ingest", "--data", data, docs); status != 0 {
 		t.Errorf("with a calibration in the data folder: %s", errs)
 	}
-	if err := os.WriteFile(file, []byte(`{"version":1,"calibrations":[{"weights":{"luck":1}}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(`{"version":1,"calibrations":[{"weights":{"luck":1}}]}`), 0o600))
 	for _, args := range [][]string{{"ask", "--data", data, "why?"}, {"ask", "--data", t.TempDir(), "--calibration", file, "why?"}} {
 		if status, _, errs := run(t, args...); status == 0 || !strings.Contains(errs, "luck") {
 			t.Errorf("%v: status %d %s", args, status, errs)
@@ -75,9 +68,7 @@ func TestCalibrateConfidence(t *testing.T) {
 	dir := t.TempDir()
 	towns(t, dir, "cheese")
 	questions, err := os.ReadFile(filepath.Join(dir, "queries.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(string(questions)), "\n")
 	for i, l := range lines { // every third expected answer is wrong
 		year := 1500 + i
@@ -86,18 +77,14 @@ func TestCalibrateConfidence(t *testing.T) {
 		}
 		lines[i] = strings.TrimSuffix(l, "}") + fmt.Sprintf(`,"answers":["%d"]}`, year)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "queries.jsonl"), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "queries.jsonl"), []byte(strings.Join(lines, "\n")), 0o600))
 	file := filepath.Join(t.TempDir(), "weights.json")
 	status, out, errs := run(t, "calibrate", "--what", "confidence", dir, "--write", file)
 	if status != 0 || !strings.Contains(out, " before") || !strings.Contains(out, " after") || !strings.Contains(out, "100 %") {
 		t.Fatalf("status %d\n%s%s", status, out, errs)
 	}
 	written, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var c confidence.Calibration
 	if err := json.Unmarshal(written, &c); err != nil || c == confidence.BuiltIn() {
 		t.Errorf("%v: %s", err, written)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-rag/sluice/internal/cli"
 	"github.com/sluice-rag/sluice/internal/tools/program"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
@@ -45,9 +46,7 @@ func docs(t *testing.T) string {
 	t.Helper()
 	clean(t)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "handbook.md"), []byte(handbook), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "handbook.md"), []byte(handbook), 0o600))
 	return dir
 }
 
@@ -105,15 +104,11 @@ func upload(t *testing.T, url, name, text string) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	part, err := w.CreateFormFile("file", name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, _ = io.WriteString(part, text)
 	_ = w.Close()
 	res, err := http.Post(url+"/v1/files", w.FormDataContentType(), &form)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := res.Body.Close(); err != nil || res.StatusCode/100 != 2 {
 		t.Fatalf("upload: %s, %v", res.Status, err)
 	}
@@ -146,9 +141,7 @@ func TestServeAskRunsReplay(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &p); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		if err := g.Next(p.Type, p.Tool, p.Recoverable); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Next(p.Type, p.Tool, p.Recoverable))
 	}
 	if !g.Ended() {
 		t.Error("the stream has no end")
@@ -194,9 +187,7 @@ func TestSecondStartDoesNothingAgain(t *testing.T) {
 
 func TestUnreadableFileStopsNothing(t *testing.T) {
 	dir, data := docs(t), t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "broken.pdf"), []byte("%PDF-1.7 and nothing"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "broken.pdf"), []byte("%PDF-1.7 and nothing"), 0o600))
 	status, _, errs := run(t, "ingest", "--data", data, dir)
 	if status != 0 || !strings.Contains(errs, "broken.pdf") || !strings.Contains(errs, `"failed":1`) || !strings.Contains(errs, `"added":1`) {
 		t.Errorf("status %d\n%s", status, errs)
@@ -206,9 +197,7 @@ func TestUnreadableFileStopsNothing(t *testing.T) {
 func TestNothingReadableFails(t *testing.T) {
 	clean(t)
 	path := filepath.Join(t.TempDir(), "broken.pdf")
-	if err := os.WriteFile(path, []byte("%PDF-1.7 and nothing"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("%PDF-1.7 and nothing"), 0o600))
 	status, _, errs := run(t, "ingest", "--data", t.TempDir(), path)
 	if status != 1 || strings.Count(errs, "broken.pdf") != 1 {
 		t.Errorf("status %d\n%s", status, errs)
@@ -218,9 +207,7 @@ func TestNothingReadableFails(t *testing.T) {
 func TestFailures(t *testing.T) {
 	dir, data := docs(t), t.TempDir()
 	busy, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer busy.Close()
 	for _, c := range []struct {
 		name   string
@@ -335,9 +322,7 @@ func TestUnknownVariablesAreReported(t *testing.T) {
 func TestAddressInUseNamesTheFlag(t *testing.T) {
 	clean(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	status, _, errs := run(t, "serve", "--addr", l.Addr().String(), "--data", t.TempDir())
 	if status != 1 || !strings.Contains(errs, l.Addr().String()+" is already in use; choose another with --addr, such as --addr 127.0.0.1:") {

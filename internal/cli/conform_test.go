@@ -4,15 +4,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestConform checks a server with documents, a page that is no server of the protocol, and flags that are invalid.
 func TestConform(t *testing.T) {
 	t.Parallel()
 	docs := t.TempDir()
-	if err := os.WriteFile(docs+"/locks.md", []byte("# Locks\n\nThe north lock is new. Zelda Quux opened it in May.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(docs+"/locks.md", []byte("# Locks\n\nThe north lock is new. Zelda Quux opened it in May.\n"), 0o600))
 	url, _ := serve(t, "--data", t.TempDir(), "--docs", docs)
 	status, out, errs := run(t, "conform", url, "--protocol", "forge", "--question", "Who opened the north lock?")
 	if status != 0 || !strings.Contains(out, "ok    resume") || !strings.Contains(out, "0 failed") {

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session"
 )
 
@@ -20,9 +21,7 @@ func TestEvalFeedback(t *testing.T) {
 	cfg := config.Default()
 	cfg.Store.Data = t.TempDir()
 	a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	put := func(name, text string) {
 		t.Helper()
 		if _, err := a.Ingester.IngestDocuments(t.Context(), corpus.DefaultCollection, []ingest.Source{{URI: name, Name: name + ".txt", Title: name, Data: []byte(text)}}, func(ingest.Progress) {}); err != nil {
@@ -33,23 +32,15 @@ func TestEvalFeedback(t *testing.T) {
 	put("fees", "A ship pays 12 euros for each metre of its length.")
 	for question, good := range map[string]bool{"When was the north lock opened?": true, "How much does a ship pay for each metre?": false} {
 		id, detach, err := a.Sessions.Ask(t.Context(), event.Question{Query: question, Session: "talk"}, session.Turn{}, engine.Caller{Protocol: "test"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, err := range a.Engine.Events(t.Context(), id, 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		detach()
-		if err := a.Sessions.Rate(t.Context(), "", "talk", id.AnswerID(), &session.Feedback{Good: good, Reason: "because"}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Sessions.Rate(t.Context(), "", "talk", id.AnswerID(), &session.Feedback{Good: good, Reason: "because"}))
 	}
 	put("fees", "A ship pays 15 euros for each metre of its length.")
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Close())
 	status, out, errs := run(t, "eval", cfg.Store.Data, "--feedback")
 	if status != 0 {
 		t.Fatalf("%s%s", out, errs)

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // measured is what eval --json prints.
@@ -213,9 +214,7 @@ func TestEvalAgainst(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "earlier.json")
 	worse := strings.Replace(earlier, `"holds": 1`, `"holds": 0`, 1)
-	if err := os.WriteFile(file, []byte(worse), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(worse), 0o600))
 	status, out, errs := run(t, "eval", "testdata/sets/harbour", "--what", "answers", "--mode", "direct", "--against", file)
 	if status != 0 {
 		t.Fatal(errs)
@@ -258,15 +257,11 @@ func TestEvalTable(t *testing.T) {
 func TestEvalRefuses(t *testing.T) {
 	clean(t)
 	torn := t.TempDir()
-	if err := os.WriteFile(filepath.Join(torn, "corpus.jsonl"), []byte("{\"_id\":\"1\"}\n{\"_id\":"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(torn, "corpus.jsonl"), []byte("{\"_id\":\"1\"}\n{\"_id\":"), 0o600))
 	torn2, empty := t.TempDir(), filepath.Join(t.TempDir(), "empty.json")
 	for path, text := range map[string]string{filepath.Join(torn2, "corpus.jsonl"): `{"_id":"1"}`, filepath.Join(torn2, "queries.jsonl"): `{"_id":"1"}`,
 		filepath.Join(torn2, "qrels.tsv"): "", filepath.Join(torn2, "claims.jsonl"): `{"claim":"x","label":"MAYBE","evidence":["y"]}`, empty: `{"modes":[null]}`} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	for _, c := range []struct {
 		name   string

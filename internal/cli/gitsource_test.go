@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/webdav"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source/git/gittest"
 )
 
@@ -21,9 +22,7 @@ func TestGitAndWebDAV(t *testing.T) {
 	repo.Put("docs/quays.md", "# The quays\n\nThe seventh quay is for vessels of the pilots.\n")
 	repo.Put("other/crane.md", "# The crane\n\nThe crane lifts forty tonnes.\n")
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "lighthouse.md"), []byte("# The lighthouse\n\nThe keeper of the lighthouse is Ada Byron.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "lighthouse.md"), []byte("# The lighthouse\n\nThe keeper of the lighthouse is Ada Byron.\n"), 0o600))
 	cloud := httptest.NewServer(&webdav.Handler{FileSystem: webdav.Dir(dir), LockSystem: webdav.NewMemLS()})
 	t.Cleanup(cloud.Close)
 
@@ -43,21 +42,15 @@ func TestGitAndWebDAV(t *testing.T) {
 	ask := func(question, text, title, url string) {
 		t.Helper()
 		body, err := json.Marshal(map[string]string{"query": question})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		res, err := http.Post(server+"/api/query", "application/json", strings.NewReader(string(body)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer res.Body.Close()
 		var answer struct {
 			Sources []struct{ Title, URL string }
 			Answer  string
 		}
-		if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.NewDecoder(res.Body).Decode(&answer))
 		if !strings.Contains(answer.Answer, text) || len(answer.Sources) == 0 || answer.Sources[0].Title != title || answer.Sources[0].URL != url {
 			t.Errorf("%s: %+v, want %q of %s at %q", question, answer, text, title, url)
 		}
@@ -65,9 +58,7 @@ func TestGitAndWebDAV(t *testing.T) {
 	ask("Which quay is for vessels of the pilots?", "seventh quay", "The quays", "")
 	ask("Who is the keeper of the lighthouse?", "Ada Byron", "The lighthouse", cloud.URL+"/lighthouse.md")
 	res, err := http.Post(server+"/openai/v1/responses", "application/json", strings.NewReader(`{"model":"sluice","input":"Which quay is for vessels of the pilots?"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	body, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
 	if err != nil || !strings.Contains(string(body), `"filename":"quays.md"`) {

@@ -12,33 +12,26 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // ingestionFrames reads a stream of an ingestion to its end: the name, the id and the data of each event but progress.
 func ingestionFrames(t *testing.T, url, after string) (status int, names, ids []string, last map[string]any) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if after != "" {
 		req.Header.Set("Last-Event-ID", after)
 	}
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	r := sse.NewReader(res.Body, 0)
 	for res.StatusCode == http.StatusOK {
@@ -83,9 +76,7 @@ func TestIngestThroughServer(t *testing.T) {
 	}
 	for _, body := range []string{`{"paths":["/etc"]}`, `{}`} {
 		res, err := http.Post(url+"/api/ingestions", "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_ = res.Body.Close()
 		if res.StatusCode != http.StatusForbidden {
 			t.Errorf("%s without a key of the server: status %d", body, res.StatusCode)
@@ -110,9 +101,7 @@ func checkStreams(t *testing.T, url, folder, data string) {
 	id, _, _ := strings.Cut(out, " ")
 	var src struct{ Ingestion string }
 	res, err := http.Get(url + "/api/sources/" + id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = json.NewDecoder(res.Body).Decode(&src)
 	_ = res.Body.Close()
 	if err != nil || src.Ingestion == "" {
@@ -137,9 +126,7 @@ func checkStreams(t *testing.T, url, folder, data string) {
 		}
 	}
 	res, err = http.Head(stream)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = res.Body.Close()
 	if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("HEAD: %v", res)
@@ -176,14 +163,10 @@ func TestSourceSettings(t *testing.T) {
 	view := func() string {
 		t.Helper()
 		res, err := http.Get(url + "/api/sources/" + id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer res.Body.Close()
 		text, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(text)
 	}
 	for _, want := range []string{`"every":"1h30m"`, `"dublin_core":{"dc_creator":"Ada","dc_rights":"CC0"}`, `"contributor":"bob"`, `"collection":"harbour"`, `"next_sync":`} {
@@ -217,14 +200,10 @@ func TestServeWatches(t *testing.T) {
 		for {
 			var list struct{ Documents []struct{ Path string } }
 			res, err := http.Get(url + "/api/documents")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			err = json.NewDecoder(res.Body).Decode(&list)
 			_ = res.Body.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var got []string
 			for _, d := range list.Documents {
 				got = append(got, strings.TrimPrefix(d.Path, filepath.Base(folder)+"/"))
@@ -240,13 +219,9 @@ func TestServeWatches(t *testing.T) {
 	listed("handbook.md")
 	write(t, filepath.Join(folder, "new/tide.md"), "The tide rises four metres.")
 	listed("handbook.md", "new/tide.md")
-	if err := os.Rename(filepath.Join(folder, "new"), filepath.Join(folder, "old")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(filepath.Join(folder, "new"), filepath.Join(folder, "old")))
 	listed("handbook.md", "old/tide.md")
-	if err := os.Remove(filepath.Join(folder, "handbook.md")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(folder, "handbook.md")))
 	listed("old/tide.md")
 	if status := stop(); status != 0 {
 		t.Errorf("server: status %d", status)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/internal/cli"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // addKey adds a key and returns its text and public id.
@@ -37,14 +38,10 @@ func addKey(t *testing.T, data string, args ...string) (text, id string) {
 func statusWith(t *testing.T, key, url string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+key)
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, _ = io.Copy(io.Discard, res.Body)
 	_ = res.Body.Close()
 	return res.StatusCode
@@ -86,9 +83,7 @@ func TestKeysOfRunningServer(t *testing.T) {
 	var newest struct {
 		RunID string `json:"run_id"`
 	}
-	if err := json.NewDecoder(strings.NewReader(out)).Decode(&newest); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.NewDecoder(strings.NewReader(out)).Decode(&newest))
 	if status, out, errs := run(t, "replay", "--server", url, newest.RunID); status != 0 || !strings.Contains(out, "event: done") {
 		t.Errorf("replay with SLUICE_KEY: status %d\n%s\n%s", status, out, errs)
 	}
@@ -141,9 +136,7 @@ func TestImpostor(t *testing.T) {
 	defer impostor.Close()
 	for _, token := range []string{auth.Text(auth.NewID(), auth.NewSecret()), ""} {
 		info := fmt.Sprintf(`{"url":%q,"instance":"known","token":%q}`, impostor.URL, token)
-		if err := os.WriteFile(filepath.Join(data, "server.json"), []byte(info), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(data, "server.json"), []byte(info), 0o600))
 		status, out, errs := run(t, "ask", "--data", data, "When was the north lock opened?")
 		if status != 0 || !strings.Contains(out, "1932") {
 			t.Errorf("status %d\n%s\n%s", status, out, errs)
@@ -191,13 +184,9 @@ func TestListenWithoutKeys(t *testing.T) {
 func emptyKeys(t *testing.T, data string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(data, "keys.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), "DELETE FROM keys")
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, db.Close()))
 }
 
 // TestLostKeys: after the loss of its keys, a server does not start, until the operator decides what to do.
@@ -207,9 +196,7 @@ func TestLostKeys(t *testing.T) {
 	path := filepath.Join(data, "keys.db")
 	addKey(t, data)
 	for name, lose := range map[string]func() error{"deleted": func() error { return os.Remove(path) }, "truncated": func() error { return os.WriteFile(path, nil, 0o600) }} {
-		if err := lose(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, lose())
 		for _, command := range [][]string{{"serve", "--addr", "127.0.0.1:0"}, {"chat"}, {"keys", "list"}} {
 			status, _, errs := run(t, append(command, "--data", data)...)
 			if status != 1 || !strings.Contains(errs, "restore keys.db from a backup") {
@@ -223,9 +210,7 @@ func TestLostKeys(t *testing.T) {
 		}
 		stop()
 	}
-	if err := errors.Join(os.Remove(path), os.Remove(filepath.Join(data, "keys.required"))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Remove(path), os.Remove(filepath.Join(data, "keys.required"))))
 	url, _ := serve(t, "--data", data)
 	if got := statusWith(t, "", url+"/api/runs"); got != 200 {
 		t.Errorf("without keys: %d", got)

@@ -5,18 +5,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(data, "tenants", "acme"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(data, "tenants", "acme"), 0o700))
 	other := t.TempDir()
-	if err := os.WriteFile(filepath.Join(other, "notes.txt"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(other, "notes.txt"), nil, 0o600))
 	for _, c := range []struct {
 		args      string
 		status    int

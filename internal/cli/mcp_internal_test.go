@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestBridgeReadsWhileIndexing: while documents are indexed, only the requests that use them wait. Other messages pass, and a client can cancel the
@@ -61,9 +63,7 @@ func TestBridgeReadsWhileIndexing(t *testing.T) {
 	if got := <-called; got != "b" {
 		t.Errorf("called with %q, want b", got)
 	}
-	if err := client.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, client.Close())
 	if err := <-ended; err != nil || len(called) > 0 {
 		t.Errorf("%v, %d more calls", err, len(called))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/sluice-rag/sluice/internal/tools/program"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestMCP calls tools of the command with the client of the Go SDK: with a server of its own, and with one that runs.
@@ -24,9 +25,7 @@ func TestMCP(t *testing.T) {
 		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { progress <- r.Params.Message }})
 		s, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tool := func(name string, arguments map[string]any) string {
 			p := &mcp.CallToolParams{Name: name, Arguments: arguments}
 			p.SetProgressToken(name)
@@ -66,16 +65,10 @@ func TestMCP(t *testing.T) {
 func TestMCPLines(t *testing.T) {
 	cmd := program.Command(t, "mcp", "--docs="+docs(t), "--data="+t.TempDir())
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	exchange := func(message string) (reply struct {
 		ID     any
@@ -114,9 +107,7 @@ func TestMCPLines(t *testing.T) {
 		t.Errorf("unknown method: %+v", r)
 	}
 	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"search","arguments":{"query":"lock"}}}`)
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, in.Close())
 	if r := exchange(""); r.ID != "b" || r.Result["structuredContent"] == nil {
 		t.Errorf("search: %+v", r)
 	}

@@ -15,15 +15,14 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-rag/sluice/internal/tools/program"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
 func body(t *testing.T, url string) string {
 	t.Helper()
 	res, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
@@ -68,14 +67,10 @@ func TestMigrateIsKilled(t *testing.T) {
 	_ = os.Remove(filepath.Join(source, "server.json")) // what a killed server leaves
 
 	nc, err := nats.Connect(broker.URL(), nats.UserInfo("sluice", "hunter2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer nc.Close()
 	js, err := nc.JetStream()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	copied := func() uint64 {
 		info, err := js.StreamInfo("SLUICE-default-RUNS")
 		if err != nil {
@@ -84,9 +79,7 @@ func TestMigrateIsKilled(t *testing.T) {
 		return info.State.Msgs
 	}
 	migration := program.Command(t, args...)
-	if err := migration.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, migration.Start())
 	for deadline := time.Now().Add(time.Minute); copied() < 10 && time.Now().Before(deadline); <-time.After(time.Millisecond) {
 	}
 	_, _ = migration.Process.Kill(), migration.Wait()

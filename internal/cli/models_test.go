@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/internal/cli"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
@@ -65,13 +66,9 @@ func TestPrompts(t *testing.T) {
 	}
 	file := filepath.Join(dir, "answer.md")
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	changed := strings.Replace(string(text), "[system]\n", "[system]\nSpeak like a harbour master.\n", 1)
-	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(changed), 0o600))
 	status, _, errs := run(t, "prompts", dir)
 	if again, err := os.ReadFile(file); status != 0 || err != nil || string(again) != changed || !strings.Contains(errs, "skipped, file exists") {
 		t.Errorf("status %d, %v: %s", status, err, errs)
@@ -88,9 +85,7 @@ func TestPrompts(t *testing.T) {
 	if asked := string(s.Requests()[0]); !strings.Contains(asked, "Speak like a harbour master.") {
 		t.Errorf("the changed prompt was not used: %s", asked)
 	}
-	if err := os.WriteFile(file, []byte("{{.Nothing"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte("{{.Nothing"), 0o600))
 	status, _, errs = run(t, "ask", "--data", data, "--prompts", dir, "--model-url", s.URL, "What does a ship pay?")
 	if status == 0 || !strings.Contains(errs, "answer.md") {
 		t.Errorf("a broken prompt: status %d: %s", status, errs)

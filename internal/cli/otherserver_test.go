@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/internal/cli"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestNoteOtherServer runs commands without --data while a server at the usual address uses another folder: they name it, and send it nothing.
@@ -43,15 +44,11 @@ func TestNoteOtherServer(t *testing.T) {
 	}
 
 	lock, err := filelog.Lock(filepath.Join(config.Default().Store.Data, "runs")) // as a server does that is starting
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, _, errs := run(t, "sessions"); strings.Contains(errs, note) {
 		t.Errorf("a server is starting: %s", errs)
 	}
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, lock.Unlock())
 
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
@@ -83,9 +80,7 @@ func TestFolderThatBecomesFree(t *testing.T) {
 		t.Fatal(errs)
 	}
 	lock, err := filelog.Lock(filepath.Join(data, "runs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	waits := writer(func(p []byte) (int, error) {
 		if strings.Contains(string(p), "another process uses the data folder") {
 			if err := lock.Unlock(); err != nil {

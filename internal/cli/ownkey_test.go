@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/internal/tools/program"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // provider is a scripted server of both protocols. The name of the model selects what it does.
@@ -125,17 +126,13 @@ func TestKeysOfCallersAreNotKept(t *testing.T) {
 			body = `{"query":"What does a ship pay?","mode":"direct","no_cache":true}`
 		}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		req.Header.Set("Content-Type", "application/json")
 		for k, v := range header {
 			req.Header.Set(k, v)
 		}
 		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer res.Body.Close()
 		run = res.Header.Get("Sluice-Run-Id")
 		var all bytes.Buffer
@@ -216,14 +213,10 @@ func TestKeysOfCallersAreNotKept(t *testing.T) {
 	run, _ := ask("m-endless", "/functions/v1/rag", map[string]string{"x-openai-key": key})
 	fetch := func(path string) string {
 		res, err := http.Get(s.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer res.Body.Close()
 		b, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		replies.Write(b)
 		return string(b)
 	}

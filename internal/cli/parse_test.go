@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestParse prints what is read of a document, as Markdown and as JSON, and says why others cannot be read.
@@ -13,9 +15,7 @@ func TestParse(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "boats.html")
 	html := `<title>Boats</title><meta name="author" content="Dee Water"><h2>Oars</h2><p>Two oars.</p><ul><li>ash</li></ul><table><tr><td>a</td><td>b</td></tr></table><pre>row()</pre>`
-	if err := os.WriteFile(page, []byte(html), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(page, []byte(html), 0o600))
 	status, out, errs := run(t, "parse", page)
 	want := "text/html: Boats\nmetadata: {\"creator\":\"Dee Water\"}\n\n## Oars\n\nTwo oars.\n\n- ash\n\n| a | b |\n\n```\nrow()\n```\n"
 	if status != 0 || out != want {
@@ -30,9 +30,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("status %d: %s", status, errs)
 	}
 	large := filepath.Join(dir, "large.txt")
-	if err := os.WriteFile(large, []byte(strings.Repeat("water ", 400)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(large, []byte(strings.Repeat("water ", 400)), 0o600))
 	for _, args := range [][]string{{large, "--max-file-bytes", "1KiB"}, {filepath.Join(dir, "none.txt")}} {
 		status, _, errs := run(t, append([]string{"parse"}, args...)...)
 		if status != 1 || !strings.Contains(errs, filepath.Base(args[0])) {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestReconcile(t *testing.T) {
@@ -21,9 +23,7 @@ func TestReconcile(t *testing.T) {
 	if status := stop(); status != 0 {
 		t.Fatalf("serve: status %d", status)
 	}
-	if err := os.Remove(filepath.Join(data, "files.db")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(data, "files.db")))
 	if status, out, _ := run(t, "reconcile", "--data", data, "--dry-run"); status != 0 || !strings.Contains(out, "uploads without a record") {
 		t.Errorf("dry run: status %d\n%s", status, out)
 	}

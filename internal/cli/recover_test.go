@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/internal/tools/program"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
@@ -31,25 +32,19 @@ func child(t *testing.T, args ...string) (url string, server *program.Server) {
 func frames(t *testing.T, method, url, body string, header map[string]string, until string) (run string, out []sse.Event) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	for k, v := range header {
 		req.Header.Set(k, v)
 	}
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("%s %s: %s", method, url, res.Status)
 	}
 	for e, err := range sse.NewReader(res.Body, 1<<20).All() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if out = append(out, e); until != "" && strings.Contains(e.Data, until) {
 			break
 		}
@@ -67,9 +62,7 @@ func joined(t *testing.T, frames []sse.Event) []sse.Event {
 			continue
 		}
 		var token struct{ Content string }
-		if err := json.Unmarshal([]byte(f.Data), &token); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(f.Data), &token))
 		out[0].Data += token.Content
 	}
 	return out
@@ -111,22 +104,14 @@ func unfinished(t *testing.T, unstored bool) (data string) {
 	t.Helper()
 	data = t.TempDir()
 	runs := filepath.Join(data, "runs")
-	if err := os.Mkdir(runs, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(runs, 0o700))
 	log, err := filelog.Open(runs, filelog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	start := event.RunStarted{Run: "run_1", Protocol: "forge", Question: event.Question{Query: "What does a ship pay?", Mode: event.Direct, Collection: "default", TopK: 5, Ephemeral: unstored}}
 	for i, b := range []event.Body{start, event.QueryAnalyzed{Complexity: event.Simple, Mode: event.Direct, By: "rules"}} {
-		if err := log.Append(t.Context(), start.Run, event.Event{Seq: event.Seq(i + 1), At: time.Now().UTC().Truncate(time.Microsecond), Body: b}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, log.Append(t.Context(), start.Run, event.Event{Seq: event.Seq(i + 1), At: time.Now().UTC().Truncate(time.Microsecond), Body: b}))
 	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, log.Close())
 	return data
 }
 
@@ -134,9 +119,7 @@ func unfinished(t *testing.T, unstored bool) (data string) {
 func left(t *testing.T, data string) {
 	t.Helper()
 	log, err := filelog.Open(filepath.Join(data, "runs"), filelog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer log.Close()
 	runs, err := log.Runs(t.Context(), "", 10)
 	i := slices.IndexFunc(runs, func(s eventlog.Summary) bool { return s.Start.Run == "run_1" })
@@ -179,9 +162,7 @@ func TestCommandsLeaveUnfinishedRuns(t *testing.T) {
 func TestServerThatCannotStartLeavesRunsOpen(t *testing.T) {
 	clean(t)
 	data := unfinished(t, false)
-	if err := os.Mkdir(filepath.Join(data, "files.db"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(data, "files.db"), 0o700))
 	if status, _, errs := run(t, "serve", "--addr=127.0.0.1:0", "--data="+data, "--deadline=10m"); status == 0 || !strings.Contains(errs, "files") {
 		t.Fatalf("the server started (status %d)\n%s", status, errs)
 	}

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/net/webdav"
 
 	"github.com/sluice-rag/sluice/blobs/s3blobs/s3test"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source/git/gittest"
 )
 
@@ -43,9 +44,7 @@ func TestEmptiedPlaces(t *testing.T) {
 	folder, shared := t.TempDir(), t.TempDir()
 	objects := s3test.New(t)
 	inBucket := filepath.Join(objects.Folder, objects.Bucket, "team")
-	if err := os.Mkdir(inBucket, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(inBucket, 0o700))
 	mail := newMailbox(t)
 	t.Setenv("SLUICE_SOURCE_BUCKET", s3test.AccessKey+":"+s3test.SecretKey)
 	t.Setenv("SLUICE_SOURCE_MAIL", "ada:lamp:1871")
@@ -60,9 +59,7 @@ func TestEmptiedPlaces(t *testing.T) {
 	cloud := httptest.NewServer(&webdav.Handler{FileSystem: webdav.Dir(shared), LockSystem: webdav.NewMemLS()})
 	t.Cleanup(cloud.Close)
 	empty := func(dir string) {
-		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)))
 	}
 	urls := strings.Join([]string{site.URL + "/quays.html", site.URL + "/tugs.html", site.URL + "/cranes.html"}, " ")
 	places := []struct {
@@ -128,9 +125,7 @@ func newMailbox(t *testing.T) *mailbox {
 	if err == nil {
 		err = user.Create("Harbour", nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = s.Serve(l) })
 	t.Cleanup(func() { _ = s.Close(); serving.Wait() })
@@ -151,22 +146,16 @@ func (m *mailbox) put(t *testing.T, text string) {
 
 func (m *mailbox) empty(t *testing.T) {
 	t.Helper()
-	if err := errors.Join(m.user.Delete("Harbour"), m.user.Create("Harbour", nil)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(m.user.Delete("Harbour"), m.user.Create("Harbour", nil)))
 }
 
 func get(t *testing.T, url string) string {
 	t.Helper()
 	res, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
@@ -179,9 +168,7 @@ func TestEmptiedDocs(t *testing.T) {
 		t.Fatal(errs)
 	}
 	for _, name := range []string{"handbook.md", "tugs.md", "quays.md"} {
-		if err := os.Remove(filepath.Join(folder, name)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(filepath.Join(folder, name)))
 	}
 	ingest := func(status int, want string, args ...string) {
 		t.Helper()

@@ -26,6 +26,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/program"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 	"github.com/sluice-rag/sluice/wire/sse"
@@ -261,9 +262,7 @@ func TestServerPauses(t *testing.T) {
 		r.awaitTokens(t, 3)
 	}
 	signal := func(s syscall.Signal) {
-		if err := g.processes[0].Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.processes[0].Process.Signal(s))
 	}
 	signal(syscall.SIGSTOP)
 	paused := readers[1].tokens()
@@ -284,13 +283,9 @@ func TestCancelElsewhere(t *testing.T) {
 	cancel := func(r *reader) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.urls[1]+"/runs/"+r.run+"/cancel", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer res.Body.Close()
 		if res.StatusCode >= 300 {
 			t.Fatalf("cancel: %s", res.Status)
@@ -307,13 +302,9 @@ func TestCancelElsewhere(t *testing.T) {
 	alive.awaitTokens(t, 2)
 	deaf.awaitTokens(t, 2)
 	cancel(alive)
-	if err := g.processes[0].Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.processes[0].Process.Signal(syscall.SIGSTOP))
 	cancel(deaf)
-	if err := g.processes[0].Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.processes[0].Process.Signal(syscall.SIGCONT))
 	again := g.read(t, 0, deaf.run)
 	<-again.done
 	if len(again.log) != len(deaf.log) {
@@ -333,17 +324,13 @@ func TestTurnOfDeadServer(t *testing.T) {
 	g.processes[0].Kill()
 	r.check(t, words)
 	res, err := http.Post(g.urls[1]+"/api/query", "application/json", strings.NewReader(question))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		t.Errorf("the next turn: %s", res.Status)
 	}
 	res, err = http.Get(g.urls[1] + "/v1/rag/sessions/s1/messages")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil || strings.Count(string(text), `"status":"completed"`) != 4 || strings.Count(string(text), `"run_id":"`+run) != 1 {
@@ -363,9 +350,7 @@ func TestServerStops(t *testing.T) {
 	for _, r := range readers {
 		r.awaitTokens(t, 3)
 	}
-	if err := g.processes[0].Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.processes[0].Process.Signal(syscall.SIGTERM))
 	for _, r := range readers {
 		r.check(t, words)
 	}
@@ -377,21 +362,15 @@ func TestTwinStops(t *testing.T) {
 	data := t.TempDir()
 	_, process := child(t, "--docs="+docs(t), "--data="+data, "--judge=none", "--log="+broker, "--keep-runs-bytes=64MiB", "--store="+postgrestest.URL(t), "--lease=500ms", "--drain-timeout=1s")
 	id, err := os.ReadFile(filepath.Join(data, "server.id"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	nc, err := nats.Connect(broker)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer nc.Close()
 	ended := make(chan error, 1)
 	go func() { ended <- process.Wait() }()
 	for begun := time.Now(); ; {
 		m := &nats.Msg{Subject: "sluice.servers", Header: nats.Header{"Sluice-Process": {"0"}}, Data: []byte("alive " + strings.TrimSpace(string(id)))}
-		if err := nc.PublishMsg(m); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, nc.PublishMsg(m))
 		select {
 		case err := <-ended:
 			if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 )
@@ -71,20 +72,14 @@ func TestAskAfterCrash(t *testing.T) {
 		t.Fatal(errs)
 	}
 	store, err := sqlstore.Open(t.Context(), filepath.Join(data, "sessions.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := store.Create(t.Context(), session.Session{Account: auth.Owner, ID: "talk", CreatedAt: time.Now()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	question := session.Message{ID: event.RunID("run_1").QuestionID(), Role: event.RoleUser, Text: "When was the north lock opened?", Parent: session.AtHead}
 	if _, err = store.Begin(t.Context(), s.Key, session.Begin{Run: "run_1", Question: question, New: true, At: s.CreatedAt, Until: s.CreatedAt.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Close())
 	if status, out, errs := run(t, "ask", "--data", data, "--session", "talk", question.Text); status != 0 || !strings.Contains(out, "1932") {
 		t.Errorf("status %d: %s%s", status, out, errs)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/internal/cli"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestSources adds, syncs, lists and removes a source, in the data folder and through the server that uses it.
@@ -30,9 +31,7 @@ func TestSources(t *testing.T) {
 	expect("unchanged 1,", "sync", folder)
 
 	url, stop := serve(t, "--data", data)
-	if err := os.WriteFile(filepath.Join(folder, "second.md"), []byte("The second quay is for ferries."), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "second.md"), []byte("The second quay is for ferries."), 0o600))
 	expect("added 1 (moved 0), updated 0, unchanged 1,", "sync", "--full", id)
 	expect("idle", "list")
 	if status, _, errs := run(t, "sources", "add", "--data", data, folder); status != 1 || !strings.Contains(errs, "is that of the source "+id+" already") {
@@ -40,9 +39,7 @@ func TestSources(t *testing.T) {
 	}
 	other := docs(t)
 	res, err := http.Post(url+"/api/sources", "application/json", strings.NewReader(`{"kind":"folder","location":"`+filepath.ToSlash(other)+`"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = res.Body.Close()
 	if res.StatusCode != http.StatusForbidden {
 		t.Errorf("a folder was added without a key of the server: status %d", res.StatusCode)
@@ -79,9 +76,7 @@ func TestAddWatchedThroughServer(t *testing.T) {
 func TestSharedFolders(t *testing.T) {
 	shared, private, data := docs(t), docs(t), t.TempDir()
 	write(t, filepath.Join(shared, "team", "a.md"), "The tugs are red.")
-	if err := os.Symlink(private, filepath.Join(shared, "out")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink(private, filepath.Join(shared, "out")))
 	url, stop := serve(t, "--data", data, "--source-folder", shared)
 	if body := get(t, url+"/api/sources"); !strings.Contains(body, `"folders":["`) {
 		t.Errorf("the shared folder is not listed: %s", body)
@@ -99,9 +94,7 @@ func TestSharedFolders(t *testing.T) {
 		{shared + "/team/../team", 201},
 	} {
 		res, err := http.Post(url+"/api/sources", "application/json", strings.NewReader(`{"kind":"folder","location":"`+filepath.ToSlash(c.location)+`"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_ = res.Body.Close()
 		if res.StatusCode != c.status {
 			t.Errorf("%s: status %d, want %d", c.location, res.StatusCode, c.status)
@@ -136,9 +129,7 @@ func TestErrorsOfSources(t *testing.T) {
 		}
 	}
 	res, err := http.Post(url+"/api/sources", "application/json", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "location: is required") {
 		t.Errorf("a source without fields: status %d, %s, %v", res.StatusCode, text, err)
@@ -200,9 +191,7 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 func TestDocumentsOfSourceInList(t *testing.T) {
 	folder, data := t.TempDir(), t.TempDir()
 	for _, name := range []string{"a.md", "b.md", "c.md"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte("# Pumps\n\nThe pump of "+name+" is in the cellar.\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("# Pumps\n\nThe pump of "+name+" is in the cellar.\n"), 0o600))
 	}
 	list := func(want string) {
 		t.Helper()
@@ -216,9 +205,7 @@ func TestDocumentsOfSourceInList(t *testing.T) {
 	}
 	list("3")
 	for _, name := range []string{"a.md", "b.md", "c.md"} {
-		if err := os.Remove(filepath.Join(folder, name)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(filepath.Join(folder, name)))
 	}
 	if status, _, _ := run(t, "sources", "sync", folder, "--data", data); status != 1 {
 		t.Errorf("sync of an empty folder: status %d", status)

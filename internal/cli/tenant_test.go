@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestTenantFlag checks that commands use the folder of the selected tenant, and which commands of a running server are refused.
@@ -105,17 +107,13 @@ func TestMetricsAddress(t *testing.T) {
 	data := t.TempDir()
 	clean(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	addr := l.Addr().String()
 	_ = l.Close() // the server listens there
 	_, stop := serve(t, "--data", data, "--metrics-addr", addr)
 	for path, want := range map[string]int{"/metrics": http.StatusOK, "/api/runs": http.StatusNotFound, "/healthz": http.StatusNotFound} {
 		res, err := http.Get("http://" + addr + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		body, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
 		if err != nil || res.StatusCode != want || want == http.StatusOK && (!strings.Contains(string(body), `tenant="default"`) || !strings.Contains(string(body), "go_goroutines")) {

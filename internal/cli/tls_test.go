@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/doctor"
 	"github.com/sluice-rag/sluice/index/weaviate/weaviatetest"
 	"github.com/sluice-rag/sluice/internal/tools/program"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
@@ -34,14 +35,10 @@ func TestTLS(t *testing.T) {
 	objects, pair := overTLS(t, s3.Address())
 	search, _ := overTLS(t, strings.TrimPrefix(weaviatetest.URL(t), "weaviate://"))
 	private, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	authority, key := filepath.Join(t.TempDir(), "ca.pem"), filepath.Join(t.TempDir(), "key.pem")
 	for path, block := range map[string]*pem.Block{authority: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, key: {Type: "PRIVATE KEY", Bytes: private}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
 	}
 	nats := natstest.Configured(t, fmt.Sprintf("tls: {cert_file: %q, key_file: %q}", authority, key))
 	broker := strings.Replace(nats.URL(), "nats://", "tls://", 1)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestWebsite adds a website and a list of URLs, and asks a question whose source has the URL and the title of a page.
@@ -42,9 +44,7 @@ func TestWebsite(t *testing.T) {
 	expect("added 2 ", "sources", "add", site.URL+"/guide/")
 	expect("unchanged 2,", "sources", "sync", site.URL+"/guide")
 	list := filepath.Join(t.TempDir(), "list.txt")
-	if err := os.WriteFile(list, []byte("# notes\n"+site.URL+"/notes.md\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(list, []byte("# notes\n"+site.URL+"/notes.md\n"), 0o600))
 	expect("added 1 ", "sources", "add", list)
 	expect("urls ", "sources", "list")
 
@@ -52,9 +52,7 @@ func TestWebsite(t *testing.T) {
 
 	url, stop := serve(t, allow...)
 	res, err := http.Post(url+"/api/query", "application/json", strings.NewReader(`{"query":"Which quay is for vessels of the pilots?"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var answer struct {
 		Sources []struct{ Title, URL string }
 	}
@@ -65,9 +63,7 @@ func TestWebsite(t *testing.T) {
 	}
 	// Users of the network may add websites.
 	res, err = http.Post(url+"/api/sources", "application/json", strings.NewReader(`{"location":"http://169.254.169.254/latest/"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = res.Body.Close()
 	if res.StatusCode != http.StatusCreated {
 		t.Errorf("a website was not added: status %d", res.StatusCode)

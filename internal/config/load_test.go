@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // line is a command line like that of the program: sections at the root, and others in a command.
@@ -50,17 +51,13 @@ func load(t *testing.T, g input) (cfg config.Config, cli *line, dir string, err 
 	args := g.args
 	if g.yaml != "" {
 		path := filepath.Join(dir, "sluice.yaml")
-		if err := os.WriteFile(path, []byte(g.yaml), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(g.yaml), 0o600))
 		args = append([]string{"--config", path}, args...)
 	}
 	loader := config.Loader{Lookup: func(name string) (string, bool) { v, ok := g.env[name]; return v, ok }}
 	cli = &line{}
 	parser, err := kong.New(cli, loader.Options()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := parser.Parse(args); err != nil {
 		t.Fatalf("parse %q: %v", args, err)
 	}
@@ -71,16 +68,12 @@ func load(t *testing.T, g input) (cfg config.Config, cli *line, dir string, err 
 func TestDefaultsAreValid(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", "/data/home")
 	c := config.Default()
-	if err := c.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Validate())
 	if want := filepath.Join("/data/home", "sluice"); c.Store.Data != want {
 		t.Errorf("data is %q, want %q", c.Store.Data, want)
 	}
 	got, _, _, err := load(t, input{args: []string{"serve"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff(c, got); diff != "" {
 		t.Errorf("without input, got other than the defaults (-want +got):\n%s", diff)
 	}
@@ -103,9 +96,7 @@ func TestPrecedence(t *testing.T) {
 		yaml: "deadline: 3s\nheartbeat: 3s\nwrite-timeout: 3s\nmax-runs: 3\n",
 	}
 	c, cli, _, err := load(t, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := []time.Duration{c.Runs.Deadline, c.HTTP.Heartbeat, c.HTTP.WriteTimeout, c.HTTP.DrainTimeout}
 	want := []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 30 * time.Second}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -141,9 +132,7 @@ func TestEachSourceGivesEveryType(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _, _, err := load(t, g)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -177,9 +166,7 @@ func TestBooleans(t *testing.T) {
 
 func TestTestDataVariable(t *testing.T) {
 	c, _, _, err := load(t, input{args: []string{"serve"}, env: map[string]string{"SLUICE_DATA": t.TempDir()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want := config.Default().Store.Data; c.Store.Data != want {
 		t.Errorf("data is %q, want %q", c.Store.Data, want)
 	}
@@ -207,9 +194,7 @@ func TestGraceMayBeNever(t *testing.T) {
 
 func TestPathsOfTheFileCountFromItsFolder(t *testing.T) {
 	c, _, dir, err := load(t, input{args: []string{"serve"}, yaml: "docs: .\ndata: kept\n"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff([]string{dir}, c.Ingest.Docs); diff != "" {
 		t.Error(diff)
 	}
@@ -220,9 +205,7 @@ func TestPathsOfTheFileCountFromItsFolder(t *testing.T) {
 
 func TestTheFileMayBeNamedByVariable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "named.yaml")
-	if err := os.WriteFile(path, []byte("max-runs: 9"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("max-runs: 9"), 0o600))
 	c, _, _, err := load(t, input{args: []string{"serve"}, env: map[string]string{"SLUICE_CONFIG": path}})
 	if err != nil || c.Runs.MaxRuns != 9 {
 		t.Errorf("max-runs %d, %v", c.Runs.MaxRuns, err)
@@ -317,9 +300,7 @@ func TestHelpTellsDefaultAndVariable(t *testing.T) {
 	var loader config.Loader
 	options := append(loader.Options(), kong.Writers(&out, &out), kong.Exit(func(int) { panic("exit") }), kong.Name("sluice"))
 	parser, err := kong.New(&cli, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	func() {
 		defer func() { _ = recover() }()
 		_, _ = parser.Parse([]string{"serve", "--help"})
@@ -342,9 +323,7 @@ func FuzzFile(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(dir, "fuzz.yaml")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, data, 0o600))
 		loader := config.Loader{Lookup: func(name string) (string, bool) { return path, name == "SLUICE_CONFIG" }}
 		if c, err := loader.Load(); err == nil && c.Validate() != nil {
 			t.Errorf("a file that loads contains invalid settings: %v", c.Validate())

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestChain(t *testing.T) {
@@ -42,9 +43,7 @@ func TestChain(t *testing.T) {
 			maps.Copy(env, c.env)
 			c.env = env
 			cfg, _, _, err := load(t, c.input)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if d := cmp.Diff(c.want, cfg.Models.Chain()); d != "" {
 				t.Errorf("-want +got\n%s", d)
 			}
@@ -80,9 +79,7 @@ func TestModelFaults(t *testing.T) {
 func TestJudges(t *testing.T) {
 	for arg, want := range map[string]string{"": "analyze hyde grade verify", "--judge=none": "", "--judge=grade,verify": "grade verify"} {
 		cfg, _, _, err := load(t, input{args: append([]string{"serve"}, strings.Fields(arg)...)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, step := range []string{"analyze", "hyde", "grade", "verify"} {
 			if cfg.Models.Judges(step) {
@@ -98,9 +95,7 @@ func TestJudges(t *testing.T) {
 func TestKeysAreReadAndNeverShown(t *testing.T) {
 	const key = "sk-verysecret"
 	cfg, _, _, err := load(t, input{args: []string{"serve"}, env: map[string]string{"OPENAI_API_KEY": " " + key + "\n", "ANTHROPIC_API_KEY": key}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if cfg.Keys.OpenAI.Reveal() != key || cfg.Keys.Anthropic.Reveal() != key {
 		t.Error("the keys were not read")
 	}
@@ -108,9 +103,7 @@ func TestKeysAreReadAndNeverShown(t *testing.T) {
 	slog.New(slog.NewTextHandler(&log, nil)).Info("settings", "key", cfg.Keys.OpenAI, "all", cfg)
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("settings", "key", cfg.Keys.OpenAI, "all", cfg)
 	encoded, err := json.Marshal(cfg.Keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, shown := range []string{log.String(), string(encoded), fmt.Sprint(cfg), fmt.Sprintf("%v %+v %#v %s %q %x %d", cfg, cfg, cfg, cfg.Keys.OpenAI, cfg.Keys.OpenAI, cfg.Keys.OpenAI, cfg.Keys.OpenAI)} {
 		if strings.Contains(shown, "verysecret") || strings.Contains(shown, "766572797365") {
 			t.Errorf("shows the key: %s", shown)
@@ -143,9 +136,7 @@ func TestKeyBelongsToOneHost(t *testing.T) {
 	} {
 		cfg, _, _, err := load(t, input{args: append([]string{"serve"}, strings.Fields(c.args)...),
 			env: map[string]string{"OPENAI_API_KEY": "sk-o", "ANTHROPIC_API_KEY": "sk-a"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all := cfg.Models.Chain()
 		if cfg.Models.Embeds() {
 			all = append(all, cfg.Models.Embedding())

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestLoginSettings(t *testing.T) {
@@ -15,9 +16,7 @@ func TestLoginSettings(t *testing.T) {
 		args: []string{"serve", "--oidc-issuer", "https://login.example", "--oidc-client-id", "sluice", "--oidc-roles", "realm_access.roles", "--oidc-role", "a=ask", "--oidc-role", "b=ask,read@acme", "--public-url", "https://sluice.example"},
 		env:  map[string]string{"SLUICE_OIDC_CLIENT_SECRET": key, "SLUICE_OIDC_DEFAULT_ROLE": "ask"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	roles, other, err := cfg.OIDC.Roles()
 	want := []auth.Role{{Name: "a", Tenant: "default", Scopes: []auth.Scope{auth.Ask}}, {Name: "b", Tenant: "acme", Scopes: []auth.Scope{auth.Ask, auth.Read}}}
 	if diff := cmp.Diff(want, roles); err != nil || diff != "" || len(other.Scopes) != 1 || cfg.Keys.OIDC.Reveal() != key || cfg.OIDC.Scopes != "openid profile email" {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/internal/plot"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestChart checks that a chart is well-formed XML, holds a bar for each value, and that higher values have higher bars.
@@ -19,9 +20,7 @@ func TestChart(t *testing.T) {
 		p.Add("second & last", 2, 1, 0)
 		empty := plot.Panel{Name: "none", Log: log}
 		var out strings.Builder
-		if err := (plot.Chart{Title: `"title"`, Series: []string{"x", "y<"}, Panels: []plot.Panel{p, empty}}).Write(&out); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, (plot.Chart{Title: `"title"`, Series: []string{"x", "y<"}, Panels: []plot.Panel{p, empty}}).Write(&out))
 		var heights []string
 		titles := 0
 		for d := xml.NewDecoder(strings.NewReader(out.String())); ; {
@@ -29,9 +28,7 @@ func TestChart(t *testing.T) {
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if e, ok := token.(xml.StartElement); ok {
 				switch {
 				case e.Name.Local == "title":

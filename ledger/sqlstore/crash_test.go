@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/kill"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/ledger/sqlstore"
 )
@@ -146,15 +147,11 @@ func recovered(t *testing.T, dir string, fail, fails bool, what string) {
 	store := openIn(t, dir)
 	var ids []event.RunID
 	usage, err := store.Usage(t.Context(), ledger.UsageQuery{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	posted := usage[0].Runs == 1
 	for range 2 {
 		log, err := filelog.Open(filepath.Join(dir, "runs"), filelog.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		e := engine.New(script{fails}, engine.Options{Store: log, Billing: billing(store)})
 		if _, err := e.Recover(t.Context(), engine.Recovery{Fail: fail}); err != nil {
 			t.Errorf("%s: recover: %v", what, err)
@@ -164,9 +161,7 @@ func recovered(t *testing.T, dir string, fail, fails bool, what string) {
 		}
 		agree(t, log, store, what)
 		runs, err := log.Runs(t.Context(), "", 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, r := range runs {
 			ids = append(ids, r.Start.Run)
 			if finished := r.Status() == event.Finished; posted && !finished || fails && finished {
@@ -176,9 +171,7 @@ func recovered(t *testing.T, dir string, fail, fails bool, what string) {
 		if posted && len(runs) != 1 {
 			t.Errorf("%s: the run that was charged is gone", what)
 		}
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, log.Close())
 	}
 	if len(ids) > 2 {
 		t.Errorf("%s: runs %v", what, ids)
@@ -193,9 +186,7 @@ func agree(t *testing.T, log eventlog.Store, store *sqlstore.Store, what string)
 		t.Errorf("%s: holds %v, %v", what, holds, err)
 	}
 	runs, err := log.(eventlog.Archive).Runs(t.Context(), "", 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	paid, distributed := ledger.Credits(0), ledger.Credits(0)
 	for _, r := range runs {
 		events, err := eventlog.Read(t.Context(), log, r.Start.Run, 0, r.Last)
@@ -207,9 +198,7 @@ func agree(t *testing.T, log eventlog.Store, store *sqlstore.Store, what string)
 		}
 		s := event.Fold(events)
 		run, err := store.Run(t.Context(), r.Start.Run)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if (s.Status == event.Finished) != (s.Settlement != nil) {
 			t.Errorf("%s: a run is %s with the settlement %+v", what, s.Status, s.Settlement)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/ledger/sqlstore"
 )
@@ -31,9 +32,7 @@ func filled(t *testing.T) (*sqlstore.Store, string) {
 		}
 	}
 	errs = append(errs, s.Refund(ctx, "refunded", now), s.Transfer(ctx, ledger.Transfer{ID: "2", From: "ann", To: "cid", Amount: 5, At: now}))
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(errs...))
 	verify(t, s)
 	return s, path
 }
@@ -42,26 +41,18 @@ func filled(t *testing.T) (*sqlstore.Store, string) {
 func edit(t *testing.T, path, change string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	rows, err := db.QueryContext(t.Context(), "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	var drop, create []string
 	for rows.Next() {
 		var name, text string
-		if err := rows.Scan(&name, &text); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&name, &text))
 		drop, create = append(drop, "DROP TRIGGER "+name), append(create, text)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	change, after, _ := strings.Cut(change, "THEN ")
 	if _, err := db.ExecContext(t.Context(), strings.Join(slices.Concat(drop, []string{change}, create, []string{after}), ";\n")); err != nil {
 		t.Fatal(err)
@@ -139,14 +130,10 @@ func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	_, path := filled(t)
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	copy(content, "garbage!garbage!garbage!")
 	path = filepath.Join(t.TempDir(), "ledger.db")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, content, 0o600))
 	if s, err := sqlstore.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "restore ledger.db from a backup") {
 		t.Errorf("opened %v, %v", s, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/ledger/sqlstore"
 )
@@ -28,9 +29,7 @@ func end(t *testing.T, e *engine.Engine, id event.RunID) event.State {
 	t.Helper()
 	var s event.State
 	for batch, err := range e.Events(t.Context(), id, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, ev := range batch {
 			s.Apply(ev)
 		}
@@ -44,9 +43,7 @@ func TestTooLittleBalance(t *testing.T) {
 	e := engine.New(script{}, engine.Options{Store: log, Billing: billing(store)})
 	credit(t, store, "1", "ann", fee)
 	id, err := ask(t, e, "ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if s := end(t, e, id).Settlement; s == nil || s.Before != fee || s.After != 0 || s.Distributed != fee*60/100 {
 		t.Errorf("settlement %+v", s)
 	}
@@ -71,9 +68,7 @@ func TestLogRefusesTheEnd(t *testing.T) {
 	refusing := &refusing{Store: log}
 	e := engine.New(script{}, engine.Options{Store: refusing, Billing: billing(store)})
 	id, err := ask(t, e, "ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = e.Close(t.Context())
 	sum, err := log.Summary(t.Context(), id)
 	if err != nil || sum.Ended || refusing.refused.Load() != 1 {
@@ -112,9 +107,7 @@ func TestLostPower(t *testing.T) {
 	q.SetDefaults()
 	start := event.Event{Seq: 1, At: now, Body: event.RunStarted{Run: "r", Account: "ann", Question: q}}
 	failed := event.Event{Seq: 2 + event.Gap, At: now, Body: event.RunFailed{Code: fault.Internal, Message: "the power failed"}}
-	if err := errors.Join(store.Hold(t.Context(), "r", "ann", fee, now), log.Append(t.Context(), "r", start, failed)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(store.Hold(t.Context(), "r", "ann", fee, now), log.Append(t.Context(), "r", start, failed)))
 	if _, err := store.Post(t.Context(), charge("r", "ann", fee, event.Source{Document: "d", Contributor: "bob", Weight: 1})); err != nil {
 		t.Fatal(err)
 	}
@@ -141,9 +134,7 @@ func TestChargedWithoutAnswer(t *testing.T) {
 		q.SetDefaults()
 		at := time.Now().UTC().Truncate(time.Microsecond)
 		start := event.Event{Seq: 1, At: at, Body: event.RunStarted{Run: "r", Account: "ann", Question: q}}
-		if err := errors.Join(store.Hold(t.Context(), "r", "ann", fee, now), log.Append(t.Context(), "r", start)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(store.Hold(t.Context(), "r", "ann", fee, now), log.Append(t.Context(), "r", start)))
 		if _, err := store.Post(t.Context(), charge("r", "ann", fee, event.Source{Document: "d", Contributor: "bob", Weight: 1})); err != nil {
 			t.Fatal(err)
 		}
@@ -168,9 +159,7 @@ func TestVoidedRunIsNotResumed(t *testing.T) {
 	q := event.Question{Query: "why?"}
 	q.SetDefaults()
 	start := event.Event{Seq: 1, At: time.Now().UTC().Truncate(time.Microsecond), Body: event.RunStarted{Run: "r", Account: "ann", Question: q}}
-	if err := errors.Join(store.Hold(t.Context(), "r", "ann", fee, now), log.Append(t.Context(), "r", start), store.Void(t.Context(), "r", now)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(store.Hold(t.Context(), "r", "ann", fee, now), log.Append(t.Context(), "r", start), store.Void(t.Context(), "r", now)))
 	e := engine.New(script{}, engine.Options{Store: log, Billing: billing(store)})
 	if n, err := e.Recover(t.Context(), engine.Recovery{}); err != nil || n.Resumed != 0 || n.Failed != 1 {
 		t.Fatalf("%+v, %v", n, err)
@@ -201,9 +190,7 @@ func TestFailedRunReleasesItsHold(t *testing.T) {
 	e := engine.New(script{fails: true}, engine.Options{Store: checksEnds{eventlog.NewMemory(), store, t}, Billing: billing(runs)})
 	for range 20 {
 		id, err := ask(t, e, "ann")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		end(t, e, id)
 	}
 	_ = e.Close(t.Context())
@@ -212,9 +199,7 @@ func TestFailedRunReleasesItsHold(t *testing.T) {
 	if _, err := ask(t, e, "ann"); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.Close(t.Context()))
 	if holds, err := store.Holds(t.Context()); err != nil || len(holds) > 0 || runs.refuse.Load() >= 0 {
 		t.Errorf("holds %v, %v", holds, err)
 	}
@@ -259,9 +244,7 @@ func TestLogIsSyncedBeforeTheCharge(t *testing.T) {
 	for i, b := range []engine.Billing{billing(store), ledger.NewBilling(store, ledger.Options{})} {
 		e := engine.New(script{}, engine.Options{Store: log, Billing: b})
 		id, err := ask(t, e, "ann")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if s := end(t, e, id); s.Settlement == nil || log.before.Load() != 1 {
 			t.Errorf("%d: %d syncs before the charge %+v", i, log.before.Load(), s.Settlement)
 		}
@@ -414,9 +397,7 @@ func (s *schedule) move(t *testing.T, store *sqlstore.Store, from, to string, am
 func (s *schedule) balances(t *testing.T, store *sqlstore.Store) {
 	t.Helper()
 	runs, err := s.log.Runs(t.Context(), "", 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	finished, failed := 0, 0
 	for _, r := range runs {
 		if r.Status() != event.Finished {
@@ -434,9 +415,7 @@ func (s *schedule) balances(t *testing.T, store *sqlstore.Store) {
 	}
 	t.Logf("%d runs finished, %d did not", finished, failed)
 	accounts, err := store.Accounts(t.Context(), "", 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sum := ledger.Credits(0)
 	for _, a := range accounts {
 		if sum += a.Balance; a.Balance != s.want[a.ID] || a.Held != 0 {

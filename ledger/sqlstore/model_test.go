@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/ledger/sqlstore"
 )
@@ -189,9 +190,7 @@ func testModel(t *testing.T, place func(testing.TB) string) {
 func (m *model) compare(t *testing.T, s *sqlstore.Store) {
 	t.Helper()
 	accounts, err := s.Accounts(t.Context(), "", 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	balance, held := map[string]ledger.Credits{}, map[string]ledger.Credits{}
 	for _, a := range accounts {
 		balance[a.ID], held[a.ID] = a.Balance, a.Held

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/ledger/sqlstore"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
@@ -29,9 +30,7 @@ func TestPostgresSchema(t *testing.T) {
 	s := open(t, url)
 	withCharge(t, s)
 	db, err := pgx.Connect(t.Context(), url+"&search_path="+schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close(t.Context())
 	wanted := map[string]string{
 		"entries are only appended (truncate)":     "TRUNCATE entries CASCADE",

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/natsconn"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
@@ -87,13 +88,9 @@ func TestServerStandsStill(t *testing.T) {
 	credit(t, store, "1", "ann", 1000*fee)
 	open := func(name string) *natslog.Log {
 		c, err := natsconn.Connect(nats.URL(), natsconn.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		log, err := natslog.Open(t.Context(), c, natslog.Options{Server: name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { _, _ = log.Close(), c.Close() })
 		return log
 	}
@@ -147,14 +144,10 @@ func TestServerStandsStill(t *testing.T) {
 func TestTakeOverOfARunThatBegins(t *testing.T) {
 	t.Parallel()
 	c, err := natsconn.Connect(natstest.New(t).URL(), natsconn.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer c.Close()
 	log, err := natslog.Open(t.Context(), c, natslog.Options{Server: "two"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer log.Close()
 	if _, err := c.JS.Publish(t.Context(), "sluice.index.default.own.one.a.=.=", nil); err != nil {
 		t.Fatal(err)

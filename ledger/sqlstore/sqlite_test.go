@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/ledger/sqlstore"
 )
@@ -42,31 +43,21 @@ func open(t testing.TB, place string) *sqlstore.Store {
 		opened = connect
 	}
 	s, err := opened(t, place)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, s)
 	return s
 }
 
 func credit(t testing.TB, s *sqlstore.Store, id, to string, amount ledger.Credits) {
 	t.Helper()
-	if err := s.Transfer(t.Context(), ledger.Transfer{ID: id, From: ledger.Issuer, To: to, Amount: amount, At: now}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Transfer(t.Context(), ledger.Transfer{ID: id, From: ledger.Issuer, To: to, Amount: amount, At: now}))
 }
 
 // check fails unless the accounts have these balances and held amounts, and the whole ledger agrees.
 func check(t testing.TB, s *sqlstore.Store, want ...ledger.Account) {
 	t.Helper()
 	got, err := s.Accounts(t.Context(), "", 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -101,17 +92,13 @@ func testRefundOfSpentShares(t *testing.T, place func(testing.TB) string) {
 		if c.besides > 0 {
 			credit(t, s, "2", ledger.Platform, c.besides)
 		}
-		if err := s.Hold(t.Context(), "r", "ann", 50, now); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Hold(t.Context(), "r", "ann", 50, now))
 		if _, err := s.Post(t.Context(), charge("r", "ann", 50, event.Source{Document: "d", Contributor: "bob", Weight: 1})); err != nil {
 			t.Fatal(err)
 		}
 		for from, amount := range map[string]ledger.Credits{"bob": c.bob, ledger.Platform: c.platform} {
 			if amount > 0 {
-				if err := s.Transfer(t.Context(), ledger.Transfer{ID: from, From: from, To: "cid", Amount: amount, At: now}); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, s.Transfer(t.Context(), ledger.Transfer{ID: from, From: from, To: "cid", Amount: amount, At: now}))
 			}
 		}
 		if err := s.Refund(t.Context(), "r", now); err != nil {
@@ -132,9 +119,7 @@ func testTwoPhases(t *testing.T, place func(testing.TB) string) {
 	ctx := t.Context()
 	s := open(t, place(t))
 	credit(t, s, "1", "ann", 100)
-	if err := s.Hold(ctx, "r1", "ann", 60, now); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Hold(ctx, "r1", "ann", 60, now))
 	if err := s.Hold(ctx, "r1", "ann", 60, now); err != nil {
 		t.Errorf("the same hold again: %v", err)
 	}
@@ -150,9 +135,7 @@ func testTwoPhases(t *testing.T, place func(testing.TB) string) {
 	check(t, s, ledger.Account{ID: "ann", Balance: 100, Held: 60}, ledger.Account{ID: "issuer", Balance: -100})
 	c := charge("r1", "ann", 50, event.Source{Document: "d", Contributor: "bob", Weight: 1})
 	first, err := s.Post(ctx, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := c.Settlement
 	want.Transaction, want.Before, want.After = "charge_r1", 100, 50
 	if diff := cmp.Diff(want, first); diff != "" {
@@ -167,18 +150,14 @@ func testTwoPhases(t *testing.T, place func(testing.TB) string) {
 	}
 	check(t, s, ledger.Account{ID: "ann", Balance: 50}, ledger.Account{ID: "bob", Balance: 30}, ledger.Account{ID: "issuer", Balance: -100},
 		ledger.Account{ID: "platform", Balance: 20})
-	if err := errors.Join(s.Hold(ctx, "r3", "ann", 50, now), s.Void(ctx, "r3", now), s.Void(ctx, "r3", now)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(s.Hold(ctx, "r3", "ann", 50, now), s.Void(ctx, "r3", now), s.Void(ctx, "r3", now)))
 	if _, err := s.Post(ctx, charge("r3", "ann", 1)); !errors.Is(err, ledger.ErrVoided) {
 		t.Errorf("a charge after the void: %v", err)
 	}
 	if err := s.Hold(ctx, "r3", "ann", 1, now); !errors.Is(err, ledger.ErrVoided) {
 		t.Errorf("a hold after the void: %v", err)
 	}
-	if err := errors.Join(s.Refund(ctx, "r1", now), s.Refund(ctx, "r1", now)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(s.Refund(ctx, "r1", now), s.Refund(ctx, "r1", now)))
 	if run, err := s.Run(ctx, "r1"); err != nil || run.Settled != nil || !run.Voided {
 		t.Errorf("after the refund: %+v, %v", run, err)
 	}
@@ -193,9 +172,7 @@ func TestFeeAboveHold(t *testing.T) { each(t, testFeeAboveHold) }
 func testFeeAboveHold(t *testing.T, place func(testing.TB) string) {
 	s := open(t, place(t))
 	credit(t, s, "1", "ann", 100)
-	if err := s.Hold(t.Context(), "r", "ann", 10, now); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Hold(t.Context(), "r", "ann", 10, now))
 	for _, c := range []ledger.Charge{charge("r", "ann", 11), charge("r", "bob", 1), charge("free", "ann", 1)} {
 		if _, err := s.Post(t.Context(), c); err == nil {
 			t.Errorf("charge %+v", c)
@@ -239,9 +216,7 @@ func testStatementAndUsage(t *testing.T, place func(testing.TB) string) {
 	for i, run := range []event.RunID{"a", "b", "c"} {
 		c := charge(run, "ann", 10)
 		c.At, c.Cached, c.Settlement.Duration = now.Add(time.Duration(i)*12*time.Hour), i == 2, 1500
-		if err := s.Hold(ctx, run, "ann", 10, now); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Hold(ctx, run, "ann", 10, now))
 		if _, err := s.Post(ctx, c); err != nil {
 			t.Fatal(err)
 		}
@@ -251,9 +226,7 @@ func testStatementAndUsage(t *testing.T, place func(testing.TB) string) {
 		var amounts []event.Credits
 		for {
 			page, err := s.Statement(ctx, account, cursor, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, e := range page {
 				amounts, cursor = append(amounts, e.Amount), e.Cursor()
 			}
@@ -284,15 +257,11 @@ func testStatementAndUsage(t *testing.T, place func(testing.TB) string) {
 func withCharge(t *testing.T, s *sqlstore.Store) {
 	t.Helper()
 	credit(t, s, "1", "ann", 100)
-	if err := s.Hold(t.Context(), "r1", "ann", 60, now); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Hold(t.Context(), "r1", "ann", 60, now))
 	if _, err := s.Post(t.Context(), charge("r1", "ann", 50)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Hold(t.Context(), "r2", "ann", 20, now); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Hold(t.Context(), "r2", "ann", 20, now))
 }
 
 // forbidden are statements that the schema refuses, by the error.
@@ -362,16 +331,12 @@ func TestSchema(t *testing.T) {
 	s := open(t, path)
 	withCharge(t, s)
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=foreign_keys(1)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	db.SetMaxOpenConns(1)
 	defer db.Close()
 	for want, statements := range forbidden {
 		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err = tx.ExecContext(t.Context(), statements); err == nil {
 			err = tx.Commit()
 		} else {
@@ -391,15 +356,11 @@ func TestFreeCharge(t *testing.T) { each(t, testFreeCharge) }
 func testFreeCharge(t *testing.T, place func(testing.TB) string) {
 	ctx := t.Context()
 	s := open(t, place(t))
-	if err := s.Transfer(ctx, ledger.Transfer{ID: "1", From: "issuer", To: "ann", Amount: 100, At: now}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Transfer(ctx, ledger.Transfer{ID: "1", From: "issuer", To: "ann", Amount: 100, At: now}))
 	free := charge("r1", "ann", 0)
 	free.Free = true
 	first, err := s.Post(ctx, free)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	again, err := s.Post(ctx, free)
 	if diff := cmp.Diff(first, again); err != nil || diff != "" {
 		t.Errorf("posted again: %v %s", err, diff)
@@ -407,9 +368,7 @@ func testFreeCharge(t *testing.T, place func(testing.TB) string) {
 	if run, err := s.Run(ctx, "r1"); err != nil || run.Settled == nil {
 		t.Errorf("the run is not settled: %+v, %v", run, err)
 	}
-	if err := s.Hold(ctx, "r2", "ann", 10, now); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Hold(ctx, "r2", "ann", 10, now))
 	free.Run = "r2"
 	if _, err := s.Post(ctx, free); err == nil {
 		t.Error("a free charge of a run with a hold")

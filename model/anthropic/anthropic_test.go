@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/anthropic"
 	"github.com/sluice-rag/sluice/model/modeltest"
@@ -26,9 +27,7 @@ func TestConformance(t *testing.T) {
 func open(t testing.TB, o anthropic.Options) *anthropic.Chat {
 	t.Helper()
 	c, err := anthropic.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -73,9 +72,7 @@ func TestMaxAnswer(t *testing.T) {
 // BenchmarkToken measures the cost of a token from the connection to the caller.
 func BenchmarkToken(b *testing.B) {
 	text, err := os.ReadFile("testdata/good.txtar")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	_, body, _ := strings.Cut(string(text), "-- response --")
 	_, body, _ = strings.Cut(body, "\n\n")
 	at := strings.Index(body, "event: content_block_delta")

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/anthropic"
 )
@@ -22,14 +23,10 @@ import (
 // FuzzStream decodes arbitrary bytes. The stream must end with one stop or error, and its text must be UTF-8.
 func FuzzStream(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		for _, part := range txtar.Parse(text).Files {
 			if _, body, ok := strings.Cut(string(part.Data), "\n\n"); ok && part.Name == "response" {
 				f.Add([]byte(body))

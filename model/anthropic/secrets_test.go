@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/anthropic"
 )
@@ -37,9 +38,7 @@ func TestNoSecretsInErrors(t *testing.T) {
 	failures := map[model.Failure]bool{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, part := range txtar.Parse(text).Files {
 			if part.Name != "response" {
 				continue

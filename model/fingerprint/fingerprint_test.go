@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/fingerprint"
 )
@@ -70,9 +71,7 @@ func open(t *testing.T, path string, s *server) *bench {
 	t.Helper()
 	b := &bench{server: s, now: time.Unix(1_800_000_000, 0)}
 	e, err := fingerprint.New(path, s, fingerprint.Options{Every: time.Minute, OnReplaced: func() { b.replaced++ }, Now: func() time.Time { return b.now }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b.Embedder = e
 	return b
 }
@@ -180,9 +179,7 @@ func TestDamagedFileMakesVectorsAnew(t *testing.T) {
 	s := &server{model: "first"}
 	open(t, path, s).embed(t, "s")
 	for _, content := range []string{"", "[", "null", `{"s":7}`} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 		b := open(t, path, s)
 		if _, err := b.Check(t.Context()); err != nil {
 			t.Error(err)
@@ -200,9 +197,7 @@ func TestConcurrentCallsAgree(t *testing.T) {
 	t.Parallel()
 	s := &server{model: "first"}
 	e, err := fingerprint.New(filepath.Join(t.TempDir(), "embedders.json"), s, fingerprint.Options{Every: time.Nanosecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {

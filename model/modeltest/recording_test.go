@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
 
@@ -35,9 +36,7 @@ stop stop
 func TestParseRecording(t *testing.T) {
 	t.Parallel()
 	r, err := modeltest.ParseRecording("good", []byte(recording))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff([]string{`text "x"`, "stop stop"}, r.Want); diff != "" || r.Ask.MaxTokens != 7 || r.Name != "good" {
 		t.Errorf("%+v\n%s", r, diff)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/transport"
 )
@@ -213,13 +214,9 @@ func BenchmarkStream(b *testing.B) {
 	n := 0
 	for range b.N {
 		data, err := s.events.Next()
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		c, err := decode(data)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		if _, err := s.handle(c, func(model.Piece) bool { n++; s.size = 0; return true }); err != nil {
 			b.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/model/openai"
@@ -25,9 +26,7 @@ import (
 func newEmbedder(t *testing.T, o openai.EmbedOptions) *openai.Embedder {
 	t.Helper()
 	e, err := openai.NewEmbedder(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return e
 }
 
@@ -235,9 +234,7 @@ func TestEmbedTooLong(t *testing.T) {
 	e := newEmbedder(t, openai.EmbedOptions{URL: url, Model: "m"})
 	texts := []string{"a", "bb", strings.Repeat("水", 200), "dddd", "eeeee", "ffffff", "ggggggg", "hhhhhhhh"}
 	got, err := e.Embed(t.Context(), texts, model.ForPassage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, text := range texts {
 		n := len(text)
 		if i == 2 {

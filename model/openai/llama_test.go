@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest/llama"
 	"github.com/sluice-rag/sluice/model/openai"
@@ -48,9 +49,7 @@ func newLive(t *testing.T, file string) live {
 	t.Helper()
 	s := llama.Start(t, file, llama.Options{Context: llama.TinyContext})
 	chat, err := openai.New(openai.Options{URL: s.URL, Stall: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return live{s, chat}
 }
 
@@ -242,9 +241,7 @@ func TestLlamaVectors(t *testing.T) {
 			t.Parallel()
 			s := llama.Start(t, c.file(t), c.o)
 			e, err := openai.NewEmbedder(t.Context(), openai.EmbedOptions{URL: s.URL, BatchTexts: 3, Stall: time.Minute})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if strings.HasPrefix(s.URL, "http://"+e.Space()) {
 				t.Errorf("the model's name was not learnt: %s", e.Space())
 			}

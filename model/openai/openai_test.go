@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/internal/tools/output"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/model/openai"
@@ -46,9 +47,7 @@ func TestConformance(t *testing.T) {
 func open(t testing.TB, o openai.Options) *openai.Chat {
 	t.Helper()
 	c, err := openai.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -193,9 +192,7 @@ func TestSlowReaderDoesNotStall(t *testing.T) {
 	const stall = 400 * time.Millisecond
 	s := modeltest.NewOpenAI(t, modeltest.Script{})
 	for _, err := range open(t, openai.Options{URL: s.URL, Model: "m", Stall: stall}).Complete(t.Context(), modeltest.Ask()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		<-time.After(stall / 4) // nine pieces take two of it
 	}
 }
@@ -242,9 +239,7 @@ func TestConnectionIsReusedAfterALateEnd(t *testing.T) {
 	c := open(t, openai.Options{URL: s.URL, Model: "m"})
 	for range 5 {
 		for p, err := range c.Complete(t.Context(), modeltest.Ask()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if p.Stop != "" {
 				read <- struct{}{}
 			}
@@ -344,9 +339,7 @@ func BenchmarkComplete(b *testing.B) {
 // TestDefaultModelOfOpenAI checks that OpenAI has a default model, since its list of models has no order.
 func TestDefaultModelOfOpenAI(t *testing.T) {
 	c, err := openai.New(openai.Options{Key: "sk-x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if limits := c.Limits(t.Context()); !strings.HasPrefix(c.Name(), "gpt-") || limits.Context < 100_000 {
 		t.Errorf("%s with %+v", c.Name(), limits)
 	}

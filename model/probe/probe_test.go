@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/model/openai"
@@ -46,9 +47,7 @@ func TestChat(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m, err := openai.New(openai.Options{URL: modeltest.NewOpenAI(t, c.script).URL})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			told := 0
 			ctx := model.WithTrace(t.Context(), &model.Trace{Used: func(string, model.Usage) { told++ }})
 			got := probe.Chat(ctx, m)
@@ -72,9 +71,7 @@ func TestChat(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	m, err := openai.New(openai.Options{URL: modeltest.NewOpenAI(t, modeltest.Script{}).URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, end := context.WithCancel(t.Context())
 	end()
 	if got := probe.Chat(ctx, m); got.Err == nil {
@@ -85,9 +82,7 @@ func TestCancelled(t *testing.T) {
 func TestEmbedder(t *testing.T) {
 	t.Parallel()
 	e, err := openai.NewEmbedder(t.Context(), openai.EmbedOptions{URL: modeltest.NewOpenAI(t, modeltest.Script{Dim: 48}).URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := probe.Embedder(t.Context(), e)
 	if got.Took <= 0 {
 		t.Error("it took no time")

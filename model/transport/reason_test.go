@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/transport"
 )
@@ -24,13 +25,9 @@ func sent(t testing.TB, key, prompt string) *http.Request {
 		"model":    "meta-llama/Llama-3.1-70B-Instruct",
 		"messages": []map[string]string{{"role": "user", "content": prompt}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://user:hunter22@models.test/v1?sig=QUERYSECRET", strings.NewReader(string(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+key)
 	return r
 }

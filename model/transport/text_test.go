@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/transport"
 )
 
@@ -16,9 +17,7 @@ func TestUnquoteAgrees(t *testing.T) {
 		`"\ude00\ud83d"`, `"a\ud83dx"`, `"\uD83D\uDE00\u6c34"`, "\"\xff\xc3\"", "\"\xf0\x9f\"", `"\u0000"`,
 	} {
 		var want string
-		if err := json.Unmarshal([]byte(raw), &want); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(raw), &want))
 		var j transport.Joiner
 		got := j.Push(transport.Unquote(raw)) + j.Rest()
 		if got != want {

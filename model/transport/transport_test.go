@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // server answers while it is up.
@@ -43,9 +45,7 @@ func TestServerThatIsDownIsAskedOnce(t *testing.T) {
 		r := &failFast{next: s}
 		ask := func(ctx context.Context) error {
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://a.example/", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			res, err := r.RoundTrip(req)
 			if err == nil {
 				_ = res.Body.Close()

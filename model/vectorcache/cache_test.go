@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/vectorcache"
 )
@@ -81,9 +82,7 @@ func (h *hashing) takeCalls() [][]string {
 func open(t testing.TB, file string, e model.Embedder, o vectorcache.Options) *vectorcache.Cache {
 	t.Helper()
 	c, err := vectorcache.Open(file, e, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -123,9 +122,7 @@ func TestHitsDoNotCallTheEmbedder(t *testing.T) {
 	if s := c.Stats(); s.Hits != 2 || s.Misses != 6 || s.Entries != 6 {
 		t.Errorf("stats %+v", s)
 	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Close())
 	embed(t, c, h, model.ForPassage, "a") // continues without the file
 	h.takeCalls()
 
@@ -133,14 +130,10 @@ func TestHitsDoNotCallTheEmbedder(t *testing.T) {
 	embed(t, c, h, model.ForPassage, "a", "b", "c", "d", "unknown")
 	wantCalls(t, h)
 	v, err := c.Embed(t.Context(), []string{"a"}, model.ForPassage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	clear(v[0]) // the caller owns it
 	embed(t, c, h, model.ForPassage, "a")
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Close())
 
 	other := &hashing{space: "other", dim: 8}
 	c = open(t, file, other, vectorcache.Options{})
@@ -252,20 +245,14 @@ func TestDamagedVector(t *testing.T) {
 	h := &hashing{space: "s", dim: 50}
 	c := open(t, file, h, vectorcache.Options{})
 	embed(t, c, h, model.ForPassage, "a")
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Close())
 	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	one := binary.LittleEndian.AppendUint32(nil, math.Float32bits(h.vector("a", model.ForPassage)[0]))
 	if bytes.Count(raw, one) == 0 {
 		t.Fatal("the vector is not in the file")
 	}
-	if err := os.WriteFile(file, bytes.Replace(raw, one, []byte{1, 2, 3, 4}, 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, bytes.Replace(raw, one, []byte{1, 2, 3, 4}, 1), 0o600))
 	c = open(t, file, h, vectorcache.Options{})
 	for range 2 {
 		embed(t, c, h, model.ForPassage, "a")
@@ -281,9 +268,7 @@ func FuzzDamage(f *testing.F) {
 	embed(f, c, h, model.ForPassage, "a", "b", "unknown")
 	_ = c.Close()
 	whole, err := os.ReadFile(file)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Add(whole)
 	f.Add(whole[:20])
 	f.Add([]byte{})
@@ -294,9 +279,7 @@ func FuzzDamage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file := filepath.Join(t.TempDir(), "vectors.db")
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, data, 0o600))
 		h := &hashing{space: "s", dim: 5}
 		c := open(t, file, h, vectorcache.Options{})
 		for range 2 {

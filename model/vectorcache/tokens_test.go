@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/vectorcache"
 )
@@ -36,9 +37,7 @@ func TestTokens(t *testing.T) {
 	get := func(c *vectorcache.Tokens, p model.Purpose, texts ...string) {
 		t.Helper()
 		got, err := c.EmbedTokens(t.Context(), texts, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want, _ := (&words{}).EmbedTokens(t.Context(), texts, p)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("vectors (-want +got):\n%s", d)

@@ -197,7 +197,7 @@ func (s *routes) check(ctx context.Context, id event.RunID, scope auth.Scope) er
 
 // taskError converts the error for a run that does not exist.
 func taskError(err error) error {
-	if f, ok := errors.AsType[*fault.Error](err); errors.Is(err, eventlog.ErrNotFound) || ok && f.Code == fault.NotFound {
+	if errors.Is(err, eventlog.ErrNotFound) || fault.CodeOf(err) == fault.NotFound {
 		return errNoTask
 	}
 	return err

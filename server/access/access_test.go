@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/auth/sqlstore"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server/access"
 )
 
@@ -49,13 +50,9 @@ func TestKeysLost(t *testing.T) {
 	s.expect(200, "GET", "/api/runs", "")
 	s.add("alice", nil, auth.Read)
 	db, err := sql.Open("sqlite", s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), "DELETE FROM keys")
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, db.Close()))
 	s.expect(401, "GET", "/api/runs", "")
 }
 
@@ -75,9 +72,7 @@ func TestEveryRouteNeedsAKey(t *testing.T) {
 		s.expect(200, "HEAD", "/readyz", "")
 		s.expect(401, "POST", "/healthz", "{}")
 		s.expect(401, "GET", "/auth/login", "")
-		if err := s.keys.Revoke(t.Context(), id, s.clock.now()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.keys.Revoke(t.Context(), id, s.clock.now()))
 	}
 	if r := s.expect(401, "GET", "/api/runs", "", bearer(key)...); r.Code != "UNAUTHENTICATED" || !strings.Contains(r.body, "revoked") {
 		t.Error(r.body)
@@ -104,14 +99,10 @@ func TestKeysInHeaders(t *testing.T) {
 	}
 	for _, name := range []string{"Authorization", "X-Api-Key"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/api/runs", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		req.Header[name] = []string{"Bearer " + key, "Bearer " + key}
 		res, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		body, _ := io.ReadAll(res.Body)
 		_ = res.Body.Close()
 		if res.StatusCode != 400 || !strings.Contains(string(body), name+": want one header") {
@@ -278,14 +269,10 @@ func TestLastUse(t *testing.T) {
 	s := serve(t, access.Options{})
 	key, id := s.add("alice", nil, auth.Read)
 	db, err := sql.Open("sqlite", "file:"+s.path+"?_txlock=immediate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	lock, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	began := time.Now()
 	for range 10 {
 		s.expect(200, "GET", "/api/runs", "", bearer(key)...)
@@ -294,9 +281,7 @@ func TestLastUse(t *testing.T) {
 	if waited := time.Since(began); waited > 5*time.Second {
 		t.Errorf("requests waited %s", waited)
 	}
-	if err := lock.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, lock.Rollback())
 	s.access.Close()
 	s.expect(200, "GET", "/api/runs", "", bearer(key)...)
 	s.access.Close()
@@ -336,9 +321,7 @@ func TestNoSecrets(t *testing.T) {
 	if _, err := auth.Rotate(t.Context(), s.keys, rotatedID, s.clock.now(), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.keys.Revoke(t.Context(), revokedID, s.clock.now()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.keys.Revoke(t.Context(), revokedID, s.clock.now()))
 	s.clock.advance(time.Second)
 	wrong := auth.Text(id, auth.NewSecret())
 	texts := []string{valid, revoked, expired, rotated, wrong, token, valid[:60], "sluice_my-password"}
@@ -374,9 +357,7 @@ func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	s := serve(t, access.Options{})
 	key, _ := s.add("alice", nil, auth.Read)
-	if err := s.keys.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.keys.Close())
 	c := []string{"Cookie", "sluice_session=x"}
 	for _, headers := range [][]string{bearer(key), c, bearer(key)} {
 		if r := s.expect(503, "GET", "/api/runs", "", headers...); r.Code != "UNAVAILABLE" || !strings.Contains(r.body, "key database") {
@@ -410,14 +391,10 @@ func TestCheckListen(t *testing.T) {
 // BenchmarkHandler measures what authentication adds to a request.
 func BenchmarkHandler(b *testing.B) {
 	keys, err := sqlstore.Open(b.Context(), b.TempDir()+"/keys.db")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	defer keys.Close()
 	a, err := access.New(keys, access.Options{Protocols: protocols})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	h := a.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	text := ""
 	for i := range 1000 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server/access"
 )
 
@@ -62,9 +63,7 @@ func TestSessionsEnd(t *testing.T) {
 		key, id := s.add("alice", nil, auth.Read)
 		c := s.login(key)
 		s.expect(200, "GET", "/api/runs", "", "Cookie", c.Name+"="+c.Value)
-		if err := end(s, id); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, end(s, id))
 		if r := s.do("GET", "/api/runs", "", "Cookie", c.Name+"="+c.Value); r.StatusCode != 401 {
 			t.Errorf("%s: %s", name, r.Status)
 		}
@@ -160,9 +159,7 @@ func TestCORS(t *testing.T) {
 	if r := s.expect(401, "GET", "/api/runs", "", "Origin", "https://own.example", "Authorization", "Bearer x"); r.Header.Get("Access-Control-Allow-Origin") == "" {
 		t.Error("the page cannot read that its key is wrong")
 	}
-	if err := s.keys.Revoke(t.Context(), id, s.clock.now()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.keys.Revoke(t.Context(), id, s.clock.now()))
 	if r := preflight("https://own.example"); r.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Error("a revoked key allows an origin")
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/auth/sqlstore"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server/access"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
@@ -28,17 +29,13 @@ func joinGroup(t testing.TB, url string, shared bool) member {
 	t.Helper()
 	db := postgrestest.Open(t, url)
 	keys, err := sqlstore.OpenPostgres(t.Context(), db, "sluice", filepath.Join(t.TempDir(), "keys.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o := access.Options{Protocols: protocols}
 	if shared {
 		o.Rates = sqlstore.NewRates(db, "sluice")
 	}
 	a, err := access.New(keys, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(a.Close)
 	return member{keys, a.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if auth.CountQuestion(r.Context()) != nil {
@@ -63,9 +60,7 @@ func (m member) key(t testing.TB, k auth.Key) string {
 	t.Helper()
 	k.Tenant, k.Account, k.Scopes = "default", "a", []auth.Scope{auth.Ask}
 	text, _, err := auth.Create(context.Background(), m.keys, k, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return text
 }
 

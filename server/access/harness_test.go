@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/tools/output"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
 	"github.com/sluice-rag/sluice/server/admin"
@@ -79,23 +80,17 @@ func serve(t testing.TB, o access.Options) *site {
 	s := &site{t: t, logs: &output.Buffer{}, seen: &output.Buffer{}, clock: &clock{at: time.Now()}, open: make(chan struct{})}
 	s.path = filepath.Join(t.TempDir(), "keys.db")
 	keys, err := sqlstore.Open(t.Context(), s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.keys = keys
 	logger := slog.New(slog.NewTextHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	o.Protocols, o.Logger, o.Now = protocols, logger, s.clock.now
 	a, err := access.New(keys, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.access = a
 	e := engine.New(answerer{s.open}, engine.Options{Grace: -1})
 	routes := slices.Concat(a.Routes(), knowledge.Routes(knowledge.Options{Engine: e}), admin.Routes(admin.Options{Keys: keys, Now: s.clock.now}))
 	srv, err := server.New(e, server.Options{Protocols: protocols, Routes: routes, Logger: logger})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := httptest.NewServer(a.Handler(srv.Handler()))
 	s.url = h.URL
 	t.Cleanup(func() {
@@ -120,9 +115,7 @@ func (s *site) add(account string, change func(*auth.Key), scopes ...auth.Scope)
 		change(&k)
 	}
 	text, k, err := auth.Create(context.Background(), s.keys, k, s.clock.now())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	return text, k.ID
 }
 
@@ -137,9 +130,7 @@ type reply struct {
 func (s *site) do(method, path, body string, headers ...string) reply {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(context.Background(), method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -147,14 +138,10 @@ func (s *site) do(method, path, body string, headers ...string) reply {
 		req.Header.Set(headers[i], headers[i+1])
 	}
 	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	_ = res.Header.Write(s.seen)
 	_, _ = s.seen.Write(raw)
 	r := reply{Response: res, body: string(raw)}
@@ -178,15 +165,11 @@ func (s *site) ask(key, query string) event.RunID {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/api/query/stream", strings.NewReader(`{"query":"`+query+`"}`))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-API-Key", key)
 	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	s.t.Cleanup(func() { _ = res.Body.Close() })
 	if res.StatusCode != http.StatusOK {
 		s.t.Fatalf("ask: %s", res.Status)

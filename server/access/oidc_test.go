@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/auth/oidc"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server/access"
 )
 
@@ -101,9 +102,7 @@ func TestOtherSettingsEndLogins(t *testing.T) {
 		status int
 	}{"same": {oidc.New(same), 200}, "other role": {oidc.New(other), 401}, "none": {nil, 401}} {
 		a, err := access.New(j.keys, access.Options{Protocols: protocols, OIDC: c.client, Closed: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		h := a.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 		w := recorded(h, cookies.header()...)
 		if w != c.status {
@@ -118,9 +117,7 @@ func TestRefusedTokens(t *testing.T) {
 	t.Parallel()
 	j := withProvider(t, nil)
 	stranger, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ago := func(d time.Duration) int64 { return j.clock.now().Add(-d).Unix() }
 	own := j.provider.own
 	for name, c := range map[string]struct {
@@ -376,17 +373,13 @@ func TestPublicURL(t *testing.T) {
 	j := withProvider(t, nil)
 	start := func(j *join, host string, headers ...string) (*url.URL, *http.Response) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, j.site.url+"/auth/oidc/start", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Host = host
 		for i := 0; i < len(headers); i += 2 {
 			r.Header.Set(headers[i], headers[i+1])
 		}
 		res, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer res.Body.Close()
 		at, err := res.Location()
 		if err != nil {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/auth/oidc"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server/access"
 )
 
@@ -57,9 +58,7 @@ func newProvider(t testing.TB) *provider {
 	p.url = srv.URL
 	p.Storage = storage.NewStorageWithClients(p, p.clients)
 	o, err := op.NewProvider(&op.Config{CryptoKey: [32]byte{1}, CodeMethodS256: true}, p, op.StaticIssuer(p.url), op.WithAllowInsecure())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	back := op.AuthCallbackURL(o)
 	mux.Handle("/login/username", op.NewIssuerInterceptor(o.IssuerFromRequest).HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.FormValue("authRequestID")
@@ -85,9 +84,7 @@ var firstKey = sync.OnceValue(func() *rsa.PrivateKey {
 // rotate replaces the key that signs.
 func (p *provider) rotate(t testing.TB) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.key, p.kid = key, rand.Text()
@@ -318,9 +315,7 @@ type jar map[string]*http.Cookie
 func (j *join) browse(cookies jar, path string, stop func(*url.URL) bool) (visited []*url.URL, last *http.Response) {
 	j.t.Helper()
 	at, err := url.Parse(j.site.url + path)
-	if err != nil {
-		j.t.Fatal(err)
-	}
+	require.NoError(j.t, err)
 	for range 10 {
 		visited = append(visited, at)
 		ours := strings.HasPrefix(at.String(), j.site.url)
@@ -328,9 +323,7 @@ func (j *join) browse(cookies jar, path string, stop func(*url.URL) bool) (visit
 			return visited, last
 		}
 		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, at.String(), nil)
-		if err != nil {
-			j.t.Fatal(err)
-		}
+		require.NoError(j.t, err)
 		if ours {
 			r.Header.Set("Sec-Fetch-Site", "cross-site")
 			for _, c := range cookies {
@@ -338,9 +331,7 @@ func (j *join) browse(cookies jar, path string, stop func(*url.URL) bool) (visit
 			}
 		}
 		res, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			j.t.Fatal(err)
-		}
+		require.NoError(j.t, err)
 		body, _ := io.ReadAll(res.Body)
 		_ = res.Body.Close()
 		last = res

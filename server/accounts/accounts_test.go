@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/ledger/sqlstore"
 	"github.com/sluice-rag/sluice/server"
@@ -35,29 +36,21 @@ func newSite(t *testing.T) *site {
 	t.Helper()
 	ctx := t.Context()
 	store, err := sqlstore.Open(ctx, filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
-	if err := store.Transfer(ctx, ledger.Transfer{ID: "t1", From: ledger.Issuer, To: "ann", Amount: 12_500_000, At: now, Note: "=HYPERLINK(1)"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Transfer(ctx, ledger.Transfer{ID: "t1", From: ledger.Issuer, To: "ann", Amount: 12_500_000, At: now, Note: "=HYPERLINK(1)"}))
 	for i, run := range []event.RunID{"r1", "r2"} {
 		s := ledger.Settle(1_000_001, 60, "ann", []event.Source{{Document: "d", Contributor: "bob", Weight: 1}})
 		s.Duration = 1500
 		c := ledger.Charge{Run: run, Account: "ann", At: now.Add(time.Duration(i) * 24 * time.Hour), Settlement: s, Model: "m", Collection: "c", Input: 10, Output: 5, Cached: i == 1}
-		if err := store.Hold(ctx, run, "ann", 2_000_000, c.At); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, store.Hold(ctx, run, "ann", 2_000_000, c.At))
 		if _, err := store.Post(ctx, c); err != nil {
 			t.Fatal(err)
 		}
 	}
 	e := engine.New(nil, engine.Options{})
 	srv, err := server.New(e, server.Options{Protocols: []server.Endpoint{{API: forge.API(), StreamPath: "/api/query/stream"}}, Routes: accounts.Routes(store)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &site{t, srv.Handler(), store}
 }
 
@@ -117,9 +110,7 @@ func TestWhoSeesWhat(t *testing.T) {
 func TestAccount(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	if err := s.store.Hold(t.Context(), "r3", "ann", 500_000, now); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.store.Hold(t.Context(), "r3", "ann", 500_000, now))
 	want := `{"account":"ann","balance":"10.499998","held":"0.50","available":"9.999998"}` + "\n"
 	if got := s.get("/api/accounts/ann", as("ann")).Body.String(); got != want {
 		t.Errorf("got %s", got)

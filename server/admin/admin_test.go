@@ -16,6 +16,7 @@ import (
 	keydb "github.com/sluice-rag/sluice/auth/sqlstore"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/eval/summary"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 	ledgerdb "github.com/sluice-rag/sluice/ledger/sqlstore"
 	"github.com/sluice-rag/sluice/server"
@@ -34,32 +35,22 @@ type site struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	keys, err := keydb.Open(t.Context(), filepath.Join(t.TempDir(), "keys.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	book, err := ledgerdb.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := errors.Join(keys.Close(), book.Close()); err != nil {
 			t.Error(err)
 		}
 	})
 	for _, to := range []string{"ann", "bob", "cleo"} {
-		if err := book.Transfer(t.Context(), ledger.Transfer{ID: "to-" + to, From: ledger.Issuer, To: to, Amount: 12_500_000, At: now}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, book.Transfer(t.Context(), ledger.Transfer{ID: "to-" + to, From: ledger.Issuer, To: to, Amount: 12_500_000, At: now}))
 	}
 	prices, err := ledger.ParsePrices([]string{"gpt-* base=0.001 input=0.15"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	srv, err := server.New(engine.New(nil, engine.Options{}), server.Options{Protocols: []server.Endpoint{{API: forge.API(), StreamPath: "/api/query/stream"}},
 		Routes: admin.Routes(admin.Options{Keys: keys, Book: book, Prices: prices, Percent: 60, Evaluations: func() ([]summary.Evaluation, error) { return nil, nil }, Now: func() time.Time { return now }})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &site{t, srv.Handler(), keys}
 }
 
@@ -75,9 +66,7 @@ func (s *site) send(status int, tenant, method, path, body string, into any) {
 		s.Fatalf("%s %s %s: status %d, want %d: %s", method, path, body, w.Code, status, w.Body)
 	}
 	if into != nil {
-		if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
-			s.Fatal(err)
-		}
+		require.NoError(s, json.Unmarshal(w.Body.Bytes(), into))
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/index/scope"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/documents"
@@ -44,38 +45,35 @@ func newSite(t *testing.T) *site {
 	t.Helper()
 	dir, ctx := t.TempDir(), t.Context()
 	ix, err := embedded.Open(ctx, filepath.Join(dir, "index"), embedded.Options{})
-	check(t, err)
+	require.NoError(t, err)
 	kept, err := sqlstore.Open(ctx, filepath.Join(dir, "files.db"))
-	check(t, err)
+	require.NoError(t, err)
 	s := &site{t: t, ingester: ingest.New(ix, words, ingest.Options{}), index: ix}
 	s.files, err = files.Open(ctx, filepath.Join(dir, "files"), files.Options{Store: kept, Index: ix, Ingest: s.ingester})
-	check(t, err)
-	t.Cleanup(func() { check(t, s.files.Close()); check(t, kept.Close()); check(t, ix.Close()) })
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, s.files.Close())
+		require.NoError(t, kept.Close())
+		require.NoError(t, ix.Close())
+	})
 	routes := documents.Routes(documents.Options{Files: s.files, Index: scope.New(ix, files.Collection, scope.Options{}),
 		Questions: func(_ context.Context, collection, language string) ([]string, error) {
 			s.asked = [2]string{collection, language}
 			return nil, nil
 		}})
 	srv, err := server.New(engine.New(nil, engine.Options{}), server.Options{Protocols: []server.Endpoint{{API: forge.API(), StreamPath: "/api/query/stream"}}, Routes: routes, Registry: prometheus.NewRegistry()})
-	check(t, err)
+	require.NoError(t, err)
 	s.handler = srv.Handler()
 	return s
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // upload adds a file and waits until it is indexed or has failed.
 func (s *site) upload(id, name, media, text string) {
 	s.t.Helper()
 	_, _, err := s.files.Upload(s.t.Context(), files.Upload{ID: id, Name: name, MediaType: media, Body: strings.NewReader(text)})
-	check(s.t, err)
+	require.NoError(s.t, err)
 	_, err = s.files.WaitTask(s.t.Context(), "upload-"+id)
-	check(s.t, err)
+	require.NoError(s.t, err)
 }
 
 func (s *site) do(method, path string, header ...string) *httptest.ResponseRecorder {
@@ -96,7 +94,7 @@ func get[T any](s *site, path string) (out T) {
 	if w.Code != http.StatusOK {
 		s.t.Fatalf("%s: %d %s", path, w.Code, w.Body)
 	}
-	check(s.t, json.Unmarshal(w.Body.Bytes(), &out))
+	require.NoError(s.t, json.Unmarshal(w.Body.Bytes(), &out))
 	return out
 }
 
@@ -121,9 +119,9 @@ func TestList(t *testing.T) {
 	s.upload("a", "notes.txt", "text/plain", "The pump is repaired.\n")
 	s.upload("c", "broken.pdf", "application/pdf", "%PDF-1.4 not really")
 	_, err := s.ingester.IngestDocuments(t.Context(), corpus.DefaultCollection, []ingest.Source{{URI: "rules.md", Name: "rules.md", Data: []byte("# House rules\n\nQuiet begins at 22.\n")}}, nil)
-	check(t, err)
+	require.NoError(t, err)
 	_, err = s.files.CreateStore(t.Context(), files.StoreParams{ID: "home", Files: []string{"a"}})
-	check(t, err)
+	require.NoError(t, err)
 	for query, want := range map[string][]string{
 		"":                        {"rules.md", "broken.pdf", "notes.txt", "tariff.md"},
 		"sort=name":               {"broken.pdf", "notes.txt", "rules.md", "tariff.md"},
@@ -167,7 +165,7 @@ func TestTitle(t *testing.T) {
 	s := newSite(t)
 	s.upload("a", "a.md", "text/markdown", "# Old\n\nText of the file.\n")
 	_, err := s.files.UpdateFile(t.Context(), "a", map[string]json.RawMessage{"dublin_core": json.RawMessage(`{"dc_title":"New","dc_creator":"Ann"}`)})
-	check(t, err)
+	require.NoError(t, err)
 	if got := names(get[documents.DocumentList](s, "/api/documents?q=new")); !cmp.Equal(got, []string{"a.md"}) {
 		t.Errorf("%q", got)
 	}
@@ -216,7 +214,7 @@ func TestViewer(t *testing.T) {
 	// A chunk of any level is found in the passages.
 	for level := corpus.Section; level <= corpus.Sentence; level++ {
 		chunks, err := s.index.DocumentChunks(t.Context(), files.Collection, "r", level, 0, 0)
-		check(t, err)
+		require.NoError(t, err)
 		for _, c := range []corpus.Chunk{chunks[0], chunks[len(chunks)/2], chunks[len(chunks)-1]} {
 			got := get[documents.DocumentText](s, "/api/documents/r/passages?limit=30&chunk="+string(c.ID))
 			found := false
@@ -281,13 +279,13 @@ func TestOriginal(t *testing.T) {
 	}
 	// The folder of the server stays closed.
 	_, err := s.ingester.IngestDocuments(t.Context(), corpus.DefaultCollection, []ingest.Source{{URI: "/etc/hostname", Name: "rules.md", Data: []byte("# House rules\n\nQuiet begins at 22.\n")}}, nil)
-	check(t, err)
+	require.NoError(t, err)
 	id := get[documents.DocumentList](s, "/api/documents?collection=default").Documents[0].ID
 	if d := get[documents.DocumentView](s, "/api/documents/"+id); d.Original || d.Folder == "" {
 		t.Errorf("%+v", d)
 	}
 	_, err = s.ingester.IngestDocuments(t.Context(), corpus.DefaultCollection, []ingest.Source{{URI: "b.md", Name: "b.md", Data: []byte("# Other rules\n\nThe door closes at 20.\n")}}, nil)
-	check(t, err)
+	require.NoError(t, err)
 	other := get[documents.DocumentList](s, "/api/documents?q=b.md").Documents[0].ID
 	chunk := get[documents.DocumentText](s, "/api/documents/"+other+"/passages").Passages[0].ChunkID
 	if got := get[documents.DocumentText](s, "/api/documents/"+id+"/passages?chunk="+chunk); got.End != 0 {

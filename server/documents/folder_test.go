@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server/documents"
 )
 
@@ -19,8 +20,8 @@ func (s *site) folder() (path, original string) {
 	s.t.Helper()
 	dir := filepath.Join(s.t.TempDir(), "docs")
 	path = filepath.Join(dir, "house", "rules ä.md")
-	check(s.t, os.MkdirAll(filepath.Dir(path), 0o700))
-	check(s.t, os.WriteFile(path, []byte(rules), 0o600))
+	require.NoError(s.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(s.t, os.WriteFile(path, []byte(rules), 0o600))
 	s.indexFolder(dir)
 	return path, "/api/documents/" + get[documents.DocumentList](s, "/api/documents?q=rules").Documents[0].ID + "/original"
 }
@@ -28,7 +29,7 @@ func (s *site) folder() (path, original string) {
 func (s *site) indexFolder(path string) {
 	s.t.Helper()
 	_, err := s.ingester.Ingest(s.t.Context(), ingest.Request{Collection: corpus.DefaultCollection, Paths: []string{path}}, nil)
-	check(s.t, err)
+	require.NoError(s.t, err)
 }
 
 // TestOriginalOfFolder: the file of a folder is a download like an upload.
@@ -54,8 +55,8 @@ func TestOriginalOfFolder(t *testing.T) {
 	}
 	// A file that was named, and not its folder, may be a symbolic link, since the operator has chosen it.
 	dir := t.TempDir()
-	check(t, os.WriteFile(filepath.Join(dir, "real.md"), []byte("# Pool\n\nThe pool is open.\n"), 0o600))
-	check(t, os.Symlink("real.md", filepath.Join(dir, "pool.md")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "real.md"), []byte("# Pool\n\nThe pool is open.\n"), 0o600))
+	require.NoError(t, os.Symlink("real.md", filepath.Join(dir, "pool.md")))
 	s.indexFolder(filepath.Join(dir, "pool.md"))
 	id := get[documents.DocumentList](s, "/api/documents?q=pool").Documents[0].ID
 	if w := s.do("GET", "/api/documents/"+id+"/original"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "The pool is open.") {
@@ -67,9 +68,9 @@ func TestOriginalOfFolder(t *testing.T) {
 func TestOriginalHasChanged(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
-	check(t, os.MkdirAll(filepath.Join(outside, "house"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(outside, "house"), 0o700))
 	for _, name := range []string{"secret", "house/rules ä.md"} {
-		check(t, os.WriteFile(filepath.Join(outside, name), []byte(rules), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(outside, name), []byte(rules), 0o600))
 	}
 	link := func(target, path string) error {
 		if err := os.RemoveAll(path); err != nil {
@@ -95,7 +96,7 @@ func TestOriginalHasChanged(t *testing.T) {
 	} {
 		s := newSite(t)
 		path, original := s.folder()
-		check(t, c.change(path))
+		require.NoError(t, c.change(path))
 		w := s.do("GET", original)
 		if w.Code != c.status || (w.Body.String() == rules) != (c.status == 200) {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/ingestions"
@@ -54,14 +55,10 @@ func (gated) Close() error { return nil }
 func TestStreamOnOtherServer(t *testing.T) {
 	t.Parallel()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = ix.Close() }()
 	records, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "files.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = records.Close() }()
 	place := gated{make(chan struct{})}
 	open := sync.OnceFunc(func() { close(place.gate) })
@@ -90,9 +87,7 @@ func TestStreamOnOtherServer(t *testing.T) {
 		urls = append(urls, h.URL)
 	}
 	src, err := services[0].Add(t.Context(), source.Settings{Kind: "gated", Location: "/place"}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if src, err = services[0].Sync(t.Context(), src.ID, source.SyncOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -101,22 +96,16 @@ func TestStreamOnOtherServer(t *testing.T) {
 	read := func(server int, after, until string) (out []sse.Event) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, urls[server]+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		req.Header.Set("Last-Event-ID", after)
 		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer res.Body.Close()
 		if res.StatusCode != http.StatusOK {
 			t.Fatalf("server %d: %s", server, res.Status)
 		}
 		for e, err := range sse.NewReader(res.Body, 0).All() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if e.Name == "ingestion_progress" && len(out) > 0 && out[len(out)-1].Name == e.Name {
 				out = out[:len(out)-1]
 			}
@@ -159,9 +148,7 @@ func TestStreamOnOtherServer(t *testing.T) {
 		t.Errorf("resumed on the other server: %s", names(rest))
 	}
 	i, err := services[0].IngestPaths(t.Context(), source.PathsRequest{Paths: []string{t.TempDir()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for state, changed := i.After(0); state.Result == nil; state, changed = i.After(0) {
 		<-changed
 	}

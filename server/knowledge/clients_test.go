@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/internal/tools/needs"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func run(t *testing.T, s *site, name string, args ...string) string {
@@ -42,7 +43,7 @@ func TestStrictClient(t *testing.T) {
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "notes on gold.md")
-	check(t, os.WriteFile(file, []byte(gold), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(gold), 0o600))
 	const question = "Why does gold settle behind the riffles?"
 	for name, cmd := range map[string][]string{
 		"knowledge.sh": {needs.Program(t, "bash"), "../../examples/knowledge.sh", file, question},

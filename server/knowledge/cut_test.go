@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestUploadCutOff: a chunked upload that is incomplete is an error of the client and leaves no file.
@@ -29,18 +31,18 @@ func TestUploadCutOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-			check(t, err)
+			require.NoError(t, err)
 			defer conn.Close()
 			_, err = fmt.Fprintf(conn, "POST /v1/files HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%s", kind, sent)
-			check(t, err)
-			check(t, conn.(*net.TCPConn).CloseWrite())
+			require.NoError(t, err)
+			require.NoError(t, conn.(*net.TCPConn).CloseWrite())
 			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {
 				return // the client has disconnected and gets no reply
 			}
 			defer res.Body.Close()
 			body, err := io.ReadAll(res.Body)
-			check(t, err)
+			require.NoError(t, err)
 			whole := strings.Contains(sent, string(form))
 			if res.StatusCode != http.StatusBadRequest && (!whole || res.StatusCode != http.StatusOK) {
 				t.Errorf("status %d: %s", res.StatusCode, body)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestEncodedRequests: bodies with a Content-Encoding are decoded, and limits count the decoded bytes.
@@ -16,22 +18,22 @@ func TestEncodedRequests(t *testing.T) {
 	send := func(path, kind, coding string, body []byte) (int, string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, bytes.NewReader(body))
-		check(t, err)
+		require.NoError(t, err)
 		req.Header.Set("Content-Type", kind)
 		req.Header.Set("Content-Encoding", coding)
 		res, err := http.DefaultClient.Do(req)
-		check(t, err)
+		require.NoError(t, err)
 		defer res.Body.Close()
 		b, err := io.ReadAll(res.Body)
-		check(t, err)
+		require.NoError(t, err)
 		return res.StatusCode, string(b)
 	}
 	zipped := func(body []byte) []byte {
 		var b bytes.Buffer
 		w := gzip.NewWriter(&b)
 		_, err := w.Write(body)
-		check(t, err)
-		check(t, w.Close())
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
 		return b.Bytes()
 	}
 	kind, form := multipartOf(part{field: "file", filename: "a.md", body: gold})

@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/files/fetch"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -183,7 +184,7 @@ func TestEmptyFile(t *testing.T) {
 	}
 	task := object(t, b)["task_id"].(string)
 	end, err := s.files.WaitTask(t.Context(), task)
-	check(t, err)
+	require.NoError(t, err)
 	if !end.Status.Final() {
 		t.Errorf("status %s", end.Status)
 	}
@@ -213,7 +214,7 @@ func TestUploadOfURL(t *testing.T) {
 			t.Fatalf("%s: status %d: %v", path, status, f)
 		}
 		end, err := open.files.WaitTask(t.Context(), f["task_id"].(string))
-		check(t, err)
+		require.NoError(t, err)
 		if end.Status != want {
 			t.Errorf("%s: %s: %s", path, end.Status, end.Failure)
 		}
@@ -386,7 +387,7 @@ func TestUpdateContent(t *testing.T) {
 		t.Errorf("%v, %v, %v", d["title"], d["notes"], d["author"])
 	}
 	big, err := json.Marshal(map[string]any{"metadata": map[string]string{"x": strings.Repeat("x", 100<<10)}})
-	check(t, err)
+	require.NoError(t, err)
 	for body, want := range map[string]int{`[]`: 400, `{"titel":"x"}`: 400, `{"title":"x","title":"y"}`: 400, `{"read_progress":2}`: 400, `{"bookmarks":["a"]}`: 400, `{"title":1}`: 400, `{"metadata":[]}`: 400, string(big): 400,
 		`{"vector_store_ids":["vs_nothing"]}`: 400, `{`: 400, `{"metadata":` + strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_001): 400} {
 		s.json(want, "POST", path, body)

@@ -25,6 +25,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/index/scope"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/server"
@@ -66,9 +67,9 @@ func openSite(t testing.TB, dir string, settings ...setting) *site {
 	t.Helper()
 	ctx := context.Background()
 	ix, err := embedded.Open(t.Context(), filepath.Join(dir, "index"), embedded.Options{})
-	check(t, err)
+	require.NoError(t, err)
 	kept, err := sqlstore.Open(ctx, filepath.Join(dir, "knowledge.db"))
-	check(t, err)
+	require.NoError(t, err)
 	vectors := answer.OneEmbedder(words)
 	reader := scope.New(ix, files.Collection, scope.Options{Vectors: vectors})
 	s := &site{t: t, ingester: ingest.New(ix, words, ingest.Options{})}
@@ -84,13 +85,13 @@ func openSite(t testing.TB, dir string, settings ...setting) *site {
 		set(&p)
 	}
 	s.files, err = files.Open(ctx, filepath.Join(dir, "files"), p.files)
-	check(t, err)
+	require.NoError(t, err)
 	s.engine = engine.New(p.answerer, p.engine)
 	p.routes.Files, p.routes.Engine = s.files, s.engine
 	srv, err := server.New(s.engine, server.Options{Protocols: []server.Endpoint{{API: protocol.API(), StreamPath: "/v1/responses", AlwaysOK: true}}, Routes: knowledge.Routes(p.routes), Registry: prometheus.NewRegistry()})
-	check(t, err)
+	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
+	require.NoError(t, err)
 	serving, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(serving, l) }()
@@ -113,26 +114,19 @@ func openSite(t testing.TB, dir string, settings ...setting) *site {
 	return s
 }
 
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // do sends a request and returns the status and the body of the reply.
 func (s *site) do(method, path, kind string, body io.Reader) (int, []byte) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(context.Background(), method, s.url+path, body)
-	check(s.t, err)
+	require.NoError(s.t, err)
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
 	res, err := http.DefaultClient.Do(req)
-	check(s.t, err)
+	require.NoError(s.t, err)
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
-	check(s.t, err)
+	require.NoError(s.t, err)
 	return res.StatusCode, b
 }
 
@@ -219,7 +213,7 @@ func (s *site) uploaded(name, text string) string {
 func (s *site) await(task string) {
 	s.t.Helper()
 	t, err := s.files.WaitTask(s.t.Context(), task)
-	check(s.t, err)
+	require.NoError(s.t, err)
 	if t.Status != "completed" {
 		s.t.Fatalf("%s: %s: %s", task, t.Status, t.Failure)
 	}
@@ -229,7 +223,7 @@ func (s *site) await(task string) {
 func (s *site) store(id string, files ...string) {
 	s.t.Helper()
 	body, err := json.Marshal(map[string]any{"id": id, "name": id, "file_ids": files})
-	check(s.t, err)
+	require.NoError(s.t, err)
 	s.post("/v1/vector_stores", string(body))
 }
 

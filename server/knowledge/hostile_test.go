@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestRefusals sends invalid requests.
@@ -70,10 +72,10 @@ func TestBrokenUpload(t *testing.T) {
 	kind, body := multipartOf(part{field: "file", filename: "a.md", body: strings.Repeat(gold, 1000)}, part{field: "purpose", body: "qa"})
 	for _, cut := range []int{10, 200, len(body) / 2, len(body) - 10} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		check(t, err)
+		require.NoError(t, err)
 		_, err = fmt.Fprintf(c, "POST /v1/files HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", kind, len(body), body[:cut])
-		check(t, err)
-		check(t, c.(*net.TCPConn).CloseWrite())
+		require.NoError(t, err)
+		require.NoError(t, c.(*net.TCPConn).CloseWrite())
 		res, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err == nil {
 			if res.StatusCode != http.StatusBadRequest {
@@ -97,7 +99,7 @@ func TestTooLongUpload(t *testing.T) {
 		kind, body := multipartOf(part{field: "file", filename: "a.md", body: strings.Repeat("x", size)})
 		for name, r := range map[string]io.Reader{"said": bytes.NewReader(body), "unsaid": io.MultiReader(bytes.NewReader(body))} {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/files", r)
-			check(t, err)
+			require.NoError(t, err)
 			req.Header.Set("Content-Type", kind)
 			res, err := http.DefaultClient.Do(req)
 			if err != nil {
@@ -130,9 +132,9 @@ func TestExpectedUpload(t *testing.T) {
 		"taken":        {kind, len(body), []string{"HTTP/1.1 100 Continue", "HTTP/1.1 200 OK"}},
 	} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		check(t, err)
+		require.NoError(t, err)
 		_, err = fmt.Fprintf(c, "POST /v1/files HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", test.kind, test.size)
-		check(t, err)
+		require.NoError(t, err)
 		r := bufio.NewReader(c)
 		for _, want := range test.want {
 			got, err := r.ReadString('\n')
@@ -141,9 +143,9 @@ func TestExpectedUpload(t *testing.T) {
 			}
 			if want == "HTTP/1.1 100 Continue" {
 				_, err = r.ReadString('\n')
-				check(t, err)
+				require.NoError(t, err)
 				_, err = c.Write(body)
-				check(t, err)
+				require.NoError(t, err)
 			}
 		}
 		c.Close()

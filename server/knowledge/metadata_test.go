@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/knowledge"
 )
@@ -43,7 +44,7 @@ func TestMetadata(t *testing.T) {
 		shown("edited", s.post("/v1/files/"+id+"/content", step.edit)["dublin_core"], map[string]any{"dc_title": step.title, "dc_publisher": "Acme"})
 		_, response := s.answered("vs", "Why does gold settle behind the riffles of a sluice box?")
 		raw, err := json.Marshal(response)
-		check(t, err)
+		require.NoError(t, err)
 		if !strings.Contains(string(raw), `"dublin_core":{"dc_publisher":"Acme","dc_title":"`+step.title+`"}`) {
 			t.Errorf("no metadata %q in %s", step.title, raw)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestFilenames(t *testing.T) {
@@ -60,9 +61,7 @@ func TestFormTellsWhatBrokeIt(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/v1/files", io.MultiReader(strings.NewReader(whole[:n]), iotest.ErrReader(cause)))
 		r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
 		f, err := openForm(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		u, err := f.readUpload()
 		if err == nil {
 			_, err = io.Copy(io.Discard, u.Body)

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
@@ -21,19 +22,19 @@ import (
 func (s *site) events(method, path, body string) []sse.Event {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
-	check(s.t, err)
+	require.NoError(s.t, err)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	res, err := http.DefaultClient.Do(req)
-	check(s.t, err)
+	require.NoError(s.t, err)
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
 		s.t.Fatalf("%s %s: %s: %s", method, path, res.Status, res.Header.Get("Content-Type"))
 	}
 	var evs []sse.Event
 	for ev, err := range sse.NewReader(res.Body, 0).All() {
-		check(s.t, err)
+		require.NoError(s.t, err)
 		evs = append(evs, ev)
 	}
 	return evs
@@ -120,9 +121,9 @@ func TestResponseOfAnyProtocol(t *testing.T) {
 	s := newSite(t)
 	s.store("vs", s.uploaded("gold.md", gold))
 	id, err := s.engine.Ask(t.Context(), event.Question{Query: "Why does gold settle behind the riffles?", Collection: "vs", Mode: event.Direct}, engine.Caller{})
-	check(t, err)
+	require.NoError(t, err)
 	for _, err := range s.engine.Events(t.Context(), id, 0) {
-		check(t, err)
+		require.NoError(t, err)
 	}
 	if r := s.get("/v1/responses/" + string(id)); r["status"] != "completed" || r["object"] != "response" {
 		t.Errorf("%v", r)
@@ -218,7 +219,7 @@ func TestLiveResponse(t *testing.T) {
 	a := waiting{make(chan struct{}), make(chan struct{})}
 	s := newSite(t, func(p *parts) { p.answerer = a })
 	run, err := s.engine.Ask(t.Context(), event.Question{Query: "Is it?", Ephemeral: true}, engine.Caller{})
-	check(t, err)
+	require.NoError(t, err)
 	<-a.begun
 	id := string(run)
 	if r := s.get("/v1/responses/" + id); r["status"] != "in_progress" || !strings.Contains(fmt.Sprint(r["output"]), "Well, ") {
@@ -228,19 +229,19 @@ func TestLiveResponse(t *testing.T) {
 		t.Errorf("what is not to be stored is listed: %v", list)
 	}
 	res, err := http.Get(s.url + "/v1/responses/" + id + "?stream=true")
-	check(t, err)
+	require.NoError(t, err)
 	defer res.Body.Close()
 	next, stop := iter.Pull2(sse.NewReader(res.Body, 0).All())
 	defer stop()
 	ev, err, _ := next()
-	check(t, err)
+	require.NoError(t, err)
 	if ev.Name != "response.created" {
 		t.Errorf("first event: %s", ev.Name)
 	}
 	close(a.goOn)
 	var last sse.Event
 	for ev, err, ok := next(); ok && ev.Name != "done"; ev, err, ok = next() {
-		check(t, err)
+		require.NoError(t, err)
 		last = ev
 	}
 	if last.Name != "response.completed" || !strings.Contains(last.Data, "Well, yes.") {
@@ -254,7 +255,7 @@ func TestCancelledResponse(t *testing.T) {
 	a := waiting{make(chan struct{}), make(chan struct{})}
 	s := newSite(t, func(p *parts) { p.answerer = a })
 	run, err := s.engine.Ask(t.Context(), event.Question{Query: "Is it?"}, engine.Caller{})
-	check(t, err)
+	require.NoError(t, err)
 	<-a.begun
 	r := s.json(200, "POST", "/v1/responses/"+string(run)+"/cancel", "")
 	if status := r["status"]; status == "in_progress" || status == "completed" || !strings.Contains(fmt.Sprint(r["output"]), "Well, ") {
@@ -272,7 +273,7 @@ func TestDeleteLiveResponse(t *testing.T) {
 	a := waiting{make(chan struct{}), make(chan struct{})}
 	s := newSite(t, func(p *parts) { p.answerer = a })
 	run, err := s.engine.Ask(t.Context(), event.Question{Query: "Is it?"}, engine.Caller{})
-	check(t, err)
+	require.NoError(t, err)
 	<-a.begun
 	s.json(200, "DELETE", "/v1/responses/"+string(run), "")
 	s.json(404, "GET", "/v1/responses/"+string(run), "")
@@ -288,10 +289,10 @@ func TestFailedResponseIsWhole(t *testing.T) {
 	s := newSite(t)
 	body := `{"model":"any","messages":[{"role":"user","content":"Why?"}],"tools":[{"type":"file_search","vector_store_ids":["nowhere"]}]}`
 	res, err := http.Post(s.url+"/v1/responses", "application/json", strings.NewReader(body))
-	check(t, err)
+	require.NoError(t, err)
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
-	check(t, err)
+	require.NoError(t, err)
 	if got := object(t, raw); res.StatusCode != http.StatusOK || got["status"] != "failed" || got["error"] == nil || !strings.Contains(string(raw), "output_text") {
 		t.Errorf("%s: %.600s", res.Status, raw)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/store"
 )
@@ -73,7 +74,7 @@ func TestVectorStoreRefused(t *testing.T) {
 	s := newSite(t)
 	s.store("vs")
 	long, err := json.Marshal(map[string]any{"name": "x", "metadata": map[string]string{"x": strings.Repeat("x", 100<<10)}})
-	check(t, err)
+	require.NoError(t, err)
 	for body, want := range map[string]int{
 		`{"name":"x","id":"../x"}`: 400, `{"name":"x","id":"a b"}`: 400, `{"name":"a\u0000b"}`: 400, `{"name":"` + strings.Repeat("x", 600) + `"}`: 400,
 		`{"name":1}`: 400, `{"name":"x","file_ids":["nothing"]}`: 400, `{"name":"x","file_ids":"nothing"}`: 400, `{"name":"x","metadata":[]}`: 400,
@@ -293,7 +294,7 @@ func TestFolderIsVectorStore(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	_, err := s.ingester.IngestDocuments(t.Context(), "default", []ingest.Source{{URI: "notes/gold.md", Data: []byte(gold)}}, nil)
-	check(t, err)
+	require.NoError(t, err)
 	vs := s.get("/v1/vector_stores/default")
 	if vs["id"] != "default" || vs["file_counts"].(map[string]any)["completed"] != 1.0 {
 		t.Errorf("%v", vs)

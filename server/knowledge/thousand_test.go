@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // quick answers immediately with so many tokens.
@@ -39,9 +40,9 @@ func (s *site) stored(n int) []string {
 	ids := make([]string, n)
 	for i := range n {
 		id, err := s.engine.Ask(s.t.Context(), event.Question{Query: fmt.Sprintf("What is said of %d?", i)}, engine.Caller{})
-		check(s.t, err)
+		require.NoError(s.t, err)
 		for _, err := range s.engine.Events(s.t.Context(), id, 0) {
-			check(s.t, err)
+			require.NoError(s.t, err)
 		}
 		ids[n-1-i] = string(id)
 	}

@@ -147,7 +147,7 @@ func watch(ctx context.Context, leave func()) (stop func()) {
 			case <-ticker.C:
 			}
 			// A failure of the store of keys ends no stream.
-			if f, ok := errors.AsType[*fault.Error](auth.Check(ctx)); ok && f.Code == fault.Unauthenticated {
+			if fault.CodeOf(auth.Check(ctx)) == fault.Unauthenticated {
 				leave()
 				return
 			}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // read returns the messages of a stream after an index.
@@ -24,13 +26,9 @@ func read(t *testing.T, r *replay, session, stream string, index int) (all []str
 // write opens a stream and appends n messages of a size.
 func write(t *testing.T, r *replay, session, stream string, n, size int) {
 	t.Helper()
-	if err := r.Open(t.Context(), session, stream); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Open(t.Context(), session, stream))
 	for range n {
-		if err := r.Append(t.Context(), session, stream, bytes.Repeat([]byte("x"), size)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Append(t.Context(), session, stream, bytes.Repeat([]byte("x"), size)))
 	}
 }
 
@@ -65,9 +63,7 @@ func TestReplayOfSessions(t *testing.T) {
 		t.Errorf("a message above the limit is not kept: %q %v", all, err)
 	}
 	for id := range r.sessions {
-		if err := r.SessionClosed(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.SessionClosed(t.Context(), id))
 	}
 	if err := r.Append(t.Context(), "small", "a", []byte("late")); err != nil || r.bytes != 0 || len(r.sessions) != 0 {
 		t.Errorf("%v: %d bytes of %d sessions are kept after their end", err, r.bytes, len(r.sessions))

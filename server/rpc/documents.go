@@ -230,7 +230,7 @@ func (d *documents) members(ctx context.Context, name, after string, limit int) 
 		return ids, err
 	}
 	ms, err := d.o.Files.Members(ctx, name, after, limit)
-	if isNotFound(err) {
+	if fault.CodeOf(err) == fault.NotFound {
 		return nil, nil
 	}
 	for _, m := range ms {
@@ -245,10 +245,10 @@ func (d *documents) get(ctx context.Context, in getArguments) (out getResult, er
 		limit = *in.Limit
 	}
 	found, err := d.o.Files.Document(ctx, in.ID, in.From, limit)
-	if isNotFound(err) && in.Collection != "" {
+	if fault.CodeOf(err) == fault.NotFound && in.Collection != "" {
 		found, err = d.elsewhere(ctx, in, limit)
 	}
-	if isNotFound(err) {
+	if fault.CodeOf(err) == fault.NotFound {
 		return out, notFound("document", "id")
 	}
 	if err != nil {
@@ -313,7 +313,7 @@ func (d *documents) progressOf(ctx context.Context, a *search.Info) (float64, er
 		return 1, nil
 	}
 	t, err := d.o.Files.Task(ctx, "upload-"+a.ID())
-	if isNotFound(err) { // it was just deleted
+	if fault.CodeOf(err) == fault.NotFound { // it was just deleted
 		return 0, nil
 	}
 	return min(max(t.Progress/100, 0), 1), err
@@ -334,7 +334,7 @@ func (d *documents) countPassages(ctx context.Context, doc corpus.Document) (n i
 
 func (d *documents) remove(ctx context.Context, in deleteArguments) (out deleteResult, err error) {
 	err = d.o.Files.DeleteFile(ctx, in.ID)
-	if isNotFound(err) {
+	if fault.CodeOf(err) == fault.NotFound {
 		if found, failed := d.o.Files.Document(ctx, in.ID, 0, 0); failed == nil && isOfFolder(found.Document) {
 			return out, fault.New(fault.Conflict, "the document comes from a folder of the server: delete its file there")
 		}

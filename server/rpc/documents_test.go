@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestList(t *testing.T) {
@@ -97,7 +98,7 @@ func TestListAfterDeletion(t *testing.T) {
 	l.add("gold.md", gold, object{"collection": "metals"})
 	arguments := object{"collection": "default,metals", "limit": 1}
 	first := l.call("documents.list", arguments)
-	check(t, l.app.Files().DeleteStore(t.Context(), "metals"))
+	require.NoError(t, l.app.Files().DeleteStore(t.Context(), "metals"))
 	l.refused("NOT_FOUND", "/call/arguments/collection", "documents.list", arguments)
 	arguments["cursor"] = first["next_cursor"]
 	if got := l.call("documents.list", arguments); len(got["documents"].([]any)) != 1 || first["next_cursor"] == nil {

@@ -57,9 +57,3 @@ func pointerTo(field string) string {
 func notFound(what, argument string) *forrst.CallError {
 	return forrst.Errorf(forrst.NotFound, "no such %s", what).At(pointerTo(argument))
 }
-
-// isNotFound reports whether an error means that an object does not exist.
-func isNotFound(err error) bool {
-	f, ok := errors.AsType[*fault.Error](err)
-	return ok && f.Code == fault.NotFound
-}

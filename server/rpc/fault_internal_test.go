@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/forrst"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 )
 
@@ -62,9 +63,7 @@ func TestChecks(t *testing.T) {
 	parts := map[string]server.Part{"good": {Status: server.PartOK}, "poor": {Status: server.PartDegraded, Detail: "run sluice reconcile"}, "bad": {Status: server.PartFailed, Detail: "secret"}}
 	s, err := New(Options{PartNames: []string{"good", "poor", "bad", "missing"}, Parts: func(context.Context) map[string]server.Part { return parts },
 		Models: func(context.Context) server.Part { return server.Part{Status: server.PartOK} }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := checks(s.o)
 	for name, healthy := range map[string]bool{"good": true, "poor": false, "bad": false, "missing": false, "model": true} {
 		if err := got[name](t.Context()); (err == nil) != healthy {

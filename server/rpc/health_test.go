@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 const health = "urn:forrst:fn:health"
@@ -32,10 +33,10 @@ func TestHealth(t *testing.T) {
 	}
 	components := got["components"].(object)
 	res, err := http.Get(strings.TrimSuffix(l.url, "/forrst") + "/readyz")
-	check(t, err)
+	require.NoError(t, err)
 	defer res.Body.Close()
 	var ready struct{ Parts map[string]any }
-	check(t, json.NewDecoder(res.Body).Decode(&ready))
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&ready))
 	want := append(slices.Collect(maps.Keys(ready.Parts)), "model")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(components))); diff != "" {
@@ -58,13 +59,13 @@ func TestHealthOfDamage(t *testing.T) {
 	if len(blobs) != 1 {
 		t.Fatalf("%v", blobs)
 	}
-	check(t, os.WriteFile(blobs[0], []byte("other"), 0o600))
+	require.NoError(t, os.WriteFile(blobs[0], []byte("other"), 0o600))
 	r, _, err := l.app.Files().Open(t.Context(), "gold")
-	check(t, err)
+	require.NoError(t, err)
 	if _, err = io.ReadAll(r); err == nil {
 		t.Fatal("the damage was not noticed")
 	}
-	check(t, r.Close())
+	require.NoError(t, r.Close())
 	if got := l.call(health, object{"component": "store"}); got["status"] != "degraded" {
 		t.Errorf("%v", got)
 	}

@@ -120,7 +120,7 @@ func (d *documents) store(ctx context.Context, call *forrst.Call) (*ingestion, e
 	}
 	if key, _ := call.IdempotencyKey(); in.ID != "" || key != "" {
 		_, err := d.o.Files.File(ctx, u.ID)
-		if existed = err == nil; err != nil && !isNotFound(err) {
+		if existed = err == nil; err != nil && fault.CodeOf(err) != fault.NotFound {
 			return nil, err
 		}
 	}
@@ -241,7 +241,7 @@ func (d *documents) ensureCollection(ctx context.Context, name string) ([]string
 		return nil, nil
 	}
 	_, err := d.o.Files.Store(ctx, name)
-	if isNotFound(err) {
+	if fault.CodeOf(err) == fault.NotFound {
 		_, err = d.o.Files.CreateStore(ctx, files.StoreParams{ID: name})
 		if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.Conflict { // another call has created it
 			err = nil
@@ -257,7 +257,7 @@ func (in *ingestion) follow(ctx context.Context, yield func(forrst.Chunk, error)
 	defer func() {
 		cause, ok := errors.AsType[*forrst.CallError](context.Cause(ctx))
 		if ok && cause.Code == forrst.Cancelled && !in.existed {
-			if err := in.o.Files.DeleteFile(ctx, in.file.ID); err != nil && !isNotFound(err) {
+			if err := in.o.Files.DeleteFile(ctx, in.file.ID); err != nil && fault.CodeOf(err) != fault.NotFound {
 				in.o.Logger.Error("a document of a cancelled call could not be deleted", "document", in.file.ID, "error", err)
 			}
 		}
@@ -268,7 +268,7 @@ func (in *ingestion) follow(ctx context.Context, yield func(forrst.Chunk, error)
 	var percent int64
 	for {
 		p, err := in.watcher.Next(ctx)
-		if isNotFound(err) || err == nil && p.Task.Status == store.Cancelled {
+		if fault.CodeOf(err) == fault.NotFound || err == nil && p.Task.Status == store.Cancelled {
 			err = forrst.Errorf(forrst.Gone, "the document was deleted while it was ingested").With(map[string]any{"document_id": in.file.ID})
 		}
 		if err == nil && p.Task.Status == store.Failed {
@@ -300,7 +300,7 @@ func (in *ingestion) follow(ctx context.Context, yield func(forrst.Chunk, error)
 // result returns the result of a completed ingestion.
 func (in *ingestion) result(ctx context.Context, p files.Progress) (out ingestResult, err error) {
 	found, err := in.o.Files.Document(ctx, in.file.ID, 0, 0)
-	if isNotFound(err) || err == nil && found.Document.ID == "" {
+	if fault.CodeOf(err) == fault.NotFound || err == nil && found.Document.ID == "" {
 		return out, forrst.Errorf(forrst.Gone, "the document was deleted while it was ingested").With(map[string]any{"document_id": in.file.ID})
 	}
 	if err != nil {

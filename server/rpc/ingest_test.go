@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -114,9 +115,9 @@ func TestIngestRetry(t *testing.T) {
 	go func() {
 		body, err := json.Marshal(object{"protocol": object{"name": "forrst", "version": "0.1.0"}, "id": "r1", "call": object{"function": "documents.ingest", "arguments": arguments},
 			"extensions": []object{{"urn": "urn:forrst:ext:idempotency", "options": key}}})
-		check(t, err)
+		require.NoError(t, err)
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url, bytes.NewReader(body))
-		check(t, err)
+		require.NoError(t, err)
 		req.Header.Set("Content-Type", "application/json")
 		_, err = http.DefaultClient.Do(req)
 		left <- err

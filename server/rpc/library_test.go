@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // library is the real program with documents, served over HTTP.
@@ -36,32 +37,25 @@ func newLibrary(t testing.TB, change func(*config.Config)) *library {
 		change(&cfg)
 	}
 	a, err := app.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
-	check(t, err)
-	check(t, a.OpenFiles(t.Context()))
+	require.NoError(t, err)
+	require.NoError(t, a.OpenFiles(t.Context()))
 	s, err := a.Server("test")
-	check(t, err)
+	require.NoError(t, err)
 	l := &library{TB: t, app: a, as: func(r *http.Request) *http.Request { return r }}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.Handler().ServeHTTP(w, l.as(r)) }))
 	l.url = web.URL + "/forrst"
 	t.Cleanup(func() {
 		web.Close()
-		check(t, a.Close())
+		require.NoError(t, a.Close())
 	})
 	return l
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // folder ingests a document of a folder into a collection.
 func (l *library) folder(collection, uri, text string) {
 	l.Helper()
 	_, err := l.app.Ingester.IngestDocuments(l.Context(), collection, []ingest.Source{{URI: uri, Name: uri, Data: []byte(text)}}, nil)
-	check(l, err)
+	require.NoError(l, err)
 }
 
 type object = map[string]any
@@ -78,12 +72,12 @@ func (l *library) post(ctx context.Context, function string, arguments any, exte
 		doc["extensions"] = asked
 	}
 	body, err := json.Marshal(doc)
-	check(l, err)
+	require.NoError(l, err)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url, bytes.NewReader(body))
-	check(l, err)
+	require.NoError(l, err)
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
-	check(l, err)
+	require.NoError(l, err)
 	return res
 }
 
@@ -104,7 +98,7 @@ func (l *library) document(function string, arguments any, extensions ...any) (s
 	res := l.post(l.Context(), function, arguments, extensions...)
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
-	check(l, err)
+	require.NoError(l, err)
 	if err := json.Unmarshal(raw, &doc); err != nil {
 		l.Fatalf("%v: %.300s", err, raw)
 	}
@@ -155,7 +149,7 @@ func (l *library) stream(ctx context.Context, function string, arguments any, ke
 		if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
 			e = event{name: name}
 		} else if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-			check(l, json.Unmarshal([]byte(data), &e.data))
+			require.NoError(l, json.Unmarshal([]byte(data), &e.data))
 			events = append(events, e)
 			if keep != nil && !keep(e) {
 				return events
@@ -223,7 +217,7 @@ func book(t testing.TB) []byte {
 		f.MultiCell(0, 6, text, "", "L", false)
 	}
 	var b bytes.Buffer
-	check(t, f.Output(&b))
+	require.NoError(t, f.Output(&b))
 	return b.Bytes()
 }
 

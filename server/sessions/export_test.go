@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/wire"
 	wiresessions "github.com/sluice-rag/sluice/wire/sessions"
@@ -75,9 +76,7 @@ func TestExportHasAllPages(t *testing.T) {
 	}
 	w := s.do(as("ann", auth.Ask), "GET", "/s/export?format=json", "")
 	var all sessions.Export
-	if err := json.Unmarshal(w.Body.Bytes(), &all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &all))
 	seen := map[string]bool{}
 	for _, m := range all.Messages {
 		if m.Parent != "" && !seen[m.Parent] {
@@ -121,9 +120,7 @@ func TestDocument(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &doc))
 	content := doc.Paths["/v1/rag/sessions/{id}/export"]["get"].Responses["200"].Content
 	if len(content) != 2 || content["text/markdown"].Schema["type"] != "string" || content["application/json"].Schema["$ref"] == nil {
 		t.Errorf("%+v", content)

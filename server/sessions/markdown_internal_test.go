@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session"
 )
 
@@ -39,9 +40,7 @@ func page(t *testing.T, s string) []byte {
 		pages = nil
 		return next, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return []byte(b.String())
 }
 

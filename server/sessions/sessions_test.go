@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/sessions"
 	"github.com/sluice-rag/sluice/session"
@@ -60,9 +61,7 @@ type site struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "sessions.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	service := session.New(store, session.Options{})
 	e := engine.New(echo{}, engine.Options{Store: eventlog.NewMemory(), Ended: service.Ended, Deleted: service.Deleted})
 	service.Bind(e)
@@ -74,9 +73,7 @@ func newSite(t *testing.T) *site {
 		}
 	})
 	s, err := server.New(e, server.Options{Protocols: []server.Endpoint{{API: forge.API(), StreamPath: "/api/query/stream"}}, Routes: sessions.Routes(service)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &site{t, s.Handler(), service, e}
 }
 
@@ -84,14 +81,10 @@ func newSite(t *testing.T) *site {
 func (s *site) ask(account, id, text string, turn wire.Turn) event.RunID {
 	s.t.Helper()
 	run, detach, err := s.service.Ask(s.t.Context(), event.Question{Query: text, Session: id}, session.Turn{Turn: turn}, engine.Caller{Account: account, Protocol: turns.Name})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	defer detach()
 	for _, err := range s.engine.Events(s.t.Context(), run, 0) {
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		require.NoError(s.t, err)
 	}
 	return run
 }
@@ -129,9 +122,7 @@ func (s *site) reply(v any, status int, method, path, body string) {
 		}
 		return
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), v); err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, json.Unmarshal(w.Body.Bytes(), v))
 }
 
 func (s *site) messages(path string) (texts []string, page wiresessions.Messages) {
@@ -222,9 +213,7 @@ func TestMessagesOfBranches(t *testing.T) {
 	}
 	var log []event.Event
 	for batch, err := range s.engine.Events(t.Context(), edited, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		log = append(log, batch...)
 	}
 	stream := turns.AnswerOf(log)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 )
@@ -32,9 +33,7 @@ func end(run event.RunID, text string) session.End {
 func add(tb testing.TB, s *sqlstore.Store, id string) session.Key {
 	tb.Helper()
 	created, err := s.Create(tb.Context(), session.Session{ID: id, CreatedAt: start})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return created.Key
 }
 
@@ -45,9 +44,7 @@ func ask(tb testing.TB, s *sqlstore.Store, key session.Key, b session.Begin, ans
 	if err == nil {
 		err = s.End(tb.Context(), end(b.Run, answer))
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return m.ID
 }
 
@@ -89,28 +86,20 @@ var benchEngines = map[string]benchEngine{"sqlite": {
 
 func fillFile(b *testing.B, path string, all []*inserts) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(off)")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	defer db.Close()
 	tx, err := db.BeginTx(b.Context(), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	for _, i := range all {
 		statement, err := tx.PrepareContext(b.Context(), "INSERT INTO "+i.table+" ("+i.columns+") VALUES (?"+strings.Repeat(", ?", strings.Count(i.columns, ","))+")") //nolint:sqlclosecheck // the end of the transaction closes it
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		for _, row := range i.rows {
 			if _, err := statement.ExecContext(b.Context(), row...); err != nil {
 				b.Fatal(err)
 			}
 		}
 	}
-	if err := tx.Commit(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, tx.Commit())
 }
 
 // sessions returns n sessions of one turn each. The last 200 belong to an account of their own and do not have the common word.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 )
@@ -72,9 +73,7 @@ func TestKills(t *testing.T) {
 	const kills, children = 6, 2
 	rnd := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // reproducible
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	s := open(t, path)
 	add(t, s, "1")
@@ -91,9 +90,7 @@ func TestKills(t *testing.T) {
 			if err == nil {
 				err = c.Start()
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			go func() {
 				for scanner := bufio.NewScanner(out); scanner.Scan(); {
 					var what, run string
@@ -122,9 +119,7 @@ func TestKills(t *testing.T) {
 		for _, o := range turns {
 			err = errors.Join(err, s.End(t.Context(), session.End{Run: o.Run, Answer: session.Answer{Status: session.Failed, EndedAt: time.Now()}}))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 }
 
@@ -137,9 +132,7 @@ func checkAcknowledged(t *testing.T, s *sqlstore.Store, acknowledged map[event.R
 		}
 	}
 	turns, err := s.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	running := map[session.Key]int{}
 	for _, o := range turns {
 		if _, m, err := s.ByRun(t.Context(), o.Run); err != nil || m.Status == session.Running {

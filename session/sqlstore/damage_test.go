@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 )
 
@@ -18,17 +19,13 @@ import (
 func reading(t *testing.T, path string) *sql.Tx {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err == nil {
 		_, err = tx.ExecContext(t.Context(), "SELECT count(*) FROM messages")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return tx
 }
 
@@ -38,23 +35,15 @@ func TestDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	s, err := sqlstore.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for n := range 20 {
 		marked(t, s, n)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	checksum, err := os.ReadFile(path + ".sum")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	needsChecksum := map[string]bool{"few bytes less": true, "byte of a text": true}
 	for name, damage := range map[string]func(b []byte) []byte{
 		"no database":     func(b []byte) []byte { return []byte("garbage!" + string(b[8:])) },
@@ -79,9 +68,7 @@ func TestDamage(t *testing.T) {
 				if err == nil && sum != "" {
 					err = os.WriteFile(path+".sum", []byte(sum), 0o600)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				s, err := sqlstore.Open(t.Context(), path)
 				if err == nil {
 					_ = s.Close()
@@ -99,20 +86,14 @@ func TestChecksumIsOfTheLastClose(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sessions.db")
 	first, err := sqlstore.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	second := open(t, path)
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, first.Close())
 	if _, err := os.Stat(path + ".sum"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is open has a checksum: %v", err)
 	}
 	marked(t, second, 1)
-	if err := second.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, second.Close())
 	if _, err := os.Stat(path + ".sum"); err != nil {
 		t.Error(err)
 	}
@@ -134,9 +115,7 @@ func TestLaterVersion(t *testing.T) {
 func execute(t *testing.T, path, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), statement); err != nil {
 		t.Fatal(err)

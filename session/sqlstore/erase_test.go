@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sqlstore"
 )
@@ -36,13 +37,9 @@ func marked(t *testing.T, s *sqlstore.Store, n int) (session.Key, event.RunID) {
 		e := end(b.Run, text("answer"))
 		e.Standalone, e.Summary, e.SummaryOf = text("standalone"), text("summary"), last
 		e.Citations = []session.Citation{{N: 1, Source: event.Source{Text: text("citation") + strings.Repeat(" long", 2000)}}}
-		if err := s.End(ctx, e); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.End(ctx, e))
 		for _, kind := range []string{"reason", "rerated"} {
-			if err := s.Rate(ctx, key, last, &session.Feedback{Reason: text(kind), At: start}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Rate(ctx, key, last, &session.Feedback{Reason: text(kind), At: start}))
 		}
 		if i == 1 {
 			if _, err := s.Update(ctx, key, session.Change{Title: new(text("renamed")), TitleBy: session.TitleByUser}); err != nil {
@@ -58,14 +55,10 @@ func marked(t *testing.T, s *sqlstore.Store, n int) (session.Key, event.RunID) {
 func contains(t *testing.T, dir, text string) bool {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, e := range entries {
 		raw, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if bytes.Contains(raw, []byte(text)) {
 			return true
 		}
@@ -111,9 +104,7 @@ func TestErase(t *testing.T) {
 			}
 			gone = []string{"answer", "standalone", "citation", "summary"}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, kind := range gone {
 			if contains(t, dir, marker(kind, n)) {
 				t.Errorf("session %d: a file still has the %s", n, kind)
@@ -138,9 +129,7 @@ func TestEraseWhileReading(t *testing.T) {
 	path := filepath.Join(dir, "sessions.db")
 	s := open(t, path)
 	key, _ := marked(t, s, 1)
-	if err := s.Hide(t.Context(), key, true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Hide(t.Context(), key, true))
 	reader := reading(t, path)
 	s.Pragma(t, "busy_timeout = 1")
 	if err := s.Erase(t.Context(), key); err == nil || !strings.Contains(err.Error(), "another program") {
@@ -149,9 +138,7 @@ func TestEraseWhileReading(t *testing.T) {
 	if hidden, err := s.Hidden(t.Context()); err != nil || len(hidden) != 1 || !hidden[0].KeepRuns {
 		t.Errorf("hidden: %v, %v", hidden, err)
 	}
-	if err := reader.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, reader.Rollback())
 	if err := s.Erase(t.Context(), key); err != nil {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sessiontest"
 	"github.com/sluice-rag/sluice/session/sqlstore"
@@ -20,9 +21,7 @@ func connect(t testing.TB, url string) *sqlstore.Store {
 	t.Helper()
 	db := postgrestest.Open(t, url)
 	s, err := sqlstore.OpenPostgres(t.Context(), db, "sluice_default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -34,18 +33,14 @@ func init() {
 		},
 		fill: func(b *testing.B, url string, all []*inserts) {
 			c, err := pgx.Connect(b.Context(), url+"&search_path=sluice_default")
-			if err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, err)
 			for _, i := range all {
 				if _, err := c.CopyFrom(b.Context(), pgx.Identifier{i.table}, strings.Split(i.columns, ", "), pgx.CopyFromRows(i.rows)); err != nil {
 					b.Fatal(err)
 				}
 			}
 			_, err = c.Exec(b.Context(), "ANALYZE") // as the database does by itself some time later
-			if err := errors.Join(err, c.Close(b.Context())); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, errors.Join(err, c.Close(b.Context())))
 		},
 	}
 }

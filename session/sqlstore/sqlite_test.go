@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/session"
 	"github.com/sluice-rag/sluice/session/sessiontest"
 	"github.com/sluice-rag/sluice/session/sqlstore"
@@ -12,14 +13,8 @@ import (
 func open(t testing.TB, path string) *sqlstore.Store {
 	t.Helper()
 	s, err := sqlstore.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, s)
 	return s
 }
 

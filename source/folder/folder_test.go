@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source/folder"
 	"github.com/sluice-rag/sluice/source/sourcetest"
 )
@@ -41,9 +42,7 @@ func (f *tree) Break() { f.check(os.Rename(f.dir, f.dir+" away")) }
 
 func (f *tree) check(err error) {
 	f.Helper()
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 }
 
 func TestConnector(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/files/fetch"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/git"
 	"github.com/sluice-rag/sluice/source/git/gittest"
@@ -45,26 +46,19 @@ func TestConnector(t *testing.T) {
 func listed(t *testing.T, kind source.Kind, location string) (source.Connector, source.Listing) {
 	t.Helper()
 	c, l, err := list(t, kind, location)
-	must(t, err)
+	require.NoError(t, err)
 	return c, l
 }
 
 func list(t *testing.T, kind source.Kind, location string) (source.Connector, source.Listing, error) {
 	t.Helper()
 	located, err := kind.Locate(location)
-	must(t, err)
+	require.NoError(t, err)
 	c, err := kind.Open(located)
-	must(t, err)
-	t.Cleanup(func() { must(t, c.Close()) })
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	l, err := c.List(t.Context())
 	return c, l, err
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func paths(l source.Listing) []string {
@@ -82,8 +76,8 @@ func TestSelected(t *testing.T) {
 	for _, name := range []string{"kept #1?.md", "docs/guide.md", ".hidden.md", ".github/x.md", "node_modules/x.md", "picture.png"} {
 		s.Put(name, "text of "+name)
 	}
-	must(t, os.Symlink("/etc/passwd", filepath.Join(s.Worktree(), "link.md")))
-	must(t, os.Symlink("/etc", filepath.Join(s.Worktree(), "out")))
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(s.Worktree(), "link.md")))
+	require.NoError(t, os.Symlink("/etc", filepath.Join(s.Worktree(), "out")))
 	s.Git("update-index", "--add", "--cacheinfo", "160000,"+s.Git("rev-parse", "HEAD")+",module")
 	s.Put("large.md", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n")
 	s.Git("update-index", "--add", "--cacheinfo", "160000,"+s.Git("rev-parse", "HEAD")+",module")
@@ -182,18 +176,18 @@ func TestIncremental(t *testing.T) {
 		"*.idx": func(file string) error { return os.WriteFile(file, []byte("damaged"), 0o600) }, "*.pack": os.Remove, "state.json": func(file string) error { return os.WriteFile(file, []byte("{"), 0o600) },
 	} {
 		files, err := filepath.Glob(filepath.Join(o.Dir, "*", name))
-		must(t, err)
+		require.NoError(t, err)
 		if len(files) == 0 {
 			t.Fatalf("there is no %s", name)
 		}
-		must(t, damage(files[0]))
+		require.NoError(t, damage(files[0]))
 		if sent := sync("one"); sent < 300_000 {
 			t.Errorf("%s: received %d bytes", name, sent)
 		}
 	}
 	location, err := kind.Locate(s.URL + gittest.Name)
-	must(t, err)
-	must(t, kind.Forget(location))
+	require.NoError(t, err)
+	require.NoError(t, kind.Forget(location))
 	if left, err := os.ReadDir(o.Dir); err != nil || len(left) > 0 {
 		t.Errorf("left after the location was forgotten: %v, %v", left, err)
 	}
@@ -207,7 +201,7 @@ func TestPacks(t *testing.T) {
 	o.Packs = 3
 	for i := range 8 {
 		if dirs, err := filepath.Glob(filepath.Join(o.Dir, "*")); err == nil && len(dirs) > 0 { // a download that was cut off
-			must(t, os.WriteFile(filepath.Join(dirs[0], "download-1.part"), []byte("PACK"), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(dirs[0], "download-1.part"), []byte("PACK"), 0o600))
 		}
 		s.Put("a.md", strings.Repeat("text ", i+1))
 		c, l := listed(t, git.Kind(o), s.URL+gittest.Name)
@@ -246,13 +240,13 @@ func TestDamagedObject(t *testing.T) {
 	kind := git.Kind(o)
 	listed(t, kind, s.URL+gittest.Name)
 	files, err := filepath.Glob(filepath.Join(o.Dir, "*", "*.pack"))
-	must(t, err)
+	require.NoError(t, err)
 	data, err := os.ReadFile(files[0])
-	must(t, err)
+	require.NoError(t, err)
 	for i := 12; i < len(data); i++ {
 		data[i] ^= 0x55
 	}
-	must(t, os.WriteFile(files[0], data, 0o600))
+	require.NoError(t, os.WriteFile(files[0], data, 0o600))
 	c, l := listed(t, kind, s.URL+gittest.Name)
 	if data, err := c.Read(t.Context(), l.Documents[0], 1<<20); err != nil || len(data) != 10_000 {
 		t.Errorf("%d bytes, %v", len(data), err)
@@ -316,12 +310,12 @@ func TestCredentials(t *testing.T) {
 	kind := git.Kind(o)
 	list := func(location, credentials string) (source.Listing, error) {
 		located, err := kind.Locate(location)
-		must(t, err)
+		require.NoError(t, err)
 		c, err := kind.OpenWith(located, credentials)
 		if err != nil {
 			return source.Listing{}, err
 		}
-		defer func() { must(t, c.Close()) }()
+		defer func() { require.NoError(t, c.Close()) }()
 		return c.List(t.Context())
 	}
 	if l, err := list(s.URL+gittest.Name, "ada:"+secret); err != nil || len(l.Documents) != 1 {

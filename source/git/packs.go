@@ -290,7 +290,7 @@ func (p *packs) find(h plumbing.Hash, limit int64) (plumbing.EncodedObject, erro
 			}
 			return open.Get(h)
 		})
-		if _, coded := errors.AsType[*fault.Error](err); err != nil && !coded {
+		if err != nil && fault.CodeOf(err) == "" {
 			err = errBroken
 		}
 		return o, err

@@ -389,22 +389,11 @@ func (c *connector) Close() error {
 
 // describe returns the error for users. It has nothing that the server wrote, and no address.
 func (c *connector) describe(outer, ctx context.Context, err error) error {
-	coded, isCoded := errors.AsType[*fault.Error](err)
-	_, refused := errors.AsType[*imap.Error](err)
-	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	switch {
-	case err == nil || errors.Is(err, fs.ErrNotExist):
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return err
-	case outer.Err() != nil:
-		return outer.Err()
-	case isCoded:
-		return coded
-	case ctx.Err() != nil:
-		return fault.New(fault.Timeout, "%q took too long", c.host)
-	case refused:
-		return fault.New(fault.Unavailable, "%q refuses it", c.host)
-	case untrusted:
-		return fault.New(fault.Unavailable, "the certificate of %q is not trusted", c.host)
 	}
-	return fault.New(fault.Unavailable, "%q could not be reached, or its reply could not be read", c.host)
+	if _, refused := errors.AsType[*imap.Error](err); refused && ctx.Err() == nil && fault.CodeOf(err) == "" {
+		return fault.New(fault.Unavailable, "%q refuses it", c.host)
+	}
+	return source.Unreachable(outer, c.host, errors.Join(err, ctx.Err()))
 }

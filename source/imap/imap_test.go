@@ -22,6 +22,7 @@ import (
 	"github.com/emersion/go-imap/v2/imapserver/imapmemserver"
 
 	"github.com/sluice-rag/sluice/files/fetch"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/imap"
 )
@@ -35,13 +36,6 @@ type mailServer struct {
 	user  *imapmemserver.User
 	trust *tls.Config
 	close func()
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // certificate returns the settings of a server and of its clients.
@@ -64,7 +58,7 @@ func newServer(t *testing.T, startTLS bool) *mailServer {
 			return users.NewSession(), nil, nil
 		}})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	require.NoError(t, err)
 	m := &mailServer{T: t, host: l.Addr().String(), user: user, trust: client, close: sync.OnceFunc(func() { _ = s.Close() })}
 	if !startTLS {
 		l = tls.NewListener(l, server)
@@ -76,7 +70,7 @@ func newServer(t *testing.T, startTLS bool) *mailServer {
 		wg.Wait()
 	})
 	for _, folder := range []string{"INBOX", "Archive/2025", "Archive/Büro", "Old"} {
-		must(t, user.Create(folder, nil))
+		require.NoError(t, user.Create(folder, nil))
 	}
 	return m
 }
@@ -89,7 +83,7 @@ func (m *mailServer) add(folder, subject string, flags ...goimap.Flag) string {
 	m.Helper()
 	text := "From: Ada <ada@example.org>\r\nSubject: " + subject + "\r\n\r\nAbout " + subject + ".\r\n"
 	_, err := m.user.Append(folder, literal{strings.NewReader(text)}, &goimap.AppendOptions{Flags: flags})
-	must(m.T, err)
+	require.NoError(m.T, err)
 	return text
 }
 
@@ -103,10 +97,10 @@ func (m *mailServer) open(location string) source.Connector {
 	m.Helper()
 	k := m.kind(loopback)
 	at, err := k.Locate(location)
-	must(m.T, err)
+	require.NoError(m.T, err)
 	c, err := k.OpenWith(at, credentials)
-	must(m.T, err)
-	m.Cleanup(func() { must(m.T, c.Close()) })
+	require.NoError(m.T, err)
+	m.Cleanup(func() { require.NoError(m.T, c.Close()) })
 	return c
 }
 
@@ -174,8 +168,8 @@ func TestChanges(t *testing.T) {
 	if got := paths(list(t, c)); !slices.Equal(got, []string{"1.eml", "2.eml"}) {
 		t.Errorf("after a new message: %q", got)
 	}
-	must(t, m.user.Delete("Old"))
-	must(t, m.user.Create("Old", nil))
+	require.NoError(t, m.user.Delete("Old"))
+	require.NoError(t, m.user.Create("Old", nil))
 	m.add("Old", "three")
 	if got := list(t, c); len(got.Documents) != 1 || got.Documents[0].URI == first.URI {
 		t.Errorf("a new folder of the same name: %+v", got)
@@ -202,13 +196,13 @@ func TestRefused(t *testing.T) {
 		"no TLS":      {m.kind(loopback), "imaps://" + plain.host + "/INBOX", credentials, "could not be read"},
 	} {
 		at, err := c.kind.Locate(c.location)
-		must(t, err)
+		require.NoError(t, err)
 		conn, err := c.kind.OpenWith(at, c.keys)
-		must(t, err)
+		require.NoError(t, err)
 		if _, err := conn.List(t.Context()); err == nil || !strings.Contains(err.Error(), c.wants) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want %s", name, err, c.wants)
 		}
-		must(t, conn.Close())
+		require.NoError(t, conn.Close())
 	}
 	k := m.kind(loopback)
 	for _, location := range []string{"imaps://", "https://example.org/INBOX", "imaps://ada:x@example.org/INBOX", "imaps://example.org/a;UID=1", "imaps://example.org/a%00b", "imaps://example.org/?x=1"} {
@@ -280,7 +274,7 @@ func TestHostileServers(t *testing.T) {
 			t.Parallel()
 			server, client := certificate(t)
 			l, err := tls.Listen("tcp", "127.0.0.1:0", server)
-			must(t, err)
+			require.NoError(t, err)
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				for {
@@ -293,14 +287,14 @@ func TestHostileServers(t *testing.T) {
 				}
 			})
 			defer wg.Wait()
-			defer func() { must(t, l.Close()) }()
+			defer func() { require.NoError(t, l.Close()) }()
 			k := imap.Kind(imap.Options{Dial: fetch.New(fetch.Options{Allow: []netip.Prefix{loopback}}).Dial, TLS: client})
 			c, err := k.OpenWith("imaps://"+l.Addr().String()+"/INBOX", credentials)
-			must(t, err)
+			require.NoError(t, err)
 			if _, err := c.List(t.Context()); err == nil || !strings.Contains(err.Error(), "could not be read") {
 				t.Errorf("%v", err)
 			}
-			must(t, c.Close())
+			require.NoError(t, c.Close())
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source/page"
 )
 
@@ -15,9 +16,7 @@ func TestIsAsset(t *testing.T) {
 		"feed.xml": true, "blog-rss.xml": true, "atom.xml": true, "manifest.json": true, "package.json": true, "a.rss": true,
 	} {
 		u, err := url.Parse("https://docs.example.org/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := page.IsAsset(u); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}

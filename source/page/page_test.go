@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // FuzzScan reads pages of all kinds.
@@ -52,9 +54,7 @@ func TestPause(t *testing.T) {
 	var at []time.Time
 	visit := func(host string) {
 		t.Helper()
-		if err := c.with(t.Context(), host, func() time.Duration { at = append(at, time.Now()); return 0 }); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.with(t.Context(), host, func() time.Duration { at = append(at, time.Now()); return 0 }))
 	}
 	visit("slow.example")
 	visit("other.example")

@@ -193,21 +193,13 @@ func (c *connector) Close() error {
 
 // describe returns the error for users. It has nothing that the server wrote but its code, and no address.
 func (c *connector) describe(outer context.Context, err error) error {
-	coded, isCoded := errors.AsType[*fault.Error](err)
 	reply, isReply := errors.AsType[minio.ErrorResponse](err)
-	switch {
-	case outer.Err() != nil:
-		return outer.Err()
-	case isCoded:
-		return coded
-	case isReply && reply.StatusCode >= http.StatusBadRequest:
-		code := reply.Code
-		if len(code) > 64 || !source.Printable(code) {
-			code = "an error"
-		}
-		return fault.New(fault.Unavailable, "%q refuses it with status %d: %s", c.host, reply.StatusCode, code)
-	case errors.Is(err, context.DeadlineExceeded):
-		return fault.New(fault.Timeout, "%q took too long", c.host)
+	if !isReply || reply.StatusCode < http.StatusBadRequest || outer.Err() != nil || fault.CodeOf(err) != "" {
+		return source.Unreachable(outer, c.host, err)
 	}
-	return fault.New(fault.Unavailable, "%q could not be reached, or its reply could not be read", c.host)
+	code := reply.Code
+	if len(code) > 64 || !source.Printable(code) {
+		code = "an error"
+	}
+	return fault.New(fault.Unavailable, "%q refuses it with status %d: %s", c.host, reply.StatusCode, code)
 }

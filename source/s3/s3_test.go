@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-rag/sluice/blobs/s3blobs/s3test"
 	"github.com/sluice-rag/sluice/files/fetch"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/s3"
 	"github.com/sluice-rag/sluice/source/sourcetest"
@@ -34,10 +35,10 @@ func newBucket(t *testing.T) *bucket {
 	t.Helper()
 	s := s3test.New(t)
 	u, err := url.Parse(s.URL(""))
-	must(t, err)
+	require.NoError(t, err)
 	host := strings.TrimPrefix(u.Query().Get("endpoint"), "http://")
 	c, err := minio.New(host, &minio.Options{Creds: credentials.NewStaticV4(s3test.AccessKey, s3test.SecretKey, "")})
-	must(t, err)
+	require.NoError(t, err)
 	return &bucket{t, s, host, c}
 }
 
@@ -50,21 +51,14 @@ func (b *bucket) Put(name, text string) { b.put("team docs/a/"+name, text) }
 func (b *bucket) put(key, text string) {
 	b.Helper()
 	_, err := b.client.PutObject(b.Context(), b.server.Bucket, key, strings.NewReader(text), int64(len(text)), minio.PutObjectOptions{})
-	must(b.T, err)
+	require.NoError(b.T, err)
 }
 
 func (b *bucket) Remove(name string) {
-	must(b.T, b.client.RemoveObject(b.Context(), b.server.Bucket, "team docs/a/"+name, minio.RemoveObjectOptions{}))
+	require.NoError(b.T, b.client.RemoveObject(b.Context(), b.server.Bucket, "team docs/a/"+name, minio.RemoveObjectOptions{}))
 }
 
 func (b *bucket) Break() { b.server.Stop() }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // kind is the kind with a guard that permits only the addresses in allow besides the public ones.
 func kind(allow ...netip.Prefix) source.Kind {
@@ -90,11 +84,11 @@ func TestSelected(t *testing.T) {
 	b.put("team docs/other.md", "not below the prefix")
 	k := kind(loopback)
 	location, err := k.Locate(b.Location())
-	must(t, err)
+	require.NoError(t, err)
 	c, err := k.OpenWith(location, keys)
-	must(t, err)
+	require.NoError(t, err)
 	l, err := c.List(t.Context())
-	must(t, err)
+	require.NoError(t, err)
 	want := "s3+http://" + b.host + "/test/team%20docs/a/kept%20%231%3F.md"
 	if len(l.Documents) != 1 || l.Documents[0].URI != want || l.Documents[0].Version == "" || l.Ignored != 1 || len(l.Failed) > 0 {
 		t.Fatalf("listed %+v, want %s", l, want)
@@ -102,7 +96,7 @@ func TestSelected(t *testing.T) {
 	if data, err := c.Read(t.Context(), l.Documents[0], 100); err != nil || string(data) != "text" {
 		t.Errorf("%q, %v", data, err)
 	}
-	must(t, c.Close())
+	require.NoError(t, c.Close())
 }
 
 // TestRefused checks the errors of servers that refuse, and of those that may not be asked. They hold no secret.
@@ -125,7 +119,7 @@ func TestRefused(t *testing.T) {
 			conn, err := c.kind.OpenWith(c.location, c.keys)
 			if err == nil {
 				_, err = conn.List(t.Context())
-				must(t, conn.Close())
+				require.NoError(t, conn.Close())
 			}
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%v, want %q", err, c.want)
@@ -156,12 +150,12 @@ func TestNotS3(t *testing.T) {
 			s := httptest.NewServer(c.serve)
 			defer s.Close()
 			conn, err := kind(loopback).Open(strings.Replace(s.URL, "http:", "s3+http:", 1) + "/test")
-			must(t, err)
+			require.NoError(t, err)
 			l, err := conn.List(t.Context())
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%+v, %v, want %q", l, err, c.want)
 			}
-			must(t, conn.Close())
+			require.NoError(t, conn.Close())
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source/page/pagetest"
 	"github.com/sluice-rag/sluice/source/sourcetest"
 	"github.com/sluice-rag/sluice/source/urls"
@@ -51,19 +52,13 @@ func TestURLs(t *testing.T) {
 		all = append(all, s.URL+p)
 	}
 	location, err := kind.Locate(strings.Join(all, "\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := kind.Open(location)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer c.Close()
 	for range 2 {
 		l, err := c.List(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, d := range l.Documents {
 			got = append(got, strings.TrimPrefix(d.URI, s.URL))
@@ -91,9 +86,7 @@ func TestBadLists(t *testing.T) {
 	for name, body := range map[string]string{"page": "<!doctype html>", "words": "some words", "long": strings.Repeat("x", 1<<17), "file": "file:///etc/passwd"} {
 		s.Set("/"+name+".txt", pagetest.Page{Type: "text/plain", Body: body})
 		c, err := kind.Open(s.URL + "/" + name + ".txt")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if l, err := c.List(t.Context()); err == nil {
 			t.Errorf("%s: listed %+v", name, l)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/page"
 	"github.com/sluice-rag/sluice/source/page/pagetest"
@@ -83,18 +84,10 @@ func connect(t *testing.T, at string, change func(*page.Options)) source.Connect
 	t.Helper()
 	kind := web.Kind(pagetest.Client(t, change))
 	location, err := kind.Locate(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := kind.Open(location)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, c)
 	return c
 }
 
@@ -102,9 +95,7 @@ func connect(t *testing.T, at string, change func(*page.Options)) source.Connect
 func (s site) list(want ...string) source.Listing {
 	s.T.Helper()
 	l, err := s.List(s.Context())
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	require.NoError(s.T, err)
 	var got []string
 	for _, d := range l.Documents {
 		got = append(got, strings.TrimPrefix(d.URI, s.URL))

@@ -44,7 +44,7 @@ func (l *listing) run() error {
 			err = l.refused(gone.status)
 		}
 		if err != nil {
-			err = l.describe(l.outer, err)
+			err = source.Unreachable(l.outer, l.host, err)
 			coded, ok := errors.AsType[*fault.Error](err)
 			l.failures++
 			if !ok || at.inside == "" || l.ctx.Err() != nil || l.failures >= maxFailures {

@@ -183,14 +183,14 @@ func (c *connector) Read(outer context.Context, d source.Document, limit int64) 
 	defer cancel()
 	res, err := c.request(ctx, http.MethodGet, c.path+"/"+d.Path, nil, http.NoBody)
 	if err != nil {
-		return nil, c.describe(outer, err)
+		return nil, source.Unreachable(outer, c.host, err)
 	}
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
 	if res.StatusCode != http.StatusOK {
 		return nil, c.refused(res.StatusCode)
 	}
 	if data, err = io.ReadAll(io.LimitReader(res.Body, limit+1)); err != nil {
-		return nil, c.describe(outer, err)
+		return nil, source.Unreachable(outer, c.host, err)
 	}
 	if int64(len(data)) > limit {
 		return nil, fault.New(fault.TooLarge, "is larger than the limit of %d bytes", limit)
@@ -213,23 +213,6 @@ func (c *connector) refused(status int) error {
 		return fault.New(fault.Unavailable, "%q redirects to another URL: use that URL as the location", c.host)
 	}
 	return fault.New(fault.Unavailable, "%q refuses the request with status %d", c.host, status)
-}
-
-// describe returns the error for users. It contains no text of the server, and no address.
-func (c *connector) describe(outer context.Context, err error) error {
-	coded, isCoded := errors.AsType[*fault.Error](err)
-	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	switch {
-	case outer.Err() != nil:
-		return outer.Err()
-	case isCoded:
-		return coded
-	case errors.Is(err, context.DeadlineExceeded):
-		return fault.New(fault.Timeout, "%q took too long", c.host)
-	case untrusted:
-		return fault.New(fault.Unavailable, "the certificate of %q is not trusted", c.host)
-	}
-	return fault.New(fault.Unavailable, "%q could not be reached, or its reply could not be read", c.host)
 }
 
 // wanted reports whether a name is that of a document.

@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"strings"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // FuzzMultistatus checks that no reply names an entry that is not one of the folder.
@@ -38,9 +40,7 @@ func TestFailedType(t *testing.T) {
 		var r response
 		text := `<D:response xmlns:D="DAV:"><D:href>/a/x</D:href><D:propstat><D:prop><D:getetag>"1"</D:getetag></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat>` +
 			`<D:propstat><D:prop><D:resourcetype/></D:prop><D:status>` + status + `</D:status></D:propstat></D:response>`
-		if err := xml.Unmarshal([]byte(text), &r); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, xml.Unmarshal([]byte(text), &r))
 		if e := r.entry(); e.status != want || e.folder {
 			t.Errorf("%s: %+v, want the status %d", status, e, want)
 		}

@@ -18,6 +18,7 @@ import (
 	dav "golang.org/x/net/webdav"
 
 	"github.com/sluice-rag/sluice/files/fetch"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/sourcetest"
 	"github.com/sluice-rag/sluice/source/webdav"
@@ -43,7 +44,7 @@ func newFolder(t *testing.T) *folder {
 	dir := t.TempDir()
 	f := &folder{t, httptest.NewServer(&dav.Handler{FileSystem: dav.Dir(dir), LockSystem: dav.NewMemLS()}), filepath.Join(dir, filepath.FromSlash(at)), time.Now().Add(-time.Hour)}
 	t.Cleanup(f.Server.Close)
-	must(t, os.MkdirAll(f.dir, 0o700))
+	require.NoError(t, os.MkdirAll(f.dir, 0o700))
 	return f
 }
 
@@ -53,22 +54,15 @@ func (f *folder) Location() string {
 
 func (f *folder) Put(name, text string) {
 	path := filepath.Join(f.dir, filepath.FromSlash(name))
-	must(f.T, os.MkdirAll(filepath.Dir(path), 0o700))
-	must(f.T, os.WriteFile(path, []byte(text), 0o600))
+	require.NoError(f.T, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(f.T, os.WriteFile(path, []byte(text), 0o600))
 	f.at = f.at.Add(time.Second)
-	must(f.T, os.Chtimes(path, f.at, f.at))
+	require.NoError(f.T, os.Chtimes(path, f.at, f.at))
 }
 
-func (f *folder) Remove(name string) { must(f.T, os.Remove(filepath.Join(f.dir, name))) }
+func (f *folder) Remove(name string) { require.NoError(f.T, os.Remove(filepath.Join(f.dir, name))) }
 
 func (f *folder) Break() { f.Server.Close() }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestConnector(t *testing.T) {
 	t.Parallel()
@@ -78,10 +72,10 @@ func TestConnector(t *testing.T) {
 func list(t *testing.T, k source.Kind, location string) (source.Connector, source.Listing, error) {
 	t.Helper()
 	located, err := k.Locate(location)
-	must(t, err)
+	require.NoError(t, err)
 	c, err := k.Open(located)
-	must(t, err)
-	t.Cleanup(func() { must(t, c.Close()) })
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	l, err := c.List(t.Context())
 	return c, l, err
 }
@@ -103,7 +97,7 @@ func TestSelected(t *testing.T) {
 		f.Put(name, "text")
 	}
 	_, l, err := list(t, kind(loopback), f.Location())
-	must(t, err)
+	require.NoError(t, err)
 	if diff := cmp.Diff([]string{"kept #1?.md", "sub/dir ü/b.md"}, paths(l)); diff != "" || l.Ignored != 1 || len(l.Failed) > 0 {
 		t.Fatalf("%s\n%+v", diff, l)
 	}
@@ -117,7 +111,7 @@ func TestCredentials(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2"
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "a.md"), []byte("text"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.md"), []byte("text"), 0o600))
 	files := &dav.Handler{FileSystem: dav.Dir(dir), LockSystem: dav.NewMemLS()}
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := r.BasicAuth(); user != "ada" || password != secret {
@@ -137,7 +131,7 @@ func TestCredentials(t *testing.T) {
 		var l source.Listing
 		if err == nil {
 			l, err = conn.List(t.Context())
-			must(t, conn.Close())
+			require.NoError(t, conn.Close())
 		}
 		switch {
 		case c.want == "" && (err != nil || len(l.Documents) != 1):
@@ -206,7 +200,7 @@ func TestReplies(t *testing.T) {
 	s := httptest.NewServer(serve)
 	defer s.Close()
 	_, l, err := list(t, kind(loopback), s.URL+"/a")
-	must(t, err)
+	require.NoError(t, err)
 	if diff := cmp.Diff([]string{"absolute.md", "etag.md", "modified.md", "none.md", "now.md"}, paths(l)); diff != "" {
 		t.Error(diff)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/sqldb/postgres"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
@@ -17,9 +18,7 @@ import (
 func with(t *testing.T, address, user, parameters string) string {
 	t.Helper()
 	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	u.User = url.UserPassword(user, "hunter2")
 	if parameters != "" {
 		u.RawQuery += "&" + parameters

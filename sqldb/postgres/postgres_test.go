@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/sqldb"
 	"github.com/sluice-rag/sluice/sqldb/postgres"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
@@ -27,9 +28,7 @@ var tables = []string{"CREATE TABLE items (id BIGINT PRIMARY KEY, name TEXT NOT 
 func part(t *testing.T, db *postgres.Database, schema string) (read, write sqldb.DB) {
 	t.Helper()
 	read, write, err := db.Part(t.Context(), schema, "items", tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return read, write
 }
 
@@ -43,16 +42,14 @@ func add(t *testing.T, q sqldb.Querier, id int) {
 func count(t *testing.T, q sqldb.Querier) int64 {
 	t.Helper()
 	n, err := sqldb.One(t.Context(), q, sqldb.Integer, "SELECT count(*) FROM items")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return n
 }
 
 // wantCode fails unless an error has a code.
 func wantCode(t *testing.T, err error, code fault.Code) {
 	t.Helper()
-	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != code {
+	if fault.CodeOf(err) != code {
 		t.Errorf("got %v, want the code %s", err, code)
 	}
 }
@@ -117,9 +114,7 @@ func TestSchemas(t *testing.T) {
 	if names, err := db.Schemas(t.Context(), "tenant_"); err != nil || strings.Join(names, " ") != "tenant_a tenant_b" {
 		t.Errorf("%v, %v", names, err)
 	}
-	if err := errors.Join(db.Drop(t.Context(), "tenant_a"), db.Drop(t.Context(), "tenant_a")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(db.Drop(t.Context(), "tenant_a"), db.Drop(t.Context(), "tenant_a")))
 	if _, err := sqldb.One(t.Context(), parts["tenant_a"][0], sqldb.Integer, "SELECT count(*) FROM items"); err == nil {
 		t.Error("a deleted schema has rows")
 	}
@@ -208,9 +203,7 @@ func TestDeadlock(t *testing.T) {
 	db := postgrestest.Open(t, postgrestest.URL(t)+"&deadlock_timeout=50ms")
 	_, one := part(t, db, "a")
 	_, two, err := db.Part(t.Context(), "a", "other part", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	add(t, one, 1)
 	add(t, one, 2)
 	ready := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
@@ -413,13 +406,9 @@ func TestTexts(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	refused, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	address := refused.Addr().String()
-	if err := refused.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, refused.Close())
 	folder := postgrestest.URL(t)
 	_, host, _ := strings.Cut(folder, "host=")
 	for _, url := range []string{

@@ -5,6 +5,7 @@ package sqlstore_test
 import (
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 	"github.com/sluice-rag/sluice/store/sqlstore"
 	"github.com/sluice-rag/sluice/store/storetest"
@@ -15,9 +16,7 @@ func connect(t *testing.T, url string) *sqlstore.Store {
 	t.Helper()
 	db := postgrestest.Open(t, url)
 	s, err := sqlstore.OpenPostgres(t.Context(), db, "sluice_default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 

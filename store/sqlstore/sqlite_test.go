@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/store"
 	"github.com/sluice-rag/sluice/store/sqlstore"
 	"github.com/sluice-rag/sluice/store/storetest"
@@ -15,14 +16,8 @@ import (
 func open(t testing.TB, path string) *sqlstore.Store {
 	t.Helper()
 	s, err := sqlstore.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, s)
 	return s
 }
 
@@ -37,13 +32,9 @@ func TestStore(t *testing.T) {
 func TestOpenRejectsOtherFiles(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.db")
-	if err := open(t, path).Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, open(t, path).Close())
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	if _, err := db.Exec("PRAGMA user_version = 99"); err != nil {
 		t.Fatal(err)
@@ -62,14 +53,10 @@ func TestMigration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := open(t, path)
 	for _, f := range []store.File{{ID: "url", Status: store.Pending}, {ID: "sent", SHA256: "sum", Status: store.Pending}} {
-		if err := s.AddFile(t.Context(), f, store.Task{ID: "upload-" + f.ID, Resource: f.ID, Status: store.Pending}, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.AddFile(t.Context(), f, store.Task{ID: "upload-" + f.ID, Resource: f.ID, Status: store.Pending}, nil))
 	}
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	if _, err := db.Exec(`DROP TABLE sources; DROP TABLE source_documents; DROP TABLE ingestions; DROP TRIGGER files_fetched; DROP INDEX tasks_pending; ALTER TABLE tasks DROP COLUMN unfetched; ALTER TABLE tasks DROP COLUMN server; ALTER TABLE tasks DROP COLUMN delay;
 		CREATE INDEX tasks_pending ON tasks (created_at, id) WHERE status = 'pending'; PRAGMA user_version = 1`); err != nil {
@@ -89,9 +76,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	open(t, path)
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	for _, query := range []string{
 		"SELECT record FROM sources WHERE id = 'a'",
@@ -111,23 +96,17 @@ func TestQueriesUseIndexes(t *testing.T) {
 		"DELETE FROM tasks WHERE loose = 1 AND updated_at < 5 AND status IN ('completed', 'failed', 'cancelled')",
 	} {
 		rows, err := db.Query("EXPLAIN QUERY PLAN " + query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer rows.Close()
 		for rows.Next() {
 			var id, parent, unused int
 			var detail string
-			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rows.Scan(&id, &parent, &unused, &detail))
 			listed := strings.Contains(detail, "INDEX tasks_") || strings.Contains(detail, "json_each") // these scans only read matching rows
 			if strings.HasPrefix(detail, "SCAN") && !listed {
 				t.Errorf("%s: %s", query, detail)
 			}
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Err())
 	}
 }

@@ -13,16 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/store"
 	"github.com/sluice-rag/sluice/store/sqlstore"
 )
 
 func addFile(t *testing.T, s *sqlstore.Store, id string) {
 	t.Helper()
-	if err := s.AddFile(t.Context(), store.File{ID: id, Name: "a recognisable name", SHA256: id, Status: store.Pending},
-		store.Task{ID: "upload-" + id, Resource: id, Status: store.Pending}, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.AddFile(t.Context(), store.File{ID: id, Name: "a recognisable name", SHA256: id, Status: store.Pending},
+		store.Task{ID: "upload-" + id, Resource: id, Status: store.Pending}, nil))
 }
 
 // reopen opens a database and closes it.
@@ -38,13 +37,9 @@ func reopen(t *testing.T, path string) error {
 func rewrite(t *testing.T, path string, change func([]byte)) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	change(b)
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 }
 
 func TestOpenDetectsDamage(t *testing.T) {
@@ -55,13 +50,9 @@ func TestOpenDetectsDamage(t *testing.T) {
 	if _, err := os.Stat(path + ".sum"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an open database has a checksum: %v", err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	backup, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := reopen(t, path); err != nil {
 		t.Fatalf("an undamaged database: %v", err)
 	}
@@ -75,9 +66,7 @@ func TestOpenDetectsDamage(t *testing.T) {
 	if err := reopen(t, path); err != nil {
 		t.Errorf("a backup beside a newer checksum: %v", err)
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	if err := reopen(t, path); err != nil {
 		t.Errorf("an emptied database: %v", err)
 	}
@@ -99,9 +88,7 @@ func TestOpenDetectsDamageAfterACrash(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(to+suffix, b, 0o600)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		_ = os.Remove(to + "-shm")
 		_ = os.Remove(to + ".sum")
@@ -133,9 +120,7 @@ func TestErase(t *testing.T) {
 		t.Helper()
 		for _, suffix := range []string{"", "-wal"} {
 			b, err := os.ReadFile(path + suffix)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if bytes.Contains(b, []byte("recognisable")) {
 				found = append(found, filepath.Base(path+suffix))
 			}
@@ -146,9 +131,7 @@ func TestErase(t *testing.T) {
 	for i := range n {
 		addFile(t, s, fmt.Sprintf("f%03d", i))
 	}
-	if err := s.Erase(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Erase(t.Context()))
 	if found := holds(); !slices.Equal(found, []string{"s.db"}) {
 		t.Fatalf("before the removal, %q hold the name", found)
 	}
@@ -162,9 +145,7 @@ func TestErase(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Erase(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Erase(t.Context()))
 	if found := holds(); found != nil {
 		t.Errorf("after the removal, %q hold the name", found)
 	}
@@ -178,9 +159,7 @@ func TestEraseWhileInUse(t *testing.T) {
 		s := open(t, path)
 		addFile(t, s, "f")
 		db, err := sql.Open("sqlite", path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer db.Close()
 		db.SetMaxOpenConns(1)
 		if _, err := db.Exec(begin); err != nil {

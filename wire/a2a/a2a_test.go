@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/a2a"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -120,9 +121,7 @@ func TestTask(t *testing.T) {
 			var answer any
 			for _, f := range wiretest.Project(a2a.Protocol{}.New(), [][]event.Event{log[:n]}) {
 				var frame a2a.Frame
-				if err := wiretest.Strict(f.Data, &frame); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, wiretest.Strict(f.Data, &frame))
 				if r := frame.Result; r.Task != nil {
 					state = r.Task.Status.State
 				} else if r.StatusUpdate != nil {
@@ -134,13 +133,9 @@ func TestTask(t *testing.T) {
 				}
 			}
 			encoded, err := json.Marshal(a2a.TaskOf(log[:n], ""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var task a2a.Task
-			if err := wiretest.Strict(encoded, &task); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, wiretest.Strict(encoded, &task))
 			var got strings.Builder
 			var data any
 			for _, a := range task.Artifacts {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/agui"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -226,13 +227,9 @@ func TestStates(t *testing.T) {
 		"searching": `{"runId":"run_1","stage":"cancelled","sources":[],"citations":[]}`,
 	} {
 		r, err := follow(wiretest.Project(agui.Protocol{Origin: "http://localhost:8000"}.New(), [][]event.Event{logs()[name]}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var state any
-		if err := json.Unmarshal([]byte(want), &state); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(want), &state))
 		if diff := cmp.Diff(state, r.docs["state"]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

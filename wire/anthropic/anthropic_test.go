@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/anthropic"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -184,14 +185,10 @@ func TestGoldens(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs() {
 		t.Run(name, func(t *testing.T) {
-			if err := event.CheckLog(log, true); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, event.CheckLog(log, true))
 			p := anthropic.Protocol{Thinking: true}
 			reply, err := json.MarshalIndent(p.Reply(log), "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			golden.Check(t, filepath.Join("testdata", name+".txt"), wiretest.Golden(p, [][]event.Event{log})+string(reply)+"\n")
 		})
 	}
@@ -236,9 +233,7 @@ func TestCitations(t *testing.T) {
 		"cached": {`"Zoë keeps it." 0 0 farland.pdf "Zoë has kept the lighthouse since May."`},
 	} {
 		r, err := whole(wiretest.Project(anthropic.Protocol{}.New(), wiretest.Single(logs()[name])))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, b := range r.message.Content {
 			for _, c := range b.(anthropic.TextBlock).Citations {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
@@ -68,9 +69,7 @@ func TestParallelCallsPair(t *testing.T) {
 			Query     string
 			Iteration int
 		}
-		if err := json.Unmarshal(f.Data, &p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(f.Data, &p))
 		if p.CallID > 0 {
 			got = append(got, fmt.Sprintf("%s %d %s %d", f.Event, p.CallID, p.Query, p.Iteration))
 		}
@@ -108,9 +107,7 @@ func TestSourcesOfAbstention(t *testing.T) {
 		var sources forge.Sources
 		var done forge.Done
 		for _, f := range frames {
-			if err := errors.Join(json.Unmarshal(f.Data, &sources), json.Unmarshal(f.Data, &done)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(json.Unmarshal(f.Data, &sources), json.Unmarshal(f.Data, &done)))
 		}
 		if done.Type == "done" && done.SourcesCount != c.shown || len(sources.Sources) != c.shown || len(forge.AnswerOf(log).Sources) != c.shown {
 			t.Errorf("%s: %d sources, done counts %d, the reply has %d; want %d", name, len(sources.Sources), done.SourcesCount, len(forge.AnswerOf(log).Sources), c.shown)

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -65,9 +66,7 @@ func logs() map[string][]event.Event {
 func TestGoldens(t *testing.T) {
 	for name, log := range logs() {
 		t.Run(name, func(t *testing.T) {
-			if err := event.CheckLog(log, true); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, event.CheckLog(log, true))
 			golden.Check(t, filepath.Join("testdata", name+".sse"), wiretest.Golden(forge.Protocol{}, wiretest.Single(log)))
 		})
 	}

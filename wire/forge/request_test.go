@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
@@ -41,9 +42,7 @@ func FuzzDecodeRequest(f *testing.F) {
 			t.Fatalf("%+v", r)
 		}
 		again, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if back, err := forge.DecodeRequest(again, most); err != nil || !cmp.Equal(back, r) {
 			t.Fatalf("%+v came back as %+v, %v", r, back, err)
 		}
@@ -179,9 +178,7 @@ func TestReplyEqualsStream(t *testing.T) {
 			case "sources":
 				err = json.Unmarshal(f.Data, &sources)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		if a.Answer != text {
 			t.Errorf("%s: %q, streamed %q", name, a.Answer, text)

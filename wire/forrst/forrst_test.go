@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	calls "github.com/sluice-rag/sluice/forrst"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forrst"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -65,28 +66,20 @@ func TestGoldens(t *testing.T) {
 	t.Parallel()
 	for name, log := range wiretest.Runs() {
 		t.Run(name, func(t *testing.T) {
-			if err := event.CheckLog(log, true); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, event.CheckLog(log, true))
 			var g forrst.Grammar
 			var done string
 			for _, f := range wiretest.Project(forrst.Protocol{}.New(), [][]event.Event{log}) {
-				if err := g.Add(f.Event, f.Data); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, g.Add(f.Event, f.Data))
 				if f.Event == forrst.EventDone {
 					done = string(f.Data)
 				}
 			}
-			if err := g.End(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, g.End())
 			if done != "" {
 				var want, got any
 				reply, err := json.Marshal(forrst.API().Reply(log))
-				if err := errors.Join(err, json.Unmarshal([]byte(done), &want), json.Unmarshal(reply, &got)); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, errors.Join(err, json.Unmarshal([]byte(done), &want), json.Unmarshal(reply, &got)))
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("the reply differs from done:\n%s", diff)
 				}
@@ -130,9 +123,7 @@ func TestProgress(t *testing.T) {
 				continue
 			}
 			var p forrst.Progress
-			if err := json.Unmarshal(f.Data, &p); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(f.Data, &p))
 			if p.Percent < last.Percent || p.Current < last.Current || p.Percent > 100 || p.Percent != int(float64(100*p.Current)/float64(p.Total)+0.5) {
 				t.Errorf("%s: %+v follows %+v", name, p, last)
 			}
@@ -259,9 +250,7 @@ func TestPieces(t *testing.T) {
 	var sizes []int
 	for _, f := range wiretest.Project(forrst.Protocol{}.New(), [][]event.Event{wiretest.LogOf(bodies...)}) {
 		var c forrst.Content
-		if err := json.Unmarshal(f.Data, &c); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(f.Data, &c))
 		if c.Content != "" {
 			sizes = append(sizes, len(c.Content))
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
@@ -93,9 +94,7 @@ func TestLongTextIsCutInSnapshotsOnly(t *testing.T) {
 	whole := knowledge.ResponseOf(log)
 	frames := wiretest.Project(forms["snapshots"].New(), [][]event.Event{log})
 	var shown knowledge.Response
-	if err := json.Unmarshal(frames[len(frames)-2].Data, &shown); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(frames[len(frames)-2].Data, &shown))
 	message := func(r knowledge.Response) knowledge.Part {
 		for _, it := range r.Output {
 			if it.Type == knowledge.ItemMessage {

@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -234,18 +235,14 @@ func TestFormsAgree(t *testing.T) {
 			t.Errorf("%s: the forms end otherwise (-snapshots +deltas): %s", name, diff)
 		}
 		var r knowledge.Response
-		if err := json.Unmarshal(last.Data, &r); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(last.Data, &r))
 		if diff := gocmp.Diff(r, knowledge.ResponseOf(log)); diff != "" {
 			t.Errorf("%s: the one object differs (-stream +object): %s", name, diff)
 		}
 		var text, thought strings.Builder
 		for _, f := range deltas {
 			var d knowledge.TextDelta
-			if err := json.Unmarshal(f.Data, &d); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(f.Data, &d))
 			switch f.Event {
 			case knowledge.EventTextDelta:
 				text.WriteString(d.Delta)
@@ -314,9 +311,7 @@ func TestTextOfABatchIsOneFrame(t *testing.T) {
 func TestGoldens(t *testing.T) {
 	for name, log := range stories() {
 		t.Run(name, func(t *testing.T) {
-			if err := event.CheckLog(log, true); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, event.CheckLog(log, true))
 			p := knowledge.Protocol{Delta: strings.HasSuffix(name, "delta")}
 			golden.Check(t, filepath.Join("testdata", name+".sse"), wiretest.Golden(p, wiretest.Single(log)))
 		})

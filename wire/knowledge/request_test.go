@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -166,9 +167,7 @@ func TestResponseRepeatsTheRequest(t *testing.T) {
 		"reasoning":{"effort":"high","summary":"auto"},"user":"u","truncation":"auto","service_tier":"flex","store":false,"parallel_tool_calls":false,"max_output_tokens":9,"previous_response_id":"run_0"}`
 	r := knowledge.ResponseOf(wiretest.LogOf(started(body)...))
 	got, err := json.Marshal(r.Echo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := `{"parallel_tool_calls":false,"tool_choice":"auto","tools":[{"type":"file_search","vector_store_ids":["a"],"max_num_results":7},{"type":"web_search"},` +
 		`{"type":"file_search","vector_store_ids":[]}],"temperature":0,"top_p":0.5,"max_output_tokens":9,"previous_response_id":"run_0","metadata":{"a":"1","b":"2"},` +
 		`"reasoning":{"effort":"high","summary":"auto"},"text":{"format":{"type":"text"}},"truncation":"auto","service_tier":"flex","user":"u","effort":"dev","store":false}`

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
@@ -24,9 +25,7 @@ func TestUsageIsInEverySnapshot(t *testing.T) {
 					Object string
 					Usage  map[string]any
 				}
-				if err := json.Unmarshal(f.Data, &r); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, json.Unmarshal(f.Data, &r))
 				if r.Object == "response" && len(r.Usage) != 5 {
 					t.Fatalf("%s, %s: %s has the usage %v", name, form, f.Event, r.Usage)
 				}

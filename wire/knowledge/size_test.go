@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -45,9 +46,7 @@ var codings = map[string]func(io.Writer) compressor{
 func prose(tb testing.TB) string {
 	tb.Helper()
 	text, err := os.ReadFile("../../LICENSE")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return strings.Join(strings.Fields(string(text)), " ")
 }
 

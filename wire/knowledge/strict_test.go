@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 )
 
@@ -250,9 +251,7 @@ func TestTheValidatorRefuses(t *testing.T) {
 	good := `{"id":"a","object":"response","created_at":1,"model":"m","parallel_tool_calls":true,"tool_choice":"auto","tools":[],"status":"in_progress","output":[` +
 		`{"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","annotations":[` +
 		`{"type":"file_citation","file_id":"f","index":0,"filename":"f"}],"text":"a ⟦⟦1⟧⟧"}]}]}`
-	if err := validate([]byte(good)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, validate([]byte(good)))
 	for old, bad := range map[string]string{
 		`"response"`: `"answer"`, `:1,"model"`: `:"1","model"`, `"auto"`: `null`, `"tools":[]`: `"tools":[{"type":"mcp"}]`, `"in_progress","output"`: `"queued","output"`,
 		`"assistant"`: `"user"`, `"completed"`: `"failed"`, `"annotations":[`: `"quotes":[`, `⟦⟦1⟧⟧`: `⟦⟦2⟧⟧`, `"index":0`: `"index":-1`,

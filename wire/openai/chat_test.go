@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/openai"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -97,13 +98,9 @@ func TestChatGoldens(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs() {
 		t.Run(name, func(t *testing.T) {
-			if err := event.CheckLog(log, true); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, event.CheckLog(log, true))
 			reply, err := json.MarshalIndent(openai.Chat{}.Reply(log), "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			golden.Check(t, filepath.Join("testdata", "chat_"+name+".txt"), wiretest.Golden(openai.Chat{Usage: true}, [][]event.Event{log})+string(reply)+"\n")
 		})
 	}
@@ -114,9 +111,7 @@ func TestChatReplyIsStream(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs() {
 		states, err := readChat(wiretest.Project(openai.Chat{Usage: true}.New(), [][]event.Event{log}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		whole := strings.Join(states, "\n")
 		switch r := (openai.Chat{}).Reply(log).(type) {
 		case openai.Completion:

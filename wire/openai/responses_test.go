@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/openai"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -152,9 +153,7 @@ func TestResponseIsStream(t *testing.T) {
 	for name, log := range wiretest.WithRandom(logs()) {
 		frames := wiretest.Project(openai.Responses{Results: true}.New(), [][]event.Event{log})
 		var last openai.ResponseEvent
-		if err := json.Unmarshal(frames[len(frames)-1].Data, &last); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(frames[len(frames)-1].Data, &last))
 		if last.Response.ID == "" { // the random log does not end
 			continue
 		}
@@ -171,9 +170,7 @@ func TestResponsesGoldens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := openai.Responses{Results: true}
 			reply, err := json.MarshalIndent(p.Reply(log), "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			golden.Check(t, filepath.Join("testdata", "responses_"+name+".txt"), wiretest.Golden(p, [][]event.Event{log})+string(reply)+"\n")
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/ledger"
 	"github.com/sluice-rag/sluice/wire/ragevents"
 )
@@ -92,9 +93,7 @@ func TestContributionOfRandomRuns(t *testing.T) {
 		log := eventlogtest.RandomLog(rng, 20)
 		s := event.Fold(log)
 		got, err := chunks(log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var sum, percent ragevents.Decimal
 		for url, portion := range got.attention.BySource {
 			sum += portion
@@ -129,9 +128,7 @@ func TestPortionsAreThoseOfTheLedger(t *testing.T) {
 		}
 		log := logOf(started(), event.QueryAnalyzed{}, event.CacheChecked{Hit: true}, event.Cited{N: 1}, event.Attributed{Sources: sources}, event.RunFinished{})
 		got, err := chunks(log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s, want := event.Fold(log), map[string]ragevents.Decimal{}
 		for _, share := range ledger.Settle(1000, 60, "asker", s.Contributing()).Shares {
 			if share.Portion > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/ragevents"
 	"github.com/sluice-rag/sluice/wire/wiretest"
 )
@@ -42,9 +43,7 @@ func FuzzDecodeRequest(f *testing.F) {
 			t.Fatalf("%+v: %v", q, err)
 		}
 		again, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		back, err := ragevents.DecodeRequest(again, most)
 		if third, merr := json.Marshal(back); err != nil || merr != nil || string(third) != string(again) {
 			t.Fatalf("%s came back as %s, %v", again, third, err)
@@ -57,9 +56,7 @@ func TestDecode(t *testing.T) {
 	body := `{"question":"When?","method":"SelfQuery","collection":"c","history":[{"role":"human","content":"a"},{"role":"assistant","content":"b"}],"top_k":7,` +
 		`"session_id":"s","model":"gpt-5","stream":false,"no_cache":true}`
 	got, err := ragevents.API().Decode([]byte(body), 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := event.Question{Query: "When?", Mode: event.Direct, Method: event.SelfQuery, Collection: "c", TopK: 7, Session: "s", NoCache: true,
 		History: []event.Message{{Role: event.RoleUser, Text: "a"}, {Role: event.RoleAssistant, Text: "b"}}}
 	if diff := cmp.Diff(want, got.Question); diff != "" || !got.NoStream {
@@ -98,9 +95,7 @@ func TestDecimals(t *testing.T) {
 	for range 10_000 {
 		n := ragevents.Decimal(rng.Uint64()) >> rng.IntN(64)
 		text, err := json.Marshal(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var back ragevents.Decimal
 		if err := json.Unmarshal(text, &back); err != nil || back != n {
 			t.Fatalf("%d is %s and came back as %d, %v", n, text, back, err)
@@ -120,9 +115,7 @@ func TestReply(t *testing.T) {
 	for name, log := range logs() {
 		a := ragevents.AnswerOf(log)
 		stream, err := chunks(log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if a.Answer != stream.answer || a.Question != "How do tokens arrive?" || a.RunID != "run_1" {
 			t.Errorf("%s: %+v", name, a)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus/filter"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/turns"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -42,9 +43,7 @@ func FuzzDecodeRequest(f *testing.F) {
 			t.Fatalf("%+v: %v", q, err)
 		}
 		again, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		back, err := turns.DecodeRequest(again, most)
 		if third, merr := json.Marshal(back); err != nil || merr != nil || string(third) != string(again) {
 			t.Fatalf("%s came back as %s, %v", again, third, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/turns"
 	"github.com/sluice-rag/sluice/wire/wiretest"
@@ -60,9 +61,7 @@ func TestGoldens(t *testing.T) {
 				if err == nil {
 					err = g.End()
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				checkTrailer(t, g)
 				golden.Check(t, filepath.Join("testdata", name+suffix+".txt"), wiretest.Golden(p, [][]event.Event{log}))
 			})
@@ -73,9 +72,7 @@ func TestGoldens(t *testing.T) {
 func checkTrailer(t *testing.T, g turns.Grammar) turns.Trailer {
 	t.Helper()
 	var trailer turns.Trailer
-	if err := json.Unmarshal(g.Trailer, &trailer); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(g.Trailer, &trailer))
 	if failed := cmp.Equal(trailer.ToolsUsed, []string{turns.ChatFailed}); failed != (trailer.Error != nil) || failed && len(trailer.Citations) > 0 {
 		t.Fatalf("a trailer that is neither of a failed nor of a finished run: %s", g.Trailer)
 	}
@@ -114,9 +111,7 @@ func TestCitedText(t *testing.T) {
 		"_inline": {"1 Zoë keeps it 🕯.", "2 Zoë keeps it 🕯.", "1 The lamp\u2028 burns oil."},
 	} {
 		g, err := parts(wiretest.Project(variants[suffix].New(), wiretest.Single(logs()["answered"])))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, c := range checkTrailer(t, g).Citations {
 			got = append(got, fmt.Sprint(c.Index, " ", string([]rune(string(g.Text))[c.Start:c.End])))
@@ -157,9 +152,7 @@ func TestReply(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs() {
 		g, err := parts(wiretest.Project(turns.Protocol{}.New(), [][]event.Event{log}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		trailer, got := checkTrailer(t, g), turns.AnswerOf(log)
 		want := turns.Answer{Outcome: trailer.Outcome, Content: string(g.Text)}
 		if trailer.Error != nil {
@@ -233,9 +226,7 @@ func FuzzProject(f *testing.F) {
 				t.Fatalf("not valid UTF-8: %q", stream)
 			}
 			if n := len(g.Trailer); n > 0 {
-				if err := g.End(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, g.End())
 				checkTrailer(t, g)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/index/embedded/inverted"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // documents makes n documents of 100 words, whose frequencies are as in a text: the word of rank k is in a share of about 1/k.
@@ -27,13 +28,9 @@ func BenchmarkChange(b *testing.B) {
 	all := documents(50_000)
 	for b.Loop() {
 		x, err := inverted.Open(b.TempDir(), options)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		for i := range 10 {
-			if err := x.Change(all[i*5000:(i+1)*5000], nil, nil); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, x.Change(all[i*5000:(i+1)*5000], nil, nil))
 		}
 		x.Close()
 	}
@@ -43,24 +40,16 @@ func BenchmarkChange(b *testing.B) {
 // BenchmarkEach reads the postings of a frequent word in 50,000 documents.
 func BenchmarkEach(b *testing.B) {
 	x, err := inverted.Open(b.TempDir(), options)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	defer x.Close()
-	if err := x.Change(documents(50_000), nil, nil); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, x.Change(documents(50_000), nil, nil))
 	s := x.Snapshot()
 	defer s.Close()
 	terms, err := s.Terms(text, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	n := 0
 	for b.Loop() {
-		if err := terms.Each(b.Context(), "word1", func(int, uint32, uint32, uint32) { n++ }); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, terms.Each(b.Context(), "word1", func(int, uint32, uint32, uint32) { n++ }))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/posting")
 }

@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func openTest(t *testing.T, dir string) *Index {
 	t.Helper()
 	x, err := Open(dir, Options{Fields: []Detail{Positions}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(x.Close)
 	return x
 }
@@ -27,9 +27,7 @@ func oneWord(row uint64, word string) Document {
 func segmentsOf(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, f := range files {
 		if filepath.Ext(f.Name()) == segmentSuffix {
 			out = append(out, filepath.Join(dir, f.Name()))
@@ -45,12 +43,8 @@ func TestFault(t *testing.T) {
 	}
 	dir := t.TempDir()
 	x := openTest(t, dir)
-	if err := x.Change([]Document{oneWord(1, "a"), oneWord(2, "b"), oneWord(3, "c")}, [][2]uint64{{7, 8}}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(x.Change(nil, [][2]uint64{{1, 2}}, nil), os.Truncate(segmentsOf(t, dir)[0], 0)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Change([]Document{oneWord(1, "a"), oneWord(2, "b"), oneWord(3, "c")}, [][2]uint64{{7, 8}}, nil))
+	require.NoError(t, errors.Join(x.Change(nil, [][2]uint64{{1, 2}}, nil), os.Truncate(segmentsOf(t, dir)[0], 0)))
 	if err := x.Change(nil, [][2]uint64{{2, 3}}, nil); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a change: %v", err)
 	}
@@ -66,25 +60,17 @@ func TestFault(t *testing.T) {
 func TestErasedWithoutRemoval(t *testing.T) {
 	dir := t.TempDir()
 	x := openTest(t, dir)
-	if err := x.Change([]Document{oneWord(1, "a"), oneWord(2, "b")}, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Change([]Document{oneWord(1, "a"), oneWord(2, "b")}, nil, nil))
 	s := x.Snapshot()
-	if err := errors.Join(x.Change(nil, [][2]uint64{{2, 3}}, nil), x.Merge(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(x.Change(nil, [][2]uint64{{2, 3}}, nil), x.Merge(t.Context())))
 	path := s.segments[0].path
 	inside := filepath.Join(path, "inside") // a folder with something in it cannot be removed
-	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700), os.WriteFile(inside, nil, permFile)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Remove(path), os.Mkdir(path, 0o700), os.WriteFile(inside, nil, permFile)))
 	s.Close()
 	if x.Erased() {
 		t.Error("erased, but the removal failed")
 	}
-	if err := os.Remove(inside); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(inside))
 	if !x.Erased() {
 		t.Error("the removal was not tried again")
 	}
@@ -99,9 +85,7 @@ func TestFolderNames(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), name)
 		openTest(t, dir).Close()
 		leftover := filepath.Join(dir, "0000000000ff"+segmentSuffix)
-		if err := os.WriteFile(leftover, []byte("text"), permFile); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(leftover, []byte("text"), permFile))
 		openTest(t, dir)
 		if _, err := os.Stat(leftover); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: the leftover is there: %v", name, err)
@@ -131,16 +115,12 @@ func TestMergeWaits(t *testing.T) {
 func TestManifestNumbers(t *testing.T) {
 	dir := t.TempDir()
 	x := openTest(t, dir)
-	if err := x.Change([]Document{oneWord(1, "a")}, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Change([]Document{oneWord(1, "a")}, nil, nil))
 	x.mu.Lock()
 	x.next = 0
 	err := x.writeManifest(x.segments, nil, false)
 	x.mu.Unlock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	x.Close()
 	if _, err := Open(dir, x.opts); !errors.Is(err, ErrDamaged) {
 		t.Errorf("%v", err)
@@ -151,21 +131,13 @@ func TestManifestNumbers(t *testing.T) {
 func TestLateRelease(t *testing.T) {
 	dir := t.TempDir()
 	x := openTest(t, dir)
-	if err := x.Change([]Document{oneWord(1, "a"), oneWord(2, "b")}, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Change([]Document{oneWord(1, "a"), oneWord(2, "b")}, nil, nil))
 	s := x.Snapshot()
-	if err := errors.Join(x.Change(nil, [][2]uint64{{2, 3}}, nil), x.Merge(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(x.Change(nil, [][2]uint64{{2, 3}}, nil), x.Merge(t.Context())))
 	x.Close()
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(dir))
 	again := openTest(t, dir)
-	if err := again.Change([]Document{oneWord(1, "a")}, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, again.Change([]Document{oneWord(1, "a")}, nil, nil))
 	if name := segmentsOf(t, dir)[0]; name != s.segments[0].path {
 		t.Fatalf("%s has another name than %s", name, s.segments[0].path)
 	}

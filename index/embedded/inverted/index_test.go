@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/index/embedded/inverted"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // The fields of the tests.
@@ -29,9 +30,7 @@ func open(t *testing.T, dir string) *inverted.Index {
 	o := options
 	o.OnError = func(err error) { t.Error(err) }
 	x, err := inverted.Open(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(x.Close)
 	return x
 }
@@ -96,9 +95,7 @@ func (m model) change(t *testing.T, x *inverted.Index, r *rand.Rand, next uint64
 		m[d.Row] = fields
 	}
 	r.Shuffle(len(added), func(i, j int) { added[i], added[j] = added[j], added[i] })
-	if err := x.Change(added, removed, fmt.Append(nil, next)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Change(added, removed, fmt.Append(nil, next)))
 	if got := string(x.Tag()); got != fmt.Sprint(next) {
 		t.Fatalf("tag %s, want %d", got, next)
 	}
@@ -156,13 +153,9 @@ func (m model) want(field int, term string, keep func(row uint64) bool) (out []f
 func got(t *testing.T, s *inverted.Snapshot, field int, term string, only inverted.Filter) (out []found) {
 	t.Helper()
 	terms, err := s.Terms(field, only)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n, err := terms.Count(term)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var numbers []uint32
 	err = terms.Each(t.Context(), term, func(df int, d, tf, length uint32) {
 		if df != n {
@@ -196,9 +189,7 @@ func got(t *testing.T, s *inverted.Snapshot, field int, term string, only invert
 	}
 	if field == text {
 		err := terms.Positions(term, numbers, func(i int, positions []int) { out[i].positions = fmt.Sprint(positions) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	slices.SortFunc(out, func(a, b found) int { return int(int64(a.row) - int64(b.row)) })
 	return out
@@ -228,9 +219,7 @@ func (m model) check(t *testing.T, s *inverted.Snapshot) {
 			}
 		}
 		pattern, err := inverted.Pattern("w1.*")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var matched []string
 		err = s.Match(field, pattern, func(term string, documents int) bool {
 			if documents < frequencies[term] {
@@ -269,9 +258,7 @@ func TestChanges(t *testing.T) {
 				case 30:
 					kept, before = x.Snapshot(), maps.Clone(m)
 				case 40, 59:
-					if err := x.Merge(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, x.Merge(t.Context()))
 				}
 				if step%6 == 0 || step > 56 {
 					s := x.Snapshot()
@@ -308,23 +295,15 @@ func TestLongLists(t *testing.T) {
 		}
 		docs = append(docs, inverted.Document{Row: row * row, Fields: [][]inverted.Token{tokens}})
 	}
-	if err := x.Change(docs, [][2]uint64{{0, 0}}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Change(nil, [][2]uint64{{4, 5}, {100 * 100, 200*200 + 1}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Change(docs, [][2]uint64{{0, 0}}, nil))
+	require.NoError(t, x.Change(nil, [][2]uint64{{4, 5}, {100 * 100, 200*200 + 1}}, nil))
 	for _, merged := range []bool{false, true} {
 		if merged {
-			if err := x.Merge(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, x.Merge(t.Context()))
 		}
 		s := x.Snapshot()
 		terms, err := s.Terms(text, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var numbers []uint32
 		err = terms.Each(t.Context(), "common", func(df int, d, tf, length uint32) {
 			i := len(numbers)
@@ -373,17 +352,13 @@ func TestLongLists(t *testing.T) {
 func TestErased(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
-	if err := x.Change([]inverted.Document{document(1, "public words", "", ""), document(2, "secretterm words", "", "")}, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Change([]inverted.Document{document(1, "public words", "", ""), document(2, "secretterm words", "", "")}, nil, nil))
 	s := x.Snapshot()
 	before, err := filepath.Glob(filepath.Join(dir, "*.seg"))
 	if err != nil || len(before) != 1 {
 		t.Fatal(before, err)
 	}
-	if err := errors.Join(x.Change(nil, [][2]uint64{{2, 3}}, nil), x.Merge(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(x.Change(nil, [][2]uint64{{2, 3}}, nil), x.Merge(t.Context())))
 	if x.Erased() || !x.Current(x.Snapshot()) || x.Current(s) {
 		t.Error("erased while a snapshot uses the document")
 	}
@@ -434,22 +409,16 @@ func TestMergeCancelled(t *testing.T) {
 func TestUnwritable(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, dir)
-	if err := x.Change([]inverted.Document{document(1, "a", "", "")}, nil, []byte("1")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Change([]inverted.Document{document(1, "a", "", "")}, nil, []byte("1")))
 	blocked := filepath.Join(dir, "manifest.new")
-	if err := os.Mkdir(blocked, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(blocked, 0o700))
 	if err := x.Change([]inverted.Document{document(2, "a", "", "")}, nil, []byte("2")); err == nil {
 		t.Fatal("no error")
 	}
 	if all := got(t, x.Snapshot(), text, "a", nil); len(all) != 1 || string(x.Tag()) != "1" {
 		t.Errorf("%v, tag %s", all, x.Tag())
 	}
-	if err := errors.Join(os.Remove(blocked), x.Change([]inverted.Document{document(3, "a", "", "")}, nil, []byte("3"))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Remove(blocked), x.Change([]inverted.Document{document(3, "a", "", "")}, nil, []byte("3"))))
 	x.Close()
 	x = open(t, dir)
 	if all := got(t, x.Snapshot(), text, "a", nil); len(all) != 2 || all[1].row != 3 || string(x.Tag()) != "3" {
@@ -472,9 +441,7 @@ func TestDamaged(t *testing.T) {
 	}
 	for _, path := range files {
 		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		damaged := map[string][]byte{"empty": nil, "half": whole[:len(whole)/2], "long": append(slices.Clone(whole), 0)}
 		for i := 0; i < len(whole); i += 1 + len(whole)/40 {
 			b := slices.Clone(whole)
@@ -482,9 +449,7 @@ func TestDamaged(t *testing.T) {
 			damaged[fmt.Sprint("byte ", i)] = b
 		}
 		for name, b := range damaged {
-			if err := os.WriteFile(path, b, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, b, 0o600))
 			x, err := inverted.Open(dir, options)
 			if err == nil {
 				x.Close()
@@ -493,9 +458,7 @@ func TestDamaged(t *testing.T) {
 				t.Errorf("%s, %s: %v", path, name, err)
 			}
 		}
-		if err := os.WriteFile(path, whole, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, whole, 0o600))
 	}
 	s := open(t, dir).Snapshot()
 	defer s.Close()
@@ -508,16 +471,12 @@ func TestDamaged(t *testing.T) {
 // TestNear finds terms within edits.
 func TestNear(t *testing.T) {
 	x := open(t, t.TempDir())
-	if err := x.Change([]inverted.Document{document(1, "harbour harbor harbours horbuor port", "", "")}, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Change([]inverted.Document{document(1, "harbour harbor harbours horbuor port", "", "")}, nil, nil))
 	s := x.Snapshot()
 	defer s.Close()
 	for edits, want := range map[int]string{1: "[harbor harbour harbours]", 2: "[harbor harbour harbours horbuor]"} {
 		a, err := inverted.Near("harbour", edits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var found []string
 		if err := s.Match(text, a, func(term string, _ int) bool { found = append(found, term); return true }); err != nil || fmt.Sprint(found) != want {
 			t.Errorf("%d edits: %v, %v", edits, found, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/eval"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -50,9 +51,7 @@ func Dir(tb testing.TB, name string) string {
 func LoadSet(tb testing.TB, name string) *eval.Set {
 	tb.Helper()
 	set, err := eval.Load(Dir(tb, name))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return set
 }
 
@@ -66,9 +65,7 @@ func Load(tb testing.TB, name string) *Set {
 func LoadHalf(tb testing.TB, name, half string) *Set {
 	tb.Helper()
 	set, err := LoadSet(tb, name).Half(half)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return build(set)
 }
 

@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // preferred is the header with the number of the server that gets a request if it accepts connections.
@@ -40,9 +42,7 @@ func newBalancer(t *testing.T, urls []string) *balancer {
 	b := &balancer{conns: map[net.Conn]bool{}}
 	for _, s := range urls {
 		u, err := url.Parse(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b.servers = append(b.servers, u)
 	}
 	b.plain = &http.Transport{DialContext: b.dial, DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: 20 * time.Second}

@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 	"github.com/sluice-rag/sluice/wire/forge"
@@ -282,12 +283,8 @@ func TestRollingRestart(t *testing.T) {
 		if err := p.end(syscall.SIGTERM); err != nil {
 			t.Errorf("%s: %v", p.name, err)
 		}
-		if err := p.start(); err != nil {
-			t.Fatal(err)
-		}
-		if err := g.ready(ctx, i); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.start())
+		require.NoError(t, g.ready(ctx, i))
 		b.out[i].Store(false)
 	}
 	l.finish()

@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/internal/cli"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn"
 )
 
@@ -47,21 +48,15 @@ func (g *group) check(t *testing.T, l *load) *report {
 		t.Fatal("no question was answered")
 	}
 	conn, err := natsconn.Connect(g.nodes, natsconn.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close()
 	runs, err := natslog.Open(t.Context(), conn, natslog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer runs.Close()
 	all := map[string]eventlog.Summary{}
 	for before := event.RunID(""); ; {
 		page, err := runs.Runs(t.Context(), before, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, s := range page {
 			before = s.Start.Run
 			all[string(before)] = s
@@ -268,9 +263,7 @@ func (g *group) checkLedger(t *testing.T, all map[string]eventlog.Summary, answe
 			Kind, Account, Held string
 			Run                 string `json:"run_id"`
 		}
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(line), &e))
 		if e.Kind == "charge" && e.Account == "owner" {
 			charges[e.Run]++
 		}

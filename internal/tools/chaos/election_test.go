@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn"
 )
 
@@ -26,29 +27,21 @@ func TestLeaderLoss(t *testing.T) {
 	g := startNATS(t)
 	connect := func() *natsconn.Conn {
 		c, err := natsconn.Connect(g.nodes, natsconn.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { _ = c.Close() })
 		return c
 	}
 	l, err := natslog.Open(t.Context(), connect(), natslog.Options{Replicas: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	raw := connect()
 	stream, err := raw.JS.Stream(t.Context(), "SLUICE-default-RUNS")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		var elections, recoveries []time.Duration
 		for i := range 5 {
 			run := event.RunID(fmt.Sprintf("run-%d-%d", signal, i))
-			if err := l.Append(t.Context(), run, event.Event{Seq: 1, At: time.Now(), Body: event.RunStarted{Run: run, Question: event.Question{Query: "why?", Mode: event.Direct}}}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Append(t.Context(), run, event.Event{Seq: 1, At: time.Now(), Body: event.RunStarted{Run: run, Question: event.Question{Query: "why?", Mode: event.Direct}}}))
 			p := g.leader(t, stream)
 			begun := time.Now()
 			p.signal(signal)
@@ -66,13 +59,9 @@ func TestLeaderLoss(t *testing.T) {
 				<-time.After(10 * time.Millisecond)
 			}
 			elections = append(elections, time.Since(begun).Round(10*time.Millisecond))
-			if err := <-recovered; err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, <-recovered)
 			recoveries = append(recoveries, took.Round(10*time.Millisecond))
-			if err := p.heal(signal); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.heal(signal))
 			whole(t, stream)
 		}
 		t.Logf("%v: NATS can be written again after %v, the log after %v", signal, elections, recoveries)
@@ -93,9 +82,7 @@ func (p *process) heal(s syscall.Signal) error {
 func (g *group) leader(t *testing.T, s jetstream.Stream) *process {
 	t.Helper()
 	info, err := s.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, p := range g.nats {
 		if p.name == info.Cluster.Leader {
 			return p

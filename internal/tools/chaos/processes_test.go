@@ -23,6 +23,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/sluice-rag/sluice/internal/cli"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
@@ -175,9 +176,7 @@ func startNATS(t *testing.T) *group {
 	g.nodes = strings.Join(addresses, ",")
 	for i := range 3 {
 		text, err := json.Marshal(node{Name: fmt.Sprint("nats-", i), Port: ports[i], Cluster: ports[3+i], Routes: routes, Store: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		g.nats = append(g.nats, &process{name: fmt.Sprint("nats-", i), env: asNATS + "=" + string(text)})
 	}
 	t.Cleanup(func() {
@@ -207,9 +206,7 @@ func startGroup(t *testing.T, model string, more ...string) *group {
 	g.store = postgrestest.URL(t)
 	ports := natstest.Ports(t, 3)
 	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "harbour.md"), []byte(handbook), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(docs, "harbour.md"), []byte(handbook), 0o600))
 	for i := range 3 {
 		data := t.TempDir()
 		args := []string{"serve", fmt.Sprintf("--addr=127.0.0.1:%d", ports[i]), "--docs=" + docs, "--data=" + data, "--judge=none", "--model-url=" + model, "--no-cache",
@@ -232,12 +229,8 @@ func startGroup(t *testing.T, model string, more ...string) *group {
 		}
 	})
 	for i, p := range g.servers {
-		if err := p.start(); err != nil {
-			t.Fatal(err)
-		}
-		if err := g.ready(t.Context(), i); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.start())
+		require.NoError(t, g.ready(t.Context(), i))
 	}
 	return g
 }

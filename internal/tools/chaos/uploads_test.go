@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/files"
 	"github.com/sluice-rag/sluice/index/weaviate"
 	"github.com/sluice-rag/sluice/index/weaviate/weaviatetest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
 )
 
@@ -82,9 +83,7 @@ func TestUploads(t *testing.T) {
 		}
 	}
 	for i := range g.servers {
-		if err := g.ready(t.Context(), i); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.ready(t.Context(), i))
 	}
 	close(stop)
 	uploading.Wait()
@@ -99,9 +98,7 @@ func TestUploads(t *testing.T) {
 	t.Logf("%d files, %d uploads that were repeated", total, repeated.Load())
 	g.checkFiles(t, &accepted, total)
 	x, err := weaviate.Open(weaviate.Options{URL: index.URL(), Tenant: "default", Writer: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = x.Close() }()
 	begun := time.Now()
 	for first := true; ; first = false { // revisions that a server has left are dropped by another one, after two minutes
@@ -204,9 +201,7 @@ func (g *group) checkFiles(t *testing.T, accepted *sync.Map, total int) {
 	seen := map[string]int{}
 	for after := ""; ; {
 		var list struct{ Files, Data []struct{ ID string } }
-		if err := g.get(t.Context(), 2, "/v1/files?limit=100&after="+after, &list); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.get(t.Context(), 2, "/v1/files?limit=100&after="+after, &list))
 		page := append(list.Files, list.Data...)
 		if len(page) == 0 {
 			break

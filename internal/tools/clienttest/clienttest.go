@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/a2a"
 	service "github.com/sluice-rag/sluice/server/knowledge"
@@ -37,9 +38,7 @@ func listen(t *testing.T, s interface {
 }) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()
@@ -72,16 +71,10 @@ func openTenants(t *testing.T, version string) (*app.Shared, *app.Tenants) {
 	cfg.Store.Data = t.TempDir()
 	ctx := context.WithoutCancel(t.Context())
 	shared, err := app.OpenShared(ctx, cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := shared.OpenAccess(ctx, "", false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, shared.OpenAccess(ctx, "", false))
 	tenants, err := app.OpenTenants(ctx, shared, version, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := errors.Join(tenants.Close(), shared.Close()); err != nil {
 			t.Errorf("close: %v", err)
@@ -95,17 +88,11 @@ func Keyed(t *testing.T) (url, key, limited string) {
 	t.Helper()
 	shared, tenants := openTenants(t, "keyed")
 	keys, err := (&app.Records{Data: shared.Config.Store.Data}).Keys(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	key, _, err = auth.Create(t.Context(), keys, auth.Key{Tenant: "default", Account: "page", Scopes: []auth.Scope{auth.Ask}, Origins: []string{"https://page.example"}}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	limited, _, err = auth.Create(t.Context(), keys, auth.Key{Tenant: "default", Account: "slow", Scopes: []auth.Scope{auth.Ask}, Rate: auth.Limit{N: 1, Unit: "h"}}, time.Now())
-	if err := errors.Join(err, keys.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, keys.Close()))
 	return listen(t, tenants.Front(shared.Access.Handler)), key, limited
 }
 
@@ -127,15 +114,11 @@ func Scripted(t *testing.T, chats session.Store) (url string) {
 		Page: func(*http.Request) string { return "" }})...)
 	routes = append(routes, chatroutes.Routes(sessions)...)
 	calls, err := rpc.New(rpc.Options{Engine: e, Asker: server.NewAsker(e, server.Options{Sessions: sessions}), MaxQuery: 4 << 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = calls.Close(t.Context()) }) // the context has ended: its calls are cancelled
 	routes = append(routes, mcp.New(calls, mcp.Options{Version: "test"}).Routes()...)
 	s, err := server.New(e, server.Options{Protocols: app.Protocols(), Forms: app.Forms(), Described: app.Described(), Routes: routes, Sessions: sessions, Heartbeat: 20 * time.Millisecond, Drain: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return listen(t, s)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/ingest/parse/parsetest"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // maxServerMemory is the documented peak of the server's own resident memory, in bytes: a little below 1.2 GiB.
@@ -46,9 +47,7 @@ func TestSizeOfBombs(t *testing.T) {
 		folder[bomb] = parsetest.Bomb(bomb)
 	}
 	for name, content := range folder {
-		if err := os.WriteFile(filepath.Join(docs, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(docs, name), content, 0o600))
 	}
 	args := []string{"--docs", docs, "--parse-time", "2s"}
 	p := start(t, addr, data, args...)
@@ -96,9 +95,7 @@ func (w *world) explode(t *testing.T, c *client.Client, p *process, name string,
 func (w *world) startAgain(t *testing.T, addr, data string, size int, args []string) {
 	t.Helper()
 	kept, err := os.ReadFile(filepath.Join(data, "failures.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := start(t, addr, data, args...)
 	if _, err := p.ready(2 * patience); err != nil {
 		t.Fatalf("the second start: %v\n%s", err, p.output())

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/client"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
 
@@ -37,18 +38,12 @@ func TestDamage(t *testing.T) {
 		paths := stores[names[i%len(names)]]
 		path := paths[w.intn(len(paths))]
 		dir := filepath.Join(t.TempDir(), "data")
-		if err := os.CopyFS(dir, os.DirFS(golden)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.CopyFS(dir, os.DirFS(golden)))
 		kind, err := damage(w.rng, filepath.Join(dir, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w.found.tried++
 		w.examine(t, start(t, addr, dir), addr, asked, fmt.Sprintf("%s %s", kind, path), path)
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.RemoveAll(dir))
 	}
 }
 
@@ -108,9 +103,7 @@ func filesByStore(t *testing.T, dir string) map[string][]string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 
@@ -192,7 +185,7 @@ func (w *world) examine(t *testing.T, p *process, addr string, asked []*question
 		done()
 		if (err == nil || s.Failure != nil) && s.Text == q.text && s.Status == q.status {
 			if page, err := c.Messages(ctx, q.session, client.MessageFilter{Last: event.RunID(q.run).AnswerID(), Limit: 1}); err == nil && len(page.Messages) == 1 &&
-				mark.ReplaceAllString(page.Messages[0].Content, "") == mark.ReplaceAllString(q.text, "") || code(err) == fault.Internal {
+				mark.ReplaceAllString(page.Messages[0].Content, "") == mark.ReplaceAllString(q.text, "") || fault.CodeOf(err) == fault.Internal {
 				continue
 			}
 		}
@@ -205,9 +198,9 @@ func (w *world) examine(t *testing.T, p *process, addr string, asked []*question
 
 // compareFile reads a file by all routes. Errors are allowed; wrong data is a problem.
 func (w *world) compareFile(ctx context.Context, c *client.Client, f *file, problem func(string)) {
-	if doc, err := c.Content(ctx, f.id); code(err) == "" && (err != nil || !holds(doc, f.word)) {
+	if doc, err := c.Content(ctx, f.id); fault.CodeOf(err) == "" && (err != nil || !holds(doc, f.word)) {
 		problem(fmt.Sprintf("the file %s has another text: %v", f.id, err))
-	} else if err != nil && code(err) != "INDEX" && code(err) != "INTERNAL" {
+	} else if err != nil && fault.CodeOf(err) != "INDEX" && fault.CodeOf(err) != "INTERNAL" {
 		problem(fmt.Sprintf("the file %s: %v", f.id, err))
 	}
 	for _, cached := range []bool{true, false} {

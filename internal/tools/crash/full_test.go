@@ -63,7 +63,7 @@ func TestDiskFull(t *testing.T) {
 func (w *world) testFullDisk(ctx context.Context, c *client.Client, p *process) {
 	w.found.tried++
 	err := uploadOnly(ctx, c, "full-"+w.name())
-	if code(err) != insufficientStorage {
+	if fault.CodeOf(err) != insufficientStorage {
 		w.unexplained("an upload to a full disk: %v", err)
 	} else {
 		w.found.refused++
@@ -72,7 +72,7 @@ func (w *world) testFullDisk(ctx context.Context, c *client.Client, p *process) 
 	for range 20 { // the first ones may still fit the last block of a file
 		w.found.tried++
 		if _, err := c.AskOnce(ctx, forge.Request{Query: "What is a run?", Mode: "direct", NoCache: true}); err != nil {
-			if refused = true; code(err) != insufficientStorage {
+			if refused = true; fault.CodeOf(err) != insufficientStorage {
 				w.unexplained("a question with a full disk: %v", err)
 			} else {
 				w.found.refused++

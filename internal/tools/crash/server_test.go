@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // patience bounds each wait for the server. A wait that takes longer is a failure.
@@ -39,19 +40,13 @@ type process struct {
 func start(t *testing.T, addr, data string, args ...string) *process {
 	t.Helper()
 	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := &process{url: "http://" + addr, done: make(chan struct{})}
 	p.cmd = exec.Command(path, append([]string{"serve", "--addr", addr, "--data", data, "--log-format", "text"}, args...)...)
 	p.cmd.Env, p.cmd.SysProcAttr = environment(), attributes()
 	out, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
 	go func() {
 		defer close(p.done)
 		p.read(out)
@@ -151,9 +146,7 @@ func get(ctx context.Context, url string) (status int, body string) {
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -173,9 +166,7 @@ func quickClient(t *testing.T, addr string) *client.Client {
 func withRetries(t *testing.T, addr string, n int) *client.Client {
 	t.Helper()
 	c, err := client.New("http://"+addr, client.Options{Retries: n, Backoff: 20 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 

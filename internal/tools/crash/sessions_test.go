@@ -18,7 +18,7 @@ func sessionOf(protocol string) string { return "talk-" + protocol }
 // talk asks a question in the turns protocol and reads the stream to its end, across restarts.
 func (w *world) talk(ctx context.Context, c *client.Client) {
 	session := sessionOf(turns.Name)
-	if _, err := c.CreateSession(ctx, client.SessionRequest{ID: session}); err != nil && code(err) != fault.Conflict {
+	if _, err := c.CreateSession(ctx, client.SessionRequest{ID: session}); err != nil && fault.CodeOf(err) != fault.Conflict {
 		w.interrupted(ctx, "create session", err)
 		return
 	}

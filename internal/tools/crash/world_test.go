@@ -2,7 +2,6 @@ package crash_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -181,7 +180,7 @@ func (w *world) remove(ctx context.Context, c *client.Client) {
 	}
 	w.tried()
 	err := c.DeleteFile(ctx, f.id)
-	if code(err) == fault.NotFound { // the client has sent it again after the first one was done
+	if fault.CodeOf(err) == fault.NotFound { // the client has sent it again after the first one was done
 		err = nil
 	}
 	if err != nil {
@@ -247,7 +246,7 @@ func (w *world) deleteRun(ctx context.Context, c *client.Client) {
 	w.found.tried++
 	w.mu.Unlock()
 	err := c.DeleteResponse(ctx, q.run)
-	if err != nil && code(err) != fault.NotFound {
+	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		w.interrupted(ctx, "delete run", err)
 		return
 	}
@@ -262,16 +261,9 @@ func (w *world) interrupted(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	if f := code(err); f != "" && f != fault.Unavailable && f != fault.Overloaded {
+	if f := fault.CodeOf(err); f != "" && f != fault.Unavailable && f != fault.Overloaded {
 		w.unexplained("%s: %v", what, err)
 	}
-}
-
-func code(err error) fault.Code {
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return f.Code
-	}
-	return ""
 }
 
 // verify compares the server with what it acknowledged.
@@ -295,7 +287,7 @@ func (w *world) verify(ctx context.Context, c *client.Client) {
 
 func (w *world) verifyFile(ctx context.Context, c *client.Client, f *file) {
 	doc, err := c.Content(ctx, f.id)
-	missing := code(err) == fault.NotFound
+	missing := fault.CodeOf(err) == fault.NotFound
 	if err != nil && !missing {
 		w.unexplained("content of %s: %v", f.id, err)
 		return
@@ -357,7 +349,7 @@ func (w *world) verifyRun(ctx context.Context, c *client.Client, q *question) {
 	stream := c.StreamIn(ctx, q.in, q.run, "")
 	for e, err := range stream.Events() {
 		if err != nil {
-			if gone := code(err) == fault.NotFound; gone && q.state != uploaded {
+			if gone := fault.CodeOf(err) == fault.NotFound; gone && q.state != uploaded {
 				q.state = deleted
 			} else {
 				w.lost("run %s was answered and cannot be read: %v", q.run, err)

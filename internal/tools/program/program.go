@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/internal/tools/output"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // Variable has the arguments of sluice, one a line, in processes that [Command] makes.
@@ -49,12 +50,8 @@ func Serve(t testing.TB, c *exec.Cmd) *Server {
 	s := &Server{cmd: c, ended: make(chan struct{})}
 	c.Stdout = &s.output
 	stderr, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
 	s.Process = c.Process
 	t.Cleanup(s.Kill)
 	listening := make(chan string, 1)
@@ -94,14 +91,10 @@ func (s *Server) Output() string { return s.output.String() }
 func AwaitReady(t testing.TB, url string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/readyz", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for {
 		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_ = res.Body.Close()
 		if res.StatusCode == http.StatusOK {
 			return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest/llama"
 )
 
@@ -12,9 +13,7 @@ func TestTinyIsTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	var first, second, other bytes.Buffer
 	for b, seed := range map[*bytes.Buffer]uint64{&first: 1, &second: 1, &other: 2} {
-		if err := llama.WriteTiny(b, seed); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, llama.WriteTiny(b, seed))
 	}
 	if !bytes.HasPrefix(first.Bytes(), []byte("GGUF\x03\x00\x00\x00")) {
 		t.Errorf("the file begins with %q", first.Bytes()[:8])
