@@ -175,7 +175,6 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 	for _, cs := range byPassage {
 		for _, c := range cs {
 			q.shorten(c)
-			c.whole = c.whole && (!c.header || q.message)
 		}
 	}
 	prose := false
