@@ -1,11 +1,9 @@
 package local
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
-	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -30,39 +28,7 @@ func (q *question) namedBy(c *sentence, p model.Passage, r *passageView) float64
 	return named
 }
 
-// maxCommands is the maximum number of commands that are taken from long code.
-const maxCommands = 2
-
-// shorten reduces code that is too long to be quoted to the commands that best say to do what a question asks.
-func (q *question) shorten(c *sentence) {
-	if !c.code || len(c.text) <= maxCode || q.task == nil {
-		return
-	}
-	type command struct {
-		text string
-		fit  float64
-	}
-	var found []command
-	for line := range strings.Lines(lang.Truncate(c.text, maxPassage)) {
-		if x := q.task.In(line); x >= minCommand {
-			found = append(found, command{strings.TrimRight(line, "\n"), x})
-		}
-	}
-	if len(found) > maxCommands {
-		best := slices.MaxFunc(found, func(a, b command) int { return cmp.Compare(a.fit, b.fit) }).fit
-		found = slices.DeleteFunc(found, func(x command) bool { return x.fit < best })
-	}
-	var lines []string
-	for _, x := range found {
-		lines = append(lines, x.text)
-	}
-	if text := strings.Join(lines, "\n"); len(found) > 0 && len(found) <= maxCommands && len(text) <= maxCode {
-		c.text, c.own, c.whole = text, text, true
-		c.readWords(q.lang)
-	}
-}
-
-// minCommand is the minimum of [lang.Task.In] for a line of long code that is quoted alone, and for the first cell of a row that counts as a command.
+// minCommand is the minimum of [lang.Task.In] for the first cell of a row that counts as a command.
 const minCommand = 0.5
 
 // actionFit returns how well code does what the question asks for: the code or the text before it says to do it. Otherwise it is less if the verb is there, or
@@ -98,26 +64,6 @@ const (
 	firstCode = 0.8 // the first code under a heading that names the task
 	verbOnly  = 0.4 // the verb is there, and not the object
 )
-
-// preferNamed lowers the fit of code outside the section whose headings name the task best: if there is one, code elsewhere that has the words is not the answer.
-func (q *question) preferNamed(readings []*passageView) {
-	most := 0.0
-	for _, r := range readings {
-		for _, c := range r.cs {
-			most = max(most, c.named)
-		}
-	}
-	if most < minNamed {
-		return
-	}
-	for _, r := range readings {
-		for _, c := range r.cs {
-			if c.code {
-				c.evid[isRequested] *= c.named / most
-			}
-		}
-	}
-}
 
 // leadIn returns the sentences that introduce code: the one before it or, if the heading over it names the task, all from the heading to the code.
 func (q *question) leadIn(c *sentence, cs []*sentence) []*sentence {

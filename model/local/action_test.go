@@ -28,20 +28,6 @@ func TestLiteralNames(t *testing.T) {
 	}
 }
 
-// TestCommandOfLongCode: of code that is too long to be quoted, the command that does what is asked for is.
-func TestCommandOfLongCode(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	for _, word := range strings.Fields("add list show sync pause resume rename export import verify repair") {
-		b.WriteString("lagerctl places " + word + " ./contracts --server https://lager.example  # one of the commands\n")
-	}
-	text := "Places can be changed by commands.\n\n```\n" + b.String() + "lagerctl places remove ./contracts\n```\n\nThe commands need a key."
-	got, _ := answer(t, local.New(local.Options{}), model.Task{Question: "How do I remove a place?", Passages: []model.Passage{titled(1, "Places", text)}})
-	if want := "```\nlagerctl places remove ./contracts\n```\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 // TestTaskHeading: the paragraph and the code under the heading that names the task are the answer, and not other code that has the nouns.
 func TestTaskHeading(t *testing.T) {
 	t.Parallel()

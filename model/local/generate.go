@@ -172,11 +172,6 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 	}
 	joinParts(t.Passages, byPassage)
 	m.correctTypos(q, byPassage)
-	for _, cs := range byPassage {
-		for _, c := range cs {
-			q.shorten(c)
-		}
-	}
 	prose := false
 	for _, cs := range byPassage {
 		prose = prose || slices.ContainsFunc(cs, func(c *sentence) bool { return c.whole && !c.row && !c.code && !c.label })
@@ -197,7 +192,6 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 		}
 		m.weigh(q, p, best, readings[i], unknown)
 	}
-	q.preferNamed(readings)
 	q.selectRows(t.Passages, byPassage)
 	for _, cs := range byPassage {
 		for _, c := range cs {
