@@ -155,6 +155,7 @@ const (
 	Lasts        Section = "lasts"          // verbs with which a phrase for an age asks for a duration
 	AsksPhone    Section = "phone-question" // for the number of a telephone
 	AsksEmail    Section = "email-question" // for an address of e-mail
+	AsksMessage  Section = "message"        // about the sender, the date or the subject of a message: wrote, sent
 	Above        Section = "above"          // phrases that make a range with a number: at least, or more
 	Below        Section = "below"          // up to, or less
 	Unlimited    Section = "unlimited"      // no limit, as many as you like

@@ -172,6 +172,11 @@ func (m *Model) rankAll(ctx context.Context, t model.Task) (*question, []*senten
 	}
 	joinParts(t.Passages, byPassage)
 	m.correctTypos(q, byPassage)
+	for _, cs := range byPassage {
+		for _, c := range cs {
+			c.whole = c.whole && (!c.header || q.message)
+		}
+	}
 	prose := false
 	for _, cs := range byPassage {
 		prose = prose || slices.ContainsFunc(cs, func(c *sentence) bool { return c.whole && !c.row && !c.code && !c.label })

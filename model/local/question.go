@@ -60,6 +60,7 @@ type question struct {
 	fact        fact       // what it asks for, if that is said in few ways
 	codes       []string   // options and identifiers that it names: --retry, maxAge
 	identifiers []string   // those that documents must have as they are written: --retry
+	message     bool       // it asks about messages: who sent them, when and about what
 	task        *lang.Task // of a question how to do something; nil: none
 
 	plainTotal float64             // of plain
@@ -119,6 +120,7 @@ func (m *Model) ask(t model.Task) *question {
 	if english {
 		q.broad, q.listed = broadRE.MatchString(s), listRE.MatchString(s)
 	}
+	q.message = q.lang.HasPhrase(lang.AsksMessage, s) || q.lang.HasPhrase(lang.AsksEmail, s)
 	q.before = conversationOf(q.lang, t)
 	m.setTerms(q, s, t.IDF)
 	q.open = len(q.terms) == 0 || t.Summary

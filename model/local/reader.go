@@ -313,7 +313,7 @@ func (r *reader) paragraph(i int) int {
 	r.inList, r.parents = false, nil
 	var part []string
 	over := "" // the line with only a label over these
-	before := len(r.out)
+	before, fields := len(r.out), messageHead(lines)
 	for k, line := range lines {
 		part = append(part, line)
 		if k+1 == len(lines) || separate(line, lines[k+1], widest) {
@@ -329,9 +329,34 @@ func (r *reader) paragraph(i int) int {
 			part = nil
 			r.blocks++
 		}
+		if k < fields {
+			for _, c := range r.out[before:] {
+				c.header = true
+			}
+		}
 	}
 	r.groupLabels(r.out[before:])
 	return i
+}
+
+// messageHead returns the number of lines at the beginning of a paragraph that are the head of a message. It has two known fields, and a subject or an address.
+func messageHead(lines []string) (n int) {
+	known, sure := 0, false
+	for i, l := range lines {
+		f, ok := lang.MessageField(l)
+		if !ok && (i == 0 || !strings.HasSuffix(lines[i-1], ",")) { // addresses go on
+			break
+		}
+		if f.Known {
+			known++
+			n = i + 1
+		}
+		sure = sure || f.Subject || f.Known && strings.Contains(f.Value, "@")
+	}
+	if known < 2 || !sure {
+		return 0
+	}
+	return n
 }
 
 // groupLabels makes a list of the labelled lines of a paragraph.

@@ -36,6 +36,7 @@ type sentence struct {
 	label   bool     // a line with a label: Place: clubroom
 	setting bool     // a line of a configuration file that sets something
 	key     string   // of a setting: its name
+	header  bool     // a field of the head of a message
 	dangles bool     // it begins with a pronoun that refers to an earlier sentence
 	reason  bool     // it, or the sentence that completes it, gives the reason that is asked for
 	follows bool     // it begins with a connective: so, however
