@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/source"
 )
 
@@ -33,7 +34,7 @@ func TestOverlap(t *testing.T) {
 				_, err := s.Add(t.Context(), source.Settings{Kind: kind, Location: location}, true)
 				return err
 			}
-			must(t, add(pair[0]))
+			require.NoError(t, add(pair[0]))
 			err := add(pair[1])
 			switch {
 			case c.shared == "" && err != nil:

@@ -336,6 +336,18 @@ func TestFloorOffice(t *testing.T) {
 	}
 }
 
+// TestFloorSchedules measures answers without a model to questions about opening hours, timetables, and documents of several years. The floors are the figures of
+// docs/benchmarks.md less 0.05.
+func TestFloorSchedules(t *testing.T) {
+	race.Measure(t)
+	m := evaluate(t, "../../eval/testdata/schedules", "--what", "answers", "--mode", "direct", "--top-k", "5")
+	for group, floor := range map[string]float64{eval.Answerable: 0.75, "hours": 0.77, "edition": 0.86} {
+		if x := rowOf(t, m, group).Measures["right"].Mean; x < floor {
+			t.Errorf("%.3f of the answers of the group %q are right", x, group)
+		}
+	}
+}
+
 // TestFloorConversations measures answers without a model in the conversations about everyday documents that were not looked at, which change their subject and
 // have small talk in between. The floors are the figures of docs/benchmarks.md less 0.05.
 func TestFloorConversations(t *testing.T) {
