@@ -87,8 +87,8 @@ func (q *question) momentIn(c *sentence) int {
 	return 0
 }
 
-// momentColumn returns the column of a row of a timetable that answers the question: that of the trip that it names, or the first or the last one. It returns 0 if
-// there is none.
+// momentColumn returns the column of a row of a timetable that answers the question: that of the trip that it names, or the first or the last one, of those on the
+// days that the question names. It returns 0 if there is none.
 func (q *question) momentColumn(c *sentence) int {
 	if c.moment > 0 {
 		return c.moment
@@ -98,12 +98,22 @@ func (q *question) momentColumn(c *sentence) int {
 		return 0
 	}
 	column, most := 0, math.Inf(-1)
-	for i := range c.cells {
-		if minute, ok := timeIn(c, i); ok && i > 0 && sign*float64(minute) > most {
+	byDay := slices.ContainsFunc(c.columns, q.statesDays)
+	for i := 1; i < len(c.cells); i++ {
+		minute, ok := timeIn(c, i)
+		if ok && sign*float64(minute) > most && (!byDay || i < len(c.columns) && q.statesDays(c.columns[i])) {
 			column, most = i, sign*float64(minute)
 		}
 	}
 	return column
+}
+
+// statesDays reports whether a text names days of the week that the question asks about, alone or among others.
+func (q *question) statesDays(s string) bool {
+	named := q.lang.Weekdays(s)
+	return slices.ContainsFunc(q.moments, func(x moment) bool {
+		return x.days > 0 && slices.ContainsFunc(named, func(d lang.WeekdaysAt) bool { return d.Weekdays&x.days == x.days })
+	})
 }
 
 // mostNumbers returns those of the columns whose names have the most numbers of the question: the train 5803, and not each train. It returns all for a number
