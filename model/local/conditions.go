@@ -86,7 +86,7 @@ func (q *question) selected(rows []*sentence, whole bool) []*sentence {
 	}
 	conditions := []func([]*sentence) []*sentence{q.comparedColumns}
 	if q.listed || q.kind == listKind || counts {
-		conditions = append(conditions, q.comparedValue)
+		conditions = append(conditions, q.comparedValue, q.onDays)
 	}
 	conditions = append(conditions, func(rows []*sentence) []*sentence { return q.answeredCells(rows, counts) })
 	if whole {

@@ -18,6 +18,7 @@ func TestForms(t *testing.T) {
 	phones := "Name | Extension | Mobile | Deputy\nRosa Field | 41 | 07700 1 | Ivo Marsh\nIvo Marsh | 42 | 07700 2 | Una Bell\nUna Bell | 43 | 07700 3 | Ivo Marsh\n"
 	prices := "Item | Price for 5 pieces (€) | Price for 20 pieces (€)\nLamp | 14.00 | 11.00\nRope | 9.50 | 8.00\n"
 	terms := "Mon 6 Jan: Term starts\n17 - 21 Feb: Half term\nFri 4 Apr: Term ends\n26 - 30 May: Half term\n"
+	courses := "| Course | Day | Time |\n|---|---|---|\n| Pottery | Thu | 18:00 |\n| Judo | Fri | 19:00 |\n| Yoga | Tue, Thu | 7:30 |\n| Chess | Mon | 20:00 |\n"
 	trams := "| Harbour | Mon–Thu | Fri–Sun |\n|---|---|---|\n| First tram | 5:05 | 6:20 |\n| Last tram | 22:10 | 23:40 |\n"
 	for _, c := range []struct {
 		name, question string
@@ -45,6 +46,7 @@ func TestForms(t *testing.T) {
 		{"the trip with a time", "What time does the 11:40 boat get to Seal Bay?", chunk("Boats", nil, boat), "Seal Bay: 12:25."},
 		{"the last trip", "When does the last boat leave the Lighthouse?", chunk("Boats", nil, boat), "Lighthouse: 16:41."},
 		{"the last trip on a day", "When does the last tram leave the harbour on Tuesday?", chunk("Trams", nil, trams), "Last tram: Mon–Thu 22:10."},
+		{"all rows of a day", "Which courses are on Thursday?", chunk("Courses", nil, courses), "Pottery: Day Thu; Time 18:00. Yoga: Day Tue, Thu; Time 7:30."},
 		{"the first trip on a day", "When is the first tram on Sunday?", chunk("Trams", nil, trams), "First tram: Fri–Sun 6:20."},
 		{"the column of a number", "What is the price of the lamp for 20 pieces?", chunk("Prices", nil, prices), "Lamp: Price for 20 pieces (€) 11.00."},
 		{"a number that bounds a range", "What is the price of the lamp for less than 20 pieces?", chunk("Prices", nil, prices), "Lamp: Price for 5 pieces (€) 14.00; Price for 20 pieces (€) 11.00."},

@@ -108,6 +108,21 @@ func (q *question) momentColumn(c *sentence) int {
 	return column
 }
 
+// onDays returns the rows about the days of the week that the question names, of a table with a column of days: which classes are on Wednesday?
+func (q *question) onDays(rows []*sentence) []*sentence {
+	if !q.namesDays {
+		return nil
+	}
+	for i := range rows[0].cells {
+		isOther := func(c *sentence) bool { return i >= len(c.cells) || len(q.lang.Weekdays(c.cells[i])) == 0 }
+		if slices.ContainsFunc(rows, isOther) {
+			continue
+		}
+		return slices.DeleteFunc(slices.Clone(rows), func(c *sentence) bool { return !q.statesDays(c.cells[i]) })
+	}
+	return nil
+}
+
 // statesDays reports whether a text names days of the week that the question asks about, alone or among others.
 func (q *question) statesDays(s string) bool {
 	named := q.lang.Weekdays(s)
