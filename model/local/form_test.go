@@ -47,6 +47,7 @@ func TestForms(t *testing.T) {
 		{"the last trip", "When does the last boat leave the Lighthouse?", chunk("Boats", nil, boat), "Lighthouse: 16:41."},
 		{"the last trip on a day", "When does the last tram leave the harbour on Tuesday?", chunk("Trams", nil, trams), "Last tram: Mon–Thu 22:10."},
 		{"all rows of a day", "Which courses are on Thursday?", chunk("Courses", nil, courses), "Pottery: Day Thu; Time 18:00. Yoga: Day Tue, Thu; Time 7:30."},
+		{"the row of a day and a time", "Which course is on Thursday at 18:00?", chunk("Courses", nil, courses), "Pottery: Day Thu; Time 18:00."},
 		{"the first trip on a day", "When is the first tram on Sunday?", chunk("Trams", nil, trams), "First tram: Fri–Sun 6:20."},
 		{"the column of a number", "What is the price of the lamp for 20 pieces?", chunk("Prices", nil, prices), "Lamp: Price for 20 pieces (€) 11.00."},
 		{"a number that bounds a range", "What is the price of the lamp for less than 20 pieces?", chunk("Prices", nil, prices), "Lamp: Price for 5 pieces (€) 14.00; Price for 20 pieces (€) 11.00."},

@@ -38,7 +38,7 @@ const maxNamedTrips = 16
 // sameTrip returns the row of a timetable with the place that the question asks about, if another row has the time of day that it names: when does the 12:30 bus
 // get to the hospital? It sets the column of that time. It returns nil for other questions and tables.
 func (q *question) sameTrip(rows []*sentence) []*sentence {
-	if q.kind != timeKind && q.kind != anyKind || !slices.ContainsFunc(q.moments, func(x moment) bool { return x.minute >= 0 }) {
+	if q.kind != timeKind && q.kind != anyKind || !q.namesTime() {
 		return nil
 	}
 	var trips []*sentence
@@ -77,6 +77,11 @@ func (q *question) sameTrip(rows []*sentence) []*sentence {
 	return []*sentence{best}
 }
 
+// namesTime reports whether the question names a time of day.
+func (q *question) namesTime() bool {
+	return slices.ContainsFunc(q.moments, func(x moment) bool { return x.minute >= 0 })
+}
+
 // momentIn returns the column of a row with a time of day that the question names; 0 if there is none.
 func (q *question) momentIn(c *sentence) int {
 	for i := 1; i < len(c.cells); i++ {
@@ -108,9 +113,10 @@ func (q *question) momentColumn(c *sentence) int {
 	return column
 }
 
-// onDays returns the rows about the days of the week that the question names, of a table with a column of days: which classes are on Wednesday?
+// onDays returns the rows about the days of the week that the question names, of a table with a column of days: which classes are on Wednesday? It returns nil
+// for a question that names a time of day too.
 func (q *question) onDays(rows []*sentence) []*sentence {
-	if !q.namesDays {
+	if !q.namesDays || q.namesTime() {
 		return nil
 	}
 	for i := range rows[0].cells {
