@@ -97,7 +97,7 @@ fuzz: ## every fuzzer for FUZZTIME
 
 .PHONY: crash
 crash: ## kill the real server, damage its files and fill its disk many times, and print a table of what was lost; CRASH selects scenarios
-	$(GO) test -count=1 -v -timeout 90m -run '$(CRASH)' ./internal/tools/crash -args -kills 100 -damages 100 -fills 5
+	$(GO) test -count=1 -v -timeout 90m -run '$(CRASH)' ./internal/tools/crash -args -kills 100 -damages 100 -fills 5 -bombs 1
 
 .PHONY: chaos
 chaos: ## kill, stop and cut off servers of a group and their engines for ten minutes, and print what readers noticed

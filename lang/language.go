@@ -153,6 +153,7 @@ const (
 	AsksHot      Section = "temperature-question"
 	AsksCount    Section = "count-question" // how many
 	Lasts        Section = "lasts"          // verbs with which a phrase for an age asks for a duration
+	Quantities   Section = "quantities"     // names of columns: quantity, stock
 	AsksPhone    Section = "phone-question" // for the number of a telephone
 	AsksEmail    Section = "email-question" // for an address of e-mail
 	AsksMessage  Section = "message"        // about the sender, the date or the subject of a message: wrote, sent

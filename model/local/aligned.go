@@ -162,3 +162,20 @@ func place(cells, last []alignedCell, rows [][]alignedCell, width int) []string 
 }
 
 func distance(a, b int) int { return max(a-b, b-a) }
+
+// amountLineRE matches a line with an amount at its end, of which the first group is what it is for: VAT 20 % 146.20.
+var amountLineRE = regexp.MustCompile(`^(\s*\pL[^.!?:|]{0,60}?)\s+((?:[€$£] ?)?-?[0-9][0-9.,']*[.,][0-9]{2}(?: ?(?:[€$£]|[A-Z]{3}))?)\s*$`)
+
+// labelAmounts puts a colon before the amounts of adjacent lines that end with one, so that they are read as labels, as under an invoice: "VAT 20 % 146.20" becomes
+// "VAT 20 %: 146.20".
+func labelAmounts(lines []string) {
+	found := make([]bool, len(lines))
+	for i, line := range lines {
+		found[i] = amountLineRE.MatchString(line)
+	}
+	for i := range lines {
+		if found[i] && (i > 0 && found[i-1] || i+1 < len(lines) && found[i+1]) {
+			lines[i] = amountLineRE.ReplaceAllString(lines[i], "$1: $2")
+		}
+	}
+}

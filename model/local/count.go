@@ -11,7 +11,7 @@ import (
 )
 
 // counts reports whether a question asks how many rows of a table there are, or how many meet a condition: the first column, the heading or a whole cell names
-// what is counted, and no number stands before it in a cell or under its name.
+// what is counted, no number stands before it in a cell or under its name, and no column has quantities.
 func (q *question) counts(rows []*sentence) bool {
 	thing, ok := q.counted()
 	if !ok || q.bound == nil && len(q.numbers) > 0 { // a number of the question may be in any cell
@@ -24,7 +24,7 @@ func (q *question) counts(rows []*sentence) bool {
 		})
 	}
 	for _, i := range q.numericColumns(rows) {
-		if i > 0 && i < len(rows[0].columns) && holds(rows[0].columns[i]) {
+		if i > 0 && i < len(rows[0].columns) && (holds(rows[0].columns[i]) || q.isQuantity(rows[0].columns[i])) {
 			return false
 		}
 	}
@@ -82,6 +82,51 @@ func (q *question) counted() (term int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// isQuantity reports whether the name of a column says that it has quantities: quantity, stock.
+func (q *question) isQuantity(column string) bool {
+	return q.lang.HasPhrase(lang.Quantities, column)
+}
+
+// amountOf returns the term of the thing whose amount the question asks for: how many eggs, how much butter.
+func (q *question) amountOf() (term int, ok bool) {
+	if i, ok := q.counted(); ok {
+		return i, true
+	}
+	if q.kind == numberKind && q.measure == nil && q.lang == lang.English {
+		for k := range q.words[:max(0, len(q.words)-2)] {
+			if i, is := q.index[q.stem(q.words[k+2].Text)]; is && q.words[k].Text == "how" && q.words[k+1].Text == "much" {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// maxBeforeThing is the maximum number of words between a number and the thing of which it is the amount, with the last one: 200 g dark chocolate.
+const maxBeforeThing = 3
+
+// holdsAmount reports whether a sentence has a number directly before the thing whose amount the question asks for.
+func (q *question) holdsAmount(c *sentence) bool {
+	thing, ok := q.amountOf()
+	if !ok || c.row {
+		return false
+	}
+	for k, w := range c.words {
+		if _, counts := q.lang.Number(lang.Counts, w.Text); !counts && !isDigit(w.Text[0]) {
+			continue
+		}
+		for n, next := range c.words[k+1 : min(len(c.words), k+1+maxBeforeThing)] {
+			if i, x := q.match(q.stem(next.Text)); x == 1 && i == thing {
+				return true
+			}
+			if n > 0 && q.lang.IsStopWord(next.Text) {
+				break // 3 eggs for the cake
+			}
+		}
+	}
+	return false
 }
 
 func isVague(word string) bool {

@@ -346,7 +346,7 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	if c.row {
 		q.weighRow(c)
 	}
-	e[measured] = value(q.isMeasured(c))
+	e[measured] = value(q.isMeasured(c) || q.holdsAmount(c))
 	isSize := q.measure != nil && q.measure.phrases == lang.AsksSize && e[fit] == 1 // a choir has 32 singers
 	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !isSize && !q.measure.in(q.lang, c.leadingText()) && !(q.inUnit && q.statesNumber(c)))
 	q.weighFact(c)
@@ -390,7 +390,7 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	e[short], e[long] = value(n < 5 && !c.row && !c.label && !c.setting), max(0, min(1, float64(n-40)/40))
 	e[asks] = value(strings.HasSuffix(strings.TrimRight(removeMarks(c.text), " "), "?"))
 	e[hangs] = value(c.dangles || c.follows)
-	e[repeats] = value(e[fitNear] == 0 && !q.saysMore(c, cs) && q.repeatsQuestion(c) || q.repeatsValue(c))
+	e[repeats] = value(e[fitNear] == 0 && !(q.whether && q.kind != reasonKind) && !q.saysMore(c, cs) && q.repeatsQuestion(c) || q.repeatsValue(c))
 	e[keyed] = max(e[keyed], value(q.isKey(c.own) || q.isKey(c.heading) || q.namesCode(c)))
 	if q.lang == lang.English {
 		said := map[string]struct{}{}

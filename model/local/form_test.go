@@ -19,6 +19,7 @@ func TestForms(t *testing.T) {
 	prices := "Item | Price for 5 pieces (€) | Price for 20 pieces (€)\nLamp | 14.00 | 11.00\nRope | 9.50 | 8.00\n"
 	terms := "Mon 6 Jan: Term starts\n17 - 21 Feb: Half term\nFri 4 Apr: Term ends\n26 - 30 May: Half term\n"
 	courses := "| Course | Day | Time |\n|---|---|---|\n| Pottery | Thu | 18:00 |\n| Judo | Fri | 19:00 |\n| Yoga | Tue, Thu | 7:30 |\n| Chess | Mon | 20:00 |\n"
+	tools := "| Tool | Shelf | Stock |\n|---|---|---|\n| Saw | A1 | 4 |\n| Hammer | A2 | 17 |\n| Pliers | B1 | 9 |\n"
 	trams := "| Harbour | Mon–Thu | Fri–Sun |\n|---|---|---|\n| First tram | 5:05 | 6:20 |\n| Last tram | 22:10 | 23:40 |\n"
 	for _, c := range []struct {
 		name, question string
@@ -49,6 +50,10 @@ func TestForms(t *testing.T) {
 		{"all rows of a day", "Which courses are on Thursday?", chunk("Courses", nil, courses), "Pottery: Day Thu; Time 18:00. Yoga: Day Tue, Thu; Time 7:30."},
 		{"the row of a day and a time", "Which course is on Thursday at 18:00?", chunk("Courses", nil, courses), "Pottery: Day Thu; Time 18:00."},
 		{"the first trip on a day", "When is the first tram on Sunday?", chunk("Trams", nil, trams), "First tram: Fri–Sun 6:20."},
+		{"a quantity instead of a count", "How many hammers do we have?", chunk("Tools", nil, tools), "Hammer: Stock 17."},
+		{"lines with amounts", "How much is the service charge?", chunk("Bill", nil, "Your bill\n\nMeals and drinks 84.50\nService charge 10 % 8.45\nSum 92.95\n"), "Service charge 10 %: 8.45."},
+		{"an amount before the thing", "How many onions do I need for the soup?", chunk("Soup", []string{"Ingredients"}, "- 2 carrots\n- 3 large onions\n- 1 l stock\n"), "3 large onions."},
+		{"only what the question says", "Are bicycles allowed?", chunk("Rules", nil, "- Bicycles are not allowed.\n- Prams stay in the hall.\n- Noise is only allowed until 10 pm.\n"), "Bicycles are not allowed."},
 		{"the column of a number", "What is the price of the lamp for 20 pieces?", chunk("Prices", nil, prices), "Lamp: Price for 20 pieces (€) 11.00."},
 		{"a number that bounds a range", "What is the price of the lamp for less than 20 pieces?", chunk("Prices", nil, prices), "Lamp: Price for 5 pieces (€) 14.00; Price for 20 pieces (€) 11.00."},
 		{"the row of a name, and not those that mention it", "What is the extension of Ivo Marsh?", chunk("Phones", nil, phones), "Ivo Marsh: Extension 42."},

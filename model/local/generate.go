@@ -380,10 +380,12 @@ func (q *question) summarize(t model.Task, ranked []*sentence, readings []*passa
 	return chosen
 }
 
-// redundant reports whether a short answer is better without a sentence: a table row, anything after the requested code, or a
+// redundant reports whether a short answer is better without a sentence: a table row, anything after the requested code or amount, or a
 // sentence of another passage that adds nothing of the question.
 func (q *question) redundant(c, best *sentence) bool {
 	switch {
+	case q.measure == nil && best.evid[measured] > c.evid[measured]:
+		return true
 	case c.row || best.code || c.passage != best.passage && (q.hasType() && best.evid[fit] == 1 || q.measure != nil && q.measure != money && best.evid[unmeasured] == 0):
 		return true
 	case c.passage == best.passage || c.code:

@@ -174,6 +174,7 @@ func (q *question) columnsOf(c *sentence) []int {
 	}
 	var only, named []int
 	answers := false
+	_, counts := q.counted()
 	for i := 1; i < len(c.cells); i++ {
 		name, cell := make([]float64, len(q.terms)), make([]float64, len(q.terms))
 		if i < len(c.columns) {
@@ -183,7 +184,7 @@ func (q *question) columnsOf(c *sentence) []int {
 		switch {
 		case q.share(cell) > 0:
 			only = append(only, i)
-		case (q.share(name) > 0 || q.measuredColumn(c, i) || i < len(c.columns) && q.asksFor(c.columns[i])) && c.cells[i] != "":
+		case (q.share(name) > 0 || q.measuredColumn(c, i) || i < len(c.columns) && (q.asksFor(c.columns[i]) || counts && q.isQuantity(c.columns[i]))) && c.cells[i] != "":
 			answers = true
 			named = append(named, i)
 		}

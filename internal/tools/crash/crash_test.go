@@ -17,7 +17,7 @@ var (
 	kills   = flag.Int("kills", 3, "how often the server is killed")
 	damages = flag.Int("damages", 9, "how many files are damaged")
 	fills   = flag.Int("fills", 1, "how often the disk is filled")
-	bombs   = flag.Int("bombs", 1000, "how many hostile documents are uploaded at most")
+	bombs   = flag.Int("bombs", 4, "every how many hostile documents one is uploaded, from a random one on; 0: none")
 	seed    = flag.Uint64("seed", 1, "seed of the random choices")
 )
 
