@@ -151,15 +151,16 @@ const (
 	AsksDay      Section = "weekday-question" // for a day or a date
 	AsksAge      Section = "age-question"
 	AsksHot      Section = "temperature-question"
-	AsksCount    Section = "count-question" // how many
-	Lasts        Section = "lasts"          // verbs with which a phrase for an age asks for a duration
-	Quantities   Section = "quantities"     // names of columns: quantity, stock
-	AsksPhone    Section = "phone-question" // for the number of a telephone
-	AsksEmail    Section = "email-question" // for an address of e-mail
-	AsksMessage  Section = "message"        // about the sender, the date or the subject of a message: wrote, sent
-	Above        Section = "above"          // phrases that make a range with a number: at least, or more
-	Below        Section = "below"          // up to, or less
-	Unlimited    Section = "unlimited"      // no limit, as many as you like
+	AsksCount    Section = "count-question"  // how many
+	Lasts        Section = "lasts"           // verbs with which a phrase for an age asks for a duration
+	AsksAmount   Section = "amount-question" // for an amount of a substance: how much
+	Quantities   Section = "quantities"      // names of columns: quantity, stock
+	AsksPhone    Section = "phone-question"  // for the number of a telephone
+	AsksEmail    Section = "email-question"  // for an address of e-mail
+	AsksMessage  Section = "message"         // about the sender, the date or the subject of a message: wrote, sent
+	Above        Section = "above"           // phrases that make a range with a number: at least, or more
+	Below        Section = "below"           // up to, or less
+	Unlimited    Section = "unlimited"       // no limit, as many as you like
 )
 
 // The sections for questions about the rows of a table.

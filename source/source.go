@@ -124,7 +124,8 @@ type Kind struct {
 	Suits func(location string) bool
 	// Locate returns the one form of a location. Documents of the place have URIs that begin with it. Errors are of the type [fault.Error].
 	Locate func(location string) (string, error)
-	// Documents returns the URIs that a location of the kind consists of. nil: a location has all documents whose URIs begin with it.
+	// Documents returns the URIs that a location of the kind names, which two sources may not share; those inside lists at such a URI are not compared.
+	// nil: a location has all documents whose URIs begin with it.
 	Documents func(location string) []string
 	// Open returns the connector of a location that Locate has returned. It reads nothing yet.
 	Open func(location string) (Connector, error)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // gapRE matches what separates two cells of a table that is aligned with spaces.
@@ -164,18 +166,34 @@ func place(cells, last []alignedCell, rows [][]alignedCell, width int) []string 
 func distance(a, b int) int { return max(a-b, b-a) }
 
 // amountLineRE matches a line with an amount at its end, of which the first group is what it is for: VAT 20 % 146.20.
-var amountLineRE = regexp.MustCompile(`^(\s*\pL[^.!?:|]{0,60}?)\s+((?:[€$£] ?)?-?[0-9][0-9.,']*[.,][0-9]{2}(?: ?(?:[€$£]|[A-Z]{3}))?)\s*$`)
+var amountLineRE = regexp.MustCompile(`^( {0,3}\p{Lu}[^!?:|]{0,60}?) +((?:(?:[€$£]|[A-Z]{3}) ?)?(?:[-−–] ?)?(?:[0-9]{1,3}(?:[ .,'’][0-9]{3})+|[0-9]+)[.,][0-9]{2}(?: ?(?:[€$£]|[A-Z]{3}))?)\s*$`)
 
-// labelAmounts puts a colon before the amounts of adjacent lines that end with one, so that they are read as labels, as under an invoice: "VAT 20 % 146.20" becomes
-// "VAT 20 %: 146.20".
-func labelAmounts(lines []string) {
-	found := make([]bool, len(lines))
-	for i, line := range lines {
-		found[i] = amountLineRE.MatchString(line)
-	}
-	for i := range lines {
-		if found[i] && (i > 0 && found[i-1] || i+1 < len(lines) && found[i+1]) {
-			lines[i] = amountLineRE.ReplaceAllString(lines[i], "$1: $2")
+// cutNumberRE matches the end of a label to which the amount after it may belong: 1 481.40.
+var cutNumberRE = regexp.MustCompile(`(?:^|[^0-9])[0-9]{1,3}$|[-−–]$`)
+
+// labelAmounts puts a colon before the amounts of paragraphs whose lines all end with one, so that they are read as labels, as under an invoice: "VAT 20 % 146.20"
+// becomes "VAT 20 %: 146.20". Code stays.
+func labelAmounts(lines []string, l *lang.Language) {
+	fenced, first := false, 0
+	for i := 0; i <= len(lines); i++ {
+		if i < len(lines) && strings.TrimSpace(lines[i]) != "" {
+			fenced = fenced != strings.HasPrefix(strings.TrimSpace(lines[i]), "```")
+			continue
 		}
+		if paragraph := lines[first:i]; len(paragraph) > 1 && !fenced && !slices.ContainsFunc(paragraph, func(line string) bool { return !isAmountLine(line, l) }) {
+			for k, line := range paragraph {
+				paragraph[k] = amountLineRE.ReplaceAllString(line, "$1: $2")
+			}
+		}
+		first = i + 1
 	}
+}
+
+func isAmountLine(line string, l *lang.Language) bool {
+	m := amountLineRE.FindStringSubmatch(line)
+	if m == nil || cutNumberRE.MatchString(m[1]) {
+		return false
+	}
+	words := lang.Words(m[1])
+	return len(words) > 0 && !l.IsStopWord(words[len(words)-1].Text)
 }

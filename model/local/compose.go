@@ -96,7 +96,7 @@ func (q *question) following(c *sentence, readings []*passageView) (out []*sente
 	if next := q.continuation(c, cs); len(out) == 0 && next != nil {
 		return []*sentence{next}
 	}
-	if len(out) == 0 && c.at+1 < len(cs) && cs[c.at+1].block == c.block && !(q.hasType() && c.evid[fit] == 1) && q.saysLittle(c) && q.saysMore(c, cs) {
+	if len(out) == 0 && c.at+1 < len(cs) && cs[c.at+1].block == c.block && !q.whether && !(q.hasType() && c.evid[fit] == 1) && q.saysLittle(c) && q.saysMore(c, cs) {
 		return cs[c.at+1 : c.at+2]
 	}
 	return out

@@ -173,7 +173,7 @@ func (q *question) comparedColumns(rows []*sentence) (met []*sentence) {
 
 // namedColumns returns the columns whose names have terms of the question, in the order in which it names them.
 func (q *question) namedColumns(row *sentence, columns []int) (out []columnNamed) {
-	holders := make([]int, len(q.terms))
+	holders, most := make([]int, len(q.terms)), make([]float64, len(q.terms))
 	names := map[int][]float64{}
 	for _, i := range columns {
 		if i >= len(row.columns) {
@@ -182,12 +182,20 @@ func (q *question) namedColumns(row *sentence, columns []int) (out []columnNamed
 		names[i] = make([]float64, len(q.terms))
 		q.mark(names[i], row.columns[i])
 		for k, x := range names[i] {
-			holders[k] += int(math.Ceil(x))
+			most[k] = max(most[k], x)
+		}
+	}
+	isNamed := func(i, term int) bool { return names[i][term] > 0 && names[i][term] == most[term] } // the minimum stock, and not the stock
+	for i := range names {
+		for k := range holders {
+			if isNamed(i, k) {
+				holders[k]++
+			}
 		}
 	}
 	for _, i := range columns {
 		for k, w := range q.words {
-			if t, ok := q.index[q.stem(w.Text)]; ok && names[i] != nil && names[i][t] > 0 && holders[t] == 1 {
+			if t, ok := q.index[q.stem(w.Text)]; ok && names[i] != nil && isNamed(i, t) && holders[t] == 1 {
 				out = append(out, columnNamed{i, k})
 				break
 			}

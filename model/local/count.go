@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/lang"
 )
 
 // counts reports whether a question asks how many rows of a table there are, or how many meet a condition: the first column, the heading or a whole cell names
-// what is counted, no number stands before it in a cell or under its name, and no column has quantities.
+// what is counted, and no number stands before it in a cell or under its name. A cell does so only in a table without quantities: how many hammers are there?
 func (q *question) counts(rows []*sentence) bool {
 	thing, ok := q.counted()
 	if !ok || q.bound == nil && len(q.numbers) > 0 { // a number of the question may be in any cell
@@ -24,11 +26,12 @@ func (q *question) counts(rows []*sentence) bool {
 		})
 	}
 	for _, i := range q.numericColumns(rows) {
-		if i > 0 && i < len(rows[0].columns) && (holds(rows[0].columns[i]) || q.isQuantity(rows[0].columns[i])) {
+		if i > 0 && i < len(rows[0].columns) && holds(rows[0].columns[i]) {
 			return false
 		}
 	}
 	named := holds(rows[0].heading, rows[0].lead) || len(rows[0].columns) > 0 && holds(rows[0].columns[0])
+	hasQuantities := slices.ContainsFunc(rows[0].columns, q.isQuantity)
 	for _, c := range rows {
 		for _, cell := range c.cells {
 			if !holds(cell) {
@@ -37,7 +40,7 @@ func (q *question) counts(rows []*sentence) bool {
 			if strings.ContainsAny(cell, "0123456789") {
 				return false
 			}
-			named = named || q.onlyAbout(cell)
+			named = named || !hasQuantities && q.onlyAbout(cell)
 		}
 	}
 	return named
@@ -66,59 +69,81 @@ func (q *question) ofKind(met, rows []*sentence) []*sentence {
 
 // counted returns the term after how many.
 func (q *question) counted() (term int, ok bool) {
+	w, term := q.termAfter(lang.AsksCount)
+	return term, w != "" && !q.isUnit(w)
+}
+
+// termAfter returns the first word after a phrase of a section that is a term, with its term, in a question for a number. Words that are vague do not count.
+func (q *question) termAfter(section lang.Section) (word string, term int) {
 	if q.kind != numberKind {
-		return 0, false
+		return "", 0
 	}
 	text := strings.ToLower(q.text)
-	for _, p := range q.lang.List(lang.AsksCount) {
+	for _, p := range q.lang.List(section) {
 		at := strings.Index(text, p)
 		if at < 0 {
 			continue
 		}
 		for _, w := range q.words {
 			if i, is := q.index[q.stem(w.Text)]; is && w.Start >= at+len(p) && q.plain[i] > 0 && !(q.lang == lang.English && isVague(w.Text)) {
-				return i, !q.isUnit(w.Text)
+				return w.Text, i
 			}
 		}
 	}
-	return 0, false
+	return "", 0
 }
 
-// isQuantity reports whether the name of a column says that it has quantities: quantity, stock.
+// inParenthesesRE matches what names of columns have in parentheses, such as a unit.
+var inParenthesesRE = regexp.MustCompile(`\s*\([^)]*\)`)
+
+// isQuantity reports whether the name of a column only says that it has quantities: Quantity (pcs), Stock.
 func (q *question) isQuantity(column string) bool {
-	return q.lang.HasPhrase(lang.Quantities, column)
+	name := strings.ToLower(strings.Trim(inParenthesesRE.ReplaceAllString(column, ""), " .:"))
+	return q.lang.Has(lang.Quantities, name)
 }
 
-// amountOf returns the term of the thing whose amount the question asks for: how many eggs, how much butter.
-func (q *question) amountOf() (term int, ok bool) {
-	if i, ok := q.counted(); ok {
-		return i, true
+// amountOf returns the term of the thing whose amount the question asks for: how many eggs, how much butter. It returns -1 if it asks for none.
+func (q *question) amountOf() int {
+	if term, ok := q.counted(); ok {
+		return term
 	}
-	if q.kind == numberKind && q.measure == nil && q.lang == lang.English {
-		for k := range q.words[:max(0, len(q.words)-2)] {
-			if i, is := q.index[q.stem(q.words[k+2].Text)]; is && q.words[k].Text == "how" && q.words[k+1].Text == "much" {
-				return i, true
-			}
-		}
+	if w, term := q.termAfter(lang.AsksAmount); w != "" && q.measure == nil {
+		return term
 	}
-	return 0, false
+	return -1
 }
 
 // maxBeforeThing is the maximum number of words between a number and the thing of which it is the amount, with the last one: 200 g dark chocolate.
 const maxBeforeThing = 3
 
-// holdsAmount reports whether a sentence has a number directly before the thing whose amount the question asks for.
+// plainNumberRE matches a number without letters.
+var plainNumberRE = regexp.MustCompile(`^[0-9]+(?:[.,][0-9]+)*$`)
+
+// holdsAmount reports whether a sentence has a number directly before the thing whose amount the question asks for, or as the value of its row or label.
 func (q *question) holdsAmount(c *sentence) bool {
-	thing, ok := q.amountOf()
-	if !ok || c.row {
+	if q.amountTerm < 0 {
 		return false
 	}
-	for k, w := range c.words {
-		if _, counts := q.lang.Number(lang.Counts, w.Text); !counts && !isDigit(w.Text[0]) {
+	isThing := func(word string) bool { i, x := q.match(q.stem(word)); return x == 1 && i == q.amountTerm }
+	name, value, _ := strings.Cut(c.own, ": ")
+	if c.row {
+		name, value = c.cells[0], strings.Join(c.cells[1:], " ")
+	}
+	if c.row || c.label {
+		named := slices.ContainsFunc(lang.Words(name), func(w lang.Token) bool { return isThing(w.Text) })
+		return named && strings.ContainsAny(value, "0123456789")
+	}
+	text := numberingRE.ReplaceAllString(c.own, "")
+	words := lang.Words(text)
+	for k, w := range words {
+		if _, counts := q.lang.Number(lang.Counts, w.Text); !counts && (!plainNumberRE.MatchString(w.Text) || yearRE.MatchString(w.Text)) {
 			continue
 		}
-		for n, next := range c.words[k+1 : min(len(c.words), k+1+maxBeforeThing)] {
-			if i, x := q.match(q.stem(next.Text)); x == 1 && i == thing {
+		if k > 1 && startsUpper(text[words[k-1].Start:]) {
+			continue // chapter 3, May 4
+		}
+		for n, next := range words[k+1 : min(len(words), k+1+maxBeforeThing)] {
+			if isThing(next.Text) {
 				return true
 			}
 			if n > 0 && q.lang.IsStopWord(next.Text) {
@@ -127,6 +152,11 @@ func (q *question) holdsAmount(c *sentence) bool {
 		}
 	}
 	return false
+}
+
+func startsUpper(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(r)
 }
 
 func isVague(word string) bool {

@@ -59,6 +59,7 @@ const (
 	terms               // number of terms of the question
 	foreign             // the question is not in English
 	measured            // it holds the quantity that is asked for
+	amount              // it has a number directly before the thing whose amount is asked for
 	unmeasured          // neither it nor what leads to it holds that
 	inRange             // a number of the question is in a range of the row or the item, 5 to 10 years, or the row meets another condition of the question
 	outOfRange          // it is in none of these
@@ -346,7 +347,7 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	if c.row {
 		q.weighRow(c)
 	}
-	e[measured] = value(q.isMeasured(c) || q.holdsAmount(c))
+	e[measured], e[amount] = value(q.isMeasured(c)), value(q.holdsAmount(c))
 	isSize := q.measure != nil && q.measure.phrases == lang.AsksSize && e[fit] == 1 // a choir has 32 singers
 	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !isSize && !q.measure.in(q.lang, c.leadingText()) && !(q.inUnit && q.statesNumber(c)))
 	q.weighFact(c)
@@ -390,7 +391,7 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	e[short], e[long] = value(n < 5 && !c.row && !c.label && !c.setting), max(0, min(1, float64(n-40)/40))
 	e[asks] = value(strings.HasSuffix(strings.TrimRight(removeMarks(c.text), " "), "?"))
 	e[hangs] = value(c.dangles || c.follows)
-	e[repeats] = value(e[fitNear] == 0 && !(q.whether && q.kind != reasonKind) && !q.saysMore(c, cs) && q.repeatsQuestion(c) || q.repeatsValue(c))
+	e[repeats] = value(e[fitNear] == 0 && !q.mayConfirm(c) && !q.saysMore(c, cs) && q.repeatsQuestion(c) || q.repeatsValue(c))
 	e[keyed] = max(e[keyed], value(q.isKey(c.own) || q.isKey(c.heading) || q.namesCode(c)))
 	if q.lang == lang.English {
 		said := map[string]struct{}{}

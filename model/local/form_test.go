@@ -20,6 +20,9 @@ func TestForms(t *testing.T) {
 	terms := "Mon 6 Jan: Term starts\n17 - 21 Feb: Half term\nFri 4 Apr: Term ends\n26 - 30 May: Half term\n"
 	courses := "| Course | Day | Time |\n|---|---|---|\n| Pottery | Thu | 18:00 |\n| Judo | Fri | 19:00 |\n| Yoga | Tue, Thu | 7:30 |\n| Chess | Mon | 20:00 |\n"
 	tools := "| Tool | Shelf | Stock |\n|---|---|---|\n| Saw | A1 | 4 |\n| Hammer | A2 | 17 |\n| Pliers | B1 | 9 |\n"
+	rooms := "| Room | Number of seats | Projector |\n|---|---|---|\n| Hall | 120 | yes |\n| Cellar | 20 | no |\n| Attic | 15 | yes |\n"
+	weekend := "| Course | Day | Time |\n|---|---|---|\n| Pottery | Thu | 18:00 |\n| Judo | Sat | 19:00 |\n| Yoga | Sun | 7:30 |\n"
+	sunday := "| Sunday | Trip 1 | Trip 2 |\n|---|---|---|\n| Station | 8:00 | 18:00 |\n| Mill | 8:05 | 18:05 |\n"
 	trams := "| Harbour | Mon–Thu | Fri–Sun |\n|---|---|---|\n| First tram | 5:05 | 6:20 |\n| Last tram | 22:10 | 23:40 |\n"
 	for _, c := range []struct {
 		name, question string
@@ -53,6 +56,15 @@ func TestForms(t *testing.T) {
 		{"a quantity instead of a count", "How many hammers do we have?", chunk("Tools", nil, tools), "Hammer: Stock 17."},
 		{"lines with amounts", "How much is the service charge?", chunk("Bill", nil, "Your bill\n\nMeals and drinks 84.50\nService charge 10 % 8.45\nSum 92.95\n"), "Service charge 10 %: 8.45."},
 		{"an amount before the thing", "How many onions do I need for the soup?", chunk("Soup", []string{"Ingredients"}, "- 2 carrots\n- 3 large onions\n- 1 l stock\n"), "3 large onions."},
+		{"rows are counted beside quantities", "How many tools are there?", chunk("Tools", nil, tools), "3: Saw; Hammer; Pliers."},
+		{"rows that meet a condition, beside a column of amounts", "How many rooms have a projector?", chunk("Rooms", nil, rooms), "2: Hall; Attic."},
+		{"two amounts", "How many carrots and onions do I need for the soup?", chunk("Soup", []string{"Ingredients"}, "- 2 carrots\n- 3 large onions\n- 1 l stock\n"), "2 carrots. 3 large onions."},
+		{"a year is no amount", "How many members does the club have?", chunk("Club", nil, "In 2031 members elected a new board. The club has 214 members."), "The club has 214 members."},
+		{"amounts in prose", "What does a ticket for children cost?", chunk("Tickets", nil, "A ticket for adults costs 12.50\nand a ticket for children costs 6.50\nfrom May on."),
+			"A ticket for adults costs 12.50 and a ticket for children costs 6.50 from May on."},
+		{"amounts with spaces", "What is the grand total?", chunk("Bill", nil, "Net total 1 234,50 €\nGrand total 1 481,40 €\n"), "Grand total: 1 481,40 €."},
+		{"rows at the weekend", "Which courses are at the weekend?", chunk("Courses", nil, weekend), "Judo: Day Sat; Time 19:00. Yoga: Day Sun; Time 7:30."},
+		{"a day as the first name of a column", "When does the last bus leave the mill on Sunday?", chunk("Bus", nil, sunday), "Mill: Trip 2 18:05."},
 		{"only what the question says", "Are bicycles allowed?", chunk("Rules", nil, "- Bicycles are not allowed.\n- Prams stay in the hall.\n- Noise is only allowed until 10 pm.\n"), "Bicycles are not allowed."},
 		{"the column of a number", "What is the price of the lamp for 20 pieces?", chunk("Prices", nil, prices), "Lamp: Price for 20 pieces (€) 11.00."},
 		{"a number that bounds a range", "What is the price of the lamp for less than 20 pieces?", chunk("Prices", nil, prices), "Lamp: Price for 5 pieces (€) 14.00; Price for 20 pieces (€) 11.00."},

@@ -341,7 +341,7 @@ func (q *question) pick(ranked []*sentence, readings []*passageView, sentences i
 			continue
 		}
 		take(best)
-		if cs := readings[best.passage].cs; len(chosen) < limit && q.repeatsQuestion(best) && q.saysMore(best, cs) && !used[cs[best.at+1]] {
+		if cs := readings[best.passage].cs; len(chosen) < limit && !q.whether && q.repeatsQuestion(best) && q.saysMore(best, cs) && !used[cs[best.at+1]] {
 			take(cs[best.at+1]) // what was asked is said before what answers it
 		}
 	}
@@ -384,7 +384,7 @@ func (q *question) summarize(t model.Task, ranked []*sentence, readings []*passa
 // sentence of another passage that adds nothing of the question.
 func (q *question) redundant(c, best *sentence) bool {
 	switch {
-	case q.measure == nil && best.evid[measured] > c.evid[measured]:
+	case best.evid[amount] > c.evid[amount] && !coversMore(c, best):
 		return true
 	case c.row || best.code || c.passage != best.passage && (q.hasType() && best.evid[fit] == 1 || q.measure != nil && q.measure != money && best.evid[unmeasured] == 0):
 		return true
@@ -397,6 +397,16 @@ func (q *question) redundant(c, best *sentence) bool {
 		}
 	}
 	return true
+}
+
+// coversMore reports whether a sentence has a term of the question that another one lacks.
+func coversMore(c, other *sentence) bool {
+	for i, x := range c.exact {
+		if x == 1 && other.exact[i] < 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // withContext takes the sentence before one that begins with a pronoun. It reports whether the sentence can be quoted.

@@ -102,6 +102,11 @@ func (q *question) repeatsQuestion(c *sentence) bool {
 	return old >= 2 && news == 0
 }
 
+// mayConfirm reports whether a sentence that says no more than a yes/no question can answer it: Cats are not allowed.
+func (q *question) mayConfirm(c *sentence) bool {
+	return q.whether && q.kind != reasonKind && !q.lang.AsksWhether(c.text)
+}
+
 // isNamed reports whether a part of the passages has an identifier that the question names, or a document has it as its name. If the question names none, it is true.
 func (q *question) isNamed(passages []model.Passage, readings []*passageView) bool {
 	return len(q.identifiers) == 0 ||

@@ -43,7 +43,7 @@ func (r *reader) readAll(s string) {
 	r.lines = readForms(r.lines, r.lang)
 	readAligned(r.lines)
 	labelDays(r.lines, r.lang)
-	labelAmounts(r.lines)
+	labelAmounts(r.lines, r.lang)
 	r.config = hasComments(r.lines)
 	for i := 0; i < len(r.lines); r.blocks++ {
 		i = r.block(i)

@@ -103,7 +103,7 @@ func (q *question) momentColumn(c *sentence) int {
 		return 0
 	}
 	column, most := 0, math.Inf(-1)
-	byDay := slices.ContainsFunc(c.columns, q.statesDays)
+	byDay := len(c.columns) > 1 && slices.ContainsFunc(c.columns[1:], q.statesDays)
 	for i := 1; i < len(c.cells); i++ {
 		minute, ok := timeIn(c, i)
 		if ok && sign*float64(minute) > most && (!byDay || i < len(c.columns) && q.statesDays(c.columns[i])) {
@@ -113,23 +113,40 @@ func (q *question) momentColumn(c *sentence) int {
 	return column
 }
 
-// onDays returns the rows about the days of the week that the question names, of a table with a column of days: which classes are on Wednesday? It returns nil
-// for a question that names a time of day too.
-func (q *question) onDays(rows []*sentence) []*sentence {
-	if !q.namesDays || q.namesTime() {
+// onDays returns the rows about one of the days of the week that the question names, of a table with a column of days: which classes are on Wednesday? It
+// returns nil for a question that names a time of day too, or is negated.
+func (q *question) onDays(rows []*sentence) (met []*sentence) {
+	if !q.namesDays || q.namesTime() || q.negated {
 		return nil
 	}
-	for i := range rows[0].cells {
-		isOther := func(c *sentence) bool { return i >= len(c.cells) || len(q.lang.Weekdays(c.cells[i])) == 0 }
-		if slices.ContainsFunc(rows, isOther) {
-			continue
+	var asked lang.Weekdays
+	for _, x := range q.moments {
+		asked |= x.days
+	}
+	for i, name := range rows[0].columns {
+		if !slices.ContainsFunc(lang.Words(name), func(w lang.Token) bool { return q.lang.Has(lang.TimeUnits, w.Text) }) {
+			continue // of shops, it can be the days on which they are closed
 		}
-		return slices.DeleteFunc(slices.Clone(rows), func(c *sentence) bool { return !q.statesDays(c.cells[i]) })
+		met = nil
+		for _, c := range rows {
+			var days lang.Weekdays
+			if i < len(c.cells) {
+				for _, d := range q.lang.Weekdays(c.cells[i]) {
+					days |= d.Weekdays
+				}
+			}
+			if days&asked != 0 {
+				met = append(met, c)
+			}
+		}
+		if met != nil {
+			return met
+		}
 	}
 	return nil
 }
 
-// statesDays reports whether a text names days of the week that the question asks about, alone or among others.
+// statesDays reports whether a text names all days of the week of a phrase of the question, alone or among others.
 func (q *question) statesDays(s string) bool {
 	named := q.lang.Weekdays(s)
 	return slices.ContainsFunc(q.moments, func(x moment) bool {

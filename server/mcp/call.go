@@ -26,11 +26,15 @@ type callError struct {
 // Error returns the message with the argument that it is about.
 func (e *callError) Error() string {
 	field, ok := strings.CutPrefix(e.Source.Pointer, "/call/arguments/")
-	if !ok || strings.HasPrefix(e.Message, field+":") {
+	named, _, _ := strings.Cut(e.Message, ": ")
+	if !ok || fieldToPointer.Replace(named) == field {
 		return e.Message
 	}
 	return field + ": " + e.Message
 }
+
+// fieldToPointer turns the name of a nested field into a JSON pointer: filters[2].key into filters/2/key.
+var fieldToPointer = strings.NewReplacer(".", "/", "[", "/", "]", "")
 
 // call calls a function and returns its result. If events is not nil, the call streams, and events gets the name and the data of each event.
 func (s *Server) call(ctx context.Context, session string, extra *mcp.RequestExtra, function string, arguments json.RawMessage, events func(name string, data []byte)) (json.RawMessage, error) {

@@ -112,14 +112,14 @@ func TestIngestRetry(t *testing.T) {
 	arguments, key := object{"url": web.URL + "/meteor.txt", "skip_exists": false}, object{"key": "k-1"}
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error)
+	body, err := json.Marshal(object{"protocol": object{"name": "forrst", "version": "0.1.0"}, "id": "r1", "call": object{"function": "documents.ingest", "arguments": arguments},
+		"extensions": []object{{"urn": "urn:forrst:ext:idempotency", "options": key}}})
+	require.NoError(t, err)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url, bytes.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
 	go func() {
-		body, err := json.Marshal(object{"protocol": object{"name": "forrst", "version": "0.1.0"}, "id": "r1", "call": object{"function": "documents.ingest", "arguments": arguments},
-			"extensions": []object{{"urn": "urn:forrst:ext:idempotency", "options": key}}})
-		require.NoError(t, err)
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url, bytes.NewReader(body))
-		require.NoError(t, err)
-		req.Header.Set("Content-Type", "application/json")
-		_, err = http.DefaultClient.Do(req)
+		_, err := http.DefaultClient.Do(req)
 		left <- err
 	}()
 	<-fetched
