@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice-rag/sluice/blobs"
@@ -52,8 +53,12 @@ func TestStore(t *testing.T) {
 
 func TestAway(t *testing.T) {
 	s := natstest.New(t)
-	b, _ := open(t, s.URL(), natsblobs.Options{Patience: time.Millisecond})
-	blobstest.Away(t, b, s.Stop, func() { s.Start(t) })
+	b, c := open(t, s.URL(), natsblobs.Options{Patience: time.Millisecond})
+	connected := c.NC.StatusChanged(nats.CONNECTED)
+	blobstest.Away(t, b, s.Stop, func() {
+		s.Start(t)
+		<-connected // a call is not tried again
+	})
 }
 
 // TestNothingIsLeft removes a blob, after which the bucket has no message about it.
