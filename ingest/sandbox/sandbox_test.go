@@ -251,8 +251,10 @@ func TestFailuresOfTheMachine(t *testing.T) {
 	})
 	t.Run("no processor time", func(t *testing.T) {
 		p := newPool(t, Options{Workers: 1, Time: time.Second})
-		if _, err := p.Parse(t.Context(), name, data, parse.Limits{}); err != nil {
-			t.Fatal(err)
+		for len(p.idle) == 0 { // a child that was slow on a busy machine is not kept
+			if _, err := p.Parse(t.Context(), name, data, parse.Limits{}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		stop(t, p.idle[0].cmd.Process)
 		_, err := p.Parse(t.Context(), name, data, parse.Limits{})
