@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -64,7 +63,7 @@ func (e *Error) Public() string {
 		text += fmt.Sprintf(" (HTTP status %d)", e.Status)
 	}
 	if e.Failure == Skipped && e.SkipReason != "" {
-		text = strings.Replace(text, "is ", "was ", 1) + " a moment ago and was not asked"
+		text += " a moment ago and was not asked"
 	}
 	if e.Reason != "" {
 		text += ": " + e.Reason
