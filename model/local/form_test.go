@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,8 @@ func TestForms(t *testing.T) {
 	rooms := "| Room | Number of seats | Projector |\n|---|---|---|\n| Hall | 120 | yes |\n| Cellar | 20 | no |\n| Attic | 15 | yes |\n"
 	weekend := "| Course | Day | Time |\n|---|---|---|\n| Pottery | Thu | 18:00 |\n| Judo | Sat | 19:00 |\n| Yoga | Sun | 7:30 |\n"
 	sunday := "| Sunday | Trip 1 | Trip 2 |\n|---|---|---|\n| Station | 8:00 | 18:00 |\n| Mill | 8:05 | 18:05 |\n"
+	stock := "| Artikel | Bestand | Mindestbestand |\n|---|---|---|\n| Nägel | 1200 | 500 |\n| Dübel | 90 | 200 |\n| Haken | 40 | 10 |\n"
+	boxes := "| Thing | Box | Owner |\n|---|---|---|\n| Tent | B7 | Ada |\n| Rope | B7 | Bo |\n| Lamp | C2 | Ada |\n"
 	trams := "| Harbour | Mon–Thu | Fri–Sun |\n|---|---|---|\n| First tram | 5:05 | 6:20 |\n| Last tram | 22:10 | 23:40 |\n"
 	for _, c := range []struct {
 		name, question string
@@ -63,6 +66,13 @@ func TestForms(t *testing.T) {
 		{"amounts in prose", "What does a ticket for children cost?", chunk("Tickets", nil, "A ticket for adults costs 12.50\nand a ticket for children costs 6.50\nfrom May on."),
 			"A ticket for adults costs 12.50 and a ticket for children costs 6.50 from May on."},
 		{"amounts with spaces", "What is the grand total?", chunk("Bill", nil, "Net total 1 234,50 €\nGrand total 1 481,40 €\n"), "Grand total: 1 481,40 €."},
+		{"rows of a day and a time", "Which courses are on Thursday at 6 pm?", chunk("Courses", nil, courses), "Pottery: Day Thu; Time 18:00."},
+		{"a year before the thing", "How many pupils does the school have?", chunk("School", nil, "In 1998 pupils planted the tree beside the school. Our school has 412 pupils."),
+			"Our school has 412 pupils."},
+		{"amounts in sentences", "What is the deposit?", chunk("Fees", nil, "The fee rose from 10.50 to 12.50\nThe deposit rose from 50.00 to 60.00"),
+			"The documents do not seem to hold an answer to this question."},
+		{"the column with the whole word", "Welche Artikel liegen unter dem Mindestbestand?", chunk("Lager", nil, stock), "Dübel: Bestand 90; Mindestbestand 200."},
+		{"what is in a place", "What is kept in B7?", chunk("Boxes", nil, boxes), "Tent: Box B7; Owner Ada. Rope: Box B7; Owner Bo."},
 		{"rows at the weekend", "Which courses are at the weekend?", chunk("Courses", nil, weekend), "Judo: Day Sat; Time 19:00. Yoga: Day Sun; Time 7:30."},
 		{"a day as the first name of a column", "When does the last bus leave the mill on Sunday?", chunk("Bus", nil, sunday), "Mill: Trip 2 18:05."},
 		{"only what the question says", "Are bicycles allowed?", chunk("Rules", nil, "- Bicycles are not allowed.\n- Prams stay in the hall.\n- Noise is only allowed until 10 pm.\n"), "Bicycles are not allowed."},
@@ -78,5 +88,22 @@ func TestForms(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// TestOtherDays asks about the days that a question excludes, and those on which something is closed. The rows of the day are neither listed nor counted.
+func TestOtherDays(t *testing.T) {
+	m := local.New(local.Options{})
+	courses := "| Course | Day |\n|---|---|\n| Pottery | Thu |\n| Judo | Fri |\n| Yoga | Thu |\n"
+	museums := "| Museum | Closed on | City |\n|---|---|---|\n| Art | Mon | Ulm |\n| Toys | Mon, Tue | Ulm |\n| Boats | Wed | Kiel |\n"
+	for _, c := range []struct{ question, table, not string }{
+		{"Which courses are not on Thursday?", courses, "Pottery: Day Thu. Yoga: Day Thu."},
+		{"How many museums are open on Monday?", museums, "1:"},
+	} {
+		p := chunk("Table", nil, c.table)
+		p.N, p.Score = 1, 0.8
+		if got, _ := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{p}}); strings.Contains(got, c.not) {
+			t.Errorf("%s %q", c.question, got)
+		}
 	}
 }

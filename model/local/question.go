@@ -73,17 +73,17 @@ type question struct {
 }
 
 var (
-	broadRE   = regexp.MustCompile(`(?i)\b(summar\w*|overview|outline|main (?:findings?|points?|ideas?|results?|topics?|conclusions?)|key (?:findings?|points?|takeaways?|results?|ideas?)|takeaways|compare|contrast|comparison|differences?|differ|similarities|pros and cons|advantages|explain|describe|discuss|elaborate|tell me (?:about|more)|walk me through|in detail|everything|what is this (?:document|text|paper|file)|what (?:does|do) (?:the|this|these) (?:documents?|texts?|papers?|reports?) (?:say|cover))\b`)
-	listRE    = regexp.MustCompile(`(?i)(?:^|[.!?] )\W*(?:please )?(list|name (?:the|all|some|three|two|four|five)|give|which .* are|what (?:are|were) |what is in |what (?:kinds?|types?|sorts?) )`)
-	timeRE    = regexp.MustCompile(`(?i)(?:^\W*|\b(?:in|by|since|until|and) )when\b|\bwhen (?:did|was|were|do|does|will)\b|\b(what (?:year|date|day|month|century|decade|time|era)|which (?:year|date|day|month|century|decade)|how long ago|since when|(?:in|by|until) (?:what|which) (?:year|century|decade|month))\b`)
-	whoRE     = regexp.MustCompile(`(?i)\b(who|whom|whose|what (?:person|president|king|queen|scientist|actor|author|singer|man|woman)|which (?:person|president|king|queen|scientist|actor|author|singer|man|woman))\b`)
-	howRE     = regexp.MustCompile(`(?i)\b(how (?:many|much|long|old|far|large|big|tall|high|fast|often|deep|wide|heavy|hot|cold|loud|noisy|powerful)|what (?:percent\w*|number|amount|fraction|proportion|share|size|population|temperature|distance|length|height|price|cost)|(?:what|which) (?:\pL+ ){0,2}versions?|(?:what|which) (?:is the )?(?:port|(?:http |status )?code|(?:http )?status))\b`)
-	whereRE   = regexp.MustCompile(`(?i)\b(where|(?:in|at|from|to)? ?(?:what|which) (?:city|country|state|town|place|location|region|continent|county|island|river|building|village|province))\b`)
-	meanRE    = regexp.MustCompile(`(?i)^\W*(?:(?:what|who) (?:is|are|was|were) |define |what does .* mean)`)
-	whereIsRE = regexp.MustCompile(`(?i)^\W*(?:what|who) (?:is|are|was|were) (?:\pL+(?:ed|en|pt) )?(?:in|inside|on|at|under|behind)\b`) // what is kept in the shed
-	runRE     = regexp.MustCompile(`(?i)\b(commands?|snippets?|syntax|examples?|code (?:for|to|that|examples?|samples?)|show me|how (?:do|can|should|would|to) (?:(?:i|you|we|one) )?(?:run|start|launch|call|invoke|install|build|compile|use|configure|set up|ask|query|ingest))\b`)
-	curlRE    = regexp.MustCompile(`(?i)(?:^|\PL)(?:with|using|via|mit|per|über|avec|con|usando|tramite|com|met|через|помощью) curl\b|\bcurl(?: ile\b|で)|用 ?curl\b`)
-	whyRE     = regexp.MustCompile(`(?i)\b(why|what (?:(?:is|was|went) wrong|causes?|caused|is the reason|was the reason|reasons?))\b`)
+	broadRE    = regexp.MustCompile(`(?i)\b(summar\w*|overview|outline|main (?:findings?|points?|ideas?|results?|topics?|conclusions?)|key (?:findings?|points?|takeaways?|results?|ideas?)|takeaways|compare|contrast|comparison|differences?|differ|similarities|pros and cons|advantages|explain|describe|discuss|elaborate|tell me (?:about|more)|walk me through|in detail|everything|what is this (?:document|text|paper|file)|what (?:does|do) (?:the|this|these) (?:documents?|texts?|papers?|reports?) (?:say|cover))\b`)
+	listRE     = regexp.MustCompile(`(?i)(?:^|[.!?] )\W*(?:please )?(list|name (?:the|all|some|three|two|four|five)|give|which .* are|what (?:are|were) |what is in |what (?:kinds?|types?|sorts?) )`)
+	timeRE     = regexp.MustCompile(`(?i)(?:^\W*|\b(?:in|by|since|until|and) )when\b|\bwhen (?:did|was|were|do|does|will)\b|\b(what (?:year|date|day|month|century|decade|time|era)|which (?:year|date|day|month|century|decade)|how long ago|since when|(?:in|by|until) (?:what|which) (?:year|century|decade|month))\b`)
+	whoRE      = regexp.MustCompile(`(?i)\b(who|whom|whose|what (?:person|president|king|queen|scientist|actor|author|singer|man|woman)|which (?:person|president|king|queen|scientist|actor|author|singer|man|woman))\b`)
+	howRE      = regexp.MustCompile(`(?i)\b(how (?:many|much|long|old|far|large|big|tall|high|fast|often|deep|wide|heavy|hot|cold|loud|noisy|powerful)|what (?:percent\w*|number|amount|fraction|proportion|share|size|population|temperature|distance|length|height|price|cost)|(?:what|which) (?:\pL+ ){0,2}versions?|(?:what|which) (?:is the )?(?:port|(?:http |status )?code|(?:http )?status))\b`)
+	whereRE    = regexp.MustCompile(`(?i)\b(where|(?:in|at|from|to)? ?(?:what|which) (?:city|country|state|town|place|location|region|continent|county|island|river|building|village|province))\b`)
+	meanRE     = regexp.MustCompile(`(?i)^\W*(?:(?:what|who) (?:is|are|was|were) |define |what does .* mean)`)
+	contentsRE = regexp.MustCompile(`(?i)^\W*(?:what|who) (?:is|are|was|were) (?:\pL+(?:ed|en|pt) )?(?:in|inside|on|at|under|behind)\b`) // what is in a place: what is kept in the shed
+	runRE      = regexp.MustCompile(`(?i)\b(commands?|snippets?|syntax|examples?|code (?:for|to|that|examples?|samples?)|show me|how (?:do|can|should|would|to) (?:(?:i|you|we|one) )?(?:run|start|launch|call|invoke|install|build|compile|use|configure|set up|ask|query|ingest))\b`)
+	curlRE     = regexp.MustCompile(`(?i)(?:^|\PL)(?:with|using|via|mit|per|über|avec|con|usando|tramite|com|met|через|помощью) curl\b|\bcurl(?: ile\b|で)|用 ?curl\b`)
+	whyRE      = regexp.MustCompile(`(?i)\b(why|what (?:(?:is|was|went) wrong|causes?|caused|is the reason|was the reason|reasons?))\b`)
 
 	// about are words of broad questions without a subject.
 	about = wordSet(`summar summari summaris summary overview outlin main key find point takeaway idea result topic conclus
@@ -135,7 +135,7 @@ func (m *Model) ask(t model.Task) *question {
 	}
 	if q.subject = lang.DefinitionSubject(s); q.subject != nil && english {
 		q.kind = definitionKind
-	} else if english && (q.kind == anyKind || q.kind == personKind) && len(q.terms) <= 3 && meanRE.MatchString(s) && !whereIsRE.MatchString(s) {
+	} else if english && (q.kind == anyKind || q.kind == personKind) && len(q.terms) <= 3 && meanRE.MatchString(s) && !contentsRE.MatchString(s) {
 		q.kind = definitionKind
 	}
 	q.whether = q.lang.AsksWhether(s)
