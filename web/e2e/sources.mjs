@@ -72,6 +72,8 @@ export default {
     // One document changes, and one cannot be read.
     writeFileSync(`${dir}/mill.md`, "# Windmill\n\nThe windmill grinds barley on Wednesdays, since the rye is gone.\n");
     writeFileSync(`${dir}/sails.pdf`, "%PDF-1.7 and nothing else");
+    await said(page, `The sync of ${dir} has ended.`);
+    await page.evaluate(() => (globalThis.said = []));
     await page.getByRole("button", { name: `Sync now: ${dir}` }).focus();
     await page.keyboard.press("Enter");
     const failed = card(page, dir).getByRole("region", { name: "1 document could not be read" });

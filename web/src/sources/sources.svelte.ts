@@ -95,6 +95,7 @@ export class Sources {
 
   /** Starts a sync. allowRemoval lets it remove the documents that the last one has kept. */
   async sync(id: string, allowRemoval = false): Promise<void> {
+    this.message = ""; // the same text again would not be said
     await request("POST", `${path(id)}/sync`, allowRemoval ? { allow_removal: true } : {});
     await this.refresh();
   }
@@ -104,14 +105,17 @@ export class Sources {
     await this.refresh();
   }
 
+  // announce says which syncs and removals have ended since the last list. A short sync may never have been listed as in progress.
   #announce(now: Source[]): void {
+    if (!this.all) return;
+    const before = new Map(this.all.map((s) => [s.id, s]));
     const said: string[] = [];
-    for (const before of this.all ?? []) {
-      const after = now.find((s) => s.id === before.id);
-      const name = nameOf(before);
-      if (!after) said.push(t("source_removed", { name }));
-      else if (before.state === "syncing" && after.state === "idle") said.push(t(after.last_sync?.error ? "sync_failed" : "sync_ended", { name }));
+    for (const s of now) {
+      const ended = s.state === "idle" && s.last_sync && s.last_sync.ended !== before.get(s.id)?.last_sync?.ended;
+      if (ended) said.push(t(s.last_sync!.error ? "sync_failed" : "sync_ended", { name: nameOf(s) }));
+      before.delete(s.id);
     }
+    for (const removed of before.values()) said.push(t("source_removed", { name: nameOf(removed) }));
     if (said.length) this.message = said.join(" ");
   }
 
