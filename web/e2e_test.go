@@ -157,10 +157,10 @@ func (b *browser) run(t *testing.T, name string) {
 	}
 }
 
-// programs returns the programs that the test needs.
+// programs returns the programs that the test needs. scripts/needs.sh says why the headless shell comes first.
 func programs(t *testing.T) (node, chromium string) {
 	t.Helper()
-	return needs.Node(t, "."), needs.Program(t, "chromium", "chromium-browser", "google-chrome")
+	return needs.Node(t, "."), needs.Program(t, "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 }
 
 // program is a running server.
