@@ -24,6 +24,7 @@ const (
 )
 
 const (
+	maxLookups  = 64   // words of a question whose forms are looked up: each takes milliseconds, and a question can have thousands
 	maxScanned  = 2000 // terms of the dictionary that are compared with a word
 	maxVariants = 8    // for one word
 	maxEnding   = 8    // characters after the stem in a form of a word
@@ -44,6 +45,7 @@ type expander struct {
 	language  *lang.Language      // of the question; nil: unknown
 	same      map[string][]string // words of the same meaning, by word of the question
 	corrected map[string][]string // terms that replace words of the question
+	lookups   int                 // words whose forms were looked up
 }
 
 // newExpander returns nil if the view has no dictionary.
@@ -73,9 +75,10 @@ func (x *expander) expand(texts *inverted.Terms, t lang.Term, known bool) ([]var
 		return nil, nil
 	}
 	same, err := x.synonyms(texts, t)
-	if err != nil || known && !foreign {
+	if err != nil || known && !foreign || x.lookups == maxLookups {
 		return same, err
 	}
+	x.lookups++
 	forms, err := x.forms(l, t, known)
 	return append(forms, same...), err
 }

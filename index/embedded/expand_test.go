@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,6 +83,24 @@ func TestFormsOfNewPassages(t *testing.T) {
 		}
 		if d := cmp.Diff(map[string][]string{"zepelin": {"zeppelin"}}, corrected); d != "" {
 			t.Errorf("corrections (-want +got)\n%s", d)
+		}
+	}
+}
+
+// TestManyUnknownWords checks that only some words of a long question are looked up in the dictionary.
+func TestManyUnknownWords(t *testing.T) {
+	t.Parallel()
+	x := open(t, t.TempDir())
+	require.NoError(t, put(t.Context(), x, "d", "The shift ends at six.", 1))
+	var unknown strings.Builder
+	for i := range 63 {
+		unknown.WriteString("qqzx" + strings.Repeat(string(rune('a'+i%26)), 3+i/26) + "wv ")
+	}
+	for question, found := range map[string]int{unknown.String() + "shfit": 1, unknown.String() + "anotherqqz shfit": 0} {
+		hits, err := x.Search(t.Context(), index.Query{Collection: "c", Text: question})
+		require.NoError(t, err)
+		if len(hits) != found {
+			t.Errorf("%d hits, not %d: %s", len(hits), found, question)
 		}
 	}
 }
