@@ -211,7 +211,7 @@ func repeatHeads(blocks []parse.Block) []parse.Block {
 // isHead reports whether the first of some rows has the names of the columns: it looks so, and at most a tenth of the others have the same text in a column.
 func isHead(rows []parse.Block) bool {
 	head := lang.TableCells(rows[0].Text)
-	if !lang.IsTableHead(head) {
+	if !lang.IsTableHeadOver(head, lang.TableCells(rows[1].Text)) {
 		return false
 	}
 	same := 0

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // IsTableRow reports whether a line is a table row: cells separated by vertical bars with spaces around them. A bar within
@@ -62,13 +63,57 @@ const maxHeadWords = 6
 
 // IsTableHead reports whether the cells of a first row look like the names of columns: short, and without figures other than years.
 func IsTableHead(cells []string) bool {
-	for _, c := range cells {
-		long := func(part string) bool { return len(strings.Fields(part)) > maxHeadWords }
-		if slices.ContainsFunc(strings.Split(c, HeadSeparator), long) || strings.ContainsAny(yearRE.ReplaceAllString(c, ""), "0123456789") {
+	return len(cells) > 1 && !slices.ContainsFunc(cells, func(c string) bool { return isLongName(c) || hasFigure(c) })
+}
+
+func isLongName(cell string) bool {
+	return slices.ContainsFunc(strings.Split(cell, HeadSeparator), func(part string) bool { return len(strings.Fields(part)) > maxHeadWords })
+}
+
+// hasFigure reports whether a cell has a figure outside a year.
+func hasFigure(cell string) bool {
+	return strings.ContainsAny(yearRE.ReplaceAllString(cell, ""), "0123456789")
+}
+
+// boundsRE matches the name of a column for a range of numbers: 1-99, 1000+, > 50.
+var boundsRE = regexp.MustCompile(`^[0-9., ]*[0-9] ?(?:[-–—] ?[0-9][0-9., ]*|\+)$|^[<>≤≥] ?[0-9]`)
+
+// maxNumbering is the maximum number of digits in the name of a column such as Zone 12 or 2nd class.
+const maxNumbering = 3
+
+// IsTableHeadOver is [IsTableHead] for a first row over another one. Names may have figures that are written unlike those under them: Zone 1 over 2.40, or
+// several ranges such as 1-99 and 100-499 over 0.48 and 0.41.
+func IsTableHeadOver(cells, next []string) bool {
+	ranges, named := 0, 0
+	for i, c := range cells {
+		switch {
+		case isLongName(c):
+			return false
+		case !hasFigure(c):
+			named++
+		case i >= len(next):
+			return false
+		case boundsRE.MatchString(c) && !boundsRE.MatchString(next[i]):
+			ranges++
+		case !strings.ContainsAny(next[i], "0123456789"):
+			return false
+		case lettersOf(c) == "" || lettersOf(c) == lettersOf(next[i]) || len(digitsRE.FindAllString(c, maxNumbering+1)) > maxNumbering:
 			return false
 		}
 	}
-	return len(cells) > 1
+	return len(cells) > 1 && named > 0 && ranges != 1
+}
+
+var digitsRE = regexp.MustCompile(`[0-9]`)
+
+// lettersOf returns the letters of a cell, in lower case.
+func lettersOf(cell string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, cell)
 }
 
 // maxFence is the widest fence, in characters.

@@ -41,8 +41,15 @@ func alignedCells(line string) (out []alignedCell) {
 		add(gap[0], gap[1])
 	}
 	add(len(bare), len(bare))
+	if n := len(out) - 1; n > 1 && footnoteRE.MatchString(out[n].text) {
+		out[n-1].text += " " + out[n].text
+		out = out[:n]
+	}
 	return out
 }
+
+// footnoteRE matches the mark of a footnote.
+var footnoteRE = regexp.MustCompile(`^(?:[*†‡]{1,3}|[¹²³⁴⁵⁶⁷⁸⁹]{1,2}\)?|[0-9]\))$`)
 
 // readAligned writes the lines of tables that are aligned with spaces as rows with "|" between their cells, or as lines with a label if they have two cells or
 // if the names of their columns are unknown. Fenced code stays.
@@ -86,7 +93,7 @@ func alignedTable(rows [][]alignedCell) []string {
 		return nil
 	}
 	out := make([]string, len(rows))
-	head := width > 2 && isAlignedHead(rows[0])
+	head := width > 2 && (isAlignedHead(rows[0]) || len(rows[0]) == width && len(rows[1]) == width && lang.IsTableHeadOver(textsOf(rows[0]), textsOf(rows[1])))
 	var last []alignedCell // the last row with all cells
 	for i, cells := range rows {
 		if len(cells) == width {
@@ -119,14 +126,18 @@ func indent(rows [][]alignedCell) {
 	}
 }
 
-// sameColumn reports whether the last cells of all rows begin, or end, in the same column.
+// sameColumn reports whether the last cells of nearly all rows begin, or end, in the same column.
 func sameColumn(rows [][]alignedCell) bool {
-	begins, ends := true, true
+	begins, ends := map[int]int{}, map[int]int{}
 	for _, cells := range rows {
-		a, b := cells[len(cells)-1], rows[0][len(rows[0])-1]
-		begins, ends = begins && a.from == b.from, ends && a.to == b.to
+		last := cells[len(cells)-1]
+		begins[last.from]++
+		ends[last.to]++
+		if 4*max(begins[last.from], ends[last.to]) >= 3*len(rows) {
+			return true
+		}
 	}
-	return begins || ends
+	return false
 }
 
 // isAlignedHead reports whether a row has the names of columns: no cell but the first has a figure, except for years.
@@ -139,15 +150,20 @@ func isAlignedHead(cells []alignedCell) bool {
 	return true
 }
 
+func textsOf(cells []alignedCell) []string {
+	out := make([]string, len(cells))
+	for i, c := range cells {
+		out[i] = c.text
+	}
+	return out
+}
+
 // place returns the texts of a row by column. The cells of a row with empty ones belong to the nearest columns of a row that has all.
 func place(cells, last []alignedCell, rows [][]alignedCell, width int) []string {
-	texts := make([]string, width)
 	if len(cells) == width {
-		for i, c := range cells {
-			texts[i] = c.text
-		}
-		return texts
+		return textsOf(cells)
 	}
+	texts := make([]string, width)
 	if last == nil { // rows before the first one that has all
 		last = rows[slices.IndexFunc(rows, func(r []alignedCell) bool { return len(r) == width })]
 	}

@@ -44,12 +44,13 @@ type question struct {
 	measure     *measure                 // the quantity that is asked for; nil: none
 	inUnit      bool                     // it asks for a number of a unit: how many litres
 	amounts     []float64                // numbers with units
-	bound       *bound                   // nil: none
-	moments     []moment                 // dates, days of the week and times of day
-	weekday     lang.Weekdays            // the days of the week that it names first, other than each day; 0: none
-	amountTerm  int                      // of the thing whose amount it asks for; -1: it asks for none
-	namesDays   bool                     // it names days of the week
-	negated     bool                     // the question is negated
+	loneNumbers []loneNumber
+	bound       *bound        // nil: none
+	moments     []moment      // dates, days of the week and times of day
+	weekday     lang.Weekdays // the days of the week that it names first, other than each day; 0: none
+	amountTerm  int           // of the thing whose amount it asks for; -1: it asks for none
+	namesDays   bool          // it names days of the week
+	negated     bool          // the question is negated
 	kind        kind
 	whether     bool       // asks for yes or no
 	broad       bool       // asks for an explanation, not for a fact
@@ -143,6 +144,7 @@ func (m *Model) ask(t model.Task) *question {
 	q.command = !q.hasType() && (q.lang.HasPhrase(lang.AsksCommand, s) || curlRE.MatchString(s))
 	q.code = q.code || q.command && !english
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
+	q.loneNumbers = q.loneNumbersIn()
 	q.negated, q.bound = hasNegation(q.lang, q.words), q.boundOf()
 	q.amountTerm = q.amountOf()
 	q.fact, q.task = q.factOf(), q.lang.TaskOf(s)

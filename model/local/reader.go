@@ -140,6 +140,9 @@ func (r *reader) fence(i int, wasCode bool) int {
 	return end + 1
 }
 
+// maxShort is the length in bytes below which the name of a column with a full stop is an abbreviation.
+const maxShort = 6
+
 // maxRow is the maximum number of words of a quoted table row.
 const maxRow = 100
 
@@ -158,12 +161,15 @@ func (r *reader) table(i int) int {
 		cells := lang.TableCells(bare)
 		for k, cell := range cells {
 			cells[k] = strings.TrimRight(plain(cell), ".;:, ")
+			if len(rows) == 0 && cells[k]+"." == strings.TrimSpace(cell) && len(cells[k]) < maxShort && !strings.Contains(cells[k], " ") {
+				cells[k] += "." // an abbreviation
+			}
 		}
 		rows = append(rows, cells)
 	}
 	r.groups++
 	var columns []string
-	if len(rows) > 1 && (from > 0 || r.passage.Chunk.Start == 0 || lang.IsTableHead(rows[0])) && !r.isHeadless(rows) {
+	if len(rows) > 1 && (from > 0 || r.passage.Chunk.Start == 0 || lang.IsTableHeadOver(rows[0], rows[1])) && !r.isHeadless(rows) {
 		columns, rows = rows[0], rows[1:]
 	}
 	for _, cells := range rows {

@@ -17,7 +17,7 @@ func (q *question) weighRow(c *sentence) {
 	}
 	columns := make([]float64, len(q.terms))
 	for _, name := range c.columns {
-		q.mark(columns, name)
+		q.markColumn(columns, name)
 	}
 	e[rowColumn] = q.share(columns)
 	if x := q.task.In(c.cells[0]); x >= minCommand {
@@ -178,7 +178,7 @@ func (q *question) columnsOf(c *sentence) []int {
 	for i := 1; i < len(c.cells); i++ {
 		name, cell := make([]float64, len(q.terms)), make([]float64, len(q.terms))
 		if i < len(c.columns) {
-			q.mark(name, c.columns[i])
+			q.markColumn(name, c.columns[i])
 		}
 		q.mark(cell, c.cells[i])
 		switch {

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,6 +17,7 @@ type Sheet struct {
 	last    *Table   // the one before
 	width   int      // of its first row, or of that of the last one, in columns
 	rows    int      // of the table
+	widest  int      // number of columns with text in that of its rows that has the most
 	named   bool     // its first row looks like names of columns
 	figures []bool   // by column: all other cells have a figure
 	texts   []string // of rows before a table
@@ -27,6 +29,7 @@ type Sheet struct {
 const (
 	maxTitle      = 90 // characters
 	maxTitleWords = 12
+	maxSparse     = 2   // columns with text in the rows of a title and its notes, over a table that has at least twice as many
 	maxTexts      = 8   // rows of text before a table, of which the first may be its title
 	maxWidth      = 256 // columns that each row has at least
 )
@@ -65,7 +68,7 @@ func (s *Sheet) Row(cells []Cell) {
 
 // tableRow adds a row to the table, or begins one.
 func (s *Sheet) tableRow(cells []Cell) {
-	if s.table != nil && s.blank && s.isOther(cells) {
+	if s.table != nil && (s.blank && s.isOther(cells) || s.widest <= maxSparse && filledColumns(cells) >= 2*maxSparse) {
 		s.endTable()
 	}
 	switch {
@@ -75,9 +78,10 @@ func (s *Sheet) tableRow(cells []Cell) {
 		s.table.Restart()
 	case s.table == nil:
 		s.flush(true)
-		s.width, s.rows, s.named, s.figures = columns(cells), 0, lang.IsTableHead(filledTexts(cells)), nil
+		s.width, s.rows, s.widest, s.named, s.figures = columns(cells), 0, 0, lang.IsTableHead(filledTexts(cells)), nil
 		s.table = &Table{Add: s.Add, Width: min(s.width, maxWidth)}
 	}
+	s.widest = max(s.widest, filledColumns(cells))
 	if s.rows++; s.rows > 1 {
 		for i, c := range cells {
 			if i == len(s.figures) {
@@ -95,6 +99,11 @@ func columns(cells []Cell) (n int) {
 		n += min(max(c.Columns, 1), maxSpanned)
 	}
 	return n
+}
+
+// filledColumns returns the number of columns that cells with text cover.
+func filledColumns(cells []Cell) int {
+	return columns(slices.DeleteFunc(slices.Clone(cells), func(c Cell) bool { return c.Text == "" }))
 }
 
 func filledTexts(cells []Cell) (out []string) {

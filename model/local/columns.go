@@ -1,0 +1,78 @@
+package local
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-rag/sluice/lang"
+)
+
+// loneNumber is a number of a question that stands alone, as in 600 cartons.
+type loneNumber struct {
+	term  int // its index in terms
+	value float64
+}
+
+// loneNumberRE matches a word that is a number, with groups of thousands or without.
+var loneNumberRE = regexp.MustCompile(`^(?:[0-9]{1,3}(?:[,.’'][0-9]{3})+|[0-9]+)[?!.,;:]*$`)
+
+// loneNumbersIn returns the numbers of a question that are words of their own, and no part of a code such as CB-210.
+func (q *question) loneNumbersIn() (out []loneNumber) {
+	for _, word := range strings.Fields(q.text) {
+		if !loneNumberRE.MatchString(word) {
+			continue
+		}
+		value, err := strconv.ParseFloat(onlyDigits.Replace(word), 64)
+		if err != nil {
+			continue
+		}
+		if i, ok := q.index[q.stem(strings.ToLower(strings.TrimRight(word, "?!.,;:")))]; ok {
+			out = append(out, loneNumber{i, value})
+		}
+	}
+	return out
+}
+
+var onlyDigits = strings.NewReplacer(",", "", ".", "", "’", "", "'", "", "?", "", "!", "", ";", "", ":", "")
+
+// markColumn is mark for the name of a column. A range has the numbers of the question that are in it, as 500-999 has 600, and an abbreviation the words that
+// begin with it, as Ext. has extension.
+func (q *question) markColumn(dst []float64, name string) {
+	q.mark(dst, name)
+	if len(q.loneNumbers) > 0 {
+		if from, to, ok := columnRange(q.lang, name); ok {
+			for _, c := range q.loneNumbers {
+				if c.value >= from && c.value <= to {
+					dst[c.term] = 1
+				}
+			}
+		}
+	}
+	for word := range strings.FieldsSeq(strings.ToLower(name)) {
+		short, ok := strings.CutSuffix(word, ".")
+		if !ok || len(short) < minAbbreviation {
+			continue
+		}
+		for i, t := range q.terms {
+			if len(t.Word) > len(short)+1 && strings.HasPrefix(t.Word, short) {
+				dst[i] = 1
+			}
+		}
+	}
+}
+
+// minAbbreviation is the minimum length of an abbreviation in bytes.
+const minAbbreviation = 3
+
+// plusRE matches a range without an upper bound: 1000+.
+var plusRE = regexp.MustCompile(`^([0-9][0-9.,’']*) ?\+`)
+
+// columnRange returns the range of numbers in the name of a column: 100-499, 1,000+, up to 5.
+func columnRange(l *lang.Language, name string) (from, to float64, ok bool) {
+	if m := plusRE.FindStringSubmatch(name); m != nil {
+		from, err := strconv.ParseFloat(onlyDigits.Replace(m[1]), 64)
+		return from, unbounded, err == nil
+	}
+	return rangeOf(l, name)
+}
