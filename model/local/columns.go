@@ -2,6 +2,7 @@ package local
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,6 +33,18 @@ func (q *question) loneNumbersIn() (out []loneNumber) {
 		}
 	}
 	return out
+}
+
+// priceOfRE matches a number with a currency.
+var priceOfRE = regexp.MustCompile(`[€$£¥₺₽] ?([0-9]+)\b|\b([0-9]+) ?(?:[€$£¥₺₽]|(?:EUR|USD|GBP|CHF)\b)`)
+
+// isPrice reports whether a text has a term of the question, a number, only in prices, and the question names no price: room 5 is not 5 €.
+func (q *question) isPrice(term int, text string) bool {
+	if len(q.loneNumbers) == 0 || !slices.ContainsFunc(q.loneNumbers, func(n loneNumber) bool { return n.term == term }) || priceOfRE.MatchString(q.text) {
+		return false
+	}
+	rest := priceOfRE.ReplaceAllString(text, " ")
+	return rest != text && !slices.ContainsFunc(lang.Words(rest), func(w lang.Token) bool { return w.Text == q.terms[term].Word })
 }
 
 var onlyDigits = strings.NewReplacer(",", "", ".", "", "’", "", "'", "", "?", "", "!", "", ";", "", ":", "")

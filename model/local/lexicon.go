@@ -12,7 +12,7 @@ func stemIn(l *lang.Language, word string) string {
 	if l != lang.English {
 		return l.Stem(word)
 	}
-	word = lang.FoldAccents(word)
+	word = strings.TrimSuffix(lang.FoldAccents(word), "'s") // women's are women, too
 	if base, ok := irregular[word]; ok {
 		word = base
 	}

@@ -83,6 +83,9 @@ func (m *Model) correctTypos(q *question, byPassage [][]*sentence) {
 		}
 		best, found := most, ""
 		for h := range held {
+			if len(t.Stem) < minReplaced && len(h) == len(t.Stem) && !sameLetters(t.Stem, h) {
+				continue // setzt is another word than sitzt
+			}
 			if n := editDistance(t.Stem, h, best); n < best || n == best && (found == "" || h < found) {
 				best, found = n, h
 			}
@@ -93,6 +96,16 @@ func (m *Model) correctTypos(q *question, byPassage [][]*sentence) {
 			q.terms[i].Stem = found
 		}
 	}
+}
+
+// minReplaced is the length in bytes from which a stem may have a wrong letter. Shorter ones may have one too many, one too few, or two in the wrong order.
+const minReplaced = 6
+
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }
 
 // maxKnown is the rank of the rarest English word that is taken as written.

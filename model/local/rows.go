@@ -155,7 +155,7 @@ func (q *question) cellPrecision(c *sentence) float64 {
 		terms, found := 0, 0
 		for _, t := range stemsIn(q.lang, cell) {
 			terms++
-			if i, ok := q.index[t]; ok && (k == 0 || !columns[i]) {
+			if i, ok := q.index[t]; ok && (k == 0 || !columns[i]) && !q.isPrice(i, cell) {
 				found++
 			}
 		}
