@@ -47,7 +47,11 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			}
 			continue
 		}
-		for _, before := range q.leadIn(c, cs) {
+		leadIn := q.leadIn(c, cs)
+		if c == best && leadIn == nil && q.isSection(c) {
+			leadIn = sectionBefore(c, cs)
+		}
+		for _, before := range leadIn {
 			if !slices.Contains(chosen, before) {
 				out = append(out, before)
 			}
@@ -78,7 +82,7 @@ const minNamed = 0.6
 func (q *question) following(c *sentence, readings []*passageView) (out []*sentence) {
 	cs := readings[c.passage].cs
 	clause := c.evid[keyed] > 0 && !c.row && !c.code
-	section := !c.code && (q.way || q.kind == instructionKind) && (c.evid[headed] > 0 || c.named >= minNamed)
+	section := q.isSection(c)
 	clause = clause || !c.row && !c.code && c.evid[acts] >= minNamed
 	if clause || section {
 		for _, next := range cs[min(len(cs), c.at+1):min(len(cs), c.at+1+maxFollowing)] {
@@ -100,6 +104,21 @@ func (q *question) following(c *sentence, readings []*passageView) (out []*sente
 		return cs[c.at+1 : c.at+2]
 	}
 	return out
+}
+
+// isSection reports whether a sentence is of a section of instructions that is only about the question.
+func (q *question) isSection(c *sentence) bool {
+	return !c.code && (q.way || q.kind == instructionKind) && (c.evid[headed] > 0 || c.named >= minNamed)
+}
+
+// sectionBefore returns the prose of the section before a sentence of prose; nil if it is long.
+func sectionBefore(c *sentence, cs []*sentence) []*sentence {
+	before := cs[c.at-min(c.at, c.under) : c.at]
+	isProse := func(x *sentence) bool { return x.whole && !x.row && !x.listed && !x.label && !x.code && x.heading == c.heading }
+	if len(before) > maxFollowing || !isProse(c) || slices.ContainsFunc(before, func(x *sentence) bool { return !isProse(x) }) {
+		return nil
+	}
+	return before
 }
 
 // maxLittle is the maximum number of words of a sentence that says little.
