@@ -152,18 +152,39 @@ func (q *question) cellPrecision(c *sentence) float64 {
 		}
 	}
 	for k, cell := range c.cells {
-		terms, found := 0, 0
-		for _, t := range stemsIn(q.lang, cell) {
-			terms++
-			if i, ok := q.index[t]; ok && (k == 0 || !columns[i]) && !q.isPrice(i, cell) {
-				found++
-			}
+		isNamed := func(t string) bool {
+			i, ok := q.index[t]
+			return ok && (k == 0 || !columns[i]) && !q.isPrice(i, cell)
 		}
-		if terms > 0 {
-			most = max(most, float64(found)/float64(terms))
-		}
+		most = max(most, shareThat(isNamed, stemsIn(q.lang, cell)), withDetails*shareThat(isNamed, stemsIn(q.lang, nameOf(cell))))
 	}
 	return most
+}
+
+// withDetails is how exactly a cell names something whose name it begins with: LED panel 62x62, 36 W.
+const withDetails = 0.8
+
+// shareThat returns the share of the words that pass a test; 0 if there are none.
+func shareThat(pass func(string) bool, words []string) float64 {
+	n := 0
+	for _, w := range words {
+		if pass(w) {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(words)))
+}
+
+// detailRE matches what may follow the name in a cell.
+var detailRE = regexp.MustCompile(`,? [0-9].*$|[,(].*$`)
+
+// nameOf returns a cell without what follows the name in it.
+func nameOf(cell string) string {
+	name := detailRE.ReplaceAllString(cell, "")
+	if wordRE.MatchString(name) {
+		return name
+	}
+	return cell
 }
 
 // columnsOf returns the columns of a row that answer the question, and those with terms of it. These are the columns whose names have a term, or the
