@@ -12,6 +12,7 @@ func TestDefinitionSubject(t *testing.T) {
 		"What is a cursor?":                          "cursor",
 		"what are slow readers":                      "slow reader",
 		"What does confidence mean?":                 "confid",
+		"What does \"reply time\" mean in the offer?": "repli time",
 		"Define grace period":                        "grace period",
 		"Who is Ada Lovelace?":                       "ada lovelac",
 		"What is kept of a run?":                     "",
