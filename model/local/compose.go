@@ -21,6 +21,9 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 	var out []*sentence
 	groups := map[int]bool{}
 	whole := q.wantsList(best, readings[best.passage].cs)
+	if whole == 0 && q.isHalfOfList(best, chosen, readings) {
+		whole = best.group
+	}
 	said := map[*sentence]bool{} // after the best one, which they complete
 	for _, c := range chosen {
 		if said[c] {
@@ -30,7 +33,11 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 		if whole > 0 && c != best && c.group == whole {
 			continue // the list has it
 		}
-		if list := q.wantsList(c, cs); list > 0 && (c == best || !c.listed || q.broad || q.open) {
+		list := q.wantsList(c, cs)
+		if c == best {
+			list = whole
+		}
+		if list > 0 && (c == best || !c.listed || q.broad || q.open) {
 			if !groups[list] {
 				groups[list] = true
 				out = append(out, q.list(readings, list)...)
@@ -69,6 +76,28 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 		}
 	}
 	return out
+}
+
+// isHalfOfList reports whether at least half of a list was chosen, of which the best sentence is an item, although the question names none of its items: then all
+// of them are the answer.
+func (q *question) isHalfOfList(best *sentence, chosen []*sentence, readings []*passageView) bool {
+	if !best.listed || best.group == 0 {
+		return false
+	}
+	items, n := 0, 0
+	for _, r := range readings {
+		for _, c := range r.cs {
+			if c.listed && c.group == best.group {
+				if items++; slices.Contains(chosen, c) {
+					n++
+				}
+				if q.share(c.exact) >= minPrefix {
+					return false
+				}
+			}
+		}
+	}
+	return n > 1 && 2*n >= items
 }
 
 // maxFollowing is the maximum number of sentences that complete the best one.
