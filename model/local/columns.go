@@ -75,6 +75,19 @@ func (q *question) markColumn(dst []float64, name string) {
 	}
 }
 
+// asksEmptyCell reports whether a question names columns of a row, of which all cells are empty: the mobile number of somebody without one.
+func (q *question) asksEmptyCell(row *sentence) bool {
+	if !row.row || row.met || row.counted || q.whether || q.listed || q.broad || q.kind == listKind {
+		return false
+	}
+	all := make([]int, len(row.cells))
+	for i := range all {
+		all[i] = i
+	}
+	named := q.namedColumns(row, all[1:])
+	return len(named) > 0 && !slices.ContainsFunc(named, func(c columnNamed) bool { return row.cells[c.column] != "" })
+}
+
 // minAbbreviation is the minimum length of an abbreviation in bytes.
 const minAbbreviation = 3
 
