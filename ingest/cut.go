@@ -208,10 +208,21 @@ func repeatHeads(blocks []parse.Block) []parse.Block {
 	return out
 }
 
+// maxSample is the number of rows that show how the cells under the names of columns are written.
+const maxSample = 20
+
+func cellsOf(rows []parse.Block) [][]string {
+	out := make([][]string, len(rows))
+	for i, r := range rows {
+		out[i] = lang.TableCells(r.Text)
+	}
+	return out
+}
+
 // isHead reports whether the first of some rows has the names of the columns: it looks so, and at most a tenth of the others have the same text in a column.
 func isHead(rows []parse.Block) bool {
 	head := lang.TableCells(rows[0].Text)
-	if !lang.IsTableHeadOver(head, lang.TableCells(rows[1].Text)) {
+	if !lang.IsTableHeadOver(head, cellsOf(rows[1:min(len(rows), 1+maxSample)])) {
 		return false
 	}
 	same := 0

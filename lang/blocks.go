@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // IsTableRow reports whether a line is a table row: cells separated by vertical bars with spaces around them. A bar within
@@ -78,42 +77,50 @@ func hasFigure(cell string) bool {
 // boundsRE matches the name of a column for a range of numbers: 1-99, 1000+, > 50.
 var boundsRE = regexp.MustCompile(`^[0-9., ]*[0-9] ?(?:[-–—] ?[0-9][0-9., ]*|\+)$|^[<>≤≥] ?[0-9]`)
 
-// maxNumbering is the maximum number of digits in the name of a column such as Zone 12 or 2nd class.
-const maxNumbering = 3
+// countedRE matches a number with the ending of an ordinal: the 2nd in 2nd class.
+var countedRE = regexp.MustCompile(`[0-9]+(?:\pL{1,3}\b)?`)
 
-// IsTableHeadOver is [IsTableHead] for a first row over another one. Names may have figures that are written unlike those under them: Zone 1 over 2.40, or
-// several ranges such as 1-99 and 100-499 over 0.48 and 0.41.
-func IsTableHeadOver(cells, next []string) bool {
-	ranges, named := 0, 0
+// shapeOf returns what the names of several columns have in common, if they only differ in their numbers: class for 1st class and 2nd class.
+func shapeOf(cell string) string {
+	if boundsRE.MatchString(cell) {
+		return "1-99"
+	}
+	return strings.ToLower(OneLine(countedRE.ReplaceAllString(cell, "")))
+}
+
+// IsTableHeadOver is [IsTableHead] for a first row over others. Names may have figures if several differ only in these, as Zone 1 and Zone 2 or 1-99 and 100-499
+// do, and if most cells under them are numbers that are written in another way.
+func IsTableHeadOver(cells []string, rows [][]string) bool {
+	shapes, figures, under, numbers := map[string]int{}, 0, 0, 0
 	for i, c := range cells {
-		switch {
-		case isLongName(c):
+		if isLongName(c) {
 			return false
-		case !hasFigure(c):
-			named++
-		case i >= len(next):
-			return false
-		case boundsRE.MatchString(c) && !boundsRE.MatchString(next[i]):
-			ranges++
-		case !strings.ContainsAny(next[i], "0123456789"):
-			return false
-		case lettersOf(c) == "" || lettersOf(c) == lettersOf(next[i]) || len(digitsRE.FindAllString(c, maxNumbering+1)) > maxNumbering:
+		}
+		if !hasFigure(c) {
+			continue
+		}
+		shape := shapeOf(c)
+		shapes[shape]++
+		figures++
+		for _, row := range rows {
+			if i >= len(row) || row[i] == "" {
+				continue
+			}
+			if hasFigure(row[i]) {
+				if shapeOf(row[i]) == shape {
+					return false
+				}
+				numbers++
+			}
+			under++
+		}
+	}
+	for shape, n := range shapes {
+		if n == 1 || shape == "" {
 			return false
 		}
 	}
-	return len(cells) > 1 && named > 0 && ranges != 1
-}
-
-var digitsRE = regexp.MustCompile(`[0-9]`)
-
-// lettersOf returns the letters of a cell, in lower case.
-func lettersOf(cell string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, cell)
+	return len(cells) > 1 && (figures == 0 || numbers > 0 && 2*numbers >= under && figures < len(cells))
 }
 
 // maxFence is the widest fence, in characters.

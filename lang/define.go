@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-var defineRE = regexp.MustCompile(`(?i)^\W*(?:(?:what|who)(?:'s|’s| is| are| was| were) (.+)|(?:define|what is meant by) (.+)|what (?:does|do) (.+?) mean(?: (?:in|under|for|by|according to) .+)?)\W*$`)
+var defineRE = regexp.MustCompile(`(?i)^\W*(?:(?:what|who)(?:'s|’s| is| are| was| were) (.+)|(?:define|what is meant by) (.+)|what (?:does|do) (.+?) mean(?: in .+)?)\W*$`)
 
 // maxSubject is the maximum number of terms in the subject of a definition.
 const maxSubject = 3

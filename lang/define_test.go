@@ -9,17 +9,17 @@ import (
 
 func TestDefinitionSubject(t *testing.T) {
 	for q, want := range map[string]string{
-		"What is a cursor?":                          "cursor",
-		"what are slow readers":                      "slow reader",
-		"What does confidence mean?":                 "confid",
+		"What is a cursor?":                           "cursor",
+		"what are slow readers":                       "slow reader",
+		"What does confidence mean?":                  "confid",
 		"What does \"reply time\" mean in the offer?": "repli time",
-		"Define grace period":                        "grace period",
-		"Who is Ada Lovelace?":                       "ada lovelac",
-		"What is kept of a run?":                     "",
-		"What is the capital city of Peru?":          "",
-		"How is a run cancelled?":                    "",
-		"What is it?":                                "",
-		"What is " + strings.Repeat("a ", 500) + "?": "",
+		"Define grace period":                         "grace period",
+		"Who is Ada Lovelace?":                        "ada lovelac",
+		"What is kept of a run?":                      "",
+		"What is the capital city of Peru?":           "",
+		"How is a run cancelled?":                     "",
+		"What is it?":                                 "",
+		"What is " + strings.Repeat("a ", 500) + "?":  "",
 	} {
 		if got := strings.Join(lang.DefinitionSubject(q), " "); got != want {
 			t.Errorf("%s: %q, want %q", q, got, want)

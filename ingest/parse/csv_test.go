@@ -16,7 +16,9 @@ func TestCSVWithText(t *testing.T) {
 		"a title and notes": {"Ferry to Osterby;;\nStop;Days;First\nPier;Mon–Fri;07:20\nOsterby;Mon–Fri;08:01\n;;\nBicycles: 4, without charge;;\n",
 			"# Ferry to Osterby\nStop | Days | First\nPier | Mon–Fri | 07:20\nOsterby | Mon–Fri | 08:01\nBicycles: 4, without charge"},
 		"a title without separators": {"Ferry to Osterby, Lunden, Farland\nStop;Days\nPier;Mon\nQuay;Tue\n", "# Ferry to Osterby, Lunden, Farland\nStop | Days\nPier | Mon\nQuay | Tue"},
-		"notes over the table":       {"Boxes,,2031\n# prices without VAT,,,\nArticle,Size,1-99,100+\nA-1,small,0.48,0.41\n", "Boxes |  | 2031\n# prices without VAT |  |\n\nArticle | Size | 1-99 | 100+\nA-1 | small | 0.48 | 0.41"},
+		"notes over the table":       {"Boxes,,2031,\n# prices without VAT,,,\nArticle,Size,1-99,100+\nA-1,small,0.48,0.41\n", "Boxes |  | 2031\n# prices without VAT |  |\n\nArticle | Size | 1-99 | 100+\nA-1 | small | 0.48 | 0.41"},
+		"a wide row of data":         {"Item,Count\nLamp,4\nChair,12,,blue,hall 2\nSofa,1\n", "Item | Count\nLamp | 4\nChair | 12 |  | blue | hall 2\nSofa | 1"},
+		"an address without quotes":  {"Name,Address\nBerg,Quay 4\nVogt,Harbour Street 4, back yard, Lunden\n", "Name | Address\nBerg | Quay 4\nVogt | Harbour Street 4 | back yard | Lunden"},
 		"one column":                 {"Stop\nPier\n\nOsterby\n", "Stop\nPier\nOsterby"},
 		"only a table":               {"Stop,Days\nPier,Mon\nQuay,\n", "Stop | Days\nPier | Mon\nQuay |"},
 	} {

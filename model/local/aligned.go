@@ -49,7 +49,7 @@ func alignedCells(line string) (out []alignedCell) {
 }
 
 // footnoteRE matches the mark of a footnote.
-var footnoteRE = regexp.MustCompile(`^(?:[*†‡]{1,3}|[¹²³⁴⁵⁶⁷⁸⁹]{1,2}\)?|[0-9]\))$`)
+var footnoteRE = regexp.MustCompile(`^(?:[*†‡]|[¹²³⁴⁵⁶⁷⁸⁹]{1,2}\)?|[0-9]\))$`)
 
 // readAligned writes the lines of tables that are aligned with spaces as rows with "|" between their cells, or as lines with a label if they have two cells or
 // if the names of their columns are unknown. Fenced code stays.
@@ -89,11 +89,11 @@ func alignedTable(rows [][]alignedCell) []string {
 			full++
 		}
 	}
-	if full < 2 || width > maxAligned || width == 2 && !sameColumn(rows) {
+	if full < 2 || width > maxAligned || width == 2 && 4*inOneColumn(rows) < 3*len(rows) {
 		return nil
 	}
 	out := make([]string, len(rows))
-	head := width > 2 && (isAlignedHead(rows[0]) || len(rows[0]) == width && len(rows[1]) == width && lang.IsTableHeadOver(textsOf(rows[0]), textsOf(rows[1])))
+	head := width > 2 && (isAlignedHead(rows[0]) || len(rows[0]) == width && lang.IsTableHeadOver(textsOf(rows[0]), fullRows(rows[1:], width)))
 	var last []alignedCell // the last row with all cells
 	for i, cells := range rows {
 		if len(cells) == width {
@@ -117,7 +117,7 @@ func alignedTable(rows [][]alignedCell) []string {
 
 // indent moves the cells of the first row to the right if it lost its indentation, as the first line of a paragraph does.
 func indent(rows [][]alignedCell) {
-	if len(rows) < 2 || sameColumn(rows) {
+	if len(rows) < 2 || inOneColumn(rows) == len(rows) {
 		return
 	}
 	by := max(0, rows[1][0].from-rows[0][0].from)
@@ -126,18 +126,16 @@ func indent(rows [][]alignedCell) {
 	}
 }
 
-// sameColumn reports whether the last cells of nearly all rows begin, or end, in the same column.
-func sameColumn(rows [][]alignedCell) bool {
+// inOneColumn returns the number of rows whose last cells begin, or end, in the same column.
+func inOneColumn(rows [][]alignedCell) (most int) {
 	begins, ends := map[int]int{}, map[int]int{}
 	for _, cells := range rows {
 		last := cells[len(cells)-1]
 		begins[last.from]++
 		ends[last.to]++
-		if 4*max(begins[last.from], ends[last.to]) >= 3*len(rows) {
-			return true
-		}
+		most = max(most, begins[last.from], ends[last.to])
 	}
-	return false
+	return most
 }
 
 // isAlignedHead reports whether a row has the names of columns: no cell but the first has a figure, except for years.
@@ -148,6 +146,16 @@ func isAlignedHead(cells []alignedCell) bool {
 		}
 	}
 	return true
+}
+
+// fullRows returns the texts of the rows that have all cells.
+func fullRows(rows [][]alignedCell, width int) (out [][]string) {
+	for _, cells := range rows {
+		if len(cells) == width {
+			out = append(out, textsOf(cells))
+		}
+	}
+	return out
 }
 
 func textsOf(cells []alignedCell) []string {

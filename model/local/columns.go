@@ -5,66 +5,85 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// loneNumber is a number of a question that stands alone, as in 600 cartons.
+// loneNumber is a number of a question that is a word of its own, as in 600 cartons.
 type loneNumber struct {
 	term  int // its index in terms
 	value float64
+	unit  string // the word after it, if that is no stop word; empty: it counts nothing, as in room 5
+	after bool   // another word is directly before it, which it may number: room 5 costs
 }
 
-// loneNumberRE matches a word that is a number, with groups of thousands or without.
-var loneNumberRE = regexp.MustCompile(`^(?:[0-9]{1,3}(?:[,.’'][0-9]{3})+|[0-9]+)[?!.,;:]*$`)
+// maxLoneNumbers is the maximum number of them.
+const maxLoneNumbers = 8
 
-// loneNumbersIn returns the numbers of a question that are words of their own, and no part of a code such as CB-210.
+// loneNumberRE matches a word that is a number, with groups of thousands or without.
+var loneNumberRE = regexp.MustCompile(`^(?:[0-9]{1,3}(?:[,.’'][0-9]{3})+|[0-9]+)$`)
+
+// loneNumbersIn returns the numbers of a question that are words of their own, and no part of a code such as CB-210, of a date or of a time of day.
 func (q *question) loneNumbersIn() (out []loneNumber) {
-	for _, word := range strings.Fields(q.text) {
-		if !loneNumberRE.MatchString(word) {
+	words := strings.Fields(q.text)
+	isContent := func(i int) bool {
+		return i >= 0 && i < len(words) && !q.lang.IsStopWord(strings.ToLower(strings.Trim(words[i], "¿?!.,;:"))) && strings.ContainsFunc(words[i], unicode.IsLetter)
+	}
+	for i, w := range words {
+		word := strings.TrimRight(w, "?!.,;:")
+		if len(out) == maxLoneNumbers || !loneNumberRE.MatchString(word) {
 			continue
 		}
-		value, err := strconv.ParseFloat(onlyDigits.Replace(word), 64)
-		if err != nil {
+		value, err := strconv.ParseFloat(withoutGroups.Replace(word), 64)
+		term, ok := q.index[q.stem(strings.ToLower(word))]
+		if err != nil || !ok || slices.ContainsFunc(out, func(n loneNumber) bool { return n.term == term }) ||
+			slices.ContainsFunc(q.moments, func(m moment) bool { return slices.Contains(m.terms, term) || slices.Contains(m.year, term) }) {
 			continue
 		}
-		if i, ok := q.index[q.stem(strings.ToLower(strings.TrimRight(word, "?!.,;:")))]; ok {
-			out = append(out, loneNumber{i, value})
+		n := loneNumber{term: term, value: value}
+		if n.after = isContent(i - 1); w == word && isContent(i+1) {
+			n.unit = strings.ToLower(strings.TrimRight(words[i+1], "?!.,;:"))
 		}
+		out = append(out, n)
 	}
 	return out
 }
 
-// priceOfRE matches a number with a currency.
-var priceOfRE = regexp.MustCompile(`[€$£¥₺₽] ?([0-9]+)\b|\b([0-9]+) ?(?:[€$£¥₺₽]|(?:EUR|USD|GBP|CHF)\b)`)
+// withoutGroups removes the marks between groups of thousands.
+var withoutGroups = strings.NewReplacer(",", "", ".", "", "’", "", "'", "")
 
 // isPrice reports whether a text has a term of the question, a number, only in prices, and the question names no price: room 5 is not 5 €.
 func (q *question) isPrice(term int, text string) bool {
-	if len(q.loneNumbers) == 0 || !slices.ContainsFunc(q.loneNumbers, func(n loneNumber) bool { return n.term == term }) || priceOfRE.MatchString(q.text) {
+	if q.namesPrice || !slices.ContainsFunc(q.loneNumbers, func(n loneNumber) bool { return n.term == term }) {
 		return false
 	}
 	rest := priceOfRE.ReplaceAllString(text, " ")
 	return rest != text && !slices.ContainsFunc(lang.Words(rest), func(w lang.Token) bool { return w.Text == q.terms[term].Word })
 }
 
-var onlyDigits = strings.NewReplacer(",", "", ".", "", "’", "", "'", "", "?", "", "!", "", ";", "", ":", "")
+// priceOfRE matches a number with a currency.
+var priceOfRE = regexp.MustCompile(`[€$£¥₺₽] ?[0-9][0-9.,]*|\b[0-9][0-9.,]* ?(?:[€$£¥₺₽]|(?:EUR|USD|GBP|CHF)\b)`)
 
-// markColumn is mark for the name of a column. A range has the numbers of the question that are in it, as 500-999 has 600, and an abbreviation the words that
+// markColumn is mark for the name of a column. A range has the amounts of the question that are in it, as 500-999 has 600, and an abbreviation the words that
 // begin with it, as Ext. has extension.
 func (q *question) markColumn(dst []float64, name string) {
 	q.mark(dst, name)
-	if len(q.loneNumbers) > 0 {
-		if from, to, ok := columnRange(q.lang, name); ok {
-			for _, c := range q.loneNumbers {
-				if c.value >= from && c.value <= to {
-					dst[c.term] = 1
-				}
-			}
+	for _, n := range q.loneNumbers {
+		if n.unit == "" {
+			continue
 		}
+		r := q.rangeOfColumn(name)
+		if n.value >= r.from && n.value <= r.to && !(n.after && r.unit == "") && (strings.HasPrefix(n.unit, r.unit) || strings.HasPrefix(r.unit, n.unit)) {
+			dst[n.term] = 1
+		}
+	}
+	if !strings.Contains(name, ".") || q.lang.Weekdays(name) != nil {
+		return
 	}
 	for word := range strings.FieldsSeq(strings.ToLower(name)) {
 		short, ok := strings.CutSuffix(word, ".")
-		if !ok || len(short) < minAbbreviation {
+		if !ok || len(short) < minAbbreviation || q.lang.Has(lang.Months, short) || q.lang.Has(lang.Days, short) {
 			continue
 		}
 		for i, t := range q.terms {
@@ -73,6 +92,66 @@ func (q *question) markColumn(dst []float64, name string) {
 			}
 		}
 	}
+}
+
+// minAbbreviation is the minimum length of an abbreviation in bytes.
+const minAbbreviation = 3
+
+// columnRange is the range of numbers in the name of a column: 100-499, 1,000+, 4-8 h, price from 50 boxes.
+type columnRange struct {
+	from, to float64
+	unit     string // in lower case; empty: none
+}
+
+// noRange has no number.
+var noRange = columnRange{from: 1, to: 0}
+
+var (
+	columnRangeRE = regexp.MustCompile(`^(?:(<|≤|>|≥) ?)?([0-9]+)(?: ?[-–—] ?([0-9]+)| ?(\+))? ?(\pL*)\.?$`)
+	unitRE        = regexp.MustCompile(`[0-9] ?(\pL+)[^0-9]*$`)
+	groupsRE      = regexp.MustCompile(`\b[0-9]{1,3}(?:[,.’'][0-9]{3})+\b`)
+)
+
+// rangeOfColumn returns the range in the name of a column, or noRange.
+func (q *question) rangeOfColumn(name string) columnRange {
+	r, ok := q.ranges[name]
+	if !ok {
+		if q.ranges == nil {
+			q.ranges = map[string]columnRange{}
+		}
+		r = q.readColumnRange(name)
+		q.ranges[name] = r
+	}
+	return r
+}
+
+func (q *question) readColumnRange(name string) columnRange {
+	name = groupsRE.ReplaceAllStringFunc(name, withoutGroups.Replace)
+	m := columnRangeRE.FindStringSubmatch(name)
+	if m == nil {
+		from, to, ok := rangeOf(q.lang, name)
+		unit := unitRE.FindStringSubmatch(name)
+		if !ok || unit == nil || len(q.lang.Dates(name)) > 0 || len(lang.Clocks(name)) > 0 {
+			return noRange
+		}
+		return columnRange{from, to, strings.ToLower(unit[1])}
+	}
+	first, err := strconv.ParseFloat(m[2], 64)
+	r := columnRange{from: first, to: unbounded, unit: strings.ToLower(m[5])}
+	switch {
+	case err != nil:
+		return noRange
+	case m[1] == "<" || m[1] == "≤":
+		r.from, r.to = 0, first
+	case m[3] != "":
+		r.to, err = strconv.ParseFloat(m[3], 64)
+	case m[1] == "" && m[4] == "":
+		return noRange // a number
+	}
+	if err != nil || r.to < r.from {
+		return noRange
+	}
+	return r
 }
 
 // asksEmptyCell reports whether a question names columns of a row, of which all cells are empty: the mobile number of somebody without one.
@@ -86,19 +165,4 @@ func (q *question) asksEmptyCell(row *sentence) bool {
 	}
 	named := q.namedColumns(row, all[1:])
 	return len(named) > 0 && !slices.ContainsFunc(named, func(c columnNamed) bool { return row.cells[c.column] != "" })
-}
-
-// minAbbreviation is the minimum length of an abbreviation in bytes.
-const minAbbreviation = 3
-
-// plusRE matches a range without an upper bound: 1000+.
-var plusRE = regexp.MustCompile(`^([0-9][0-9.,’']*) ?\+`)
-
-// columnRange returns the range of numbers in the name of a column: 100-499, 1,000+, up to 5.
-func columnRange(l *lang.Language, name string) (from, to float64, ok bool) {
-	if m := plusRE.FindStringSubmatch(name); m != nil {
-		from, err := strconv.ParseFloat(onlyDigits.Replace(m[1]), 64)
-		return from, unbounded, err == nil
-	}
-	return rangeOf(l, name)
 }

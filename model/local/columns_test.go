@@ -21,6 +21,7 @@ func TestAnswersFromDetails(t *testing.T) {
 		"another word of five letters":    {"Wer sitzt alles im Vorstand?", "Satzung", "Der Verein hat drei Tarife.\n\n- Natur: aus Wasserkraft\n- Flex: setzt einen digitalen Zähler voraus\n\nDer Vorstand besteht aus Ada Feil und Tom Holm.", "Ada Feil und Tom Holm"},
 		"the whole of a section":          {"How do I switch on the child lock?", "Washer", "## Child lock\n\nHold Temp and Spin for 4 seconds. The on/off button is not locked.\n\n## Door\n\nThe door opens after a minute.\n", "Hold Temp and Spin for 4 seconds. The on/off button is not locked."},
 		"all items if most are chosen":    {"An wen gehen meine Daten beim Fahrradverleih?", "Datenschutz beim Fahrradverleih", "## Wer bekommt die Daten?\n\n- Zahlungsdienstleister Paymund AG\n- Werkstattpartner (nur Nummer und Termin)\n- bei Diebstahl: Polizei und Versicherung\n\nWir verkaufen keine Daten.\n", "Paymund AG; Werkstattpartner (nur Nummer und Termin); bei Diebstahl: Polizei und Versicherung."},
+		"no instruction before one":       {"How do I reset the boiler?", "House", "## Boiler reset\n\nThe boiler was bought in 2019. It stands in the cellar. Hold the red button for five seconds to reset the boiler.\n", "Hold the red button for five seconds to reset the boiler."},
 		"a possessive of an irregular":    {"Who coaches the women's crews?", "Club", "Day | Group | Coach\nThu | Crews, women | Wren Hosk\nFri | Crews, men | Jonah Reeve\n", "Thu: Group Crews, women; Coach Wren Hosk."},
 		"a version":                       {"What is new in Lampkeeper 4.2?", "Lampkeeper 4.1.3", "# 4.2.0\n\n- The lamp can be dimmed\n\n# 4.1.3\n\n- A crash was mended\n", "The lamp can be dimmed"},
 	} {
@@ -41,7 +42,17 @@ func TestColumnNames(t *testing.T) {
 	fares := "Entrada | Museo | Museo + salinas\nNiños de 6 a 14 años | 3 € | 5 €\nAdultos | 6 € | 9 €\n\n- Sala 4. Las conservas\n- Sala 5. La huelga de 1923, contada por sus nietas\n"
 	staff := "Name | Role | Ext. | Works | Deputy\nElowen Trevan | Clerk | 352 | Mon-Fri | Dimo Petrov\nGrace Yoon | Chair of the works council | 350 | Mon-Tue | Samir Hadd\n"
 	delivery := "Pos | Goods | ordered | delivered\n050 | LED panel 62x62, 36 W, 4000 K | 40 | 28\n060 | Frame for LED panel | 44 | 41\n"
+	hall := "Room | Seats | 1-3 h | 4-8 h\nRoom 5 | 60 | 30 € | 80 €\nRoom 7 | 20 | 10 € | 25 €\n"
+	rows := "Mehl      500 g   Vorrat\nEier      6       Markt\nMilch     2 dl    Kühlschrank\n"
+	mobile := "Name | Room | Ext. | Mobile\nGrace Yoon | 1.15 | 350 |\nAda Feil | 1.16 | 351 | 0555 12\n"
 	for name, c := range map[string]struct{ question, text, want string }{
+		"the number of a room":         {"How many seats does room 5 have?", hall, "Room 5: Seats 60."},
+		"a range of hours":             {"What is the price of room 5 for 6 hours?", hall, "Room 5: 4-8 h 80 €."},
+		"a day of the month":           {"What does the large box CB-210 cost on 15 May?", boxes, "CB-210: Goods Box, large; 1-99 1.62; 100-499 1.45; 500-999 1.32; 1000+ 1.19."},
+		"a price":                      {"Wer zahlt 6 Euro?", "Gruppe | Preis | Alter\nErwachsene | 6 € | ab 15\nKinder | 3 € | bis 14\n", "Erwachsene: Preis 6 €; Alter ab 15."},
+		"rows without names":           {"Wie viel Mehl brauchen wir?", rows, "Mehl: 500 g; Vorrat."},
+		"an empty cell":                {"What is Grace Yoon's mobile number?", mobile, "The documents do not seem to hold an answer to this question."},
+		"a filled cell":                {"What is Ada Feil's mobile number?", mobile, "Ada Feil: Mobile 0555 12."},
 		"a range":                      {"What is the price of 600 CB-210 boxes?", boxes, "CB-210: Goods Box, large; 500-999 1.32."},
 		"a range without an end":       {"What is the price of 1,200 CB-210 boxes?", boxes, "CB-210: Goods Box, large; 1000+ 1.19."},
 		"an abbreviation":              {"What is the extension of the chair of the works council?", staff, "Grace Yoon: Role Chair of the works council; Ext. 350; Works Mon-Tue."},

@@ -56,7 +56,7 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 		}
 		leadIn := q.leadIn(c, cs)
 		if c == best && leadIn == nil && q.isSection(c) {
-			leadIn = sectionBefore(c, cs)
+			leadIn = q.instructionsBefore(c, cs)
 		}
 		for _, before := range leadIn {
 			if !slices.Contains(chosen, before) {
@@ -140,11 +140,13 @@ func (q *question) isSection(c *sentence) bool {
 	return !c.code && (q.way || q.kind == instructionKind) && (c.evid[headed] > 0 || c.named >= minNamed)
 }
 
-// sectionBefore returns the prose of the section before a sentence of prose; nil if it is long.
-func sectionBefore(c *sentence, cs []*sentence) []*sentence {
+// instructionsBefore returns the sentences of the section before a sentence of prose, if all of them are instructions; nil otherwise.
+func (q *question) instructionsBefore(c *sentence, cs []*sentence) []*sentence {
 	before := cs[c.at-min(c.at, c.under) : c.at]
-	isProse := func(x *sentence) bool { return x.whole && !x.row && !x.listed && !x.label && !x.code && x.heading == c.heading }
-	if len(before) > maxFollowing || !isProse(c) || slices.ContainsFunc(before, func(x *sentence) bool { return !isProse(x) }) {
+	instructs := func(x *sentence) bool {
+		return x.whole && !x.row && !x.listed && !x.label && !x.code && x.heading == c.heading && q.instructionFit(x) == 1
+	}
+	if c.row || c.listed || c.label || len(before) > maxFollowing || slices.ContainsFunc(before, func(x *sentence) bool { return !instructs(x) }) {
 		return nil
 	}
 	return before

@@ -3,6 +3,7 @@ package local
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
@@ -83,7 +84,7 @@ func (m *Model) correctTypos(q *question, byPassage [][]*sentence) {
 		}
 		best, found := most, ""
 		for h := range held {
-			if q.lang != lang.English && len(t.Stem) < minReplaced && len(h) == len(t.Stem) && !sameLetters(t.Stem, h) {
+			if q.lang != lang.English && utf8.RuneCountInString(t.Stem) < minReplaced && len(h) == len(t.Stem) && !sameLetters(t.Stem, h) {
 				continue // setzt is another word than sitzt
 			}
 			if n := editDistance(t.Stem, h, best); n < best || n == best && (found == "" || h < found) {
@@ -98,7 +99,8 @@ func (m *Model) correctTypos(q *question, byPassage [][]*sentence) {
 	}
 }
 
-// minReplaced is the length in bytes from which a stem may have a wrong letter, where the known words of a language are unknown. Shorter ones may have one too many, one too few, or two in the wrong order.
+// minReplaced is the length in characters from which a stem of another language than English may have a wrong letter: no list of its words shows which are
+// written correctly. Shorter ones may have one too many, one too few, or two in the wrong order.
 const minReplaced = 6
 
 func sameLetters(a, b string) bool {

@@ -45,6 +45,8 @@ type question struct {
 	inUnit      bool                     // it asks for a number of a unit: how many litres
 	amounts     []float64                // numbers with units
 	loneNumbers []loneNumber
+	ranges      map[string]columnRange // of the names of columns that were read
+	namesPrice  bool
 	bound       *bound        // nil: none
 	moments     []moment      // dates, days of the week and times of day
 	weekday     lang.Weekdays // the days of the week that it names first, other than each day; 0: none
@@ -144,7 +146,6 @@ func (m *Model) ask(t model.Task) *question {
 	q.command = !q.hasType() && (q.lang.HasPhrase(lang.AsksCommand, s) || curlRE.MatchString(s))
 	q.code = q.code || q.command && !english
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
-	q.loneNumbers = q.loneNumbersIn()
 	q.negated, q.bound = hasNegation(q.lang, q.words), q.boundOf()
 	q.amountTerm = q.amountOf()
 	q.fact, q.task = q.factOf(), q.lang.TaskOf(s)
@@ -153,6 +154,7 @@ func (m *Model) ask(t model.Task) *question {
 		q.code = false // it asks what an option does, and not for an example of it
 	}
 	q.identifiers, q.follows, q.moments = lang.Identifiers(s), followersOf(q.words), q.momentsIn()
+	q.loneNumbers, q.namesPrice = q.loneNumbersIn(), money.in(q.lang, s)
 	for _, x := range slices.Backward(q.moments) {
 		q.namesDays = q.namesDays || x.days > 0
 		if x.days > 0 && x.days != lang.AllWeekdays {
@@ -341,7 +343,7 @@ var (
 	placeRE    = regexp.MustCompile(`(?:^|[\s("'=])(?:[/~]|\$[A-Z_{]+}?/)[\w.-]*/[\w./*{}$-]+|\b(?:in|at|from|near|to|of|on|around|across|throughout) (?:the )?(?:[a-z]+ )?[A-Z]|(?i:\b(?:located|north|south|east|west|city|country|region|coast|valley|district|between)\b)`)
 	nearRE     = regexp.MustCompile(`(?i)\b(?:near|beside|behind|opposite|outside|inside|upstairs|downstairs|next to|in front of|(?:in|at|on|from|to) (?:the|a|an|our|your)|street|road|lane|avenue|square|hall|room|floor|building)\b`)
 	reasonRE   = regexp.MustCompile(`(?i), so |\b(because|due to|since|as a result|caused?|causes|reasons?|in order to|so that|therefore|thus|led to|leads to|to (?:avoid|prevent|make|allow|reduce|protect|ensure))\b`)
-	doRE       = regexp.MustCompile(`^(?:To \pL+|(?:Use|Send|Run|Set|Give|Put|Call|Add|Start|Stop|Open|Install|Copy|Write|Make|Delete|Choose|Compare|Serve|Point|Name|Build|Download|Create|Pass|With|By)\b)|\b(?:by|with|via|using) (?:\pL+ing|--)`)
+	doRE       = regexp.MustCompile(`^(?:To \pL+|(?:Use|Send|Run|Set|Give|Put|Call|Add|Start|Stop|Open|Install|Copy|Write|Make|Delete|Choose|Compare|Serve|Point|Name|Build|Download|Create|Pass|With|By|Hold|Press|Push|Pull|Turn|Switch|Tap|Click|Select|Enter|Insert|Remove|Take|Move|Lift|Screw|Unscrew|Plug|Unplug|Fill|Rinse|Wait)\b)|\b(?:by|with|via|using) (?:\pL+ing|--)`)
 	fullNameRE = regexp.MustCompile(`\b[A-Z][\pL'’-]+ [A-Z][\pL'’-]+`)
 	nameRE     = regexp.MustCompile(`\b[A-Z][\pL'’-]+`)
 )

@@ -169,7 +169,7 @@ func (r *reader) table(i int) int {
 	}
 	r.groups++
 	var columns []string
-	if len(rows) > 1 && (from > 0 || r.passage.Chunk.Start == 0 || lang.IsTableHeadOver(rows[0], rows[1])) && !r.isHeadless(rows) {
+	if len(rows) > 1 && (from > 0 || r.passage.Chunk.Start == 0 || lang.IsTableHeadOver(rows[0], rows[1:])) && !r.isHeadless(rows) {
 		columns, rows = rows[0], rows[1:]
 	}
 	for _, cells := range rows {

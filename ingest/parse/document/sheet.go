@@ -16,6 +16,7 @@ type Sheet struct {
 	table   *Table   // the open one, or nil
 	last    *Table   // the one before
 	width   int      // of its first row, or of that of the last one, in columns
+	fields  int      // number of cells of its first row, with the empty ones at its end
 	rows    int      // of the table
 	widest  int      // number of columns with text in that of its rows that has the most
 	named   bool     // its first row looks like names of columns
@@ -29,6 +30,7 @@ type Sheet struct {
 const (
 	maxTitle      = 90 // characters
 	maxTitleWords = 12
+	maxNotes      = 4   // rows of a title and its notes over a table
 	maxSparse     = 2   // columns with text in the rows of a title and its notes, over a table that has at least twice as many
 	maxTexts      = 8   // rows of text before a table, of which the first may be its title
 	maxWidth      = 256 // columns that each row has at least
@@ -36,6 +38,7 @@ const (
 
 // Row adds a row.
 func (s *Sheet) Row(cells []Cell) {
+	fields := len(cells)
 	for n := len(cells); n > 0 && strings.TrimSpace(cells[n-1].Text) == ""; n-- {
 		cells = cells[:n-1]
 	}
@@ -61,14 +64,14 @@ func (s *Sheet) Row(cells []Cell) {
 		}
 		s.texts = append(s.texts, cells[len(cells)-1].Text)
 	default:
-		s.tableRow(cells)
+		s.tableRow(cells, fields)
 	}
 	s.blank = false
 }
 
-// tableRow adds a row to the table, or begins one.
-func (s *Sheet) tableRow(cells []Cell) {
-	if s.table != nil && (s.blank && s.isOther(cells) || s.widest <= maxSparse && filledColumns(cells) >= 2*maxSparse) {
+// tableRow adds a row to the table, or begins one. fields is the number of its cells with the empty ones at its end.
+func (s *Sheet) tableRow(cells []Cell, fields int) {
+	if s.table != nil && (s.blank && s.isOther(cells) || s.isUnderNotes(cells, fields)) {
 		s.endTable()
 	}
 	switch {
@@ -78,6 +81,7 @@ func (s *Sheet) tableRow(cells []Cell) {
 		s.table.Restart()
 	case s.table == nil:
 		s.flush(true)
+		s.fields = fields
 		s.width, s.rows, s.widest, s.named, s.figures = columns(cells), 0, 0, lang.IsTableHead(filledTexts(cells)), nil
 		s.table = &Table{Add: s.Add, Width: min(s.width, maxWidth)}
 	}
@@ -101,9 +105,22 @@ func columns(cells []Cell) (n int) {
 	return n
 }
 
+// isUnderNotes reports whether a row has the names of columns, and those before it are a title and notes that a spreadsheet has exported with as many cells.
+func (s *Sheet) isUnderNotes(cells []Cell, fields int) bool {
+	if s.rows > maxNotes || s.widest > maxSparse || fields != s.fields || filledColumns(cells) < 2*maxSparse {
+		return false
+	}
+	return !slices.ContainsFunc(cells, func(c Cell) bool { return strings.Trim(c.Text, "0123456789., ") == "" })
+}
+
 // filledColumns returns the number of columns that cells with text cover.
-func filledColumns(cells []Cell) int {
-	return columns(slices.DeleteFunc(slices.Clone(cells), func(c Cell) bool { return c.Text == "" }))
+func filledColumns(cells []Cell) (n int) {
+	for i, c := range cells {
+		if c.Text != "" {
+			n += columns(cells[i : i+1])
+		}
+	}
+	return n
 }
 
 func filledTexts(cells []Cell) (out []string) {

@@ -84,7 +84,8 @@ export class Sources {
   }
 
   async add(source: SourceRequest): Promise<void> {
-    await request("POST", "/api/sources", source);
+    const added = await request<Source>("POST", "/api/sources", source);
+    this.all = [added, ...(this.all ?? []).filter((s) => s.id !== added.id)]; // its first sync may end before the next list
     await this.refresh();
   }
 
@@ -111,7 +112,7 @@ export class Sources {
     const before = new Map(this.all.map((s) => [s.id, s]));
     const said: string[] = [];
     for (const s of now) {
-      const ended = s.state === "idle" && s.last_sync && s.last_sync.ended !== before.get(s.id)?.last_sync?.ended;
+      const ended = s.state === "idle" && s.last_sync && before.has(s.id) && s.last_sync.ended !== before.get(s.id)!.last_sync?.ended;
       if (ended) said.push(t(s.last_sync!.error ? "sync_failed" : "sync_ended", { name: nameOf(s) }));
       before.delete(s.id);
     }
