@@ -168,6 +168,7 @@ const (
 	Smaller Section = "smaller" // words that compare: less, below
 	Greater Section = "greater"
 	Than    Section = "than"
+	Free    Section = "free"   // phrases for a price of nothing, or for one that is a part of another: free of charge, included, half
 	Absent  Section = "absent" // phrases for what is not there, besides negations: out of
 	Yes     Section = "yes"    // cells that say that something is there
 	No      Section = "no"     // and that it is not

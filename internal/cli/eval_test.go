@@ -336,12 +336,12 @@ func TestFloorOffice(t *testing.T) {
 	}
 }
 
-// TestFloorDaily measures answers without a model to questions about opening hours, timetables, editions, recipes, bills, stocks and rules. The floors are the
+// TestFloorDaily measures answers without a model to questions about opening hours, timetables, editions, recipes, bills and documents of work and private life. The floors are the
 // figures of docs/benchmarks.md less 0.05.
 func TestFloorDaily(t *testing.T) {
 	race.Measure(t)
 	m := evaluate(t, "../../eval/testdata/daily", "--what", "answers", "--mode", "direct", "--top-k", "5")
-	for group, floor := range map[string]float64{eval.Answerable: 0.79, "hours": 0.77, "timetable": 0.86, "edition": 0.86, "amount": 0.95, "yesno": 0.85} {
+	for group, floor := range map[string]float64{eval.Answerable: 0.66, "hours": 0.77, "timetable": 0.86, "edition": 0.86, "amount": 0.79, "yesno": 0.78, "table": 0.53} {
 		if x := rowOf(t, m, group).Measures["right"].Mean; x < floor {
 			t.Errorf("%.3f of the answers of the group %q are right", x, group)
 		}

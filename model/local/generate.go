@@ -155,7 +155,11 @@ func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence,
 		}
 		return a.at < b.at
 	})
-	return q.compose(chosen, all[0], readings), answerability, nil
+	answer := q.compose(chosen, all[0], readings)
+	if q.lacksPrice(all[0], answer) && m.opts.Patience > 0 {
+		return nil, answerability, nil
+	}
+	return answer, answerability, nil
 }
 
 // rankAll returns the quotable sentences, best first, and the passages.

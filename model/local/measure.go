@@ -241,6 +241,30 @@ func (q *question) isUnstated(readings []*passageView) bool {
 	})
 }
 
+// priceOrShareRE matches a share of a price, or a price without its currency.
+var priceOrShareRE = regexp.MustCompile(`[0-9] ?[%％]|\b[0-9]+[.,][0-9]{2}\b`)
+
+// minLabel is the share of the terms of a question in the label of a line that says what is asked for: Method of payment: cash.
+const minLabel = 0.9
+
+// lacksPrice reports whether a question asks for a price, and neither the best sentence, nor what leads to it, nor the rest of the answer has an amount of money, a
+// share, or a phrase such as "no charge".
+func (q *question) lacksPrice(best *sentence, answer []*sentence) bool {
+	if q.measure != money || q.listed || q.open || q.broad || q.whether || q.amountTerm >= 0 || best.evid[unmeasured] == 0 || best.evid[labelled] >= minLabel {
+		return false
+	}
+	for i, t := range q.terms {
+		if money.hasWord(q.lang, t.Word) && max(best.exact[i], best.over[i]) == 1 {
+			return false // "Paid: no", or the tariff of a list of tariffs
+		}
+	}
+	return !slices.ContainsFunc(answer, func(c *sentence) bool {
+		_, value, labelled := strings.Cut(c.own, ": ")
+		value = strings.TrimRight(value, ". ")
+		return labelled && value != "" && figuresRE.FindString(value) == value || money.in(q.lang, c.text) || q.isMeasured(c) || priceOrShareRE.MatchString(c.text) || q.lang.HasPhrase(lang.Free, strings.ToLower(c.text))
+	})
+}
+
 // amountRE matches a number with the word after it, which may be joined to it: 8-year-old.
 var amountRE = regexp.MustCompile(`\b([0-9]{1,6})[ -]?(\pL+)`)
 

@@ -41,3 +41,28 @@ func TestStatesWhatIsAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestLacksPrice asks for prices of what passages mention, with and without them. Nearly any other sentence is trusted.
+func TestLacksPrice(t *testing.T) {
+	t.Parallel()
+	m := local.New(local.Options{Patience: 0.1})
+	for _, c := range []struct{ question, text, holds string }{
+		{"What does the lamp cost?", "The lamp is sold with a cable. The lamp has 3 arms and a shade.", ""},
+		{"What does the lamp cost?", "The lamp is sold with a cable. The lamp is included.", "included"},
+		{"What does the lamp cost?", "Members get the lamp for 50 % of it.", "50 %"},
+		{"What does the lamp cost?", "The lamp is 12.50 in the shop.", "12.50"},
+		{"What does the lamp cost?", "Table: 80\nLamp: 50\n", "50"},
+		{"What does the lamp cost?", "Cost of the lamp: on request\nPlace: hall\n", "on request"},
+		{"What does the lamp cost?", "Item | Watts | Arms\nLamp | 40 | 3\nBell | 8 | 0\n", ""},
+		{"Is the lamp paid?", "The lamp is sold with a cable.", "cable"},
+		{"Was kostet die Lampe?", "Die Lampe hat 3 Arme und einen Schirm. Die Lampe wird mit einem Kabel verkauft.", ""},
+		{"Was kostet die Lampe?", "Die Lampe ist für Mitglieder kostenlos.", "kostenlos"},
+		{"这盏灯多少钱？", "这盏灯有三个灯头。", ""},
+		{"这盏灯多少钱？", "这盏灯免费。", "免费"},
+	} {
+		got, _ := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{titled(1, "Shop", c.text)}})
+		if abstains := strings.Contains(got, "seem") || strings.Contains(got, "scheinen") || strings.Contains(got, "似乎"); abstains != (c.holds == "") || !strings.Contains(got, c.holds) {
+			t.Errorf("%s %s: %q", c.question, c.text, got)
+		}
+	}
+}
