@@ -62,16 +62,16 @@ const maxHeadWords = 6
 
 // IsTableHead reports whether the cells of a first row look like the names of columns: short, and without figures other than years.
 func IsTableHead(cells []string) bool {
-	return len(cells) > 1 && !slices.ContainsFunc(cells, func(c string) bool { return isLongName(c) || hasFigure(c) })
+	return len(cells) > 1 && !slices.ContainsFunc(cells, func(c string) bool { return isLongName(c) || HasFigure(c) })
 }
 
 func isLongName(cell string) bool {
 	return slices.ContainsFunc(strings.Split(cell, HeadSeparator), func(part string) bool { return len(strings.Fields(part)) > maxHeadWords })
 }
 
-// hasFigure reports whether a cell has a figure outside a year.
-func hasFigure(cell string) bool {
-	return strings.ContainsAny(yearRE.ReplaceAllString(cell, ""), "0123456789")
+// HasFigure reports whether a text has a digit that is not in a year.
+func HasFigure(s string) bool {
+	return strings.ContainsAny(yearRE.ReplaceAllString(s, ""), "0123456789")
 }
 
 // boundsRE matches the name of a column for a range of numbers: 1-99, 1000+, > 50.
@@ -96,7 +96,7 @@ func IsTableHeadOver(cells []string, rows [][]string) bool {
 		if isLongName(c) {
 			return false
 		}
-		if !hasFigure(c) {
+		if !HasFigure(c) {
 			continue
 		}
 		shape := shapeOf(c)
@@ -106,7 +106,7 @@ func IsTableHeadOver(cells []string, rows [][]string) bool {
 			if i >= len(row) || row[i] == "" {
 				continue
 			}
-			if hasFigure(row[i]) {
+			if HasFigure(row[i]) {
 				if shapeOf(row[i]) == shape {
 					return false
 				}

@@ -141,7 +141,7 @@ func inOneColumn(rows [][]alignedCell) (most int) {
 // isAlignedHead reports whether a row has the names of columns: no cell but the first has a figure, except for years.
 func isAlignedHead(cells []alignedCell) bool {
 	for i, c := range cells {
-		if i > 0 && strings.ContainsAny(yearRE.ReplaceAllString(c.text, ""), "0123456789") || len(strings.Fields(c.text)) > 4 {
+		if i > 0 && lang.HasFigure(c.text) || len(strings.Fields(c.text)) > 4 {
 			return false
 		}
 	}

@@ -139,26 +139,21 @@ func hasPairs(rows [][]string) bool {
 		for k, cell := range cells {
 			switch {
 			case cell == "":
-			case k%2 == 0 && (hasFigure(cell) || len(strings.Fields(cell)) > maxLabelWords):
+			case k%2 == 0 && (lang.HasFigure(cell) || len(strings.Fields(cell)) > maxLabelWords):
 				return false
 			case k%2 > 0:
 				values++
-				if hasFigure(cell) {
+				if lang.HasFigure(cell) {
 					figures++
 				}
 			}
 		}
 	}
-	return hasFigure(rows[0][1]) && 2*figures >= values
+	return lang.HasFigure(rows[0][1]) && 2*figures >= values
 }
 
 // maxLabelWords is the maximum number of words of the label of a field.
 const maxLabelWords = 6
-
-// hasFigure reports whether a text has a digit that is not in a year.
-func hasFigure(s string) bool {
-	return strings.ContainsAny(yearRE.ReplaceAllString(s, ""), "0123456789")
-}
 
 // pairFields returns the fields of a row of cells: a cell with a label and its value, or a label that ends with a colon and the cell after it. Fields without a
 // value are left out. It returns nil if a value has no label, or there is no field.
@@ -221,18 +216,18 @@ func inlineFields(line string, l *lang.Language) (out []string) {
 // cells with figures are written as those of the next row, such as times or amounts.
 func (r *reader) isHeadless(rows [][]string) bool {
 	first, next := rows[0], rows[1]
-	if first[0] != "" && (len(r.lang.Dates(first[0])) > 0 && hasFigure(first[0]) || len(lang.Clocks(first[0])) > 0) {
+	if first[0] != "" && (len(r.lang.Dates(first[0])) > 0 && lang.HasFigure(first[0]) || len(lang.Clocks(first[0])) > 0) {
 		return true
 	}
-	if hasFigure(first[0]) {
+	if lang.HasFigure(first[0]) {
 		return false
 	}
-	if len(first) == 2 && hasFigure(first[1]) {
+	if len(first) == 2 && lang.HasFigure(first[1]) {
 		return true
 	}
 	same := false
 	for k := 1; k < len(first) && k < len(next); k++ {
-		if !hasFigure(first[k]) {
+		if !lang.HasFigure(first[k]) {
 			continue
 		}
 		if pattern(first[k]) != pattern(next[k]) {
