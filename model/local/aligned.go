@@ -93,7 +93,7 @@ func alignedTable(rows [][]alignedCell) []string {
 		return nil
 	}
 	out := make([]string, len(rows))
-	head := width > 2 && (isAlignedHead(rows[0]) || len(rows[0]) == width && lang.IsTableHeadOver(textsOf(rows[0]), fullRows(rows[1:], width)))
+	head := width > 2 && lang.IsTableHeadOver(textsOf(rows[0]), fullRows(rows[1:], width))
 	var last []alignedCell // the last row with all cells
 	for i, cells := range rows {
 		if len(cells) == width {
@@ -136,16 +136,6 @@ func inOneColumn(rows [][]alignedCell) (most int) {
 		most = max(most, begins[last.from], ends[last.to])
 	}
 	return most
-}
-
-// isAlignedHead reports whether a row has the names of columns: no cell but the first has a figure, except for years.
-func isAlignedHead(cells []alignedCell) bool {
-	for i, c := range cells {
-		if i > 0 && lang.HasFigure(c.text) || len(strings.Fields(c.text)) > 4 {
-			return false
-		}
-	}
-	return true
 }
 
 // fullRows returns the texts of the rows that have all cells.
