@@ -169,6 +169,7 @@ const (
 	Greater Section = "greater"
 	Than    Section = "than"
 	Free    Section = "free"   // phrases for a price of nothing, or for one that is a part of another: free of charge, included, half
+	If      Section = "if"     // words that begin a condition
 	Absent  Section = "absent" // phrases for what is not there, besides negations: out of
 	Yes     Section = "yes"    // cells that say that something is there
 	No      Section = "no"     // and that it is not

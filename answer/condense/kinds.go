@@ -1,6 +1,7 @@
 package condense
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -9,9 +10,16 @@ import (
 )
 
 // replaceKind replaces a word of the last question by one of the same kind: a number or code by one of the same form, a month by a month, a group of people by
-// another one. The other words of the phrase come with it. It returns "" if the phrase has no such word.
+// another one. The other words of the phrase come with it, but not those of a condition: "if I take 50 of them?" changes only the number. It returns "" if the phrase has no such word.
 func (c *rewriter) replaceKind(prev, phrase string) string {
 	words, olds := lang.Words(phrase), lang.Words(prev)
+	if c.Has(lang.If, words[0].Text) {
+		number, old := onlyNumber(phrase), onlyNumber(prev)
+		if number == nil || old == nil {
+			return ""
+		}
+		return c.put(prev, old[0], old[1], phrase[number[0]:number[1]])
+	}
 	content := c.content(phrase)
 	if len(content) == 0 {
 		return ""
@@ -60,6 +68,18 @@ func (c *rewriter) replaceKind(prev, phrase string) string {
 		phrase = strings.TrimSpace(strings.TrimSuffix(phrase, unit)) // as in "below 95 %", whose sign stands already
 	}
 	return c.put(prev, olds[from].Start, olds[to-1].End, phrase[begin:])
+}
+
+// numberRE matches a number that is a word of its own, as the first group.
+var numberRE = regexp.MustCompile(`(?:^|\s)([0-9](?:[0-9.,]*[0-9])?)(?:[\s?.!]|$)`)
+
+// onlyNumber returns where the only number of a text begins and ends; nil if it has none or several.
+func onlyNumber(s string) []int {
+	all := numberRE.FindAllStringSubmatchIndex(s, 2)
+	if len(all) != 1 {
+		return nil
+	}
+	return all[0][2:]
 }
 
 // put replaces part of a question by a phrase.
