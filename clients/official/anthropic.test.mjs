@@ -1,7 +1,7 @@
 // Anthropic's Messages: the official TypeScript SDK.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import Anthropic, { APIUserAbortError, AuthenticationError, BadRequestError, ContentTooLargeError, NotFoundError, RateLimitError } from "@anthropic-ai/sdk";
+import Anthropic, { AuthenticationError, BadRequestError, ContentTooLargeError, NotFoundError, RateLimitError } from "@anthropic-ai/sdk";
 
 const { SLUICE_URL: url, SLUICE_KEYED: keyed, SLUICE_KEY: key } = process.env;
 const client = (options = {}) => new Anthropic({ baseURL: `${url}/anthropic`, apiKey: "any", maxRetries: 0, ...options });
@@ -122,7 +122,10 @@ test("keys, their rates, and retries", async () => {
 
 test("a stream that is stopped", async () => {
   const stream = client().messages.stream(asked("How long may ships in the north lock be?"));
-  stream.on("streamEvent", () => stream.abort());
-  await assert.rejects(stream.finalMessage(), APIUserAbortError);
+  for await (const event of stream) { // to leave it aborts the request; see the comment in a2a.test.mjs on why no error is waited for
+    assert.equal(event.type, "message_start");
+    break;
+  }
+  assert.ok(stream.controller.signal.aborted);
   assert.match(text(await client().messages.create(asked("How long may ships in the north lock be?"))), /140 metres/);
 });
