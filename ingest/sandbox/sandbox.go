@@ -39,14 +39,14 @@ const MaxWorkers = 4
 const (
 	maxFiles = 2000             // after which a child is replaced; a start takes as long as fifty documents
 	maxIdle  = 30 * time.Second // after which an idle child is stopped
-	slow     = time.Second      // a child that parsed for longer is replaced, because it may keep much memory
 )
 
 // Pool parses documents in reusable child processes. Its methods may be called concurrently. Call Close after use.
 type Pool struct {
 	opts   Options
 	slots  chan struct{}
-	groups *cgroup // in which each child gets a control group; nil if there is none
+	groups *cgroup       // in which each child gets a control group; nil if there is none
+	slow   time.Duration // a child that parsed for longer is replaced, because it may keep much memory
 
 	mu     sync.Mutex
 	idle   []*worker
@@ -67,7 +67,7 @@ func New(o Options) *Pool {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	p := &Pool{opts: o, slots: make(chan struct{}, o.Workers)}
+	p := &Pool{opts: o, slots: make(chan struct{}, o.Workers), slow: time.Second}
 	if enabled {
 		var err error
 		if p.groups, err = findCgroup(); err != nil {
@@ -136,7 +136,7 @@ func (p *Pool) attempt(ctx context.Context, name string, data []byte, limits par
 	parsed, err := w.parse(ctx, name, data, limits)
 	_, replied := errors.AsType[*fault.Error](err)
 	w.files++
-	if err != nil && !replied || w.files >= maxFiles || time.Since(started) > slow {
+	if err != nil && !replied || w.files >= maxFiles || time.Since(started) > p.slow {
 		w.stop()
 	} else {
 		p.put(w)
