@@ -20,13 +20,14 @@ func TestTableHeads(t *testing.T) {
 		rows   int
 		repeat bool
 	}{
-		"long":              {"Item | Unit | Price 2024 | Supplier", rows, true},
-		"head of two rows":  {"Item | Unit | Price we agreed on in 2024 – without tax | Supplier", rows, true},
-		"short":             {"Item | Unit | Price 2024 | Supplier", 5, false},
-		"names of people":   {"Anna Moss | piece | five | Hansen & Sons", rows, false},
-		"without names":     {"Article 17 | piece | 4.50 | Hansen", rows, false},
-		"names of one word": {"Item", rows, false},
-		"long names":        {strings.Repeat("very long name of a column | ", 9) + "x", rows, false},
+		"long":                 {"Item | Unit | Price 2024 | Supplier", rows, true},
+		"head of two rows":     {"Item | Unit | Price we agreed on in 2024 – without tax | Supplier", rows, true},
+		"short":                {"Item | Unit | Price 2024 | Supplier", 5, false},
+		"figures in the names": {"Item | Unit 1 | Unit 2 | Supplier", rows, true},
+		"names of people":      {"Anna Moss | piece | five | Hansen & Sons", rows, false},
+		"without names":        {"Article 17 | piece | 4.50 | Hansen", rows, false},
+		"names of one word":    {"Item", rows, false},
+		"long names":           {strings.Repeat("very long name of a column | ", 9) + "x", rows, false},
 	} {
 		p := parse.Parsed{Title: "Prices", Blocks: []parse.Block{{Kind: parse.Heading, Level: 1, Text: "Prices"}, {Kind: parse.Paragraph, Text: "All prices are net."}}}
 		p.Blocks = append(p.Blocks, parse.Block{Kind: parse.TableRow, Text: c.head})

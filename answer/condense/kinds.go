@@ -10,7 +10,8 @@ import (
 )
 
 // replaceKind replaces a word of the last question by one of the same kind: a number or code by one of the same form, a month by a month, a group of people by
-// another one. The other words of the phrase come with it, but not those of a condition: "if I take 50 of them?" changes only the number. It returns "" if the phrase has no such word.
+// another one. The other words of the phrase come with it, but not those of a condition: "if I take 50 of them?" changes only the number. It returns "" if the
+// phrase has no such word.
 func (c *rewriter) replaceKind(prev, phrase string) string {
 	words, olds := lang.Words(phrase), lang.Words(prev)
 	if c.Has(lang.If, words[0].Text) {

@@ -19,6 +19,7 @@ func TestCSVWithText(t *testing.T) {
 		"notes over the table":       {"Boxes,,2031,\n# prices without VAT,,,\nArticle,Size,1-99,100+\nA-1,small,0.48,0.41\n", "Boxes |  | 2031\n# prices without VAT |  |\n\nArticle | Size | 1-99 | 100+\nA-1 | small | 0.48 | 0.41"},
 		"a wide row of data":         {"Item,Count\nLamp,4\nChair,12,,blue,hall 2\nSofa,1\n", "Item | Count\nLamp | 4\nChair | 12 |  | blue | hall 2\nSofa | 1"},
 		"an address without quotes":  {"Name,Address\nBerg,Quay 4\nVogt,Harbour Street 4, back yard, Lunden\n", "Name | Address\nBerg | Quay 4\nVogt | Harbour Street 4 | back yard | Lunden"},
+		"too many rows for notes":    {"a,1,,\nb,2,,\nc,3,,\nd,4,,\ne,5,,\nf,g,h,i\n", "a | 1\nb | 2\nc | 3\nd | 4\ne | 5\nf | g | h | i"},
 		"one column":                 {"Stop\nPier\n\nOsterby\n", "Stop\nPier\nOsterby"},
 		"only a table":               {"Stop,Days\nPier,Mon\nQuay,\n", "Stop | Days\nPier | Mon\nQuay |"},
 	} {

@@ -15,7 +15,7 @@ type loneNumber struct {
 	term  int // its index in terms
 	value float64
 	unit  string // the word after it, if that is no stop word; empty: it counts nothing, as in room 5
-	after bool   // another word is directly before it, which it may number: room 5 costs
+	after bool   // a content word is directly before it, which it may number: room 5 costs
 }
 
 // maxLoneNumbers is the maximum number of them.
@@ -65,10 +65,15 @@ func (q *question) isPrice(term int, text string) bool {
 // priceOfRE matches a number with a currency.
 var priceOfRE = regexp.MustCompile(`[€$£¥₺₽] ?[0-9][0-9.,]*|\b[0-9][0-9.,]* ?(?:[€$£¥₺₽]|(?:EUR|USD|GBP|CHF)\b)`)
 
-// markColumn is mark for the name of a column. A range has the amounts of the question that are in it, as 500-999 has 600, and an abbreviation the words that
-// begin with it, as Ext. has extension.
+// markColumn is mark for the name of a column, with what its ranges and abbreviations stand for.
 func (q *question) markColumn(dst []float64, name string) {
 	q.mark(dst, name)
+	q.markMeaning(dst, name)
+}
+
+// markMeaning marks what the name of a column stands for: a range for the amounts of the question that are in it, as 500-999 for 600, and an abbreviation for the
+// words that begin with it, as Ext. for extension.
+func (q *question) markMeaning(dst []float64, name string) {
 	for _, n := range q.loneNumbers {
 		if n.unit == "" {
 			continue
@@ -83,7 +88,7 @@ func (q *question) markColumn(dst []float64, name string) {
 	}
 	for word := range strings.FieldsSeq(strings.ToLower(name)) {
 		short, ok := strings.CutSuffix(word, ".")
-		if !ok || len(short) < minAbbreviation || q.lang.Has(lang.Months, short) || q.lang.Has(lang.Days, short) {
+		if !ok || len(short) < minAbbreviation || len(q.lang.Dates("1 "+short)) > 0 { // a month
 			continue
 		}
 		for i, t := range q.terms {
@@ -131,7 +136,7 @@ func (q *question) readColumnRange(name string) columnRange {
 	if m == nil {
 		from, to, ok := rangeOf(q.lang, name)
 		unit := unitRE.FindStringSubmatch(name)
-		if !ok || unit == nil || len(q.lang.Dates(name)) > 0 || len(lang.Clocks(name)) > 0 {
+		if !ok || unit == nil || len(lang.Clocks(name)) > 0 {
 			return noRange
 		}
 		return columnRange{from, to, strings.ToLower(unit[1])}

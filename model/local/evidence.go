@@ -188,7 +188,7 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 			m.markRelated(q, c.near, c.lead)
 			for _, column := range c.columns {
 				m.markRelated(q, c.near, column)
-				q.markColumn(c.near, column)
+				q.markMeaning(c.near, column)
 			}
 			c.over = slices.Clone(r.over)
 			raise(c.over, c.near)

@@ -69,6 +69,7 @@ func TestLists(t *testing.T) {
 		{"labelled lines under a heading", "What tasks were given?", "Minutes", minutes, "3. Tasks: Ada: order paint; Per: ring the roofer."},
 		{"the largest of several", "biggest boat allowed in the harbour", "Harbour", "- The harbour is open in summer\n- A boat in the harbour may be 14 m long at most\n- The harbour has 30 places\n- The crane is shut\n",
 			"A boat in the harbour may be 14 m long at most."},
+		{"prose before an instruction", "How do I reset the boiler?", "House", "## Reset the boiler\n\nThe cellar is dry. Hold the red button for five seconds to reset the boiler.\n", "Hold the red button for five seconds to reset the boiler."},
 		{"a negation in the heading, in German", "Was ist in den Booten nicht gestattet?", "Bootsverleih", "# Boote\n\nDie Boote haben Ruder, Westen und Seile.\n\n# In den Booten nicht gestattet\n\n- Grillen\n- Rauchen an Bord\n",
 			"In den Booten nicht gestattet: Grillen; Rauchen an Bord."},
 	} {

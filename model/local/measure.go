@@ -244,13 +244,10 @@ func (q *question) isUnstated(readings []*passageView) bool {
 // priceOrShareRE matches a share of a price, or a price without its currency.
 var priceOrShareRE = regexp.MustCompile(`[0-9] ?[%％]|\b[0-9]+[.,][0-9]{2}\b`)
 
-// minLabel is the share of the terms of a question in the label of a line that says what is asked for: Method of payment: cash.
-const minLabel = 0.9
-
 // lacksPrice reports whether a question asks for a price, and neither the best sentence, nor what leads to it, nor the rest of the answer has an amount of money, a
 // share, or a phrase such as "no charge".
 func (q *question) lacksPrice(best *sentence, answer []*sentence) bool {
-	if q.measure != money || q.listed || q.open || q.broad || q.whether || q.amountTerm >= 0 || best.evid[unmeasured] == 0 || best.evid[labelled] >= minLabel {
+	if q.measure != money || q.listed || q.open || q.broad || q.whether || q.amountTerm >= 0 || best.evid[unmeasured] == 0 {
 		return false
 	}
 	for i, t := range q.terms {

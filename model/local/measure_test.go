@@ -54,6 +54,7 @@ func TestLacksPrice(t *testing.T) {
 		{"What does the lamp cost?", "Table: 80\nLamp: 50\n", "50"},
 		{"What does the lamp cost?", "Cost of the lamp: on request\nPlace: hall\n", "on request"},
 		{"What does the lamp cost?", "Item | Watts | Arms\nLamp | 40 | 3\nBell | 8 | 0\n", ""},
+		{"¿Cuántos puntos vale la memoria?", "La memoria de la oferta tiene 30 puntos.", "30 puntos"},
 		{"Is the lamp paid?", "The lamp is sold with a cable.", "cable"},
 		{"Was kostet die Lampe?", "Die Lampe hat 3 Arme und einen Schirm. Die Lampe wird mit einem Kabel verkauft.", ""},
 		{"Was kostet die Lampe?", "Die Lampe ist für Mitglieder kostenlos.", "kostenlos"},

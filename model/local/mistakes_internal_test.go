@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/corpus"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -21,6 +22,14 @@ func TestCorrectQuestionWord(t *testing.T) {
 	} {
 		if got := m.correctQuestionWord(question, passages); got != want {
 			t.Errorf("%q: got %q, want %q", question, got, want)
+		}
+	}
+}
+
+func TestStemOfPossessive(t *testing.T) {
+	for word, same := range map[string]string{"women's": "women", "children's": "child", "dog's": "dogs"} {
+		if a, b := stemIn(lang.English, word), stemIn(lang.English, same); a != b {
+			t.Errorf("%s: %q, %s: %q", word, a, same, b)
 		}
 	}
 }

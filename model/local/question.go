@@ -44,15 +44,15 @@ type question struct {
 	measure     *measure                 // the quantity that is asked for; nil: none
 	inUnit      bool                     // it asks for a number of a unit: how many litres
 	amounts     []float64                // numbers with units
-	loneNumbers []loneNumber
-	ranges      map[string]columnRange // of the names of columns that were read
-	namesPrice  bool
-	bound       *bound        // nil: none
-	moments     []moment      // dates, days of the week and times of day
-	weekday     lang.Weekdays // the days of the week that it names first, other than each day; 0: none
-	amountTerm  int           // of the thing whose amount it asks for; -1: it asks for none
-	namesDays   bool          // it names days of the week
-	negated     bool          // the question is negated
+	loneNumbers []loneNumber             // its numbers that are words of their own
+	ranges      map[string]columnRange   // of the names of columns that were read
+	namesPrice  bool                     // it has an amount of money
+	bound       *bound                   // nil: none
+	moments     []moment                 // dates, days of the week and times of day
+	weekday     lang.Weekdays            // the days of the week that it names first, other than each day; 0: none
+	amountTerm  int                      // of the thing whose amount it asks for; -1: it asks for none
+	namesDays   bool                     // it names days of the week
+	negated     bool                     // the question is negated
 	kind        kind
 	whether     bool       // asks for yes or no
 	broad       bool       // asks for an explanation, not for a fact
