@@ -73,6 +73,8 @@ const (
 	Reasons     Section = "because"     // words that give a reason
 	Most        Section = "most"        // words that ask for the greatest or the last of several: highest
 	Least       Section = "least"       // words that ask for the smallest or the first of several: lowest, cheapest
+	Superlative Section = "superlative" // words that ask for this with the adjective after them: most, plus
+	Little      Section = "little"      // adjectives that ask for the smallest value after them: le plus court
 	// Abbreviations end with a full stop, without it.
 	Abbreviations Section = "abbreviation"
 )

@@ -507,5 +507,8 @@ func cutWord(text []byte, next string) bool {
 		return false
 	}
 	before, _ := utf8.DecodeLastRune(text[:len(text)-1])
-	return unicode.IsLower(before) && unicode.IsLower(firstRune(next))
+	return unicode.IsLower(before) && unicode.IsLower(firstRune(next)) && !conjunction.MatchString(next)
 }
+
+// conjunction matches what follows a word whose end another one has too: Leistungs- und Verhaltenskontrolle.
+var conjunction = regexp.MustCompile(`^(?:und|oder|bzw|sowie|bis|and|or|to|et|ou|y|o|e|en|of)\b`)

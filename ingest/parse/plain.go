@@ -10,11 +10,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/ingest/parse/document"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 var (
-	bullet    = regexp.MustCompile(`^\s*(?:[-*•‣◦▪–·]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+\S`)
-	underline = regexp.MustCompile(`^(?:={3,}|-{3,}|~{3,}|\^{3,}|#{3,}|\*{3,})$`)
+	bullet      = regexp.MustCompile(`^\s*(?:[-*•‣◦▪–·]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+\S`)
+	ruleOfTable = regexp.MustCompile(`^[-=_ ]*[-=_]{3}[-=_ ]*$`)
+	underline   = regexp.MustCompile(`^(?:={3,}|-{3,}|~{3,}|\^{3,}|#{3,}|\*{3,})$`)
 )
 
 // parseText parses plain text. Blank lines separate paragraphs. Underlined lines are headings, and short ones in capitals or with the number of a clause.
@@ -23,14 +25,8 @@ func parseText(ctx context.Context, src source) (Parsed, error) {
 	if err := checkLines(text); err != nil {
 		return Parsed{}, err
 	}
-	p := Parsed{Blocks: textBlocks(unquote(text), src.limits.Blocks)}
-	for i, b := range p.Blocks {
-		if quoted := i > 0 && i+1 < len(p.Blocks) && mailSubject(strings.Split(p.Blocks[i+1].Text, "\n")) != ""; b.Kind == Heading && !quoted {
-			p.Title = b.Text
-			break
-		}
-	}
-	return p, ctx.Err()
+	t := readText(dropPages(unquote(text)), src.limits.Blocks)
+	return Parsed{Title: t.title(), Blocks: t.out}, ctx.Err()
 }
 
 // Limits that are checked before splitting, since each element takes some 50 bytes of memory.
@@ -46,64 +42,125 @@ func checkLines(s string) error {
 	return nil
 }
 
-// textBlocks stops at more than limit blocks, which finish rejects.
-func textBlocks(s string, limit int) []Block {
-	var out []Block
-	marks := map[byte]int{} // the level of each underlining character, in order of appearance, as reStructuredText has it
-	ruled := false          // the part before is a rule
-	level := headingLevel   // of headings that are not underlined; below the titles after rules
-	for part := range strings.SplitSeq(s, "\n\n") {
-		if len(out) > limit {
-			break
+// textBlocks returns the blocks of a plain text. It stops at more than limit blocks, which finish rejects.
+func textBlocks(s string, limit int) []Block { return readText(s, limit).out }
+
+func readText(s string, limit int) *textReader {
+	t := &textReader{outline: findOutline(s), limit: limit, numbered: map[int]bool{}, marks: map[byte]int{}, level: headingLevel}
+	at := 0
+	for _, h := range t.outline.headings {
+		t.read(s[at:h.start])
+		t.numbered[len(t.out)] = true
+		t.add(Block{Kind: Heading, Level: h.level, Text: strings.Join(strings.Fields(s[h.start:h.end]), " ")})
+		at = h.end
+	}
+	t.read(s[at:])
+	return t
+}
+
+// textReader reads plain text between the headings of its outline.
+type textReader struct {
+	outline  outline
+	limit    int
+	out      []Block
+	numbered map[int]bool // blocks that are headings of the outline
+	marks    map[byte]int // the level of each underlining character, in order of appearance, as reStructuredText has it
+	ruled    bool         // the part before is a rule
+	level    int          // of headings that are neither numbered nor underlined; below the titles after rules
+}
+
+func (t *textReader) add(b Block) { t.out = append(t.out, b) }
+
+// title returns the text of the first block if that is a heading, or else its first line if that looks like a title, or else the heading among the next ones that
+// is neither numbered nor the subject of a message that is quoted.
+func (t *textReader) title() string {
+	for i, b := range t.out[:min(len(t.out), maxBeforeTitle)] {
+		if t.numbered[i] {
+			return ""
+		}
+		if b.Kind == Heading && (i == 0 || i+1 == len(t.out) || mailSubject(strings.Split(t.out[i+1].Text, "\n")) == "") {
+			return b.Text
+		}
+		if first, _, _ := strings.Cut(b.Text, "\n"); i == 0 && b.Kind == Paragraph && isTitle(first) && !labelled.MatchString(first) && !aligned.MatchString(first) {
+			if _, field := lang.MessageField(first); !field {
+				return first
+			}
+		}
+	}
+	return ""
+}
+
+// maxBeforeTitle is the number of blocks among which the title of a text is looked for.
+const maxBeforeTitle = 3
+
+// read appends the blocks of a text.
+func (t *textReader) read(s string) {
+	for part := range strings.SplitSeq(dedent(s), "\n\n") {
+		if len(t.out) > t.limit {
+			return
 		}
 		lines := strings.Split(strings.Trim(part, "\n"), "\n")
-		for i := 0; i < len(lines); i++ {
+		for i := range lines {
 			lines[i] = strings.TrimRight(lines[i], " \t\f\v")
 		}
-		afterRule := ruled && len(lines) == 1
-		ruled = len(lines) == 1 && len(lines[0]) >= minRule && underline.MatchString(lines[0])
-		if ruled {
-			continue
+		afterRule := t.ruled && len(lines) == 1
+		t.ruled = len(lines) == 1 && len(lines[0]) >= minRule && underline.MatchString(lines[0])
+		switch {
+		case t.ruled:
+		case afterRule && isTitle(lines[0]):
+			t.level = headingLevel + 1
+			t.add(Block{Kind: Heading, Level: headingLevel, Text: strings.Join(strings.Fields(lines[0]), " ")})
+		case isSession(lines) || len(t.out) > 0 && t.out[len(t.out)-1].Kind == Paragraph && strings.HasSuffix(t.out[len(t.out)-1].Text, ":") && isIndented(lines):
+			t.add(Block{Kind: Code, Text: strings.Join(lines, "\n"), Fenced: true})
+		default:
+			t.readPart(lines)
 		}
-		if afterRule && isTitle(lines[0]) {
-			level = headingLevel + 1
-			out = append(out, Block{Kind: Heading, Level: headingLevel, Text: strings.Join(strings.Fields(lines[0]), " ")})
-			continue
-		}
-		if isSession(lines) || len(out) > 0 && out[len(out)-1].Kind == Paragraph && strings.HasSuffix(out[len(out)-1].Text, ":") && isIndented(lines) {
-			out = append(out, Block{Kind: Code, Text: strings.Join(lines, "\n"), Fenced: true})
-			continue
-		}
-		if subject := mailSubject(lines); subject != "" {
-			out = append(out, Block{Kind: Heading, Level: headingLevel, Text: subject})
-		}
-		from := 0
-		for from < len(lines) && isHeadingLine(lines[from:]) {
-			out = append(out, Block{Kind: Heading, Level: level, Text: strings.TrimSpace(lines[from])})
-			from++
-		}
-		for i := from + 1; i < len(lines); i++ {
-			under := lines[i]
-			if !underline.MatchString(under) || lines[i-1] == "" || underline.MatchString(lines[i-1]) ||
-				utf8.RuneCountInString(lines[i-1]) > len(under)+2 {
-				continue
-			}
-			over := lines[from : i-1]
-			if len(over) > 0 && over[len(over)-1] == under {
-				over = over[:len(over)-1]
-			}
-			out = appendParagraphs(out, over, limit)
-			if marks[under[0]] == 0 {
-				marks[under[0]] = min(len(marks), 5) + 1
-			}
-			out = append(out, Block{Kind: Heading, Level: marks[under[0]], Text: lines[i-1]})
-			from = i + 1
-		}
-		if from < len(lines) {
-			out = appendParagraphs(out, lines[from:], limit)
+	}
+}
+
+// dropTableRules removes the rules between the lines of a table that is aligned with spaces.
+func dropTableRules(lines []string) []string {
+	isRow := func(i int) bool { return i >= 0 && i < len(lines) && aligned.MatchString(strings.TrimSpace(lines[i])) }
+	out := lines[:0:0]
+	for i, line := range lines {
+		if !(ruleOfTable.MatchString(strings.TrimSpace(line)) && isRow(i-1) && (isRow(i+1) || i+1 == len(lines))) {
+			out = append(out, line)
 		}
 	}
 	return out
+}
+
+// readPart appends the blocks of lines without a blank one between them.
+func (t *textReader) readPart(lines []string) {
+	lines = dropTableRules(lines)
+	if subject := mailSubject(lines); subject != "" {
+		t.add(Block{Kind: Heading, Level: headingLevel, Text: subject})
+	}
+	from := 0
+	for from < len(lines) && t.outline.isHeading(lines[from:]) {
+		t.add(Block{Kind: Heading, Level: t.level, Text: strings.TrimSpace(lines[from])})
+		from++
+	}
+	for i := from + 1; i < len(lines); i++ {
+		under := lines[i]
+		if !underline.MatchString(under) || lines[i-1] == "" || underline.MatchString(lines[i-1]) ||
+			utf8.RuneCountInString(lines[i-1]) > len(under)+2 {
+			continue
+		}
+		over := lines[from : i-1]
+		if len(over) > 0 && over[len(over)-1] == under {
+			over = over[:len(over)-1]
+		}
+		t.out = appendParagraphs(t.out, over, t.limit)
+		if t.marks[under[0]] == 0 {
+			t.marks[under[0]] = min(len(t.marks), 5) + 1
+		}
+		t.add(Block{Kind: Heading, Level: t.marks[under[0]], Text: lines[i-1]})
+		from = i + 1
+	}
+	if from < len(lines) {
+		t.out = appendParagraphs(t.out, lines[from:], t.limit)
+	}
 }
 
 // minRule is the least length of a rule between sections, whose title may follow in a paragraph of its own.
@@ -127,6 +184,7 @@ func isIndented(lines []string) bool {
 
 var (
 	clause        = regexp.MustCompile(`^(?:§+|(?i:article|art\.|artikel|artículo|articolo|artigo|artikkel|clause|section|madde|статья|раздел))\s*[0-9]|^第.{1,4}[条章条節]`)
+	parenthesis   = regexp.MustCompile(`\s\([^()]*\)$`)
 	sectionNumber = regexp.MustCompile(`^[0-9]{1,2}(?:\.[0-9]{1,2}){0,2}\s+\p{Lu}`)
 )
 
@@ -137,20 +195,21 @@ const (
 	maxHeadingWords = 10
 )
 
-// isHeadingLine reports whether the first of some lines is a heading without an underline: it is short, does not end like a sentence, and is in capitals,
-// or begins with the number of a clause or section.
-func isHeadingLine(lines []string) bool {
-	line := strings.TrimSpace(lines[0])
-	if !isTitle(line) {
-		return false
+// isHeading reports whether the first of some lines is a heading without an underline, which is not one of a series: it is short, does not end like a
+// sentence, and is in capitals, or begins with the number of a clause or section.
+func (o *outline) isHeading(lines []string) bool {
+	line, next := strings.TrimSpace(lines[0]), ""
+	if len(lines) > 1 {
+		next = strings.TrimSpace(lines[1])
 	}
-	if len(lines) > 1 && underline.MatchString(lines[1]) {
+	first, _ := utf8.DecodeRuneInString(next)
+	if !isTitle(line) || underline.MatchString(next) || o.listed[line] {
 		return false
 	}
 	letters := 0
-	for _, r := range line {
+	for _, r := range parenthesis.ReplaceAllString(line, "") {
 		if unicode.IsLower(r) {
-			return clause.MatchString(line) || sectionNumber.MatchString(line) && (len(lines) == 1 || !sectionNumber.MatchString(strings.TrimSpace(lines[1])))
+			return !unicode.IsLower(first) && (clause.MatchString(line) || sectionNumber.MatchString(line) && !o.clauses[line] && !sectionNumber.MatchString(next))
 		}
 		if unicode.IsUpper(r) {
 			letters++
@@ -204,22 +263,59 @@ func level(k Kind) int {
 	return 0
 }
 
-// joinLines returns lines as text. Lines that stay apart keep their indentation.
+// joinLines returns lines as text, with words that are hyphenated at the end of a line in one piece. Lines that stay apart keep their indentation.
 func joinLines(lines []string) string {
-	var b strings.Builder
+	rows, times := 0, 0
+	for _, l := range lines {
+		rows += count(aligned, l)
+		times += count(timed, l)
+	}
+	if rows > 1 {
+		lines = strings.Split(dedent(strings.Join(lines, "\n")), "\n")
+	}
+	var b []byte
 	widest := width(lines)
 	for i, l := range lines {
 		switch {
 		case i == 0:
-		case staysApart(lines[i-1], l, widest):
-			b.WriteByte('\n')
+		case staysApart(lines[i-1], l, widest), times > 1 && timed.MatchString(l), rows > 1 && indentation(l) >= minCellIndent:
+			b = append(b, '\n')
 		default:
-			b.WriteByte(' ')
 			l = strings.TrimSpace(l)
+			b = joinLine(b, l)
 		}
-		b.WriteString(strings.TrimRight(l, " \t"))
+		b = append(b, strings.TrimRight(l, " \t")...)
 	}
-	return strings.Trim(b.String(), "\n ")
+	return strings.Trim(string(b), "\n ")
+}
+
+// minCellIndent is the least indentation of a line that continues a cell of the line before: there is at least a word in the first column.
+const minCellIndent = 6
+
+// timed matches a line that begins with a time of day, after a word at most: ore 7.05 departure.
+var timed = regexp.MustCompile(`^\s*(?:\pL{1,9}\.? )?[0-9]{1,2}[.:h][0-9]{2}(?:[\s–-]|$)`)
+
+func count(re *regexp.Regexp, line string) int {
+	if re.MatchString(line) {
+		return 1
+	}
+	return 0
+}
+
+// indentation returns the number of spaces before a line. A tab counts as eight.
+func indentation(line string) int {
+	n := 0
+	for _, r := range line {
+		switch r {
+		case ' ':
+			n++
+		case '\t':
+			n += 8
+		default:
+			return n
+		}
+	}
+	return n
 }
 
 // softBreak stands for the end of a line until [wrapLines] decides whether it is a line break or a space.

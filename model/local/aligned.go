@@ -60,18 +60,46 @@ func readAligned(lines []string) {
 			fenced = !fenced
 		}
 		var rows [][]alignedCell
-		for k := i; !fenced && k < len(lines); k++ {
-			cells := alignedCells(lines[k])
+		n := 0
+		for ; !fenced && i+n < len(lines); n++ {
+			if rest := continuedCells(lines[i+n], rows); rest != nil {
+				rows[len(rows)-1] = rest
+				continue
+			}
+			cells := alignedCells(lines[i+n])
 			if len(cells) < 2 {
 				break
 			}
 			rows = append(rows, cells)
 		}
 		if text := alignedTable(rows); text != nil {
-			copy(lines[i:], text)
+			clear(lines[i+copy(lines[i:], text) : i+n])
 		}
-		i += max(1, len(rows))
+		i += max(1, n)
 	}
+}
+
+// continuedCells returns the cells of the last row with what a line continues them with: it begins below one of its cells but the first, and each part of it below
+// a cell. It returns nil for other lines.
+func continuedCells(line string, rows [][]alignedCell) []alignedCell {
+	bare := strings.TrimSpace(line)
+	if len(rows) == 0 || bare == "" {
+		return nil
+	}
+	parts := alignedCells(line)
+	if parts == nil {
+		at := utf8.RuneCountInString(line[:strings.Index(line, bare)])
+		parts = []alignedCell{{bare, at, at + utf8.RuneCountInString(bare)}}
+	}
+	out := slices.Clone(rows[len(rows)-1])
+	for _, part := range parts {
+		i := slices.IndexFunc(out, func(c alignedCell) bool { return distance(c.from, part.from) <= 1 })
+		if i < 1 {
+			return nil
+		}
+		out[i].text += " " + part.text
+	}
+	return out
 }
 
 // maxAligned is the maximum number of columns of a table that is aligned with spaces.

@@ -88,10 +88,10 @@ func (q *question) selected(rows []*sentence, whole bool) []*sentence {
 	if q.listed || q.kind == listKind || counts {
 		conditions = append(conditions, q.comparedValue, q.onDays)
 	}
-	conditions = append(conditions, func(rows []*sentence) []*sentence { return q.answeredCells(rows, counts) })
 	if whole {
 		conditions = append(conditions, q.extremes)
 	}
+	conditions = append(conditions, func(rows []*sentence) []*sentence { return q.answeredCells(rows, counts) })
 	for _, condition := range conditions {
 		if met := condition(of); 0 < len(met) && len(met) < len(rows) {
 			return met
@@ -104,11 +104,11 @@ func (q *question) selected(rows []*sentence, whole bool) []*sentence {
 }
 
 // keyShare returns the share of the question's terms that are in the cells of a row, and not in the title, the headings or the names of the columns, which
-// all rows have.
+// all rows have. The adjective of a superlative is no key: the hut Grand Berc is not the one with le plus grand dénivelé.
 func (q *question) keyShare(c *sentence) float64 {
 	sum := 0.0
 	for i, w := range q.plain {
-		if c.over[i] == 0 && !(q.bound != nil && slices.Contains(q.numbers, i)) {
+		if c.over[i] == 0 && !q.superlative[i] && !(q.bound != nil && slices.Contains(q.numbers, i)) {
 			sum += w * c.exact[i]
 		}
 	}
@@ -289,9 +289,12 @@ var blankRE = regexp.MustCompile(`^[\s–—−-]*$|^0$|^[✗✘×]$`)
 // extremes returns the rows with the greatest or the smallest value, if the question asks for it: the last boat, the cheapest room. The value is in the
 // column that the question names, in the only one with years or dates for the oldest or the newest, or in the only column of numbers.
 func (q *question) extremes(rows []*sentence) (met []*sentence) {
-	sign := q.signOf(lang.Least, lang.Most)
+	sign := q.extreme()
 	if sign == 0 || len(rows) < 2 {
 		return nil
+	}
+	if of := q.answeredCells(rows, true); len(of) > 0 { // the cheapest one with a balcony
+		rows = of
 	}
 	column := q.valueColumn(rows)
 	if age := q.signOf(lang.Old, lang.New); age != 0 { // the oldest has the earliest year
@@ -313,6 +316,26 @@ func (q *question) extremes(rows []*sentence) (met []*sentence) {
 	return met
 }
 
+// extreme returns 1 if the question asks for the greatest or the last, -1 if it asks for the smallest or the first, and 0 if it asks for neither. The adjective
+// after a word that only makes a superlative decides: le plus court, самая дешёвая.
+func (q *question) extreme() float64 {
+	for i, w := range q.words {
+		switch least := q.lang.Has(lang.Least, w.Text); {
+		case !least && !q.lang.Has(lang.Most, w.Text):
+		case least || q.isSuperlative(i+1) && (q.lang.Has(lang.Least, q.words[i+1].Text) || q.lang.Has(lang.Little, q.words[i+1].Text)):
+			return -1
+		default:
+			return 1
+		}
+	}
+	return 0
+}
+
+// isSuperlative reports whether the word of the question at an index follows one that makes a superlative of it.
+func (q *question) isSuperlative(i int) bool {
+	return 0 < i && i < len(q.words) && q.lang.Has(lang.Superlative, q.words[i-1].Text)
+}
+
 // signOf returns -1 or 1 for the first word of the question that one of two sections has, and 0 if there is none.
 func (q *question) signOf(negative, positive lang.Section) float64 {
 	for _, w := range q.words {
@@ -326,10 +349,10 @@ func (q *question) signOf(negative, positive lang.Section) float64 {
 	return 0
 }
 
-// measureOfExtreme returns the quantity that a superlative of the question is about, such as that of cheapest; nil if there is none.
+// measureOfExtreme returns the quantity that a superlative of the question is about, such as that of cheapest or of what takes longest; nil if there is none.
 func (q *question) measureOfExtreme() *measure {
-	for _, w := range q.words {
-		if !q.lang.Has(lang.Least, w.Text) && !q.lang.Has(lang.Most, w.Text) {
+	for i, w := range q.words {
+		if !q.lang.Has(lang.Least, w.Text) && !q.lang.Has(lang.Most, w.Text) && !q.isSuperlative(i) {
 			continue
 		}
 		for _, m := range measures {
@@ -337,6 +360,9 @@ func (q *question) measureOfExtreme() *measure {
 				return m
 			}
 		}
+	}
+	if q.hasWord(q.text, lang.Lasts) {
+		return duration
 	}
 	return nil
 }
@@ -378,8 +404,11 @@ func (q *question) valueColumn(rows []*sentence) int {
 			q.markColumn(covers, rows[0].columns[i])
 		}
 		x := q.share(covers)
-		if q.measuredColumn(rows[0], i) || ofExtreme != nil && i < len(rows[0].columns) && ofExtreme.names(q.lang, fileName.Replace(rows[0].columns[i])) {
+		if q.measuredColumn(rows[0], i) {
 			x += 0.5
+		}
+		if ofExtreme != nil && i < len(rows[0].columns) && ofExtreme.names(q.lang, fileName.Replace(rows[0].columns[i])) {
+			x++
 		}
 		if x > most {
 			named, most = i, x
@@ -403,7 +432,11 @@ func number(cell string) (float64, bool) {
 	if m == nil {
 		return 0, false
 	}
-	s := strings.TrimRight(strings.NewReplacer("\u00a0", "", " ", "").Replace(m[2]), ".,:h")
+	s := strings.TrimRight(strings.NewReplacer("\u00a0", "", " ", "").Replace(m[2]), ".,:")
+	if hours, whole := strings.CutSuffix(s, "h"); whole && !strings.ContainsAny(hours, ".,:h") {
+		s = hours + ":00" // 8 h
+	}
+	s = strings.TrimRight(s, "h")
 	if hours, minutes, ok := strings.Cut(strings.ReplaceAll(s, "h", ":"), ":"); ok {
 		h, err := strconv.Atoi(hours)
 		min, err2 := strconv.Atoi(minutes)

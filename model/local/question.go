@@ -50,6 +50,7 @@ type question struct {
 	bound       *bound                   // nil: none
 	moments     []moment                 // dates, days of the week and times of day
 	weekday     lang.Weekdays            // the days of the week that it names first, other than each day; 0: none
+	superlative map[int]bool             // terms that are adjectives of superlatives: le plus grand
 	amountTerm  int                      // of the thing whose amount it asks for; -1: it asks for none
 	namesDays   bool                     // it names days of the week
 	negated     bool                     // the question is negated
@@ -147,7 +148,12 @@ func (m *Model) ask(t model.Task) *question {
 	q.code = q.code || q.command && !english
 	q.measure, q.amounts, q.meant = q.measureOf(), q.amountsIn(), q.alternatives()
 	q.negated, q.bound = hasNegation(q.lang, q.words), q.boundOf()
-	q.amountTerm = q.amountOf()
+	q.amountTerm, q.superlative = q.amountOf(), map[int]bool{}
+	for i, w := range q.words {
+		if k, ok := q.index[q.stem(w.Text)]; ok && q.isSuperlative(i) {
+			q.superlative[k] = true
+		}
+	}
 	q.fact, q.task = q.factOf(), q.lang.TaskOf(s)
 	q.way = q.way || q.task != nil
 	if q.codes = codesIn(s); len(q.codes) > 0 && !q.way && strings.HasPrefix(q.codes[0], "-") {
@@ -230,8 +236,11 @@ var notPlural = wordSet("is was does has this its days hours times years months 
 // asksSeveral reports whether a question asks for several things: the noun that it asks for is a plural, or it asks what is needed or included.
 func (q *question) asksSeveral() bool {
 	if re := pluralRE[q.lang.Code]; re != nil {
-		for _, m := range re.FindAllStringSubmatch(q.text, 4) {
-			if !slices.ContainsFunc(strings.Fields(strings.ToLower(m[1])), func(w string) bool {
+		for _, at := range re.FindAllStringSubmatchIndex(q.text, 4) {
+			nouns := strings.Fields(strings.ToLower(q.text[at[2]:at[3]]))
+			next, _, _ := strings.Cut(strings.ToLower(strings.TrimLeft(q.text[at[1]:], " ")), " ")
+			isVerb := len(nouns) > 1 && (q.lang.Has(lang.Articles, next) || q.lang.Has(lang.Most, next) || q.lang.Has(lang.Least, next)) // which job takes the most time
+			if !isVerb && !slices.ContainsFunc(nouns, func(w string) bool {
 				_, no := notPlural[w]
 				return no || q.lang.Has(lang.Auxiliaries, w)
 			}) {

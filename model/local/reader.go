@@ -401,7 +401,7 @@ func separate(line, next string, widest int) bool {
 		return true
 	}
 	first, _ := utf8.DecodeRuneInString(next)
-	if parallelRE.MatchString(line) && parallelRE.MatchString(next) {
+	if parallelRE.MatchString(line) && parallelRE.MatchString(next) || timedRE.MatchString(line) && timedRE.MatchString(next) {
 		return true
 	}
 	short := utf8.RuneCountInString(line) < widest*7/10
@@ -410,6 +410,9 @@ func separate(line, next string, widest int) bool {
 
 // parallelRE matches a line that says something of a name or a time before a dash: Room 3 – Lamps.
 var parallelRE = regexp.MustCompile(`^[\pL\pN][^.!?;–—]{0,40} [–—-] \S`)
+
+// timedRE matches a line that begins with a time of day, after a word at most: ore 7.05 departure.
+var timedRE = regexp.MustCompile(`^(?:\pL{1,9}\.? )?[0-9]{1,2}[.:h][0-9]{2}(?:[\s–-]|$)`)
 
 // prose adds the sentences of a text. The last one leads to a list or table if it ends with a colon, or is alone before a table.
 func (r *reader) prose(text string, oneLine, first bool) {

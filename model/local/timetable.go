@@ -98,7 +98,7 @@ func (q *question) momentColumn(c *sentence) int {
 	if c.moment > 0 {
 		return c.moment
 	}
-	sign := q.signOf(lang.Least, lang.Most)
+	sign := q.extreme()
 	if sign == 0 || q.kind != timeKind || !isTrip(c) {
 		return 0
 	}

@@ -1,0 +1,337 @@
+package parse
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// outline has the numbered headings of a plain text: "4. Appointments", "TOP 3  Well and pump", "IV. DEPOSIT", "2.1 Room". A single line does not show
+// whether it is a heading, an item of a list, or an entry of the contents. So all lines with consecutive numbers of one form are judged together: they are
+// headings if nearly all of them are short titles, and text follows most of them.
+type outline struct {
+	headings []outlineHeading // in order
+	listed   map[string]bool  // lines of lists and contents, which are no headings
+	clauses  map[string]bool  // lines of series that are mostly text
+}
+
+// outlineHeading is a line that is a heading.
+type outlineHeading struct{ start, end, level int }
+
+// maxEntries is the number of lines with numbers from which a text is rather data, and gets no outline.
+const maxEntries = 20_000
+
+// findOutline finds the outline of a text.
+func findOutline(s string) outline {
+	o := outline{listed: map[string]bool{}, clauses: map[string]bool{}}
+	var g grouper
+	at := 0
+	for line := range strings.Lines(s) {
+		if e, ok := readEntry(line); ok {
+			if g.count++; g.count > maxEntries {
+				return outline{}
+			}
+			e.start, e.end = at, at+len(line)
+			g.add(e)
+		}
+		at += len(line)
+	}
+	levels := map[string]int{} // of each form, in order of appearance
+	byStart := map[int]outlineHeading{}
+	for _, es := range g.groups() {
+		titled, followed := es.judge(s)
+		for _, e := range es {
+			switch line := strings.TrimSpace(s[e.start:e.end]); {
+			case !followed:
+				o.listed[line] = true
+			case !titled:
+				o.clauses[line] = true
+			default:
+				if levels[e.form] == 0 {
+					levels[e.form] = headingLevel + min(len(levels), maxDeeper)
+				}
+				byStart[e.start] = outlineHeading{e.start, e.end, levels[e.form]}
+			}
+		}
+	}
+	for _, e := range g.all {
+		if h, ok := byStart[e.start]; ok {
+			o.headings = append(o.headings, h)
+		}
+	}
+	return o
+}
+
+// maxDeeper is the number of levels below that of the first form of numbers.
+const maxDeeper = 3
+
+// entry is a line that begins with a number.
+type entry struct {
+	start, end int    // of the line in the text, with its line break
+	form       string // what all numbers of its series have in common: the word before, the number of parts, the mark after it
+	parent     string // the parts of the number but the last: 2.1 of 2.1.3
+	number     int
+	from, to   int // columns of the number
+	title      string
+}
+
+// entryRE matches a line that begins with a number, which a word may precede. Its groups are the word, the number, the mark after it and the rest.
+var entryRE = regexp.MustCompile(`^[ \t]*(?:(\p{L}{2,12}\.?[ \t]|(?:§{1,2}|№))[ \t]*)?([1-9][0-9]?(?:\.[1-9][0-9]?){0,2}|[IVXL]{1,5}|[A-H])([.):/]?)(?:\s*$|[ \t]+(?:[-–—:][ \t]+)?(\S.*))`)
+
+// readEntry returns the entry in a line. Titles begin with a capital letter, or in a script without them: what follows other numbers is mostly a unit.
+func readEntry(line string) (entry, bool) {
+	m := entryRE.FindStringSubmatchIndex(line)
+	if m == nil {
+		return entry{}, false
+	}
+	group := func(k int) string {
+		if m[2*k] < 0 {
+			return ""
+		}
+		return strings.TrimSpace(line[m[2*k]:m[2*k+1]])
+	}
+	word, digits, mark, title := strings.ToLower(group(1)), group(2), group(3), group(4)
+	first, _ := utf8.DecodeRuneInString(title)
+	if title == "" && word == "" || title != "" && (unicode.IsLower(first) || !unicode.IsLetter(first) && !strings.ContainsRune(`"“„«¿¡`, first)) {
+		return entry{}, false
+	}
+	e := entry{title: title, from: m[4], to: m[5]}
+	style := "A"
+	if unicode.IsDigit(rune(digits[0])) {
+		dot := strings.LastIndexByte(digits, '.')
+		e.number, _ = strconv.Atoi(digits[dot+1:])
+		e.parent = digits[:max(0, dot)]
+		style = strconv.Itoa(1 + strings.Count(digits, "."))
+	} else if word == "" && mark == "" {
+		return entry{}, false // a word of one letter
+	} else if e.number = romanNumber(digits); e.number > 0 {
+		style = "I"
+	} else {
+		e.number = int(digits[0]-'A') + 1
+	}
+	e.form = word + " " + style + mark
+	return e, true
+}
+
+// romanNumber returns the value of a Roman number of the letters I, V, X and L; 0 if there are others.
+func romanNumber(s string) int {
+	sum, last := 0, 0
+	for i := len(s) - 1; i >= 0; i-- {
+		k := strings.IndexByte("IVXL", s[i])
+		if k < 0 {
+			return 0
+		}
+		v := [...]int{1, 5, 10, 50}[k]
+		if v < last {
+			v = -v
+		}
+		sum, last = sum+v, max(last, v)
+	}
+	return sum
+}
+
+// series are entries of one form.
+type series []entry
+
+// grouper makes series of entries with consecutive numbers.
+type grouper struct {
+	count  int
+	all    []entry
+	series []*series
+	open   map[place]*series // by what their next entry is
+}
+
+// place is where the next entry of a series is expected: its number begins or ends below that of the last one, so that a list within a section does not continue
+// the numbers of the sections.
+type place struct {
+	form, parent string
+	number       int
+	column       int
+	right        bool // column is that of the end of the number
+}
+
+func (e entry) places(number int) [2]place {
+	return [2]place{{e.form, e.parent, number, e.from, false}, {e.form, e.parent, number, e.to, true}}
+}
+
+func (g *grouper) add(e entry) {
+	if g.open == nil {
+		g.open = map[place]*series{}
+	}
+	g.all = append(g.all, e)
+	var s *series
+	for _, p := range e.places(e.number) {
+		if s == nil {
+			s = g.open[p]
+		}
+	}
+	if s == nil {
+		s = new(series)
+		g.series = append(g.series, s)
+	} else {
+		last := (*s)[len(*s)-1]
+		for _, p := range last.places(e.number) {
+			delete(g.open, p)
+		}
+	}
+	*s = append(*s, e)
+	for _, p := range e.places(e.number + 1) {
+		g.open[p] = s
+	}
+}
+
+// groups returns the series that are long enough to be judged. Those of numbers with several parts are one, since each section has a few of them.
+func (g *grouper) groups() []series {
+	var out []series
+	parted := map[string]int{}
+	for _, s := range g.series {
+		first := (*s)[0]
+		switch k, ok := parted[first.form]; {
+		case first.parent != "" && ok:
+			out[k] = append(out[k], *s...)
+		case first.parent != "" && len(*s) > 1:
+			parted[first.form] = len(out)
+			out = append(out, *s)
+		case len(*s) > 2, len(*s) == 2 && first.number <= 1:
+			out = append(out, *s)
+		}
+	}
+	return out
+}
+
+const (
+	minTitles = 0.8 // share of the entries of an outline that are titles
+	minBodies = 0.5 // share of them that text follows
+)
+
+// judge reports whether entries are titles, and whether text follows them.
+func (s series) judge(text string) (titled, followed bool) {
+	starts := map[int]bool{}
+	for _, e := range s {
+		starts[e.start] = true
+	}
+	titles, bodies := 0, 0
+	for _, e := range s {
+		blank := e.end + len(text[e.end:]) - len(strings.TrimLeft(text[e.end:], " \t\r\n\f"))
+		next := strings.LastIndexByte(text[:blank], '\n') + 1 // the next line with text
+		line, _, _ := strings.Cut(text[next:], "\n")
+		if next < len(text) && line != "" && !starts[next] {
+			bodies++
+		}
+		if starts[next] || next > e.end {
+			line = "" // nothing that continues the title
+		}
+		if e.isTitle(strings.TrimSpace(text[e.start:e.end]), strings.TrimSpace(line)) {
+			titles++
+		}
+	}
+	n := float64(len(s))
+	return float64(titles) >= minTitles*n, float64(bodies) >= minBodies*n
+}
+
+// isTitle reports whether the line of an entry is a title, and the next line does not continue it.
+func (e entry) isTitle(line, next string) bool {
+	if !isTitle(strings.TrimRight(line, "?:.")) || e.title != "" && strings.HasSuffix(line, ".") || aligned.MatchString(e.title) {
+		return false
+	}
+	if bullet.MatchString(next) || aligned.MatchString(next) {
+		return true // a list, or a table
+	}
+	first, _ := utf8.DecodeRuneInString(next)
+	n := utf8.RuneCountInString(line)
+	return !unicode.IsLower(first) && (n < minWrapped || float64(n) < maxTitleWidth*float64(utf8.RuneCountInString(next)))
+}
+
+// maxTitleWidth is the greatest length of a title, as a share of the line after it: a longer one may be the first line of a paragraph.
+const maxTitleWidth = 0.8
+
+// pageRE matches a line that ends with the number of a page, or is one. Its groups are what stands before, the space after that, and the number.
+var pageRE = regexp.MustCompile(`(?i)^\s*(\S.{0,80}?)??(\s*)(?:(?:page|seite|p[áa]gina|p[áa]g\.|стр\.|страница|sayfa|p\.)[ \t]*([0-9]{1,4})(?:[ \t]*(?:/|of|von|de|sur|di|van|из)[ \t]*[0-9]{1,4})?|[-–][ \t]*([0-9]{1,4})[ \t]*[-–])\s*$`)
+
+// dropPages removes the numbers of pages and the running heads beside them: lines that end with numbers that count up, and are else the same, or stand apart
+// from what is before them. The first one of equal running heads stays.
+func dropPages(s string) string {
+	type counted struct{ lines, last int }
+	heads := map[string]*counted{}
+	for line := range strings.Lines(s) {
+		if head, apart, n := pageNumberOf(line); n > 0 {
+			if apart {
+				head = ""
+			}
+			c := heads[head]
+			if c == nil {
+				c = &counted{}
+				heads[head] = c
+			}
+			if n > c.last {
+				c.lines, c.last = c.lines+1, n
+			}
+		}
+	}
+	var b strings.Builder
+	shown := map[string]bool{}
+	for line := range strings.Lines(s) {
+		head, apart, n := pageNumberOf(line)
+		key := head
+		if apart {
+			key = ""
+		}
+		if n == 0 || heads[key].lines < 2 {
+			b.WriteString(line)
+			continue
+		}
+		if head != "" && !shown[head] {
+			b.WriteString(head)
+			shown[head] = true
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// pageNumberOf returns the number of a page at the end of a line and what stands before it, and whether they are apart; 0 if there is none.
+func pageNumberOf(line string) (head string, apart bool, n int) {
+	if len(line) > maxPageLine || !strings.ContainsAny(line, "0123456789") {
+		return "", false, 0
+	}
+	m := pageRE.FindStringSubmatch(line)
+	if m == nil {
+		return "", false, 0
+	}
+	n, _ = strconv.Atoi(m[3] + m[4])
+	return strings.TrimSpace(m[1]), len(m[2]) > 1 || strings.HasSuffix(m[2], "\t") || m[1] == "", n
+}
+
+// maxPageLine is the maximum length of a line with the number of a page, in bytes.
+const maxPageLine = 200
+
+// dedent removes the indentation that all lines have in common.
+func dedent(s string) string {
+	common, found := "", false
+	for line := range strings.Lines(s) {
+		bare := strings.TrimLeft(line, " \t")
+		if strings.TrimSpace(bare) == "" {
+			continue
+		}
+		indent := line[:len(line)-len(bare)]
+		if !found {
+			common, found = indent, true
+		}
+		for !strings.HasPrefix(indent, common) {
+			common = common[:len(common)-1]
+		}
+		if common == "" {
+			return s
+		}
+	}
+	if common == "" {
+		return s
+	}
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString(strings.TrimPrefix(line, common))
+	}
+	return b.String()
+}
