@@ -14,7 +14,13 @@ const compared = 20
 // preferNewest moves the part to the front that says the same as the best one in the newest edition of its document, such as the price list of the next year.
 // Editions have the same title but for its year. A question that names a year gets what it asks for.
 func (q *question) preferNewest(all []*sentence, passages []model.Passage) {
-	if len(all) == 0 || yearRE.MatchString(q.text) {
+	if len(all) == 0 {
+		return
+	}
+	if years := yearRE.FindAllString(q.text, 2); years != nil {
+		if len(years) == 1 {
+			q.preferYear(all, passages, years[0])
+		}
 		return
 	}
 	best := all[0]
@@ -34,6 +40,34 @@ func (q *question) preferNewest(all []*sentence, passages []model.Passage) {
 		all[0], c.score = c, best.score
 	}
 }
+
+// preferYear moves the first part to the front whose document has the year of the question in its title, if the best one is of a document with another year, and
+// covers no more of the question.
+func (q *question) preferYear(all []*sentence, passages []model.Passage, year string) {
+	best := all[0]
+	titleOf := func(c *sentence) string { return fileName.Replace(passages[c.passage].Chunk.Title) }
+	if title := titleOf(best); strings.Contains(title, year) || !yearRE.MatchString(title) {
+		return
+	}
+	for k, c := range all[:min(len(all), compared)] {
+		if !strings.Contains(titleOf(c), year) || c.score < best.score-maxYearLoss {
+			continue
+		}
+		less := false
+		for i, t := range q.terms {
+			said := t.Word == year || c.evid[measured] == 1 && q.measure.words != "" && q.lang.Has(q.measure.words, t.Word) // an amount of money says that it is a price
+			less = less || !said && max(c.exact[i], c.over[i]) < max(best.exact[i], best.over[i])
+		}
+		if !less {
+			copy(all[1:k+1], all[:k])
+			all[0], c.score = c, best.score
+			return
+		}
+	}
+}
+
+// maxYearLoss is by how much the score of a part of the document of the right year may be lower.
+const maxYearLoss = 3
 
 // edition returns a title without its last year, and the year; "" if it has none.
 func edition(title string) (name, year string) {

@@ -309,7 +309,7 @@ func (m *Model) weigh(q *question, p model.Passage, best float64, r *passageView
 		}
 		for _, i := range q.named {
 			if c.exact[i] < 0.6 && c.over[i] < 1 {
-				e[names]++
+				e[names] += value(!slices.Contains(q.numbers, i))
 				e[unknownNames] += value(unknown[i])
 			}
 		}

@@ -133,7 +133,7 @@ func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence,
 	if !q.open {
 		answerability = all[0].evid.answerability()
 	}
-	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust(all[0])*m.opts.Patience && q.mayReason(all[0]) && !q.asksEmptyCell(all[0])
+	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust(all[0])*m.opts.Patience && q.mayReason(all[0]) && !q.asksEmptyCell(all[0]) && !q.isArbitrary(all[0], readings) && !q.isOfAnother(all[0])
 	var chosen []*sentence
 	if top := all[0]; !top.row && !top.code {
 		chosen = q.multiDocument(top, trusted, readings)
@@ -263,6 +263,38 @@ const minHeaded = 0.5
 // reason.
 func (q *question) mayReason(best *sentence) bool {
 	return q.kind != reasonKind || best.reason || best.evid[fitNear] > 0
+}
+
+// isArbitrary reports whether the best sentence is a row that nothing distinguishes from the others of its table: no cell has a word of the question, and it meets
+// no condition. Words of Chinese and Japanese questions are not separated well enough to say so.
+func (q *question) isArbitrary(best *sentence, readings []*passageView) bool {
+	e := &best.evid
+	if !best.row || best.met || best.moment > 0 || e[rowExact]+e[keyed]+e[inRange] > 0 || q.listed || q.kind == listKind || q.before.answer != "" || q.lang.Code == "zh" || q.lang.Code == "ja" {
+		return false
+	}
+	for i := range q.terms {
+		if best.covers[i] > best.over[i] {
+			return false
+		}
+	}
+	rows := 0
+	for _, r := range readings {
+		for _, c := range r.cs {
+			if c.row && c.table == best.table {
+				rows++
+			}
+		}
+	}
+	return rows >= minArbitrary
+}
+
+// minArbitrary is the number of rows from which a table shows which one is meant.
+const minArbitrary = 3
+
+// isOfAnother reports whether the best sentence may hold the address or the age of somebody else: the question has a name that is not in it, nor in what leads to
+// it.
+func (q *question) isOfAnother(best *sentence) bool {
+	return q.measure != nil && q.measure.recognized && best.evid[names] > 0
 }
 
 // centrality scores sentences for a question without a subject: by similarity to all others, position and rank of the passage.
