@@ -88,7 +88,7 @@ func (g *grammar) prominence(q string, p phrase) int {
 		last = before[len(before)-1].Text
 	}
 	switch {
-	case q[p.from] >= '0' && q[p.from] <= '9' && p.to-p.from < 5, g.isDated(q[p.from:p.to]):
+	case q[p.from] >= '0' && q[p.from] <= '9' && p.to-p.from < 5, g.isDated(q[p.from:p.to]), g.isPreposition(last) && seasonRE.MatchString(q[p.from:p.to]):
 		return -1
 	case possessive(q, p):
 		return 1
@@ -97,6 +97,9 @@ func (g *grammar) prominence(q string, p phrase) int {
 	}
 	return 0
 }
+
+// seasonRE matches a word in lower case and a year, which after a preposition say when: in autumn 2025.
+var seasonRE = regexp.MustCompile(`^\p{Ll}+ (?:19|20)[0-9]{2}$`)
 
 func (g *grammar) hasMonth(s string) bool {
 	return slices.ContainsFunc(lang.Words(s), func(w lang.Token) bool { return g.Has(lang.Months, w.Text) })

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/lang"
@@ -112,11 +113,19 @@ func (m *Model) selectAll(ctx context.Context, t model.Task) ([]*sentence, float
 		return chosen, lowest, nil
 	}
 	chosen, lowest, err := m.selectSentences(ctx, t)
-	if len(chosen) > 0 || err != nil || t.Asked == "" {
+	if len(chosen) > 0 || err != nil || !namesThing(t.Asked) {
 		return chosen, lowest, err
 	}
 	t.Question = t.Asked
 	return m.selectSentences(ctx, t)
+}
+
+// namesThing reports whether a question has a subject of its own, and not only a number or a day: and in 2025?
+func namesThing(asked string) bool {
+	l := lang.OfQuestion(asked)
+	return slices.ContainsFunc(l.UniqueTerms(asked), func(t lang.Term) bool {
+		return utf8.RuneCountInString(t.Word) > 1 && !strings.ContainsAny(t.Word, "0123456789") && !l.Has(lang.Days, t.Word) && !l.Has(lang.Months, t.Word)
+	})
 }
 
 // selectSentences returns the sentences of the answer in order; none if there is no answer. It also returns the answerability of the
