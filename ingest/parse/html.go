@@ -471,8 +471,27 @@ func (w *htmlWalk) walk(n *html.Node) {
 			return
 		}
 		w.children(n)
+		before := len(w.out)
 		w.flush()
+		if len(w.out) == before+1 && w.out[before].Kind == Paragraph && isStrong(n) && isStrongTitle(w.out[before].Text) {
+			w.out[before].Kind, w.out[before].Level = Heading, strongLevel
+		}
 	}
+}
+
+// isStrong reports whether all text of a paragraph is in bold.
+func isStrong(n *html.Node) bool {
+	strong := false
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode && strings.TrimSpace(c.Data) == "", c.DataAtom == atom.Br:
+		case c.DataAtom == atom.B || c.DataAtom == atom.Strong:
+			strong = true
+		default:
+			return false
+		}
+	}
+	return strong && n.DataAtom == atom.P
 }
 
 func (w *htmlWalk) list(n *html.Node) {

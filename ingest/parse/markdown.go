@@ -162,7 +162,11 @@ func (w *markdownWalk) children(n ast.Node, depth int) {
 				w.add(Block{Kind: Code, Text: text, Fenced: true})
 				continue
 			}
-			w.add(Block{Kind: Paragraph, Text: text, Links: links})
+			b := Block{Kind: Paragraph, Text: text, Links: links}
+			if strong, ok := c.FirstChild().(*ast.Emphasis); ok && strong.Level == 2 && strong.NextSibling() == nil && c.NextSibling() != nil && isStrongTitle(text) {
+				b.Kind, b.Level = Heading, strongLevel
+			}
+			w.add(b)
 		case *ast.ThematicBreak, *ast.LinkReferenceDefinition:
 		default:
 			w.children(c, depth)

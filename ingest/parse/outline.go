@@ -213,11 +213,11 @@ func (s series) judge(text string) (titled, followed bool) {
 		starts[e.start] = true
 	}
 	titles, bodies := 0, 0
-	for _, e := range s {
+	for i, e := range s {
 		blank := e.end + len(text[e.end:]) - len(strings.TrimLeft(text[e.end:], " \t\r\n\f"))
 		next := strings.LastIndexByte(text[:blank], '\n') + 1 // the next line with text
 		line, _, _ := strings.Cut(text[next:], "\n")
-		if next < len(text) && line != "" && !starts[next] {
+		if i+1 < len(s) && next < len(text) && !starts[next] { // anything may follow the last one
 			bodies++
 		}
 		if starts[next] || next > e.end {
@@ -228,7 +228,7 @@ func (s series) judge(text string) (titled, followed bool) {
 		}
 	}
 	n := float64(len(s))
-	return float64(titles) >= minTitles*n, float64(bodies) >= minBodies*n
+	return float64(titles) >= minTitles*n, float64(bodies) >= minBodies*(n-1)
 }
 
 // isTitle reports whether the line of an entry is a title, and the next line does not continue it.
@@ -306,6 +306,44 @@ func pageNumberOf(line string) (head string, apart bool, n int) {
 
 // maxPageLine is the maximum length of a line with the number of a page, in bytes.
 const maxPageLine = 200
+
+// strongLevel is the level of paragraphs in bold that are headings.
+const strongLevel = 6
+
+// isStrongTitle reports whether a paragraph that is all in bold is a heading. One with figures, other than its own number, says something itself.
+func isStrongTitle(text string) bool {
+	title := strings.TrimRight(text, ":?")
+	if e, ok := readEntry(title); ok && e.title != "" {
+		title = e.title
+	}
+	return isTitle(title) && !strings.ContainsAny(title, "0123456789")
+}
+
+// markOutline makes headings of the paragraphs of a document whose numbers show that they are, if its format marks no headings but a title.
+func markOutline(blocks []Block) {
+	marked := 0
+	var b strings.Builder
+	at := map[int]int{} // paragraphs, by where they begin
+	for i, block := range blocks {
+		switch {
+		case block.Kind == Heading:
+			marked++
+		case block.Kind != Paragraph:
+			b.WriteByte('|') // text that is no title
+		case !strings.Contains(block.Text, "\n"):
+			at[b.Len()] = i
+		}
+		b.WriteString(block.Text + "\n\n")
+	}
+	if marked > 1 {
+		return
+	}
+	for _, h := range findOutline(b.String()).headings {
+		if i, ok := at[h.start]; ok && blocks[i].Kind != Heading {
+			blocks[i].Kind, blocks[i].Level, blocks[i].Tight = Heading, h.level, false
+		}
+	}
+}
 
 // dedent removes the indentation that all lines have in common.
 func dedent(s string) string {
