@@ -5,12 +5,12 @@ import (
 	"encoding/csv"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/ingest/parse/document"
-	"github.com/sluice-rag/sluice/lang"
 )
 
 var (
@@ -71,20 +71,15 @@ type textReader struct {
 
 func (t *textReader) add(b Block) { t.out = append(t.out, b) }
 
-// title returns the text of the first block if that is a heading, or else its first line if that looks like a title, or else the heading among the next ones that
-// is neither numbered nor the subject of a message that is quoted.
+// title returns the text of the first heading among the first blocks that is neither numbered nor the subject of a message that is quoted. Without one, the title
+// is the name of the file, which says more than most first lines.
 func (t *textReader) title() string {
 	for i, b := range t.out[:min(len(t.out), maxBeforeTitle)] {
 		if t.numbered[i] {
-			return ""
+			break
 		}
 		if b.Kind == Heading && (i == 0 || i+1 == len(t.out) || mailSubject(strings.Split(t.out[i+1].Text, "\n")) == "") {
 			return b.Text
-		}
-		if first, _, _ := strings.Cut(b.Text, "\n"); i == 0 && b.Kind == Paragraph && isTitle(first) && !labelled.MatchString(first) && !aligned.MatchString(first) {
-			if _, field := lang.MessageField(first); !field {
-				return first
-			}
 		}
 	}
 	return ""
@@ -275,10 +270,18 @@ func joinLines(lines []string) string {
 	}
 	var b []byte
 	widest := width(lines)
+	var cells []int // where the cells of the last row begin
 	for i, l := range lines {
+		goesOn := slices.Contains(cells, indentation(l))
+		switch {
+		case aligned.MatchString(l):
+			cells = cellStarts(l)
+		case !goesOn:
+			cells = nil
+		}
 		switch {
 		case i == 0:
-		case staysApart(lines[i-1], l, widest), times > 1 && timed.MatchString(l), rows > 1 && indentation(l) >= minCellIndent:
+		case staysApart(lines[i-1], l, widest), times > 1 && timed.MatchString(l), rows > 1 && goesOn:
 			b = append(b, '\n')
 		default:
 			l = strings.TrimSpace(l)
@@ -289,8 +292,15 @@ func joinLines(lines []string) string {
 	return strings.Trim(string(b), "\n ")
 }
 
-// minCellIndent is the least indentation of a line that continues a cell of the line before: there is at least a word in the first column.
-const minCellIndent = 6
+// cellStarts returns the columns after the gaps of a line of a table that is aligned with spaces.
+func cellStarts(line string) (out []int) {
+	for _, gap := range cellGap.FindAllStringIndex(line, -1) {
+		out = append(out, utf8.RuneCountInString(line[:gap[1]-1]))
+	}
+	return out
+}
+
+var cellGap = regexp.MustCompile(`\S {2,}\S`)
 
 // timed matches a line that begins with a time of day, after a word at most: ore 7.05 departure.
 var timed = regexp.MustCompile(`^\s*(?:\pL{1,9}\.? )?[0-9]{1,2}[.:h][0-9]{2}(?:[\s–-]|$)`)
