@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sluice-rag/sluice/lang"
 )
 
 // outline has the numbered headings of a plain text: "4. Appointments", "TOP 3  Well and pump", "IV. DEPOSIT", "2.1 Room". A single line does not show
@@ -233,10 +235,10 @@ func (s series) judge(text string) (titled, followed bool) {
 
 // isTitle reports whether the line of an entry is a title, and the next line does not continue it.
 func (e entry) isTitle(line, next string) bool {
-	if !isTitle(strings.TrimRight(line, "?:.")) || e.title != "" && strings.HasSuffix(line, ".") || aligned.MatchString(e.title) {
+	if !isTitle(strings.TrimRight(line, "?:.")) || e.title != "" && strings.HasSuffix(line, ".") || isAligned(e.title) {
 		return false
 	}
-	if bullet.MatchString(next) || aligned.MatchString(next) {
+	if bullet.MatchString(next) || isAligned(next) {
 		return true // a list, or a table
 	}
 	first, _ := utf8.DecodeRuneInString(next)
@@ -293,7 +295,8 @@ func dropPages(s string) string {
 
 // pageNumberOf returns the number of a page at the end of a line and what stands before it, and whether they are apart; 0 if there is none.
 func pageNumberOf(line string) (head string, apart bool, n int) {
-	if len(line) > maxPageLine || !strings.ContainsAny(line, "0123456789") {
+	bare := strings.TrimRight(line, " \t\r\n\f")
+	if len(line) > maxPageLine || bare == "" || !strings.ContainsAny(bare[len(bare)-1:], "0123456789-\x93") { // the last byte of a dash
 		return "", false, 0
 	}
 	m := pageRE.FindStringSubmatch(line)
@@ -322,24 +325,27 @@ func isStrongTitle(text string) bool {
 // markOutline makes headings of the paragraphs of a document whose numbers show that they are, if its format marks no headings but a title.
 func markOutline(blocks []Block) {
 	marked := 0
+	for _, b := range blocks {
+		if b.Kind == Heading {
+			marked++
+		}
+	}
+	if marked > 1 {
+		return
+	}
 	var b strings.Builder
 	at := map[int]int{} // paragraphs, by where they begin
 	for i, block := range blocks {
 		switch {
-		case block.Kind == Heading:
-			marked++
 		case block.Kind != Paragraph:
 			b.WriteByte('|') // text that is no title
 		case !strings.Contains(block.Text, "\n"):
 			at[b.Len()] = i
 		}
-		b.WriteString(block.Text + "\n\n")
-	}
-	if marked > 1 {
-		return
+		b.WriteString(lang.Truncate(block.Text, maxPageLine) + "\n\n")
 	}
 	for _, h := range findOutline(b.String()).headings {
-		if i, ok := at[h.start]; ok && blocks[i].Kind != Heading {
+		if i, ok := at[h.start]; ok {
 			blocks[i].Kind, blocks[i].Level, blocks[i].Tight = Heading, h.level, false
 		}
 	}

@@ -262,8 +262,12 @@ func level(k Kind) int {
 func joinLines(lines []string) string {
 	rows, times := 0, 0
 	for _, l := range lines {
-		rows += count(aligned, l)
-		times += count(timed, l)
+		if isAligned(l) {
+			rows++
+		}
+		if isTimed(l) {
+			times++
+		}
 	}
 	if rows > 1 {
 		lines = strings.Split(dedent(strings.Join(lines, "\n")), "\n")
@@ -274,14 +278,14 @@ func joinLines(lines []string) string {
 	for i, l := range lines {
 		goesOn := slices.Contains(cells, indentation(l))
 		switch {
-		case aligned.MatchString(l):
+		case isAligned(l):
 			cells = cellStarts(l)
 		case !goesOn:
 			cells = nil
 		}
 		switch {
 		case i == 0:
-		case staysApart(lines[i-1], l, widest), times > 1 && timed.MatchString(l), rows > 1 && goesOn:
+		case staysApart(lines[i-1], l, widest), times > 1 && isTimed(l), rows > 1 && goesOn:
 			b = append(b, '\n')
 		default:
 			l = strings.TrimSpace(l)
@@ -305,12 +309,13 @@ var cellGap = regexp.MustCompile(`\S {2,}\S`)
 // timed matches a line that begins with a time of day, after a word at most: ore 7.05 departure.
 var timed = regexp.MustCompile(`^\s*(?:\pL{1,9}\.? )?[0-9]{1,2}[.:h][0-9]{2}(?:[\s–-]|$)`)
 
-func count(re *regexp.Regexp, line string) int {
-	if re.MatchString(line) {
-		return 1
-	}
-	return 0
+// isTimed first looks for the digits that the pattern needs.
+func isTimed(line string) bool {
+	return strings.ContainsAny(line[:min(len(line), maxBeforeTime)], "0123456789") && timed.MatchString(line)
 }
+
+// maxBeforeTime is the number of bytes in which the first digit of a time is looked for.
+const maxBeforeTime = 60
 
 // indentation returns the number of spaces before a line. A tab counts as eight.
 func indentation(line string) int {
@@ -375,6 +380,11 @@ var (
 // aligned matches a line whose cells are aligned with spaces: Great Hall    48 pounds.
 var aligned = regexp.MustCompile(`[^\s.!?](?: {3,}|\t)\S`)
 
+// isAligned first checks for the characters that the pattern needs.
+func isAligned(line string) bool {
+	return (strings.Contains(line, "   ") || strings.Contains(line, "\t")) && aligned.MatchString(line)
+}
+
 // leader matches a line whose number follows dots: Soup ..... 4.90. priced matches one that ends with a price.
 var (
 	leader = regexp.MustCompile(`(?:\.{4,}|[ \t]\.{2,}|…{2,})[ \t]*[^\s\pL]{0,3}[0-9]\S{0,15}(?: \S{1,10})?$`)
@@ -388,7 +398,11 @@ func staysApart(line, next string, widest int) bool {
 		return true
 	}
 	line, next = strings.TrimSpace(line), strings.TrimSpace(next)
-	if leader.MatchString(line) || priced.MatchString(line) && priced.MatchString(next) || aligned.MatchString(next) || labelled.MatchString(next) && !strings.HasSuffix(line, ",") || parted.MatchString(line) && parted.MatchString(next) {
+	if isAligned(next) || strings.Contains(line, "..") && leader.MatchString(line) || strings.Contains(line, "…") && leader.MatchString(line) ||
+		strings.ContainsAny(next, ":：") && !strings.HasSuffix(line, ",") && labelled.MatchString(next) {
+		return true
+	}
+	if priced.MatchString(next) && priced.MatchString(line) || strings.ContainsAny(next, "-–—") && parted.MatchString(next) && parted.MatchString(line) {
 		return true
 	}
 	first, _ := utf8.DecodeRuneInString(next)

@@ -182,8 +182,8 @@ func (q *question) continuation(c *sentence, cs []*sentence) *sentence {
 			}
 			return nil
 		case instruct || !next.whole:
-		case q.measure != nil && c.evid[measured] == 0 && q.isMeasured(next):
-			return next
+		case q.measure != nil && c.evid[measured] == 0 && q.isMeasured(next) && (!q.measure.recognized || next.dangles || !slices.ContainsFunc(q.named, func(i int) bool { return next.exact[i] < 0.6 && next.over[i] < 1 })):
+			return next // an age or an address is that of the one who is named beside it
 		case c.evid[fit] <= 0.5 && (q.kind == reasonKind && q.canGiveReason(c, next) || q.hasType() && q.measure == nil && q.typeFit(next, next.own) == 1):
 			return next
 		}

@@ -300,10 +300,10 @@ func (q *question) isArbitrary(best *sentence, readings []*passageView) bool {
 // minArbitrary is the number of rows from which a table shows which one is meant.
 const minArbitrary = 3
 
-// isOfAnother reports whether the best sentence may hold the address or the age of somebody else: the question has a name that is not in it, nor in what leads to
-// it.
+// isOfAnother reports whether a question for an address or an age is not answered by the best sentence, which holds none, or that of somebody else: a name of the
+// question is neither in it nor in what leads to it.
 func (q *question) isOfAnother(best *sentence) bool {
-	return q.measure != nil && q.measure.recognized && best.evid[names] > 0
+	return q.measure != nil && q.measure.recognized && best.evid[names]+best.evid[unmeasured] > 0
 }
 
 // centrality scores sentences for a question without a subject: by similarity to all others, position and rank of the passage.

@@ -478,7 +478,7 @@ func (r *reader) isHeading(i int) bool {
 	}
 	blank := func(k int) bool { return strings.TrimSpace(r.lines[k]) == "" }
 	alone := (i == 0 && r.passage.Chunk.Start == 0 || i > 0 && blank(i-1)) && i+2 < len(r.lines) && blank(i+1)
-	if !alone || len(line) > 90 || copyrightRE.MatchString(line) || authorHeadRE.MatchString(r.heading) || strings.ContainsAny(line[len(line)-1:], ".!?:;,\"')") || labelOf(line) != "" {
+	if !alone || len(line) > 90 || copyrightRE.MatchString(line) || authorHeadRE.MatchString(r.heading) || strings.ContainsAny(line[len(line)-1:], ".!?:;,\"'") || strings.HasSuffix(line, ")") && !strings.Contains(line, "(") || labelOf(line) != "" {
 		return false
 	}
 	if markerRE.MatchString(line) && markerRE.MatchString(strings.TrimSpace(r.lines[i+2])) {
