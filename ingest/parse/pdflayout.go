@@ -485,7 +485,7 @@ func joinLine(text []byte, next string) []byte {
 	switch {
 	case cutWord(text, next):
 		return text[:len(text)-1]
-	case len(text) > 0 && text[len(text)-1] != '-' && !unspaced(text, next):
+	case len(text) > 0 && (text[len(text)-1] != '-' || conjunction.MatchString(next)) && !unspaced(text, next):
 		return append(text, ' ')
 	}
 	return text

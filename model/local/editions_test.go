@@ -14,6 +14,7 @@ func TestEditions(t *testing.T) {
 	for _, c := range []struct{ name, question, title, old, recent, want string }{
 		{"a table", "What does the tandem cost?", "Bicycle prices %", "Bicycle | Price (€)\nTandem | 19.00\nTrailer | 4.00\n", "Bicycle | Price (€)\nTandem | 22.00\nTrailer | 5.00\n", "22.00"},
 		{"a year that the question names", "What did the tandem cost in 2031?", "Bicycle prices %", "Bicycle | Price (€)\nTandem | 19.00\nTrailer | 4.00\n", "Bicycle | Price (€)\nTandem | 22.00\nTrailer | 5.00\n", "19.00"},
+		{"a year, against a better row", "price of a tandem for a day 2031", "Bicycles %", "For a day:\n\nTandem: 19.00 €\nTrailer: 4.00 €\n", "Bicycle | Price for a day\nTandem | 22.00 €\nTrailer | 5.00 €\n", "19.00"},
 		{"a sentence", "How long may a book be borrowed?", "library-rules-%.txt", "A book may be borrowed for 21 days.", "A book may be borrowed for 28 days.", "28 days"},
 		{"another document of the next year", "How long may a book be borrowed?", "% rules", "A book may be borrowed for 21 days.", "A reader has a card. It costs 3 euros.", "21 days"},
 	} {

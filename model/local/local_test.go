@@ -385,4 +385,8 @@ func TestRewrittenQuestionWithWrongName(t *testing.T) {
 	if text, cites := answer(t, m, task); len(cites) != 1 || !strings.Contains(text, "212 steps") {
 		t.Errorf("got %q, citing %v", text, cites)
 	}
+	task.Asked = "and in 212?"
+	if text, cites := answer(t, m, task); len(cites) > 0 {
+		t.Errorf("a number alone asks for nothing, got %q", text)
+	}
 }
