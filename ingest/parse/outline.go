@@ -84,6 +84,7 @@ var entryRE = regexp.MustCompile(`^[ \t]*(?:(\p{L}{2,12}\.?[ \t]|(?:§{1,2}|№)
 
 // readEntry returns the entry in a line. Titles begin with a capital letter, or in a script without them: what follows other numbers is mostly a unit.
 func readEntry(line string) (entry, bool) {
+	line = lang.Truncate(line, maxEntry)
 	m := entryRE.FindStringSubmatchIndex(line)
 	if m == nil {
 		return entry{}, false
@@ -116,6 +117,9 @@ func readEntry(line string) (entry, bool) {
 	e.form = word + " " + style + mark
 	return e, true
 }
+
+// maxEntry is the number of bytes of a line that are read: titles are shorter.
+const maxEntry = 400
 
 // romanNumber returns the value of a Roman number of the letters I, V, X and L; 0 if there are others.
 func romanNumber(s string) int {

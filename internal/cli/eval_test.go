@@ -348,6 +348,16 @@ func TestFloorDaily(t *testing.T) {
 	}
 }
 
+// TestFloorGeneral measures answers without a model to questions about documents of firms, clubs, schools and homes, half of which the program was not changed for. The
+// floors are the figures of docs/benchmarks.md less 0.05.
+func TestFloorGeneral(t *testing.T) {
+	race.Measure(t)
+	m := evaluate(t, "../../eval/testdata/general", "--what", "answers", "--mode", "direct", "--top-k", "5")
+	if x := rowOf(t, m, eval.Answerable).Measures["right"].Mean; x < 0.5 {
+		t.Errorf("%.3f of the answers are right", x)
+	}
+}
+
 // TestFloorConversations measures answers without a model in the conversations about everyday documents that were not looked at, which change their subject and
 // have small talk in between. The floors are the figures of docs/benchmarks.md less 0.05.
 func TestFloorConversations(t *testing.T) {
