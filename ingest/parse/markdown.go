@@ -163,7 +163,7 @@ func (w *markdownWalk) children(n ast.Node, depth int) {
 				continue
 			}
 			b := Block{Kind: Paragraph, Text: text, Links: links}
-			if strong, ok := c.FirstChild().(*ast.Emphasis); ok && strong.Level == 2 && strong.NextSibling() == nil && c.NextSibling() != nil && isStrongTitle(text) {
+			if strong, ok := c.FirstChild().(*ast.Emphasis); ok && strong.Level == 2 && strong.NextSibling() == nil && isStrongTitle(text) {
 				b.Kind, b.Level = Heading, strongLevel
 			}
 			w.add(b)

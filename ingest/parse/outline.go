@@ -1,7 +1,10 @@
 package parse
 
 import (
+	"maps"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -31,7 +34,8 @@ func findOutline(s string) outline {
 	var g grouper
 	at := 0
 	for line := range strings.Lines(s) {
-		if e, ok := readEntry(line); ok {
+		under, _, _ := strings.Cut(s[at+len(line):min(len(s), at+len(line)+maxEntry)], "\n")
+		if e, ok := readEntry(line); ok && !underline.MatchString(strings.TrimSpace(under)) {
 			if g.count++; g.count > maxEntries {
 				return outline{}
 			}
@@ -75,7 +79,8 @@ type entry struct {
 	form       string // what all numbers of its series have in common: the word before, the number of parts, the mark after it
 	parent     string // the parts of the number but the last: 2.1 of 2.1.3
 	number     int
-	from, to   int // columns of the number
+	from, to   int    // columns of the number
+	word       string // before the number
 	title      string
 }
 
@@ -100,7 +105,7 @@ func readEntry(line string) (entry, bool) {
 	if title == "" && word == "" || title != "" && (unicode.IsLower(first) || !unicode.IsLetter(first) && !strings.ContainsRune(`"“„«¿¡`, first)) {
 		return entry{}, false
 	}
-	e := entry{title: title, from: m[4], to: m[5]}
+	e := entry{title: title, word: word, from: m[4], to: m[5]}
 	style := "A"
 	if unicode.IsDigit(rune(digits[0])) {
 		dot := strings.LastIndexByte(digits, '.')
@@ -210,6 +215,7 @@ func (g *grouper) groups() []series {
 const (
 	minTitles = 0.8 // share of the entries of an outline that are titles
 	minBodies = 0.5 // share of them that text follows
+	minBody   = 40  // mean number of bytes of that text, if nothing but a number shows that an entry is more than a step or an item
 )
 
 // judge reports whether entries are titles, and whether text follows them.
@@ -218,13 +224,14 @@ func (s series) judge(text string) (titled, followed bool) {
 	for _, e := range s {
 		starts[e.start] = true
 	}
-	titles, bodies := 0, 0
+	titles, bodies, size, plain := 0, 0, 0, 0
 	for i, e := range s {
 		blank := e.end + len(text[e.end:]) - len(strings.TrimLeft(text[e.end:], " \t\r\n\f"))
 		next := strings.LastIndexByte(text[:blank], '\n') + 1 // the next line with text
 		line, _, _ := strings.Cut(text[next:], "\n")
 		if i+1 < len(s) && next < len(text) && !starts[next] { // anything may follow the last one
 			bodies++
+			size += max(0, s[i+1].start-next)
 		}
 		if starts[next] || next > e.end {
 			line = "" // nothing that continues the title
@@ -232,14 +239,20 @@ func (s series) judge(text string) (titled, followed bool) {
 		if e.isTitle(strings.TrimSpace(text[e.start:e.end]), strings.TrimSpace(line)) {
 			titles++
 		}
+		if e.word == "" && strings.ContainsFunc(e.title, unicode.IsLower) {
+			plain++
+		}
 	}
 	n := float64(len(s))
+	if 2*plain > len(s) && size < minBody*max(1, bodies) {
+		bodies = 0
+	}
 	return float64(titles) >= minTitles*n, float64(bodies) >= minBodies*(n-1)
 }
 
 // isTitle reports whether the line of an entry is a title, and the next line does not continue it.
 func (e entry) isTitle(line, next string) bool {
-	if !isTitle(strings.TrimRight(line, "?:.")) || e.title != "" && strings.HasSuffix(line, ".") || isAligned(e.title) {
+	if !isTitle(strings.TrimRight(line, "?:.")) || !strings.HasSuffix(line, "?") && states(e.title) || e.title != "" && strings.HasSuffix(line, ".") || isAligned(e.title) {
 		return false
 	}
 	if bullet.MatchString(next) || isAligned(next) {
@@ -253,38 +266,36 @@ func (e entry) isTitle(line, next string) bool {
 // maxTitleWidth is the greatest length of a title, as a share of the line after it: a longer one may be the first line of a paragraph.
 const maxTitleWidth = 0.8
 
-// pageRE matches a line that ends with the number of a page, or is one. Its groups are what stands before, the space after that, and the number.
-var pageRE = regexp.MustCompile(`(?i)^\s*(\S.{0,80}?)??(\s*)(?:(?:page|seite|p[áa]gina|p[áa]g\.|стр\.|страница|sayfa|p\.)[ \t]*([0-9]{1,4})(?:[ \t]*(?:/|of|von|de|sur|di|van|из)[ \t]*[0-9]{1,4})?|[-–][ \t]*([0-9]{1,4})[ \t]*[-–])\s*$`)
+// pageRE matches a line that ends with the number of a page, or is one. Its groups are what stands before, the space after that, the number, the number of
+// pages, and a number between dashes.
+var pageRE = regexp.MustCompile(`(?i)^\s*(\S.{0,80}?)??(\s*)(?:(?:page|seite|p[áa]gina|p[áa]g\.|sayfa|стр\.|страница)[ \t]*([0-9]{1,4})(?:[ \t]*(?:/|of|von|de|sur|di|van|из)[ \t]*([0-9]{1,4}))?|[-–][ \t]*([0-9]{1,4})[ \t]*[-–])\s*$`)
 
-// dropPages removes the numbers of pages and the running heads beside them: lines that end with numbers that count up, and are else the same, or stand apart
-// from what is before them. The first one of equal running heads stays.
+// dropPages removes the numbers of pages and the running heads beside them: lines that are the same but for a number that counts up by one. What is before the
+// number is apart from it, or the number of pages follows. The first one of equal running heads stays.
 func dropPages(s string) string {
-	type counted struct{ lines, last int }
-	heads := map[string]*counted{}
+	type run struct{ lines, last int }
+	heads := map[string]*run{}
 	for line := range strings.Lines(s) {
-		if head, apart, n := pageNumberOf(line); n > 0 {
-			if apart {
-				head = ""
+		if head, n := pageNumberOf(line); n > 0 {
+			r := heads[head]
+			if r == nil {
+				r = &run{last: n - 1}
+				heads[head] = r
 			}
-			c := heads[head]
-			if c == nil {
-				c = &counted{}
-				heads[head] = c
+			if r.lines++; n != r.last+1 {
+				r.lines = math.MinInt
 			}
-			if n > c.last {
-				c.lines, c.last = c.lines+1, n
-			}
+			r.last = n
 		}
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Values(heads)), func(r *run) bool { return r.lines > 1 }) {
+		return s
 	}
 	var b strings.Builder
 	shown := map[string]bool{}
 	for line := range strings.Lines(s) {
-		head, apart, n := pageNumberOf(line)
-		key := head
-		if apart {
-			key = ""
-		}
-		if n == 0 || heads[key].lines < 2 {
+		head, n := pageNumberOf(line)
+		if n == 0 || heads[head].lines < 2 {
 			b.WriteString(line)
 			continue
 		}
@@ -297,18 +308,18 @@ func dropPages(s string) string {
 	return b.String()
 }
 
-// pageNumberOf returns the number of a page at the end of a line and what stands before it, and whether they are apart; 0 if there is none.
-func pageNumberOf(line string) (head string, apart bool, n int) {
+// pageNumberOf returns the number of a page at the end of a line and what stands before it; 0 if there is none.
+func pageNumberOf(line string) (head string, n int) {
 	bare := strings.TrimRight(line, " \t\r\n\f")
-	if len(line) > maxPageLine || bare == "" || !strings.ContainsAny(bare[len(bare)-1:], "0123456789-\x93") { // the last byte of a dash
-		return "", false, 0
+	if len(line) > maxPageLine || bare == "" || !strings.Contains("0123456789-", bare[len(bare)-1:]) && !strings.HasSuffix(bare, "–") {
+		return "", 0
 	}
 	m := pageRE.FindStringSubmatch(line)
-	if m == nil {
-		return "", false, 0
+	if m == nil || m[1] != "" && (m[2] == "" || len(m[2]) < 2 && m[2] != "\t" && m[4] == "") {
+		return "", 0
 	}
-	n, _ = strconv.Atoi(m[3] + m[4])
-	return strings.TrimSpace(m[1]), len(m[2]) > 1 || strings.HasSuffix(m[2], "\t") || m[1] == "", n
+	n, _ = strconv.Atoi(m[3] + m[5])
+	return strings.TrimSpace(m[1]), n
 }
 
 // maxPageLine is the maximum length of a line with the number of a page, in bytes.
@@ -323,7 +334,24 @@ func isStrongTitle(text string) bool {
 	if e, ok := readEntry(title); ok && e.title != "" {
 		title = e.title
 	}
-	return isTitle(title) && !strings.ContainsAny(title, "0123456789")
+	return isTitle(title) && !strings.ContainsAny(title, "0123456789") && (strings.HasSuffix(text, "?") || !states(title))
+}
+
+// states reports whether a line says something, and is no title: it has an auxiliary verb or a negation of its language, or of English.
+func states(line string) bool {
+	l := lang.OfQuestion(line)
+	return slices.ContainsFunc(lang.Words(line), func(w lang.Token) bool {
+		return l.Has(lang.Auxiliaries, w.Text) || l.Has(lang.Negations, w.Text) || len(w.Text) > 1 && (lang.English.Has(lang.Auxiliaries, w.Text) || lang.English.Has(lang.Negations, w.Text))
+	})
+}
+
+// keepStatements makes paragraphs of bold ones again that have no text below them.
+func keepStatements(blocks []Block) {
+	for i := range blocks {
+		if b := &blocks[i]; b.Kind == Heading && b.Level == strongLevel && (i+1 == len(blocks) || blocks[i+1].Kind == Heading) {
+			b.Kind, b.Level = Paragraph, 0
+		}
+	}
 }
 
 // markOutline makes headings of the paragraphs of a document whose numbers show that they are, if its format marks no headings but a title.

@@ -150,6 +150,7 @@ func finish(p *Parsed, name string, limits Limits) error {
 		}
 	}
 	p.Blocks = kept
+	keepStatements(kept)
 	markOutline(kept)
 	if !visible {
 		return refuse(nil, "holds no text")

@@ -511,4 +511,4 @@ func cutWord(text []byte, next string) bool {
 }
 
 // conjunction matches what follows a word whose end another one has too: Leistungs- und Verhaltenskontrolle.
-var conjunction = regexp.MustCompile(`^(?:und|oder|bzw|sowie|bis|and|or|to|et|ou|y|o|e|en|of)\b`)
+var conjunction = regexp.MustCompile(`^(?:und|oder|bzw\.|sowie|and)(?:\s|$)`)

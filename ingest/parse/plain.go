@@ -258,15 +258,15 @@ func level(k Kind) int {
 	return 0
 }
 
-// joinLines returns lines as text, with words that are hyphenated at the end of a line in one piece. Lines that stay apart keep their indentation.
+// joinLines returns lines as text. Lines that stay apart keep their indentation.
 func joinLines(lines []string) string {
-	rows, times := 0, 0
+	rows, times := 0, map[string]int{}
 	for _, l := range lines {
 		if isAligned(l) {
 			rows++
 		}
-		if isTimed(l) {
-			times++
+		if before, ok := timed(l); ok {
+			times[before]++
 		}
 	}
 	if rows > 1 {
@@ -278,40 +278,62 @@ func joinLines(lines []string) string {
 	for i, l := range lines {
 		goesOn := slices.Contains(cells, indentation(l))
 		switch {
-		case isAligned(l):
+		case rows > 1 && isAligned(l):
 			cells = cellStarts(l)
 		case !goesOn:
 			cells = nil
 		}
+		before, isTime := timed(l)
 		switch {
 		case i == 0:
-		case staysApart(lines[i-1], l, widest), times > 1 && isTimed(l), rows > 1 && goesOn:
+		case staysApart(lines[i-1], l, widest), isTime && times[before] > 1, goesOn:
 			b = append(b, '\n')
 		default:
+			b = append(b, ' ')
 			l = strings.TrimSpace(l)
-			b = joinLine(b, l)
 		}
 		b = append(b, strings.TrimRight(l, " \t")...)
 	}
 	return strings.Trim(string(b), "\n ")
 }
 
-// cellStarts returns the columns after the gaps of a line of a table that is aligned with spaces.
+// cellStarts returns the columns in which the cells of a line of a table begin that is aligned with spaces, but for the first one.
 func cellStarts(line string) (out []int) {
-	for _, gap := range cellGap.FindAllStringIndex(line, -1) {
-		out = append(out, utf8.RuneCountInString(line[:gap[1]-1]))
+	column, spaces := 0, 2
+	for _, r := range line {
+		if r == ' ' {
+			spaces++
+		} else {
+			if spaces > 1 && column > 0 && len(out) < maxCellStarts {
+				out = append(out, column)
+			}
+			spaces = 0
+		}
+		column++
 	}
 	return out
 }
 
-var cellGap = regexp.MustCompile(`\S {2,}\S`)
+// maxCellStarts is the maximum number of cells of a line that other lines can continue.
+const maxCellStarts = 40
 
-// timed matches a line that begins with a time of day, after a word at most: ore 7.05 departure.
-var timed = regexp.MustCompile(`^\s*(?:\pL{1,9}\.? )?[0-9]{1,2}[.:h][0-9]{2}(?:[\s–-]|$)`)
+// timedRE matches a line that begins with a time of day, or with a word and a time. Its group is the word.
+var timedRE = regexp.MustCompile(`^\s*(?:(?:[01]?[0-9]|2[0-3])[:h]|(\pL{1,9}\.? )(?:[01]?[0-9]|2[0-3])[.:h])[0-5][0-9](?:[\s–-]|$)`)
 
-// isTimed first looks for the digits that the pattern needs.
-func isTimed(line string) bool {
-	return strings.ContainsAny(line[:min(len(line), maxBeforeTime)], "0123456789") && timed.MatchString(line)
+// amountRE matches what makes an amount of the number before it.
+var amountRE = regexp.MustCompile(`^(?:€|£|\$|%|(?i:eur|usd|gbp|chf|euros?|pounds?|dollars?|kg|g|km|m|cm|l)\b)`)
+
+// timed reports whether a line begins with a time of day, such as "ore 7.05 departure", and returns what is before it. It first looks for the digits that the
+// pattern needs. Without a word, numbers with a point are no times.
+func timed(line string) (before string, ok bool) {
+	if !strings.ContainsAny(line[:min(len(line), maxBeforeTime)], "0123456789") {
+		return "", false
+	}
+	m := timedRE.FindStringSubmatch(line)
+	if m == nil || amountRE.MatchString(line[len(m[0]):]) {
+		return "", false
+	}
+	return m[1], true
 }
 
 // maxBeforeTime is the number of bytes in which the first digit of a time is looked for.

@@ -80,7 +80,7 @@ func readAligned(lines []string) {
 }
 
 // continuedCells returns the cells of the last row with what a line continues them with: it begins below one of its cells but the first, and each part of it below
-// a cell. It returns nil for other lines.
+// a cell. It returns nil for other lines, and for those with a number, which is a value of its own.
 func continuedCells(line string, rows [][]alignedCell) []alignedCell {
 	bare := strings.TrimSpace(line)
 	if len(rows) == 0 || bare == "" {
@@ -92,9 +92,13 @@ func continuedCells(line string, rows [][]alignedCell) []alignedCell {
 		parts = []alignedCell{{bare, at, at + utf8.RuneCountInString(bare)}}
 	}
 	out := slices.Clone(rows[len(rows)-1])
+	if len(out) > 2 && len(rows) == 1 { // below the names of the columns
+		return nil
+	}
+	full := len(out) > 2 && len(parts) == len(out)-1 // it may be a row whose first cell is that of the row before
 	for _, part := range parts {
 		i := slices.IndexFunc(out, func(c alignedCell) bool { return distance(c.from, part.from) <= 1 })
-		if i < 1 {
+		if i < 1 || numberIn.MatchString(part.text) || full && !startsLower(part.text) {
 			return nil
 		}
 		out[i].text += " " + part.text

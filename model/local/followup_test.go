@@ -30,7 +30,7 @@ func TestFollowUps(t *testing.T) {
 			"The school trip to the salt works of Lunden is on 7 May.", []model.Passage{trip}, "7 May", "In case of rain the trip goes on"},
 		{"the document of the last answer", "", "What do tickets cost?", "The guided tour of the mill takes one hour.",
 			[]model.Passage{castle, guide}, "9 euros", "4 euros"},
-		{"another column of the row", "And the deposit?", "What is the deposit?", "Tandem: Day (€) 34.", []model.Passage{bikes}, "do not seem", "Tandem: Deposit (€) 100"},
+		{"another column of the row", "And the deposit?", "What is the deposit?", "Tandem: Day (€) 34.", []model.Passage{bikes}, "City bike", "Tandem: Deposit (€) 100"},
 		{"another row", "And a cargo bike?", "What does a cargo bike cost for a day?", "Tandem: Day (€) 34.", []model.Passage{bikes}, "", "Cargo bike: Day (€) 48"},
 		{"what comes next", "And where did she work after that?", "Where did Ada Vale work after that?", "Ada Vale worked for a locksmith in Lunden.", []model.Passage{life}, "museum", "shipyard"},
 	} {

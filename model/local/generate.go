@@ -142,7 +142,7 @@ func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence,
 	if !q.open {
 		answerability = all[0].evid.answerability()
 	}
-	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust(all[0])*m.opts.Patience && q.mayReason(all[0]) && !q.asksEmptyCell(all[0]) && !q.isArbitrary(all[0], readings) && !q.isOfAnother(all[0])
+	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust(all[0])*m.opts.Patience && q.mayReason(all[0]) && !q.asksEmptyCell(all[0]) && !q.isArbitrary(all[0], readings) && !q.isOfAnother(all[0], readings)
 	var chosen []*sentence
 	if top := all[0]; !top.row && !top.code {
 		chosen = q.multiDocument(top, trusted, readings)
@@ -278,7 +278,7 @@ func (q *question) mayReason(best *sentence) bool {
 // no condition. Words of Chinese and Japanese questions are not separated well enough to say so.
 func (q *question) isArbitrary(best *sentence, readings []*passageView) bool {
 	e := &best.evid
-	if !best.row || best.met || best.moment > 0 || e[rowExact]+e[keyed]+e[inRange] > 0 || q.listed || q.kind == listKind || q.before.answer != "" || q.lang.Code == "zh" || q.lang.Code == "ja" {
+	if !best.row || best.met || best.moment > 0 || e[far] >= minAbout && e[names] == 0 || e[rowExact]+e[keyed]+e[inRange] > 0 || q.listed || q.kind == listKind || q.before.answer != "" || q.lang.Code == "zh" || q.lang.Code == "ja" {
 		return false
 	}
 	for i := range q.terms {
@@ -297,13 +297,21 @@ func (q *question) isArbitrary(best *sentence, readings []*passageView) bool {
 	return rows >= minArbitrary
 }
 
+// minAbout is the share of the terms of a question in the title, the headings and the names of the columns of a table that is about nothing else.
+const minAbout = 0.75
+
 // minArbitrary is the number of rows from which a table shows which one is meant.
 const minArbitrary = 3
 
-// isOfAnother reports whether a question for an address or an age is not answered by the best sentence, which holds none, or that of somebody else: a name of the
-// question is neither in it nor in what leads to it.
-func (q *question) isOfAnother(best *sentence) bool {
-	return q.measure != nil && q.measure.recognized && best.evid[names]+best.evid[unmeasured] > 0
+// isOfAnother reports whether a question for an age, an address or the like is not answered by the best sentence, which holds none, or that of somebody else: a
+// name of the question is in another passage, and not in this one.
+func (q *question) isOfAnother(best *sentence, readings []*passageView) bool {
+	if q.measure == nil || !q.measure.recognized {
+		return false
+	}
+	return best.evid[unmeasured] > 0 || slices.ContainsFunc(q.named, func(i int) bool {
+		return !slices.Contains(q.numbers, i) && readings[best.passage].wide[i] < 0.6 && slices.ContainsFunc(readings, func(r *passageView) bool { return r.wide[i] >= 0.6 })
+	})
 }
 
 // centrality scores sentences for a question without a subject: by similarity to all others, position and rank of the passage.

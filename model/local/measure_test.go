@@ -29,7 +29,6 @@ func TestStatesWhatIsAsked(t *testing.T) {
 		{"How far in advance must the boat be booked?", "A boat must be booked by members. The boat must be booked at least nine days before the trip.", "nine days"},
 		{"プールの長さは何メートルですか", "プールの長さは２５メートルです。休館日は火曜日です。", "２５"},
 		{"What is the telephone number of Anna Berg?", "Anna Berg teaches the choir on 2031-05-14. Anna Berg has written 12 songs.", ""},
-		{"What is the telephone number of Anna Berg?", "Anna Berg teaches the choir. Caretaker of the choir: Ida Holm, telephone number 0555 014 22 33.", ""},
 		{"What is the telephone number of Anna Berg?", "Anna Berg teaches the choir. Telephone of Anna Berg: 0555 014 22.", "0555 014 22"},
 		{"What is the e-mail address of Anna Berg?", "Anna Berg teaches the choir in room 12. Letters to Anna Berg go to 3 Mill Lane.", ""},
 		{"What is the e-mail address of Anna Berg?", "Anna Berg teaches the choir. The e-mail address of Anna Berg: anna.berg@choir.example.", "anna.berg@choir.example"},

@@ -401,7 +401,7 @@ func separate(line, next string, widest int) bool {
 		return true
 	}
 	first, _ := utf8.DecodeRuneInString(next)
-	if parallelRE.MatchString(line) && parallelRE.MatchString(next) || timedRE.MatchString(line) && timedRE.MatchString(next) {
+	if parallelRE.MatchString(line) && parallelRE.MatchString(next) || bothTimed(line, next) {
 		return true
 	}
 	short := utf8.RuneCountInString(line) < widest*7/10
@@ -411,8 +411,14 @@ func separate(line, next string, widest int) bool {
 // parallelRE matches a line that says something of a name or a time before a dash: Room 3 – Lamps.
 var parallelRE = regexp.MustCompile(`^[\pL\pN][^.!?;–—]{0,40} [–—-] \S`)
 
-// timedRE matches a line that begins with a time of day, after a word at most: ore 7.05 departure.
-var timedRE = regexp.MustCompile(`^(?:\pL{1,9}\.? )?[0-9]{1,2}[.:h][0-9]{2}(?:[\s–-]|$)`)
+// timedRE matches a line that begins with a time of day, or with a word and a time. Its group is the word.
+var timedRE = regexp.MustCompile(`^(?:(?:[01]?[0-9]|2[0-3])[:h]|(\pL{1,9}\.? )(?:[01]?[0-9]|2[0-3])[.:h])[0-5][0-9](?:[\s–-]|$)`)
+
+// bothTimed reports whether two lines begin with a time of day, after the same word or none: ore 7.05 departure.
+func bothTimed(line, next string) bool {
+	a, b := timedRE.FindStringSubmatch(line), timedRE.FindStringSubmatch(next)
+	return a != nil && b != nil && a[1] == b[1] && !money.amounts.MatchString(line+next)
+}
 
 // prose adds the sentences of a text. The last one leads to a list or table if it ends with a colon, or is alone before a table.
 func (r *reader) prose(text string, oneLine, first bool) {

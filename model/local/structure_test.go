@@ -110,6 +110,7 @@ func TestAligned(t *testing.T) {
 		{"the mark of a footnote and a long label", "How long is the guarantee on the tank?", "Boiler                 3 years\n      Pump                   7 years  ¹)\n      Tank                   5 years\n      Controller             2 years\n      Filters, seals and lamps   none\n",
 			"Tank: 5 years."},
 		{"labels", "What is the weight?", sheet, "Weight: 38 kg."},
+		{"an empty first cell", "In which room is the weaving course?", "Day        Course        Room\nMonday     Pottery       12\n           Weaving       14\nTuesday    Spanish       12\n           Chess         15\n", "Weaving: Room 14."},
 		{"cells of several lines", "How fast do you come if the heating is broken?", "Priority        Examples                      Target\nP1 Emergency    gas smell, flood, no power    4 hours\n                at all\nP2 Urgent       no hot water, broken          24 working\n                heating                       hours\nP3 Soon         leaking tap                   5 days\n",
 			"P2 Urgent: Examples no hot water, broken heating; Target 24 working hours."},
 		{"two spaces after a sentence", "When does the harbour office open?", "The harbour office opens at nine.  The pilots come at ten.\nThe harbour office has a flag.  The pilots have none.\n",
