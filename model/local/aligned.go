@@ -98,7 +98,7 @@ func continuedCells(line string, rows [][]alignedCell) []alignedCell {
 	full := len(out) > 2 && len(parts) == len(out)-1 // it may be a row whose first cell is that of the row before
 	for _, part := range parts {
 		i := slices.IndexFunc(out, func(c alignedCell) bool { return distance(c.from, part.from) <= 1 })
-		if i < 1 || numberIn.MatchString(part.text) || full && !startsLower(part.text) {
+		if i < 1 || figureRE.MatchString(part.text) || full && !startsLower(part.text) {
 			return nil
 		}
 		out[i].text += " " + part.text
