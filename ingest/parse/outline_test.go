@@ -105,7 +105,6 @@ func TestStrongHeadings(t *testing.T) {
 // TestPlainText checks the text that is left of plain texts.
 func TestPlainText(t *testing.T) {
 	t.Parallel()
-	const prose = "The harbour office is open on every day of the week but on Sunday, as the pilots\n"
 	for name, c := range map[string]struct{ in, want string }{
 		"page numbers":                  {"Rules      Page 1 of 2\n\nOars are ours.\n\nRules      Page 2 of 2\n\nBoats are not.\n", "Rules|Oars are ours.|Boats are not."},
 		"running heads":                 {"Boats of 1921    Seite 4\n\nOars.\n\nBoats of 1921    Seite 5\n\nRopes.\n", "Boats of 1921|Oars.|Ropes."},
