@@ -161,3 +161,25 @@ func fence(s string) int {
 	}
 	return n
 }
+
+// timedRE matches a line that begins with a time of day, or with a word and a time. Its group is the word.
+var timedRE = regexp.MustCompile(`^\s*(?:(?:[01]?[0-9]|2[0-3])[:h]|(\pL{1,9}\.? )(?:[01]?[0-9]|2[0-3])[.:h])[0-5][0-9](?:[\s–-]|$)`)
+
+// amountAfterRE matches what makes an amount of the number before it.
+var amountAfterRE = regexp.MustCompile(`^(?:€|£|\$|%|(?i:eur|usd|gbp|chf|euros?|pounds?|dollars?|kg|g|km|m|cm|l)\b)`)
+
+// BeginsWithTime reports whether a line begins with a time of day, such as "ore 7.05 departure", and returns the word before it, with its space. Without a word,
+// numbers with a point are no times, and amounts are none.
+func BeginsWithTime(line string) (before string, ok bool) {
+	if !strings.ContainsAny(line[:min(len(line), maxBeforeTime)], "0123456789") {
+		return "", false
+	}
+	m := timedRE.FindStringSubmatch(line)
+	if m == nil || amountAfterRE.MatchString(line[len(m[0]):]) {
+		return "", false
+	}
+	return m[1], true
+}
+
+// maxBeforeTime is the number of bytes in which the first digit of a time is looked for.
+const maxBeforeTime = 60

@@ -34,15 +34,17 @@ func findOutline(s string) outline {
 	var g grouper
 	at := 0
 	for line := range strings.Lines(s) {
-		under, _, _ := strings.Cut(s[at+len(line):min(len(s), at+len(line)+maxEntry)], "\n")
-		if e, ok := readEntry(line); ok && !underline.MatchString(strings.TrimSpace(under)) {
-			if g.count++; g.count > maxEntries {
-				return outline{}
-			}
-			e.start, e.end = at, at+len(line)
-			g.add(e)
-		}
+		start := at
 		at += len(line)
+		e, ok := readEntry(line)
+		if !ok || isUnderlined(s[at:]) {
+			continue
+		}
+		if len(g.all) == maxEntries {
+			return outline{}
+		}
+		e.start, e.end = start, at
+		g.add(e)
 	}
 	levels := map[string]int{} // of each form, in order of appearance
 	byStart := map[int]outlineHeading{}
@@ -68,6 +70,12 @@ func findOutline(s string) outline {
 		}
 	}
 	return o
+}
+
+// isUnderlined reports whether what follows a line begins with an underline. Such a line is a heading without being judged.
+func isUnderlined(rest string) bool {
+	under, _, _ := strings.Cut(rest[:min(len(rest), maxEntry)], "\n")
+	return underline.MatchString(strings.TrimSpace(under))
 }
 
 // maxDeeper is the number of levels below that of the first form of numbers.
@@ -148,7 +156,6 @@ type series []entry
 
 // grouper makes series of entries with consecutive numbers.
 type grouper struct {
-	count  int
 	all    []entry
 	series []*series
 	open   map[place]*series // by what their next entry is

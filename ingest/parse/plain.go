@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/ingest/parse/document"
+	"github.com/sluice-rag/sluice/lang"
 )
 
 var (
@@ -265,7 +266,7 @@ func joinLines(lines []string) string {
 		if isAligned(l) {
 			rows++
 		}
-		if before, ok := timed(l); ok {
+		if before, ok := lang.BeginsWithTime(l); ok {
 			times[before]++
 		}
 	}
@@ -283,7 +284,7 @@ func joinLines(lines []string) string {
 		case !goesOn:
 			cells = nil
 		}
-		before, isTime := timed(l)
+		before, isTime := lang.BeginsWithTime(l)
 		switch {
 		case i == 0:
 		case staysApart(lines[i-1], l, widest), isTime && times[before] > 1, goesOn:
@@ -316,28 +317,6 @@ func cellStarts(line string) (out []int) {
 
 // maxCellStarts is the maximum number of cells of a line that other lines can continue.
 const maxCellStarts = 40
-
-// timedRE matches a line that begins with a time of day, or with a word and a time. Its group is the word.
-var timedRE = regexp.MustCompile(`^\s*(?:(?:[01]?[0-9]|2[0-3])[:h]|(\pL{1,9}\.? )(?:[01]?[0-9]|2[0-3])[.:h])[0-5][0-9](?:[\s–-]|$)`)
-
-// amountRE matches what makes an amount of the number before it.
-var amountRE = regexp.MustCompile(`^(?:€|£|\$|%|(?i:eur|usd|gbp|chf|euros?|pounds?|dollars?|kg|g|km|m|cm|l)\b)`)
-
-// timed reports whether a line begins with a time of day, such as "ore 7.05 departure", and returns what is before it. It first looks for the digits that the
-// pattern needs. Without a word, numbers with a point are no times.
-func timed(line string) (before string, ok bool) {
-	if !strings.ContainsAny(line[:min(len(line), maxBeforeTime)], "0123456789") {
-		return "", false
-	}
-	m := timedRE.FindStringSubmatch(line)
-	if m == nil || amountRE.MatchString(line[len(m[0]):]) {
-		return "", false
-	}
-	return m[1], true
-}
-
-// maxBeforeTime is the number of bytes in which the first digit of a time is looked for.
-const maxBeforeTime = 60
 
 // indentation returns the number of spaces before a line. A tab counts as eight.
 func indentation(line string) int {

@@ -303,8 +303,8 @@ const minAbout = 0.75
 // minArbitrary is the number of rows from which a table shows which one is meant.
 const minArbitrary = 3
 
-// isOfAnother reports whether a question for an age, an address or the like is not answered by the best sentence, which holds none, or that of somebody else: a
-// name of the question is in another passage, and not in this one.
+// isOfAnother reports whether the question asks for an age, a telephone number or an e-mail address, and the best sentence has none or may have that of somebody
+// else: a name of the question is in another passage, and not in this one.
 func (q *question) isOfAnother(best *sentence, readings []*passageView) bool {
 	if q.measure == nil || !q.measure.recognized {
 		return false

@@ -411,13 +411,11 @@ func separate(line, next string, widest int) bool {
 // parallelRE matches a line that says something of a name or a time before a dash: Room 3 – Lamps.
 var parallelRE = regexp.MustCompile(`^[\pL\pN][^.!?;–—]{0,40} [–—-] \S`)
 
-// timedRE matches a line that begins with a time of day, or with a word and a time. Its group is the word.
-var timedRE = regexp.MustCompile(`^(?:(?:[01]?[0-9]|2[0-3])[:h]|(\pL{1,9}\.? )(?:[01]?[0-9]|2[0-3])[.:h])[0-5][0-9](?:[\s–-]|$)`)
-
 // bothTimed reports whether two lines begin with a time of day, after the same word or none: ore 7.05 departure.
 func bothTimed(line, next string) bool {
-	a, b := timedRE.FindStringSubmatch(line), timedRE.FindStringSubmatch(next)
-	return a != nil && b != nil && a[1] == b[1] && !money.amounts.MatchString(line+next)
+	before, first := lang.BeginsWithTime(line)
+	word, second := lang.BeginsWithTime(next)
+	return first && second && before == word
 }
 
 // prose adds the sentences of a text. The last one leads to a list or table if it ends with a colon, or is alone before a table.
