@@ -44,8 +44,9 @@ func TestOutline(t *testing.T) {
 		"the contents are not":         {"  1. Start\n  2. Stop\n\n1. Start\nPress. The keeper of the house has the whole list of it.\n\n2. Stop\nPress. The keeper of the house has the whole list of it.\n", "2 1. Start\n2 2. Stop\n"},
 		"numbers up to two digits":     {"8. Oil\nYes. The keeper of the house has the whole list of it.\n\n9. Gas\nNo. The keeper of the house has the whole list of it.\n\n10. Air\nYes. The keeper of the house has the whole list of it.\n", "2 8. Oil\n2 9. Gas\n2 10. Air\n"},
 		"steps with a remark":          {text + "1. Mix the flour\n   Sieve it.\n2. Fry in butter for two minutes\n   Turn once.\n", ""},
+		"steps with long remarks":      {text + "1. Pull the plug.\n   Press. The keeper of the house has the whole list of it.\n2. Wait a minute.\n   Press. The keeper of the house has the whole list of it.\n", ""},
 		"rules":                        {text + "1. Boats must be cleaned after use\n   The brushes are in the shed behind the house of the keeper.\n2. Children wear a vest\n   They are in the locker beside the door of the boat house.\n", ""},
-		"underlined":                   {"1. Start\n--------\nPress.\n\n2. Stop\n-------\nPress.\n", "1 1. Start\n1 2. Stop\n"},
+		"underlined":                   {"1. Start\n--------\nPress. The keeper of the house has the whole list of it.\n\n2. Stop\n-------\nPress. The keeper of the house has the whole list of it.\n", "1 1. Start\n1 2. Stop\n"},
 		"steps":                        {text + "1. Pull the plug.\n2. Wait for a minute.\n3. Push it in.\n", ""},
 		"items":                        {text + "1. Flour\n2. Butter\n3. Eggs\n", ""},
 		"items with blank lines":       {text + "1. Flour\n\n2. Butter\n\n3. Eggs\n", ""},
@@ -91,7 +92,7 @@ func TestStrongHeadings(t *testing.T) {
 		"a number":                    {"a.md", "**1. Scope**\n\nAll boats.\n\n**2. Fees**\n\nNone.\n", "6 1. Scope\n6 2. Fees\n"},
 		"HTML":                        {"a.html", "<h1>Club</h1><p><b>Hours</b></p><p>All day.</p><p><strong>Dues: 40 €</strong></p><p>a <b>b</b></p>", "1 Club\n6 Hours\n"},
 		"numbered paragraphs":         {"a.html", "<h1>Rules</h1><p>1. Scope</p><p>All boats of the club, and all that belongs to them.</p><p>2. Fees</p><p>None at all.</p>", "1 Rules\n2 1. Scope\n2 2. Fees\n"},
-		"those of marked headings":    {"a.html", "<h1>Rules</h1><h2>Fees</h2><p>1. Scope</p><p>All boats of the club.</p><p>2. Fees</p><p>None at all.</p>", "1 Rules\n2 Fees\n"},
+		"those of marked headings":    {"a.html", "<h1>Rules</h1><h2>Fees</h2><p>1. Scope</p><p>All boats of the club, and all that belongs to them.</p><p>2. Fees</p><p>None at all.</p>", "1 Rules\n2 Fees\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -42,6 +42,21 @@ func TestStatesWhatIsAsked(t *testing.T) {
 	}
 }
 
+// TestNumberOfAnother: the telephone number in another passage is not that of the person in the question.
+func TestNumberOfAnother(t *testing.T) {
+	t.Parallel()
+	m := local.New(local.Options{Patience: 0.1})
+	house := titled(1, "The house", "Caretaker of the house: Ida Holm, telephone number 0555 014 22 33.")
+	task := model.Task{Question: "What is the telephone number of Anna Berg?", Passages: []model.Passage{house}}
+	if got, _ := answer(t, m, task); !strings.Contains(got, "0555") {
+		t.Errorf("a name that no passage has: got %q", got)
+	}
+	task.Passages = append(task.Passages, titled(2, "The choir", "Anna Berg teaches the choir."))
+	if got, cites := answer(t, m, task); len(cites) > 0 {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestLacksPrice asks for prices of what passages mention, with and without them. Nearly any other sentence is trusted.
 func TestLacksPrice(t *testing.T) {
 	t.Parallel()
