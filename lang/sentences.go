@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -274,6 +275,9 @@ func (c *cutter) ends(i, next int, single bool) bool {
 	switch {
 	case isDate(word, c.s[next:]) || isOrdinal(word, c.s[c.start:i], c.s[next:]):
 		return false
+	case isDayAndMonth(word, c.s[c.start:i]):
+		first := Words(Truncate(c.s[next:], 24))
+		return len(first) > 0 && has(stopWordsOf(), first[0].Text)
 	case word == "":
 		return strings.TrimSpace(c.s[c.start:i]) != ""
 	case isCounter(word) && strings.TrimLeft(c.s[c.start:i-len(word)], " \t\n-*•>#(") == "":
@@ -292,6 +296,14 @@ func (c *cutter) ends(i, next int, single bool) bool {
 		return startsSentence(c.s[next:])
 	}
 	return true
+}
+
+// isDayAndMonth reports whether the last word of a text is a date without a year, and no version: 27.12, 28.12.-1.1. Names follow these in rosters.
+func isDayAndMonth(word, text string) bool {
+	day, month, ok := strings.Cut(word, ".")
+	d, err := strconv.Atoi(day)
+	m, err2 := strconv.Atoi(month)
+	return ok && (len(word) > 3 || strings.HasSuffix(text, "-"+word)) && err == nil && err2 == nil && 0 < d && d < 32 && 0 < m && m < 13
 }
 
 // isDate reports whether a word is a day before a month: 3. Juli.
@@ -327,6 +339,9 @@ func has[V any](set map[string]V, w string) bool {
 	_, ok := set[w]
 	return ok
 }
+
+// stopWordsOf returns the stop words of all languages.
+var stopWordsOf = sync.OnceValue(func() map[string]struct{} { return union(StopWords) })
 
 // monthsOf returns the names of months in all languages.
 var monthsOf = sync.OnceValue(func() map[string]struct{} { return union(Months) })

@@ -218,12 +218,14 @@ func (o *outline) isHeading(lines []string) bool {
 // line breaks of short lines, such as those of a poem.
 func appendParagraphs(out []Block, lines []string, limit int) []Block {
 	items, tight := 0, false
-	for _, l := range lines {
-		if bullet.MatchString(l) {
+	marked := make([]bool, len(lines))
+	for i, l := range lines {
+		if marked[i] = bullet.MatchString(l); marked[i] {
 			items++
 		}
 	}
-	listed := items > 1 || items == 1 && len(lines) > 0 && bullet.MatchString(lines[0])
+	items -= unmarkRows(lines, marked)
+	listed := items > 1 || items == 1 && marked[0]
 	var cur []string
 	kind := Paragraph
 	flush := func() {
@@ -233,7 +235,7 @@ func appendParagraphs(out []Block, lines []string, limit int) []Block {
 		}
 		cur = nil
 	}
-	for _, l := range lines {
+	for i, l := range lines {
 		if len(out) > limit {
 			return out
 		}
@@ -242,7 +244,7 @@ func appendParagraphs(out []Block, lines []string, limit int) []Block {
 			kind = Paragraph
 			continue
 		}
-		if listed && bullet.MatchString(l) {
+		if listed && marked[i] {
 			flush()
 			kind = ListItem
 		}
@@ -250,6 +252,27 @@ func appendParagraphs(out []Block, lines []string, limit int) []Block {
 	}
 	flush()
 	return out
+}
+
+// unmarkRows clears the marks of lines that are rows of a table, such as "2. floor   Friday", and returns their number. A table has a line without a number, such as
+// that with the names of its columns.
+func unmarkRows(lines []string, marked []bool) (cleared int) {
+	for from := 0; from < len(lines); from++ {
+		to, plain := from, 0
+		for ; to < len(lines) && isAligned(lines[to]); to++ {
+			if !marked[to] {
+				plain++
+			}
+		}
+		for i := from; plain > 0 && i < to; i++ {
+			if marked[i] && unicode.IsDigit(rune(strings.TrimSpace(lines[i])[0])) {
+				marked[i] = false
+				cleared++
+			}
+		}
+		from = max(from, to)
+	}
+	return cleared
 }
 
 func level(k Kind) int {

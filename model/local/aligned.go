@@ -22,7 +22,7 @@ type alignedCell struct {
 // and for one without gaps.
 func alignedCells(line string) (out []alignedCell) {
 	bare := strings.TrimSpace(line)
-	if bare == "" || !strings.Contains(bare, "  ") && !strings.ContainsAny(bare, "\t\u3000") || strings.ContainsAny(bare[:1], "#|>`") || strings.Contains(bare, " | ") || markerRE.MatchString(bare) {
+	if bare == "" || !strings.Contains(bare, "  ") && !strings.ContainsAny(bare, "\t\u3000") || strings.ContainsAny(bare[:1], "#|>`") || strings.Contains(bare, " | ") || isMarked(bare) && !numberedRE.MatchString(bare) {
 		return nil
 	}
 	at := strings.Index(line, bare)
@@ -48,6 +48,11 @@ func alignedCells(line string) (out []alignedCell) {
 	return out
 }
 
+func isMarked(bare string) bool { return markerRE.MatchString(bare) }
+
+// numberedRE matches a line that begins with a number and has a gap after other text: 2. floor   Friday.
+var numberedRE = regexp.MustCompile(`^[0-9]{1,3}\. \S[^\t]*?[^\s.!?:](?: {3,}|\t)\S`)
+
 // footnoteRE matches the mark of a footnote.
 var footnoteRE = regexp.MustCompile(`^(?:[*†‡]|[¹²³⁴⁵⁶⁷⁸⁹]{1,2}\)?|[0-9]\))$`)
 
@@ -72,7 +77,8 @@ func readAligned(lines []string) {
 			}
 			rows = append(rows, cells)
 		}
-		if text := alignedTable(rows); text != nil {
+		isList := !slices.ContainsFunc(rows, func(cells []alignedCell) bool { return !isMarked(cells[0].text) })
+		if text := alignedTable(rows); text != nil && !isList {
 			clear(lines[i+copy(lines[i:], text) : i+n])
 		}
 		i += max(1, n)
