@@ -162,8 +162,16 @@ func fence(s string) int {
 	return n
 }
 
-// timedRE matches a line that begins with a time of day, or with a word and a time. Its group is the word.
-var timedRE = regexp.MustCompile(`^\s*(?:(?:[01]?[0-9]|2[0-3])[:h]|(\pL{1,9}\.? )(?:[01]?[0-9]|2[0-3])[.:h])[0-5][0-9](?:[\s–-]|$)`)
+// timedRE matches a line that begins with a time of day, with a word and a time, or with a date and a time, as the messages of a chat do. Its group is the word.
+var timedRE = regexp.MustCompile(`^\s*(?:(?:[01]?[0-9]|2[0-3])[:h]|(\pL{1,9}\.? )(?:[01]?[0-9]|2[0-3])[.:h]|` + stamp + `)[0-5][0-9](?:[\s–:\]-]|$)`)
+
+// stamp matches the date and the hour of a message: [09.09.24, 06:
+const stamp = `\[?[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4},?[ T](?:[01]?[0-9]|2[0-3]):`
+
+var stampRE = regexp.MustCompile(`^\s*` + stamp + `[0-5][0-9](?::[0-5][0-9])?(?:\s?[APap][Mm])?\]?\s?(?:[-–]\s)?`)
+
+// WithoutStamp returns a line without the date and the time that begin it if it is a message of a chat.
+func WithoutStamp(line string) string { return line[len(stampRE.FindString(line)):] }
 
 // amountAfterRE matches what makes an amount of the number before it.
 var amountAfterRE = regexp.MustCompile(`^(?:€|£|\$|%|(?i:eur|usd|gbp|chf|euros?|pounds?|dollars?|kg|g|km|m|cm|l)\b)`)

@@ -213,6 +213,7 @@ const (
 	Greetings   Section = "hello"
 	Farewells   Section = "bye"
 	Agreement   Section = "agreed"
+	AsksAbility Section = "ability"   // phrases that ask what the program can do
 	Praise      Section = "praise"    // words that agree only within a conversation; alone, Nice is a place
 	Fillers     Section = "filler"    // words beside those phrases
 	AsksSummary Section = "summarize" // phrases that ask for a summary; those that begin with … follow the thing
@@ -221,7 +222,7 @@ const (
 	Documents   Section = "document"  // words for the documents themselves
 )
 
-// Reply returns the answer to a phrase of one of the sections [Thanks], [Greetings], [Farewells], [Agreement] and [Praise].
+// Reply returns the answer to a phrase of one of the sections [Thanks], [Greetings], [Farewells], [Agreement], [AsksAbility] and [Praise].
 func (l *Language) Reply(to Section) string {
 	if to == Praise {
 		to = Agreement

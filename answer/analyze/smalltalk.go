@@ -12,11 +12,11 @@ import (
 // talk has the phrases of one language that are no question, in the order of talkKinds.
 type talk struct {
 	*lang.Language
-	phrases [5][][]string // the words of each phrase, the longest first
+	phrases [6][][]string // the words of each phrase, the longest first
 	joining []string      // the words that connect a question to the last one, sorted: and, then
 }
 
-var talkKinds = [5]lang.Section{lang.Thanks, lang.Greetings, lang.Farewells, lang.Agreement, lang.Praise}
+var talkKinds = [6]lang.Section{lang.Thanks, lang.Greetings, lang.Farewells, lang.Agreement, lang.AsksAbility, lang.Praise}
 
 // talks has the phrases of all languages. Those that several languages have, such as "hallo", are of the first one in order.
 var talks = sync.OnceValue(func() []talk {
@@ -54,11 +54,13 @@ func SmallTalk(message string, within bool) (question, reply string) {
 	first, last := 0, len(sentences)
 	for ; first < last; first++ {
 		s := sentences[first]
-		said, ok := replyTo(message[s.Start:s.End], within)
+		said, asksAbility, ok := replyTo(message[s.Start:s.End], within)
 		if !ok {
 			break
 		}
-		reply = cmp.Or(reply, said)
+		if reply == "" || asksAbility {
+			reply = said
+		}
 	}
 	if first == last {
 		if reply == "" {
@@ -68,7 +70,7 @@ func SmallTalk(message string, within bool) (question, reply string) {
 	}
 	for ; last > first+1; last-- {
 		s := sentences[last-1]
-		if _, ok := replyTo(message[s.Start:s.End], within); !ok {
+		if _, _, ok := replyTo(message[s.Start:s.End], within); !ok {
 			break
 		}
 	}
@@ -82,18 +84,18 @@ func SmallTalk(message string, within bool) (question, reply string) {
 	return message[sentences[first].Start:end], ""
 }
 
-func replyTo(sentence string, within bool) (reply string, ok bool) {
+func replyTo(sentence string, within bool) (reply string, asksAbility, ok bool) {
 	if len(sentence) > maxSmallTalk {
-		return "", false
+		return "", false, false
 	}
 	words := spoken(sentence)
 	asks := strings.ContainsAny(sentence, "?？")
 	for _, l := range talks() {
 		if kind := l.kind(words, !asks, within); kind >= 0 {
-			return l.Reply(talkKinds[kind]), true
+			return l.Reply(talkKinds[kind]), talkKinds[kind] == lang.AsksAbility, true
 		}
 	}
-	return "", false
+	return "", false, false
 }
 
 func spoken(s string) []string {
@@ -115,7 +117,7 @@ func (t talk) kind(words []string, fillers, within bool) int {
 	for len(words) > 0 {
 		n, kind := t.longest(words, kinds)
 		switch {
-		case n > 0 && first < 0:
+		case n > 0 && (first < 0 || talkKinds[kind] == lang.AsksAbility): // hello, what can you do?
 			first = kind
 		case n > 0:
 		case fillers && t.Has(lang.Fillers, words[0]):

@@ -32,6 +32,10 @@ func TestSmallTalk(t *testing.T) {
 		"Çok teşekkür ederim":              "Rica ederim.",
 		"ありがとうございました。":                     "どういたしまして。",
 		"你好":                               "您好。",
+		"help":                             "I answer questions",
+		"Hello! What can you do?":          "I answer questions",
+		"Hallo, was kannst du?":            "Ich beantworte Fragen",
+		"你能做什么？":                           "我根据您的文档",
 	} {
 		if question, reply := analyze.SmallTalk(message, false); question != "" || !strings.HasPrefix(reply, want) {
 			t.Errorf("%q: %q, want %q", message, reply, want)
@@ -39,7 +43,7 @@ func TestSmallTalk(t *testing.T) {
 	}
 	for _, question := range []string{
 		"Thanks for the report: who wrote it?", "Hello world", "What is a run?", "thanks, ada", "how are you billed?", "Who says hello?", "nice", "Nice",
-		"vale", "great", "ok computer", "help", "", "???", "and then?", "again", "what is good", "你好吗的意思是什么", "thanks?giving", "Thanksgiving", "is that all?", "the answer",
+		"vale", "great", "ok computer", "Can you help me find the deposit?", "Wer sind sie?", "", "???", "and then?", "again", "what is good", "你好吗的意思是什么", "thanks?giving", "Thanksgiving", "is that all?", "the answer",
 		"thank you letter", strings.Repeat("thanks ", 60), "When? Yes",
 	} {
 		if got, reply := analyze.SmallTalk(question, false); got != question || reply != "" {

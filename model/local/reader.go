@@ -274,8 +274,9 @@ func (r *reader) item(i int) int {
 // labelRE matches the label of a line, up to its colon. It has no full stops but those of numbers and abbreviations: Invoice no.
 var labelRE = regexp.MustCompile(`^["*_]*((?:\pL{1,4}\.|[\pL\pN])(?:[^:.!?;|]|\b\pL{1,4}\.|[0-9]\.){0,48}?)["*_]*(?::|：)["*_]*[ \t]*\S`)
 
-// labelOf returns the label of a line such as Place: clubroom; empty if it has none.
+// labelOf returns the label of a line such as Place: clubroom, or the author of a message of a chat; empty if it has none.
 func labelOf(line string) string {
+	line = lang.WithoutStamp(line)
 	m := labelRE.FindStringSubmatch(line)
 	if m == nil || strings.Contains(line, "://") && strings.HasPrefix(line[strings.Index(line, ":"):], "://") || len(strings.Fields(m[1])) > 6 {
 		return ""
