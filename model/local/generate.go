@@ -346,6 +346,9 @@ func (q *question) limits(best *sentence, sentences int) (int, float64) {
 	return sentences, 1.6
 }
 
+// minSure is the answerability below which a second sentence is quoted that is less like the question, or of another passage.
+const minSure = 0.45
+
 // maxPicks is the maximum number of candidates that are compared.
 const maxPicks = 64
 
@@ -356,6 +359,7 @@ func (q *question) pick(ranked []*sentence, readings []*passageView, sentences i
 	limit, margin := q.limits(pool[0], sentences)
 	floor := pool[0].score - margin
 	typed := pool[0].evid[fit]
+	unsure := limit <= 4 && pool[0].evid.answerability() < minSure
 	var chosen []*sentence
 	used := map[*sentence]bool{}
 	from := map[int]int{}
@@ -368,14 +372,14 @@ func (q *question) pick(ranked []*sentence, readings []*passageView, sentences i
 		var best *sentence
 		bestGain := 0.0
 		for _, c := range pool {
-			if used[c] || c.score < floor || c != pool[0] && (len(chosen) == 0 || q.hasType() && limit <= 4 && c.evid[fit] < typed) {
+			if used[c] || c.score < floor || c != pool[0] && (len(chosen) == 0 || q.hasType() && limit <= 4 && c.evid[fit] < typed && !unsure) {
 				continue
 			}
-			if limit <= 4 && c != pool[0] && c.evid[own] < pool[0].evid[own]/2 {
+			if limit <= 4 && c != pool[0] && c.evid[own] < pool[0].evid[own]/2 && !unsure {
 				continue // it is about something else
 			}
 			twin := maxOverlap(c, chosen)
-			if twin > 0.6 || limit <= 4 && len(chosen) > 0 && q.redundant(c, pool[0]) {
+			if twin > 0.6 || limit <= 4 && len(chosen) > 0 && (!unsure || c.row || c.code || c.evid[short] > 0) && q.redundant(c, pool[0]) {
 				continue
 			}
 			gain := c.score * (1 - 0.7*twin)
