@@ -25,6 +25,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
@@ -63,9 +64,7 @@ var harboured = sync.OnceValues(func() (*embedded.Index, error) {
 func sailing(t *testing.T) *answer.Pipeline {
 	t.Helper()
 	ix, err := harboured()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := library()
 	p.Index, p.Graph = ix, nil
 	return p
@@ -119,9 +118,7 @@ func TestComparisonIsDecomposed(t *testing.T) {
 			var result struct {
 				Parts []string `json:"sub_queries"`
 			}
-			if err := json.Unmarshal(b.Result, &result); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(b.Result, &result))
 			parts = result.Parts
 		}
 	}
@@ -193,9 +190,7 @@ func legal(t testing.TB, log []event.Event) {
 			Type, Tool  string
 			Recoverable bool
 		}
-		if err := json.Unmarshal(f.Data, &p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(f.Data, &p))
 		if err := g.Next(p.Type, p.Tool, p.Recoverable); err != nil {
 			t.Fatalf("%v\n%s", err, kinds(log))
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -26,9 +27,7 @@ const keeper = "Who is the keeper of the Farland lighthouse?"
 func caching(t *testing.T) *answer.Pipeline {
 	t.Helper()
 	c, err := cache.Open(filepath.Join(t.TempDir(), "cache.db"), cache.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	p := library()
 	p.Cache = c

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
@@ -45,9 +46,7 @@ func manual(t *testing.T) []byte {
 		}
 	}
 	var b bytes.Buffer
-	if err := f.Output(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.Output(&b))
 	return b.Bytes()
 }
 
@@ -55,9 +54,7 @@ func manual(t *testing.T) []byte {
 func TestCitationsNameTheirPages(t *testing.T) {
 	t.Parallel()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ix.Close() })
 	p := caching(t)
 	p.Index, p.Graph = ix, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -33,14 +34,10 @@ func begin(t testing.TB, a answer.Answerer, start event.RunStarted) []event.Even
 	}
 	store := eventlog.NewMemory()
 	rec, err := answer.NewRecorder(t.Context(), store, time.Now, start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = answer.Run(t.Context(), a, rec, answer.Ending{}) // it is in the log
 	log, err := store.Load(t.Context(), "run_1", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := event.CheckLog(log, true); err != nil {
 		t.Fatalf("%v\n%s", err, kinds(log))
 	}
@@ -275,9 +272,7 @@ func TestParametersArePartOfCacheKey(t *testing.T) {
 func TestEqualQuestions(t *testing.T) {
 	t.Parallel()
 	c, err := cache.Open(filepath.Join(t.TempDir(), "cache.db"), cache.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	p := library()
 	p.Cache, p.Generator = c, heeding{speaking(), "speaker", true}

@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 var topics = []string{"oak", "salt", "rivers", "bells", "cranes", "wool", "copper", "mills", "herring", "clocks"}
@@ -54,9 +55,7 @@ func paged(id, title, uri string, pages int, said func(page, k int) string) (cor
 func archive(t *testing.T, more int) *answer.Pipeline {
 	t.Helper()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ix.Close() })
 	var docs []corpus.Document
 	var entries [][]index.Entry
@@ -77,9 +76,7 @@ func archive(t *testing.T, more int) *answer.Pipeline {
 		}))
 	}
 	for i := 0; i < len(docs); i += 500 {
-		if err := ix.Put(t.Context(), docs[i:min(i+500, len(docs))], entries[i:min(i+500, len(docs))]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, ix.Put(t.Context(), docs[i:min(i+500, len(docs))], entries[i:min(i+500, len(docs))]))
 	}
 	p := library()
 	p.Index, p.Graph = ix, nil
@@ -94,9 +91,7 @@ func called(t *testing.T, s event.State, tool string) (input, result map[string]
 	if len(s.Calls) != 1 || s.Calls[0].Tool != tool || s.Calls[0].Result == nil || len(s.Searches) != 0 {
 		t.Fatalf("calls %+v, searches %+v", s.Calls, s.Searches)
 	}
-	if err := errors.Join(json.Unmarshal(s.Calls[0].Input, &input), json.Unmarshal(s.Calls[0].Result.Result, &result)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(json.Unmarshal(s.Calls[0].Input, &input), json.Unmarshal(s.Calls[0].Result.Result, &result)))
 	return input, result
 }
 
@@ -232,9 +227,7 @@ func TestNewsAreReadFromTheSection(t *testing.T) {
 		return []string{"Reports can be sorted by colour.", "The lamp can be dimmed from the app."}[k]
 	})
 	entries[0].Chunk.Headings, entries[1].Chunk.Headings = []string{"3.0"}, []string{"3.1.0"}
-	if err := p.Index.(*embedded.Index).Put(t.Context(), []corpus.Document{d}, [][]index.Entry{entries}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Index.(*embedded.Index).Put(t.Context(), []corpus.Document{d}, [][]index.Entry{entries}))
 	for ask, want := range map[string]string{"What's new in Lumo 3.1?": "dimmed", "Was ist neu in Lumo 3.0?": "colour"} {
 		s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: ask, Mode: event.Direct}}))
 		if len(s.Searches) > 0 || len(s.Sources) != 1 || !strings.Contains(string(s.Text), want) {
@@ -293,9 +286,7 @@ func TestLongDocumentIsSampled(t *testing.T) {
 	d, es := paged("doc_long1", "Long book", "long.pdf", 600, func(page, k int) string {
 		return fmt.Sprintf(trades[page*len(trades)/601]+" So says page %d.", topics[page*len(topics)/601], 7*page+k, page)
 	})
-	if err := p.Index.(*embedded.Index).Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Index.(*embedded.Index).Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}))
 	counted := &reading{Index: p.Index.(*embedded.Index)}
 	p.Index = counted
 	s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "Summarize long.pdf"}}))

@@ -11,22 +11,19 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // harbours returns a pipeline over documents of one passage each, by their paths.
 func harbours(t *testing.T, texts map[string]string) *answer.Pipeline {
 	t.Helper()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ix.Close() })
 	for path, text := range texts {
 		d := corpus.Document{ID: corpus.DocumentID("doc_" + path), Collection: corpus.DefaultCollection, Title: "Guide", URI: "/" + path, Path: path, Hash: path}
 		c := corpus.Chunk{ID: corpus.ChunkID(path), Document: d.ID, Level: corpus.Passage, Title: d.Title, End: len(text), Text: text}
-		if err := ix.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{{{Chunk: c}}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, ix.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{{{Chunk: c}}}))
 	}
 	p := library()
 	p.Index, p.Graph = ix, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 )
 
@@ -23,9 +24,7 @@ import (
 func shelf(t *testing.T) *answer.Pipeline {
 	t.Helper()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ix.Close() })
 	var sources []ingest.Source
 	for i, author := range []string{"Ada Brook", "Ed Mill", "Ada Vale"} {
@@ -42,9 +41,7 @@ func shelf(t *testing.T) *answer.Pipeline {
 	for i := range es {
 		es[i].Vector, es[i].Space = nil, ""
 	}
-	if err := ix.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ix.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}))
 	p := library()
 	p.Index, p.Graph, p.Vectors = ix, ix, answer.OneEmbedder(l)
 	return p
@@ -185,9 +182,7 @@ func TestSimilarityHasNoWords(t *testing.T) {
 // BenchmarkFilter measures what the conditions of a question cost with 10,000 documents.
 func BenchmarkFilter(b *testing.B) {
 	ix, err := embedded.Open(b.Context(), filepath.Join(b.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	defer ix.Close()
 	docs, entries := make([]corpus.Document, 10_000), make([][]index.Entry, 10_000)
 	for i := range docs {
@@ -195,9 +190,7 @@ func BenchmarkFilter(b *testing.B) {
 		d.Collection, d.Meta = corpus.DefaultCollection, corpus.DublinCore{Creator: []string{"Ada Brook", "Ed Mill"}[i%2], Date: fmt.Sprint(2000 + i%20)}
 		docs[i], entries[i] = d, es
 	}
-	if err := ix.Put(b.Context(), docs, entries); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, ix.Put(b.Context(), docs, entries))
 	p := library()
 	p.Index, p.Graph, p.Vectors = ix, ix, nil
 	for name, query := range map[string]string{"half": "What do papers by Ada Brook say about the spring tide?", "none": "What is the spring tide?"} {

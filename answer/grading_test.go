@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestGradedIsConsistent checks that the counts match the classes, ambiguous passages are expanded, and the action follows from both.
@@ -73,9 +74,7 @@ func level(s event.State, id corpus.ChunkID) corpus.Level {
 func recorder(t *testing.T, store eventlog.Store, now func() time.Time) *answer.Recorder {
 	t.Helper()
 	r, err := answer.NewRecorder(t.Context(), store, now, event.RunStarted{Run: "run_1", Question: event.Question{Query: "why?"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -101,9 +100,7 @@ func TestRecorderRejectsInvalidEvents(t *testing.T) {
 		}
 	}
 	log, err := store.Load(t.Context(), "run_1", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := event.CheckLog(log, true); err != nil {
 		t.Error(err)
 	}
@@ -149,9 +146,7 @@ func TestRecorderIsConcurrent(t *testing.T) {
 	store := eventlog.NewMemory()
 	r := recorder(t, store, time.Now)
 	for _, b := range []event.Body{event.QueryAnalyzed{}, event.CacheChecked{}} {
-		if err := r.Emit(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Emit(t.Context(), b))
 	}
 	var wg sync.WaitGroup
 	for i := range 50 {

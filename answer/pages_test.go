@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // slides returns a document of short pages, given by their sentences. Several pages share a passage.
@@ -35,16 +36,12 @@ func slides(pages ...[]string) (corpus.Document, []index.Entry) {
 func TestPassageIsTrimmedToPages(t *testing.T) {
 	t.Parallel()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ix.Close() })
 	d, entries := slides([]string{"The harbour master is Greta Olsen.", "She took office in 2019."},
 		[]string{"In 2023 the harbour handled 4.2 million tonnes of cargo.", "Most of the cargo was timber and salt."},
 		[]string{"Three accidents were recorded in 2024.", "None of them was fatal."})
-	if err := ix.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{entries}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ix.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{entries}))
 	p := library()
 	p.Index, p.Graph = ix, nil
 	for q, want := range map[string]struct{ has, not string }{
@@ -74,9 +71,7 @@ func TestCountedPages(t *testing.T) {
 	doc, entries := paged("doc_diary1", "Diary of a keeper", "diary.txt", 0, func(_, k int) string { // some 1,700 bytes a passage: one a page
 		return strings.Repeat(fmt.Sprintf("On day %d the keeper wrote of nothing. ", k+1), 42) + fmt.Sprintf("The lamp burned %d litres of oil.", 300+k)
 	})
-	if err := p.Index.(index.Index).Put(t.Context(), []corpus.Document{doc}, [][]index.Entry{entries}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Index.(index.Index).Put(t.Context(), []corpus.Document{doc}, [][]index.Entry{entries}))
 	for q, want := range map[string]string{
 		"What does page 1 of diary.txt say about the lamp?":        "burned 300 litres",
 		"What does page 2 of diary.txt say about the lamp?":        "burned 301 litres",

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // longTable returns a document with a table in several passages, each with the names of the columns. Prices fall from row to row, and text follows the last one.
@@ -46,14 +47,10 @@ func TestLongTable(t *testing.T) {
 		want        string
 	}{{12, 12, "Widget no. 119"}, {30, 3, ""}} {
 		ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { _ = ix.Close() })
 		d, entries := longTable(c.parts, 10)
-		if err := ix.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{entries}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, ix.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{entries}))
 		p := library()
 		p.Index, p.Graph = ix, nil
 		s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "Which is the cheapest widget?", Mode: event.Direct, TopK: 3}}))

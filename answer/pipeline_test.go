@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/local"
 )
@@ -79,14 +80,10 @@ func runIn(t *testing.T, ctx context.Context, mode event.Mode, a answer.Answerer
 	t.Helper()
 	start := event.RunStarted{Run: "run_1", Protocol: "test", Question: event.Question{Query: question, Mode: mode, Collection: corpus.DefaultCollection, TopK: 5}}
 	rec, err := answer.NewRecorder(ctx, store, time.Now, start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = answer.Run(ctx, a, rec, answer.Ending{}) // it is in the log
 	log, err := store.Load(t.Context(), "run_1", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := event.CheckLog(log, true); err != nil {
 		t.Fatalf("%v\n%s", err, kinds(log))
 	}
@@ -192,9 +189,7 @@ func TestAtMostThreeSearches(t *testing.T) {
 func TestEmptyCollectionHasNoDocuments(t *testing.T) {
 	t.Parallel()
 	ix, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ix.Close() })
 	p := library()
 	p.Index = ix

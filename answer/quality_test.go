@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 )
 
@@ -20,9 +21,7 @@ func TestFloorToolsOnTuningSet(t *testing.T) {
 	race.Measure(t)
 	set := beir.LoadSet(t, "musique")
 	ix, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ix.Close() })
 	l := local.New(local.Options{})
 	var sources []ingest.Source
@@ -33,9 +32,7 @@ func TestFloorToolsOnTuningSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	docs, err := ix.Documents(t.Context(), corpus.DefaultCollection, "", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ids := map[corpus.DocumentID]string{}
 	for _, d := range docs {
 		ids[d.ID] = d.URI

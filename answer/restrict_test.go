@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index/embedded"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // where returns the filter of conditions in their text form.
@@ -19,9 +20,7 @@ func where(t testing.TB, conditions ...string) *filter.Filter {
 	var all []filter.Filter
 	for _, c := range conditions {
 		f, err := filter.ParseText("filter", c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, *f)
 	}
 	return filter.Join(all...)
@@ -95,9 +94,7 @@ func TestToolsKeepToTheFilter(t *testing.T) {
 		for _, c := range s.Calls {
 			for _, r := range c.Result.Passages {
 				chunks, err := p.Index.Chunks(t.Context(), corpus.DefaultCollection, []corpus.ChunkID{r.Chunk})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				out = append(out, chunks[0].Document)
 			}
 		}
@@ -157,13 +154,9 @@ func TestFiltersAreCachedApart(t *testing.T) {
 	// The metadata of a document changes, and with it the documents that match. The version of the collection does not.
 	ix := p.Index.(*embedded.Index)
 	docs, err := ix.Documents(t.Context(), corpus.DefaultCollection, "", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	i := slices.IndexFunc(docs, func(d corpus.Document) bool { return d.URI == "tides1.md" })
-	if err := ix.Annotate(t.Context(), corpus.DefaultCollection, docs[i].ID, corpus.DublinCore{Creator: "Una Brook"}, ""); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ix.Annotate(t.Context(), corpus.DefaultCollection, docs[i].ID, corpus.DublinCore{Creator: "Una Brook"}, ""))
 	if cached, _ := ask("creator~=brook"); cached {
 		t.Error("the answer of fewer documents is cached")
 	}

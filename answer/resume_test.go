@@ -29,6 +29,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/failover"
 )
@@ -161,13 +162,9 @@ func stored(t *testing.T, log []event.Event) []event.Event {
 	var out []event.Event
 	for _, e := range log {
 		line, err := event.AppendJSON(nil, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		e, err = event.ParseJSON(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out = append(out, e)
 	}
 	return out
@@ -181,20 +178,14 @@ func resumed(t *testing.T, a answer.Answerer, prefix []event.Event) []event.Even
 
 func resumedIn(t *testing.T, ctx context.Context, store eventlog.Store, a answer.Answerer, prefix []event.Event) []event.Event {
 	t.Helper()
-	if err := store.Append(t.Context(), "run_1", prefix...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Append(t.Context(), "run_1", prefix...))
 	rec, err := answer.ResumeRecorder(store, time.Now, prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := answer.Run(ctx, a, rec, answer.Ending{}); err != nil {
 		t.Errorf("after %d events: %v", len(prefix), err)
 	}
 	log, err := store.Load(t.Context(), "run_1", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := event.CheckLog(log, true); err != nil {
 		t.Fatalf("after %d events: %v\n%s", len(prefix), err, kinds(log))
 	}
@@ -327,9 +318,7 @@ func TestResumeAfterEveryEvent(t *testing.T) {
 func TestResumeAfterChange(t *testing.T) {
 	t.Parallel()
 	empty, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = empty.Close() })
 	deleted := func(p *answer.Pipeline) { p.Index, p.Graph = empty, nil }
 	rewritten := func(p *answer.Pipeline) {

@@ -12,29 +12,24 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/index/scope"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // stores returns a pipeline over uploaded files, some of them in vector stores, and a folder of documents.
 func stores(t *testing.T) *answer.Pipeline {
 	t.Helper()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ix.Close() })
 	put := func(collection string, id, title, uri string, said ...string) {
 		d, es := paged(id, title, uri, 0, func(_, k int) string { return said[k] })
 		d.Collection = collection
-		if err := ix.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, ix.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{es}))
 	}
 	put("files", "doc_rye1", "Rye bread", "rye.md", "Rye bread is baked from sourdough.", "The sourdough starter is fed with rye flour every morning.")
 	put("files", "doc_tower1", "Farland tower", "tower.txt", "The Farland tower is the tallest building of the coast.", "Its keeper climbs the tower each morning.")
 	put(corpus.DefaultCollection, "doc_oven1", "Ovens", "ovens.md", "The oven is heated to 250 degrees.", "Steam makes the crust of the bread thin.")
-	if err := ix.AddToSet(t.Context(), "files", "vs_bread", []corpus.DocumentID{"doc_rye1"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ix.AddToSet(t.Context(), "files", "vs_bread", []corpus.DocumentID{"doc_rye1"}))
 	p := library()
 	p.Index, p.Graph = scope.New(ix, "files", scope.Options{}), nil
 	return p

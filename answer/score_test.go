@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 )
 
@@ -52,15 +53,11 @@ func TestFloorTopScore(t *testing.T) {
 	sets := map[string]*eval.Set{}
 	for _, name := range []string{"squad", "musique", "2wiki"} {
 		set, err := beir.LoadSet(t, name).Half("b")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		sets[name] = set
 	}
 	ix, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ix.Close() })
 	l := local.New(local.Options{})
 	var sources []ingest.Source
@@ -76,9 +73,7 @@ func TestFloorTopScore(t *testing.T) {
 	measure := func(into *[2][]float64, question string) {
 		into[0] = append(into[0], topScore(event.Fold(runIn(t, t.Context(), event.Direct, p, eventlog.NewMemory(), question))))
 		placed, err := p.Vectors.SearchVector(t.Context(), corpus.DefaultCollection, question, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		hits, err := ix.Search(t.Context(), index.Query{Collection: corpus.DefaultCollection, Text: question, Vector: placed.Vector, Space: placed.Space,
 			Levels: []corpus.Level{corpus.Passage}, Limit: 20})
 		if err != nil || len(hits) == 0 {

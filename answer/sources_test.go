@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
@@ -211,9 +212,7 @@ func TestQuotesOfLists(t *testing.T) {
 func holding(t *testing.T, uri, text string) *answer.Pipeline {
 	t.Helper()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ix.Close() })
 	if _, err := ingest.New(ix, nil, ingest.Options{}).IngestDocuments(t.Context(), corpus.DefaultCollection, []ingest.Source{{URI: uri, Data: []byte(text)}}, nil); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-rag/sluice/doctor"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
@@ -21,9 +22,7 @@ import (
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
@@ -93,9 +92,7 @@ func TestUnit(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "sluice.service")
 	text = strings.Replace(text, "/usr/local/bin/sluice", "/bin/true", 1) // it must exist here
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", path).CombinedOutput()
 	for line := range strings.Lines(string(out)) {
 		if strings.Contains(line, path) && !strings.Contains(line, "DelegateSubgroup") { // versions before 254 do not know it

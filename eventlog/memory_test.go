@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func open(*testing.T) eventlog.Store { return eventlog.NewMemory() }
@@ -23,9 +24,7 @@ func TestRemoveWakesReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := eventlog.NewMemory()
 		start := event.Event{Seq: 1, Body: event.RunStarted{Run: "a"}}
-		if err := m.Append(t.Context(), "a", start); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.Append(t.Context(), "a", start))
 		done := make(chan error, 1)
 		go func() { done <- m.Wait(t.Context(), "a", 1) }()
 		synctest.Wait()

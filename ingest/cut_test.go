@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/parse"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/lang"
 )
 
@@ -78,9 +79,7 @@ func checkChunks(t *testing.T, p parse.Parsed, text string, chunks []corpus.Chun
 func cut(t testing.TB, name, data string) (parse.Parsed, string, []corpus.Chunk) {
 	t.Helper()
 	p, err := parse.Parse(t.Context(), name, []byte(data), parse.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, chunks := ingest.Cut("doc_1", p)
 	return p, text, chunks
 }

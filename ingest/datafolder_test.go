@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestDataFolder checks that no file in the data folder of a server is indexed, however it is named.
@@ -38,9 +39,7 @@ func TestDataFolder(t *testing.T) {
 	}
 	link, linked := filepath.Join(t.TempDir(), "link"), filepath.Join(t.TempDir(), "runs")
 	for to, at := range map[string]string{data: link, filepath.Join(data, "runs"): linked} {
-		if err := os.Symlink(to, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Symlink(to, at))
 	}
 	for _, path := range []string{data, data + "/runs", data + "/server.json", data + "/tenants/acme", data + "/tenants/acme/runs/1.txt", link, link + "/runs", link + "/server.json", linked, linked + "/1.txt"} {
 		for _, only := range [][]string{nil, {path}} {

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestUploadIsParsedAgain uploads bytes whose failure is remembered. They are parsed, and the failure is forgotten unless it happens again.
@@ -19,9 +20,7 @@ func TestUploadIsParsedAgain(t *testing.T) {
 	dir, kept := t.TempDir(), filepath.Join(t.TempDir(), "failures.json")
 	write(t, dir, map[string]string{"file.md": "# Good\n\nText.\n"})
 	f, err := ingest.OpenFailureStore(kept, 1, time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	parsed, exhausted := 0, false
 	g := ingest.New(newMemory(), nil, ingest.Options{Failures: f, Parse: func(ctx context.Context, name string, data []byte, l parse.Limits) (parse.Parsed, error) {
 		if parsed++; exhausted {
@@ -81,30 +80,22 @@ func TestFailuresAreRemembered(t *testing.T) {
 		{"second start", 512 * mib, 30 * second, nil, false},
 		{"lower limits", 256 * mib, 10 * second, nil, false},
 		{"under another name", 512 * mib, 30 * second, func(*ingest.FailureStore) {
-			if err := os.Rename(filepath.Join(dir, "bomb.md"), filepath.Join(dir, "other.md")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Rename(filepath.Join(dir, "bomb.md"), filepath.Join(dir, "other.md")))
 		}, false},
 		{"more memory", 1024 * mib, 30 * second, nil, true},
 		{"remembered with more memory", 1024 * mib, 30 * second, nil, false},
 		{"more time", 1024 * mib, 60 * second, nil, true},
 		{"forgotten", 1024 * mib, 60 * second, func(f *ingest.FailureStore) {
-			if err := f.Clear(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.Clear())
 		}, true},
 		{"damaged", 1024 * mib, 60 * second, func(*ingest.FailureStore) {
-			if err := os.WriteFile(kept, []byte("{"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(kept, []byte("{"), 0o600))
 		}, false}, // failures of this process are still known
 		{"after the damage", 1024 * mib, 60 * second, nil, true},
 		{"changed", 1024 * mib, 60 * second, func(*ingest.FailureStore) { write(t, dir, map[string]string{"other.md": "bomb!"}) }, true},
 	} {
 		f, err := ingest.OpenFailureStore(kept, tt.memory, tt.time)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if tt.before != nil {
 			tt.before(f)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -139,12 +140,8 @@ func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, data := range files {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(data), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(data), 0o644))
 	}
 }
 
@@ -160,9 +157,7 @@ func same(t *testing.T, what string, got, want ingest.Report) {
 func run(t *testing.T, g *ingest.Ingester, paths ...string) ingest.Report {
 	t.Helper()
 	r, err := g.Ingest(t.Context(), ingest.Request{Paths: paths}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -180,9 +175,7 @@ func TestIngestFollowsFolder(t *testing.T) {
 	}
 	var told []ingest.Progress
 	r, err := g.Ingest(t.Context(), ingest.Request{Paths: []string{dir, filepath.Join(dir, "a.md")}}, func(p ingest.Progress) { told = append(told, p) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	same(t, "first", r, ingest.Report{Added: 3, Ignored: 1})
 	if last := told[len(told)-1]; len(told) != 3 || last.Done != 3 || last.Total != 3 || last.Bytes != 21 || last.Current == "" {
 		t.Errorf("progress %+v", told)
@@ -190,9 +183,7 @@ func TestIngestFollowsFolder(t *testing.T) {
 	same(t, "again", run(t, g, dir), ingest.Report{Unchanged: 3, Ignored: 1})
 
 	write(t, dir, map[string]string{"a.md": "# A\n\nOmega.", "new.txt": "Gamma."})
-	if err := os.Remove(filepath.Join(dir, "sub/copy.txt")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "sub/copy.txt")))
 	same(t, "changed", run(t, g, dir), ingest.Report{Added: 1, Updated: 1, Unchanged: 1, Deleted: 1, Ignored: 1})
 	other := t.TempDir()
 	write(t, other, map[string]string{"o.md": "Zeta."})
@@ -226,18 +217,12 @@ func TestIngestReportsFailures(t *testing.T) {
 		t.Skip(err)
 	}
 	root := filepath.Join(dir, "root")
-	if err := os.Mkdir(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(root, 0o755))
 	for _, e := range []string{"empty.txt", "blank.md", "bin.txt", "big.txt", "ok.txt", "bad.pdf", "odd\xff\n.txt", "pipe"} {
-		if err := os.Rename(filepath.Join(dir, e), filepath.Join(root, e)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Rename(filepath.Join(dir, e), filepath.Join(root, e)))
 	}
 	for name, to := range map[string]string{"loop": ".", "away": "../out", "file.txt": "../out/x.txt", "self": "self"} {
-		if err := os.Symlink(to, filepath.Join(root, name)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Symlink(to, filepath.Join(root, name)))
 	}
 	at := func(name string) string { return filepath.ToSlash(root) + "/" + name }
 	same(t, "folder", run(t, g, root, filepath.Join(root, "gone.txt"), filepath.Join(root, "self")), ingest.Report{Added: 1, Failed: []ingest.Failure{
@@ -253,9 +238,7 @@ func TestIngestReportsFailures(t *testing.T) {
 	}})
 	same(t, "pipe", run(t, g, filepath.Join(root, "pipe")), ingest.Report{Other: 1, Failed: []ingest.Failure{{at("pipe"), "not a regular file"}}})
 	if os.Getuid() != 0 {
-		if err := os.Chmod(filepath.Join(root, "ok.txt"), 0); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Chmod(filepath.Join(root, "ok.txt"), 0))
 		same(t, "permission", run(t, g, filepath.Join(root, "ok.txt")), ingest.Report{Failed: []ingest.Failure{{at("ok.txt"), "no permission to read it"}}})
 	}
 }
@@ -381,9 +364,7 @@ func TestIngestDocuments(t *testing.T) {
 		{Name: "empty.txt"},
 	}
 	r, err := g.IngestDocuments(t.Context(), "c", sources, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	same(t, "first", r, ingest.Report{Added: 2, Failed: []ingest.Failure{
 		{"document 4", "uri: is empty"}, {"empty.txt", "the file is empty"}, {"upload:1", "uri: is given twice"}}})
 	docs, _ := ix.Documents(t.Context(), "c", "", 0)
@@ -396,9 +377,7 @@ func TestIngestDocuments(t *testing.T) {
 		t.Error(d)
 	}
 	r, err = g.IngestDocuments(t.Context(), "c", sources[:1], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	same(t, "again", r, ingest.Report{Unchanged: 1})
 	if n, err := g.Delete(t.Context(), "c", []string{"upload:1", "upload:1", "none"}); n != 1 || err != nil {
 		t.Errorf("delete: %d, %v", n, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/entities"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestWalkFollowsLinks checks that a link leads to the section of another document that it names, if the documents share no other name.
@@ -27,9 +28,7 @@ func TestWalkFollowsLinks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ix, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer func() {
 				if err := ix.Close(); err != nil {
 					t.Error(err)
@@ -49,9 +48,7 @@ func TestWalkFollowsLinks(t *testing.T) {
 					t.Fatal(r, err)
 				}
 				got, err := ix.Walk(t.Context(), index.WalkQuery{Collection: corpus.DefaultCollection, Entities: []string{"Roofs"}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if reached := slices.ContainsFunc(got, func(r index.WalkHit) bool { return strings.Contains(r.Chunk.Text, c.place) }); reached != e.reached {
 					t.Errorf("with %T: %+v", e.entities, got)
 				}

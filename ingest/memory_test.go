@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 )
 
@@ -59,22 +60,16 @@ func TestSizeOfMemory(t *testing.T) {
 	}
 	dir := t.TempDir()
 	x, err := embedded.Open(t.Context(), filepath.Join(dir, "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	path := filepath.Join(dir, "text")
-	if err := os.WriteFile(path, []byte(tokens.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(tokens.String()), 0o600))
 	g := ingest.New(x, local.New(local.Options{}), ingest.Options{})
 	got := peak(func() {
 		if _, err := g.IngestFile(t.Context(), ingest.File{Collection: "files", ID: "f", Path: path, Name: "f.txt"}, nil); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Close())
 	t.Logf("%d MB, %d times the text", got>>20, got/size)
 	if got > 140*size {
 		t.Errorf("%d times a text of %d bytes", got/size, size)
@@ -94,9 +89,7 @@ func TestDocumentTooLarge(t *testing.T) {
 		"long.txt":       {strings.Repeat("abcdefghi ", 4<<20), "holds more than 33554432 bytes of text"},
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(c.text), 0o600))
 		_, err := g.IngestFile(t.Context(), ingest.File{Collection: "files", ID: "f", Path: path, Name: name}, nil)
 		if e := fault.Public(err); e == nil || e.Code != fault.TooLarge || e.Message != c.want {
 			t.Errorf("%s: %v", name, err)

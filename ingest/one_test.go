@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // unlistable is an index whose documents must not be listed.
@@ -28,9 +29,7 @@ func TestIngestFile(t *testing.T) {
 	var told []string
 	f := ingest.File{Collection: "files", ID: "file_1", Path: filepath.Join(dir, "blob"), Name: "letters.md"}
 	got, err := g.IngestFile(t.Context(), f, func(s ingest.Stage, share float64) { told = append(told, fmt.Sprintf("%d %.2f", s, share)) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d := ix.docs["files"]["file_1"]
 	if d.ID != got.Document.ID || d.Title != "Heading" || d.URI != "letters.md" || d.MediaType != "text/markdown" || got.Chunks != len(ix.entries["file_1"]) || got.Chunks == 0 {
 		t.Errorf("document %+v of %d chunks", d, got.Chunks)

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // tree is a folder that is ingested.
@@ -23,14 +24,8 @@ type tree struct {
 
 func newTree(t *testing.T) *tree {
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := ix.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, ix)
 	return &tree{t, filepath.ToSlash(t.TempDir()), ix, ingest.New(ix, nil, ingest.Options{})}
 }
 
@@ -93,9 +88,7 @@ func TestOnly(t *testing.T) {
 		t.Errorf("one changed: %+v", r)
 	}
 	for _, path := range []string{"b.md", "sub/deep"} {
-		if err := os.RemoveAll(filepath.Join(f.dir, path)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.RemoveAll(filepath.Join(f.dir, path)))
 	}
 	f.put("sub/e.md", "New.")
 	f.put("sub.md", "Its name begins like that of a folder.")
@@ -107,9 +100,7 @@ func TestOnly(t *testing.T) {
 	f.want("a file is gone, and one is new", "a.md", "sub.md", "sub/c.md", "sub/e.md")
 
 	// A file in the place of a folder, and parts that are outside or no paths.
-	if err := os.RemoveAll(filepath.Join(f.dir, "sub")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(filepath.Join(f.dir, "sub")))
 	f.put("sub", "A file without an extension.")
 	f.changed("/sub/c.md", "/sub/e.md", "x", "/../other.md", "/./a.md", "/sub//c.md")
 	f.want("the folder is a file", "a.md", "sub.md")
@@ -122,17 +113,13 @@ func TestOnlySkips(t *testing.T) {
 	t.Parallel()
 	f := newTree(t)
 	outside := t.TempDir()
-	if err := os.WriteFile(filepath.Join(outside, "secret.md"), []byte("Secret."), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret.md"), []byte("Secret."), 0o600))
 	names := []string{".hidden.md", ".git/a.md", "sub/.hidden/a.md", "node_modules/a.md", "picture.png"}
 	for _, name := range names {
 		f.put(name, "No document.")
 	}
 	for link, to := range map[string]string{"link.md": filepath.Join(outside, "secret.md"), "out": outside} {
-		if err := os.Symlink(to, filepath.Join(f.dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Symlink(to, filepath.Join(f.dir, link)))
 	}
 	for _, name := range append(names, "link.md", "out", "out/secret.md", "node_modules", ".git", "sub/.hidden") {
 		if r := f.changed("/" + name); r.Added > 0 {
@@ -153,9 +140,7 @@ func TestGiven(t *testing.T) {
 				return []byte("---\ncontributor: eve\n---\nThe text."), nil
 			}}
 		r, err := f.ingester.IngestItems(t.Context(), "c", []ingest.Item{it}, func(ingest.Indexed) {}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		docs, err := f.index.Documents(t.Context(), "c", "", 0)
 		if err != nil || len(docs) != 1 {
 			t.Fatalf("%+v, %v", docs, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/proposition"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -38,9 +39,7 @@ func (h *recordingEmbedder) Embed(_ context.Context, texts []string, _ model.Pur
 // are shown.
 func TestPropositions(t *testing.T) {
 	ix, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() {
 		if err := ix.Close(); err != nil {
 			t.Error(err)
@@ -82,9 +81,7 @@ func TestPropositions(t *testing.T) {
 // TestOnlyPassagesAreEmbedded checks that an index that needs no vectors of sections and sentences causes no calls of the embedder for them.
 func TestOnlyPassagesAreEmbedded(t *testing.T) {
 	ix, err := embedded.Open(t.Context(), t.TempDir(), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() {
 		if err := ix.Close(); err != nil {
 			t.Error(err)

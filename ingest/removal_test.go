@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestVanished empties a folder, as the end of a mount does: its documents are kept until the removal is allowed.
@@ -33,9 +34,7 @@ func TestVanished(t *testing.T) {
 	remove := func(from, to int) {
 		t.Helper()
 		for _, name := range names[from:to] {
-			if err := os.Remove(filepath.Join(f.dir, name)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Remove(filepath.Join(f.dir, name)))
 		}
 	}
 	check := func(step string, r ingest.Report, deleted, kept int) {
@@ -56,25 +55,19 @@ func TestVanished(t *testing.T) {
 		only = append(only, f.dir+"/"+name)
 	}
 	check("most of them, noticed by a watch", ingestAll(false, only...), 0, 20)
-	if err := os.Rename(other.dir+"/x.md", other.dir+"/y.md"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(other.dir+"/x.md", other.dir+"/y.md"))
 	check("a renamed one of another place", ingestAll(false), 1, 20)
 	for i := range 20 { // as many new ones: the folder was reorganised
 		f.put(fmt.Sprintf("new/%02d.md", i), "New text.")
 	}
 	check("moved", ingestAll(false), 20, 0)
-	if err := os.RemoveAll(filepath.Join(f.dir, "new")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(filepath.Join(f.dir, "new")))
 	remove(39, n)
 	check("all", ingestAll(false), 0, 26)
 	check("all, again", ingestAll(false), 0, 26)
 	check("allowed", ingestAll(true), 26, 0)
 	check("nothing is left", ingestAll(false), 0, 0)
-	if err := os.Remove(other.dir + "/y.md"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(other.dir+"/y.md"))
 	check("the only document", ingestAll(false), 1, 0)
 }
 
@@ -119,18 +112,14 @@ func TestVanishedBesideOthers(t *testing.T) {
 			ingestAll := func(only ...string) ingest.Report {
 				t.Helper()
 				r, err := f.ingester.Ingest(t.Context(), ingest.Request{Paths: []string{f.dir}, Only: only}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return r
 			}
 			if r := ingestAll(); r.Added != 4 || len(r.Failed) != len(extensions) {
 				t.Fatalf("%+v", r)
 			}
 			for _, path := range only {
-				if err := os.Remove(path); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.Remove(path))
 			}
 			if r := ingestAll(only...); r.Deleted != 4 || r.NotRemoved != 0 {
 				t.Errorf("removed %d and kept %d", r.Deleted, r.NotRemoved)

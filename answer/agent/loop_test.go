@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // script plans what a test says, round by round, and nothing afterwards.
@@ -254,9 +255,7 @@ func TestQuestionAsItCame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tools := &bench{class: event.Incorrect}
-			if err := agent.Run(t.Context(), agent.View{Question: q}, agent.Rules{}, tools, agent.Options{}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, agent.Run(t.Context(), agent.View{Question: q}, agent.Rules{}, tools, agent.Options{}))
 			var used [][]string
 			for _, round := range tools.did {
 				var names []string
@@ -293,9 +292,7 @@ func TestReasonsAreOneShortLine(t *testing.T) {
 	t.Parallel()
 	long := agent.Action{Tool: event.ToolHybridSearch, Query: "a", Reason: "for\x1b[2J\n\u202eit\r\n" + strings.Repeat("\u0958", 9000)}
 	tools := &reasons{bench: bench{class: event.Correct}}
-	if err := agent.Run(t.Context(), agent.View{Question: "q"}, &script{plans: [][]agent.Action{{long}}}, tools, agent.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, agent.Run(t.Context(), agent.View{Question: "q"}, &script{plans: [][]agent.Action{{long}}}, tools, agent.Options{}))
 	if len(tools.all) != 1 || len(tools.all[0]) > 512 || !strings.HasPrefix(tools.all[0], "for[2J it ") || strings.ContainsAny(tools.all[0], "\x1b\n\u202e") {
 		t.Errorf("%.60q of %d bytes", tools.all, len(tools.all[0]))
 	}

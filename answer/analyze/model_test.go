@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer/analyze"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
@@ -63,9 +64,7 @@ func TestModel(t *testing.T) {
 
 func TestModelFallsBack(t *testing.T) {
 	ruled, err := analyze.Rules{}.Analyze(t.Context(), hard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	hang := func(ctx context.Context, _ model.Request) (string, error) {
 		<-ctx.Done()
 		return "", ctx.Err()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer/confidence"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // answered returns the state of a run whose answer cites the first of two sources.
@@ -131,9 +132,7 @@ func TestJSON(t *testing.T) {
 	t.Parallel()
 	want := confidence.BuiltIn()
 	data, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got confidence.Calibration
 	if err := json.Unmarshal(data, &got); err != nil || got != want {
 		t.Errorf("%+v, %v", got, err)

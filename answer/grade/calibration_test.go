@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestSignals(t *testing.T) {
@@ -72,9 +73,7 @@ func TestCalibrationsBySpace(t *testing.T) {
 func TestCalibrationsFile(t *testing.T) {
 	want := grade.Calibrations{{Space: "a", Bias: -1, Weights: grade.Signals{grade.Cover: 2, grade.Cosine: 3.5}}, {Bias: 1}}
 	data, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := grade.ParseCalibrations(data)
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Error(d, err)
@@ -96,9 +95,7 @@ func FuzzCalibrations(f *testing.F) {
 			return
 		}
 		again, err := json.Marshal(cs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		same, err := grade.ParseCalibrations(again)
 		if d := cmp.Diff(cs, same); len(cs) > 0 && d != "" || err != nil {
 			t.Fatal(d, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/local"
 )
@@ -32,9 +33,7 @@ func TestCoverage(t *testing.T) {
 	}
 	for _, novectors := range []bool{false, true} {
 		got, err := grade.Coverage{}.Grade(context.Background(), "Where does gold settle behind riffles?", chunks, stats)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		scores := got.Scores
 		if got.By != "coverage" {
 			t.Errorf("judged by %q", got.By)
@@ -70,9 +69,7 @@ func TestDefinitions(t *testing.T) {
 		"How long is a run kept?": {event.Correct},
 	} {
 		got, err := grade.Coverage{}.Grade(context.Background(), q, chunks, index.TermStats{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i, w := range want {
 			if c := grade.Classify(got.Scores[i]); c != w {
 				t.Errorf("%s: passage %d is %s (%.2f), want %s", q, i, c, got.Scores[i], w)
@@ -109,9 +106,7 @@ func TestFloorClasses(t *testing.T) {
 				}
 				cosines(t, m, q.Text, hits)
 				judged, err := grade.Coverage{}.Grade(context.Background(), q.Text, hits, sets[where].Stats(q.Text))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				for i, x := range judged.Scores {
 					switch relevant := q.Relevant[string(hits[i].Chunk.ID)] > 0; {
 					case name == where && relevant && i == 0:
@@ -144,9 +139,7 @@ func cosines(t *testing.T, m *local.Model, question string, hits []index.Hit) {
 		texts = append(texts, h.Chunk.Title+"\n"+h.Chunk.Text)
 	}
 	vs, err := m.Embed(context.Background(), texts, model.ForPassage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range hits {
 		hits[i].Space = m.Space()
 		for k := range min(len(vs[0]), len(vs[i+1])) {

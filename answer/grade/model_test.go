@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
@@ -79,9 +80,7 @@ func TestModelClipsLongPassages(t *testing.T) {
 func TestModelFailsInPart(t *testing.T) {
 	passages := numbered(3, 3, 3, 3, 3, 3, 3)
 	free, err := grade.Coverage{}.Grade(t.Context(), where, passages, index.TermStats{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	broken := &model.Error{Model: "qwen", Failure: model.ServerError}
 	hang := func(ctx context.Context) (string, error) {
 		<-ctx.Done()

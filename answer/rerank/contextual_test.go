@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/rerank"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/index"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/local"
 	"github.com/sluice-rag/sluice/model/modeltest"
@@ -90,9 +91,7 @@ func TestContextual(t *testing.T) {
 func TestContextualFallsBack(t *testing.T) {
 	chunks := passages("bread", "metal riffles", "gold riffles")
 	ranked, err := free.Rerank(t.Context(), "gold riffles", chunks, index.TermStats{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// changed changes what a good server gives for passages.
 	changed := func(f func(all [][]model.TokenVector) [][]model.TokenVector) server {
 		return func(_ context.Context, texts []string, p model.Purpose) ([][]model.TokenVector, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 )
 
@@ -28,9 +29,7 @@ func TestMaxSim(t *testing.T) {
 		{Text: "\xff\x1d"},
 	}
 	got, err := r.Rerank(context.Background(), "Where did the cat sleep?", chunks, index.TermStats{Chunks: 100, DF: map[string]int{"cat": 5, "sleep": 9}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if x := got.Scores; x[2] <= x[1] || x[1] <= x[0] || x[3] != 0 || x[4] != 0 || got.Method != "colbert" {
 		t.Errorf("%s: scores %v", got.Method, x)
 	}
@@ -75,9 +74,7 @@ func blend(t *testing.T, loss float64, names ...string) {
 				chunks[i], first[i] = h.Chunk, h.Lexical
 			}
 			ranking, err := r.Rerank(context.Background(), q.Text, chunks, s.Stats(q.Text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			normalise(first)
 			normalise(ranking.Scores)
 			for k, share := range blends {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice-rag/sluice/answer/selfquery"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
@@ -19,9 +20,7 @@ func TestModel(t *testing.T) {
 	const question = "What did Ada Brook write last year about tides?"
 	now := func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
 	ruled, err := selfquery.Rules{}.Extract(t.Context(), question)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	object := func(creator, from, to, query string) string {
 		return `{"creator":"` + creator + `","publisher":"","title":"","type":"","language":"","from":"` + from + `","to":"` + to + `","query":"` + query + `"}`
 	}

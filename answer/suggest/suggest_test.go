@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 )
 
@@ -51,9 +52,7 @@ func (a *asker) ask(ctx context.Context, collection, question string) (suggest.A
 func open(t *testing.T, documents map[string]string) (*embedded.Index, *ingest.Ingester, *asker) {
 	t.Helper()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ix.Close() })
 	in := ingest.New(ix, words, ingest.Options{})
 	for name, text := range documents {
@@ -72,9 +71,7 @@ func add(t *testing.T, in *ingest.Ingester, name, text string) {
 func questions(t *testing.T, m *suggest.Maker, language string) []string {
 	t.Helper()
 	out, err := m.Questions(t.Context(), "c", language)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 

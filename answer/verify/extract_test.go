@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/local"
 )
@@ -31,9 +32,7 @@ func TestFloorExtracts(t *testing.T) {
 		var claims []verify.Claim
 		var b strings.Builder
 		for d, err := range m.Generate(context.Background(), model.Task{Question: q.Text, Passages: ps}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			b.WriteString(d.Text)
 			if d.Cite > 0 {
 				claims = append(claims, verify.Claim{Text: strings.TrimSpace(b.String()), Cited: []corpus.Chunk{ps[d.Cite-1].Chunk}})
@@ -41,9 +40,7 @@ func TestFloorExtracts(t *testing.T) {
 			}
 		}
 		got, err := verify.Overlap{}.Verify(context.Background(), "", claims)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, v := range got.Verdicts {
 			checked++
 			if v.Verdict == event.Supported {

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
@@ -137,9 +138,7 @@ func TestModelFailsInPart(t *testing.T) {
 					t.Fatalf("%+v, %v after %v", got, err, time.Since(began))
 				}
 				free, err := verify.Overlap{}.Verify(t.Context(), asks, claims)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				free.Verdicts[3] = verify.Verdict{Claim: claims[3].Text, Verdict: event.Supported, Score: 1, Chunks: []corpus.ChunkID{"b"}}
 				if d := cmp.Diff(free.Verdicts, got.Verdicts); d != "" {
 					t.Error(d)

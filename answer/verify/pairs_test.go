@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer/verify"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 )
 
@@ -160,9 +161,7 @@ func TestPairs(t *testing.T) {
 		wrong := 0
 		for _, p := range slices.Concat(pairs, otherPairs) {
 			got, err := v.Verify(context.Background(), "", []verify.Claim{{Text: p.claim, Cited: cited(p.source)}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			d := got.Verdicts[0]
 			said := "N"
 			switch {

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/internal/tools/beir"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 )
 
@@ -59,9 +60,7 @@ func TestOverlap(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := verify.Overlap{}.Verify(context.Background(), "", []verify.Claim{{Text: c.claim, Cited: c.cited}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if v := got.Verdicts[0]; v.Verdict != c.want || v.Score < 0 || v.Score > 1 || got.By != "overlap" {
 				t.Errorf("%s %.2f by %s, want %s", v.Verdict, v.Score, got.By, c.want)
 			}
@@ -139,18 +138,14 @@ type evidence struct {
 func evidences(t *testing.T) []evidence {
 	t.Helper()
 	f, err := os.Open(filepath.Join(beir.Dir(t, "scifact"), "claims.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	var out []evidence
 	sc := bufio.NewScanner(f)
 	sc.Buffer(nil, 1<<20)
 	for sc.Scan() {
 		var e evidence
-		if err := json.Unmarshal(sc.Bytes(), &e); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(sc.Bytes(), &e))
 		out = append(out, e)
 	}
 	return out
@@ -205,9 +200,7 @@ func claimsBy(t *testing.T, want uint32) {
 			}
 			other := s.Doc(all[(i+len(all)/3)%len(all)].DocID)
 			got, err := v.Verify(context.Background(), "", []verify.Claim{{Text: e.Claim, Cited: []corpus.Chunk{s.Doc(e.DocID)}}, {Text: e.Claim, Cited: []corpus.Chunk{other}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			f.add(e.Label, got.Verdicts[0].Verdict)
 			f.add("unrelated", got.Verdicts[1].Verdict)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestRandomLog(t *testing.T) {
@@ -20,20 +21,14 @@ func TestRandomLog(t *testing.T) {
 			n = 4000
 		}
 		es := eventlogtest.RandomLog(rng, n)
-		if err := event.CheckLog(es, true); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, event.CheckLog(es, true))
 		runs[eventlogtest.ID(es)] = true
 		for i, e := range es {
 			kinds[e.Body.Kind()]++
 			line, err := event.AppendJSON(nil, e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			back, err := event.ParseJSON(line)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if !cmp.Equal(e, back) {
 				t.Fatalf("read back (-want +got):\n%s", cmp.Diff(e, back))
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func BenchmarkToken(b *testing.B) {
@@ -20,9 +21,7 @@ func BenchmarkToken(b *testing.B) {
 func tail(b *testing.B, l *filelog.Log, id event.RunID) {
 	n := 0
 	for es, err := range eventlog.Tail(ctx, l, id, 0) {
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		n += len(es)
 	}
 	if n != 1000 {
@@ -45,13 +44,9 @@ func BenchmarkTailCold(b *testing.B) {
 	runs := [2][]event.Event{short("a", 1000, at(1)), short("b", 1000, at(1))}
 	for i := range 1000 {
 		for _, es := range runs {
-			if err := l.Append(ctx, eventlogtest.ID(es), es[i]); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, l.Append(ctx, eventlogtest.ID(es), es[i]))
 		}
-		if err := l.Retain(ctx); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, l.Retain(ctx))
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
@@ -63,15 +58,11 @@ func BenchmarkTailCold(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
 	l, err := filelog.Open(dir, filelog.Options{Sync: filelog.SyncNever, SegmentBytes: 8 << 20})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	for i := range 10_000 {
 		put(b, l, short(event.RunID(fmt.Sprintf("run-%05d", i)), 100, at(i)))
 	}
-	if err := l.Close(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, l.Close())
 	for _, how := range []string{"closed", "crashed", "without indexes"} {
 		b.Run(strings.ReplaceAll(how, " ", "_"), func(b *testing.B) {
 			for b.Loop() {
@@ -79,23 +70,17 @@ func BenchmarkOpen(b *testing.B) {
 				idx := files(b, dir, "*.idx")
 				for i, f := range idx {
 					if how == "without indexes" || how == "crashed" && i == len(idx)-1 {
-						if err := os.Remove(f); err != nil {
-							b.Fatal(err)
-						}
+						require.NoError(b, os.Remove(f))
 					}
 				}
 				b.StartTimer()
 				l, err := filelog.Open(dir, filelog.Options{Sync: filelog.SyncNever})
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				b.StopTimer()
 				if n := len(summaries(b, l)); n != 10_000 {
 					b.Fatalf("%d runs", n)
 				}
-				if err := l.Close(); err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, l.Close())
 				b.StartTimer()
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestMachineStopped opens copies of an open log, as a crash leaves them: with the same boot id after a kill, and with another one after a loss
@@ -24,9 +25,7 @@ func TestMachineStopped(t *testing.T) {
 			l := open(t, dir, filelog.Options{Sync: filelog.SyncNever})
 			ended, live := short("ended", 4, at(1)), short("live", 9, at(2))
 			put(t, l, ended)
-			if err := l.Append(ctx, "live", live[:5]...); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Append(ctx, "live", live[:5]...))
 			settle(t, l)
 			copyTo(t, dir, crashed)
 			boot := read(t, filepath.Join(dir, "boot"))
@@ -37,9 +36,7 @@ func TestMachineStopped(t *testing.T) {
 			end := event.Seq(5 + event.Gap + 1)
 			for range 2 { // the second time after a kill in the boot of the first
 				l, err := filelog.Open(crashed, filelog.Options{SegmentBytes: 300})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				eventlogtest.WantLog(t, l, "ended", 0, ended)
 				s, err := l.Summary(ctx, "live")
 				if err != nil || s.Ended != c.cut {
@@ -67,9 +64,7 @@ func TestMachineStopped(t *testing.T) {
 				copied := t.TempDir()
 				copyTo(t, crashed, copied)
 				write(t, filepath.Join(copied, "boot"), read(t, filepath.Join(crashed, "boot")))
-				if err := l.Close(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, l.Close())
 				if len(files(t, crashed, "boot")) != 0 {
 					t.Error("closing leaves the note of the boot")
 				}
@@ -77,9 +72,7 @@ func TestMachineStopped(t *testing.T) {
 			}
 			if !c.cut {
 				l := open(t, crashed, filelog.Options{})
-				if err := l.Append(ctx, "live", live[5:]...); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, l.Append(ctx, "live", live[5:]...))
 				eventlogtest.WantLog(t, l, "live", 0, live)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // secretRun returns a run with the word in each event.
@@ -36,9 +37,7 @@ func scatter(t *testing.T, l *filelog.Log, n int) map[event.RunID][]event.Event 
 	for k := range 31 { // the records of the runs alternate
 		for i := range n {
 			id := event.RunID(fmt.Sprintf("run-%03d", i))
-			if err := l.Append(ctx, id, all[id][k]); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Append(ctx, id, all[id][k]))
 		}
 	}
 	return all
@@ -60,9 +59,7 @@ func TestDeletedRunIsInNoFile(t *testing.T) {
 	dir := t.TempDir()
 	opts := filelog.Options{SegmentBytes: 8 << 10}
 	l, err := filelog.Open(dir, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := scatter(t, l, 12)
 	if !holds(t, dir, "word004x") || len(files(t, dir, "*.log")) < 3 {
 		t.Fatal("the runs are not spread over segments")
@@ -84,22 +81,16 @@ func TestDeletedRunIsInNoFile(t *testing.T) {
 			}
 		}
 	}
-	if err := l.Delete(ctx, "run-004"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Delete(ctx, "run-004"))
 	check(l, "run-004")
 	for range 2 { // first without indexes of the segments, then with them
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Close())
 		if l, err = filelog.Open(dir, opts); err != nil {
 			t.Fatal(err)
 		}
 		check(l, "run-004")
 	}
-	if err := l.Delete(ctx, "run-009"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Delete(ctx, "run-009"))
 	if err := l.Delete(ctx, "run-004"); !errors.Is(err, eventlog.ErrNotFound) {
 		t.Errorf("a second time: %v", err)
 	}
@@ -107,9 +98,7 @@ func TestDeletedRunIsInNoFile(t *testing.T) {
 	if n := len(summaries(t, l)); n != 10 {
 		t.Errorf("%d runs are listed", n)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Close())
 }
 
 // TestInterruptedDelete checks that Open completes a deletion that a crash interrupted at any point.
@@ -118,14 +107,10 @@ func TestInterruptedDelete(t *testing.T) {
 	before, dir := t.TempDir(), t.TempDir()
 	opts := filelog.Options{SegmentBytes: 8 << 10}
 	l, err := filelog.Open(dir, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := scatter(t, l, 12)
 	copyTo(t, dir, before)
-	if err := l.Delete(ctx, "run-004"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Delete(ctx, "run-004"))
 	logs := files(t, dir, "*.log")
 	for k := range len(logs) + 2 { // the first k segments are as they were, of the last one the part before the deletion's record
 		crashed := t.TempDir()
@@ -150,9 +135,7 @@ func TestInterruptedDelete(t *testing.T) {
 			}
 		}
 		c, err := filelog.Open(crashed, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := c.Load(ctx, "run-004", 0); !errors.Is(err, eventlog.ErrNotFound) {
 			t.Errorf("%d segments unwiped: %v", k, err)
 		}
@@ -164,13 +147,9 @@ func TestInterruptedDelete(t *testing.T) {
 				eventlogtest.WantLog(t, c, id, 0, es)
 			}
 		}
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.Close())
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Close())
 }
 
 // TestSummariesAreSmall checks that summaries in memory do not contain long texts.
@@ -178,16 +157,10 @@ func TestSummariesAreSmall(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l, err := filelog.Open(dir, filelog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	es := secretRun("r", "earlier", 2)
-	if err := l.Append(ctx, "r", es...); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(ctx, "r", es...))
+	require.NoError(t, l.Close())
 	if l, err = filelog.Open(dir, filelog.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -207,20 +180,14 @@ func TestSummariesAreSmall(t *testing.T) {
 // BenchmarkDelete deletes runs of 60 events from a log of b.N runs.
 func BenchmarkDelete(b *testing.B) {
 	l, err := filelog.Open(b.TempDir(), filelog.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	defer l.Close()
 	for i := range b.N {
 		id := event.RunID(fmt.Sprintf("run-%09d", i))
-		if err := l.Append(ctx, id, secretRun(id, "some words of an answer ", 60)...); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, l.Append(ctx, id, secretRun(id, "some words of an answer ", 60)...))
 	}
 	b.ResetTimer()
 	for i := range b.N {
-		if err := l.Delete(ctx, event.RunID(fmt.Sprintf("run-%09d", i))); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, l.Delete(ctx, event.RunID(fmt.Sprintf("run-%09d", i))))
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 var ctx = context.Background()
@@ -40,35 +41,27 @@ func short(id event.RunID, n int, t time.Time) []event.Event {
 
 func put(t testing.TB, l *filelog.Log, es []event.Event) {
 	t.Helper()
-	if err := l.Append(ctx, eventlogtest.ID(es), es...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(ctx, eventlogtest.ID(es), es...))
 }
 
 // fill creates a log in dir with the ended runs r000, r001 … and closes it.
 func fill(t testing.TB, dir string, opts filelog.Options, runs int) [][]event.Event {
 	t.Helper()
 	l, err := filelog.Open(dir, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all [][]event.Event
 	for i := range runs {
 		all = append(all, short(event.RunID(fmt.Sprintf("r%03d", i)), 10, at(i)))
 		put(t, l, all[i])
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Close())
 	return all
 }
 
 func files(t testing.TB, dir, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	slices.Sort(names)
 	return names
 }
@@ -76,17 +69,13 @@ func files(t testing.TB, dir, pattern string) []string {
 func read(t testing.TB, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return data
 }
 
 func write(t testing.TB, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, data, 0o600))
 }
 
 // copyTo copies the files of a log. A copy of an open log is what a crash would leave.
@@ -100,9 +89,7 @@ func copyTo(t testing.TB, from, to string) {
 func summaries(t testing.TB, a eventlog.Archive) []eventlog.Summary {
 	t.Helper()
 	page, err := a.Runs(ctx, "", 1_000_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return page
 }
 
@@ -118,9 +105,7 @@ func TestAgainstMemory(t *testing.T) {
 		opts := filelog.Options{SegmentBytes: 1 << (12 + rng.IntN(6)), CacheBytes: 1 << rng.IntN(20), Sync: filelog.SyncNever}
 		dir := t.TempDir()
 		l, err := filelog.Open(dir, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		mem := eventlog.NewMemory()
 		var open []todo
 		for range 100 {
@@ -130,17 +115,13 @@ func TestAgainstMemory(t *testing.T) {
 			}
 			i := rng.IntN(len(open))
 			n := 1 + rng.IntN(len(open[i].es))
-			if err := errors.Join(l.Append(ctx, open[i].id, open[i].es[:n]...), mem.Append(ctx, open[i].id, open[i].es[:n]...)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(l.Append(ctx, open[i].id, open[i].es[:n]...), mem.Append(ctx, open[i].id, open[i].es[:n]...)))
 			if open[i].es = open[i].es[n:]; len(open[i].es) == 0 {
 				open = slices.Delete(open, i, i+1)
 			}
 			switch rng.IntN(25) {
 			case 0:
-				if err := l.Close(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, l.Close())
 				if l, err = filelog.Open(dir, opts); err != nil {
 					t.Fatal(err)
 				}
@@ -152,31 +133,23 @@ func TestAgainstMemory(t *testing.T) {
 				seen := visible(t, l)
 				copyTo(t, dir, crashed)
 				c, err := filelog.Open(crashed, opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				compare(t, mem, c, false)
 				for id, es := range seen {
 					eventlogtest.WantLog(t, c, id, 0, append(es, mustLoad(t, c, id, event.Seq(len(es)))...))
 				}
-				if err := c.Close(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, c.Close())
 			}
 		}
 		compare(t, mem, l, true)
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Close())
 	}
 }
 
 // settle waits until all appended events are visible.
 func settle(t testing.TB, l *filelog.Log) {
 	t.Helper()
-	if err := l.Retain(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Retain(ctx))
 }
 
 // visible returns the visible events of each run.
@@ -209,9 +182,7 @@ func compare(t *testing.T, want *eventlog.Memory, got *filelog.Log, all bool) {
 	}
 	for _, s := range summaries(t, want) {
 		es, err := want.Load(ctx, s.Start.Run, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !all && !s.Ended {
 			sum, err := got.Summary(ctx, s.Start.Run)
 			if err != nil && !errors.Is(err, eventlog.ErrNotFound) {
@@ -232,25 +203,19 @@ func TestTornEnd(t *testing.T) {
 	l := open(t, dir, filelog.Options{Sync: filelog.SyncNever})
 	a, b := short("a", 4, at(1)), short("b", 5, at(2))
 	put(t, l, a)
-	if err := l.Append(ctx, "b", b[:3]...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(ctx, "b", b[:3]...))
 	if err := l.Retain(ctx); err != nil { // writes pending events
 		t.Fatal(err)
 	}
 	seg := files(t, dir, "*.log")[0]
 	start := len(read(t, seg))
-	if err := l.Append(ctx, "b", b[3:]...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(ctx, "b", b[3:]...))
 	data := read(t, seg)
 	for cut := start; cut <= len(data); cut++ {
 		crashed := t.TempDir()
 		write(t, filepath.Join(crashed, filepath.Base(seg)), data[:cut])
 		c, err := filelog.Open(crashed, filelog.Options{Sync: filelog.SyncNever})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		eventlogtest.WantLog(t, c, "a", 0, a)
 		if cut == len(data) {
 			eventlogtest.WantLog(t, c, "b", 0, b)
@@ -263,9 +228,7 @@ func TestTornEnd(t *testing.T) {
 			}
 			eventlogtest.WantLog(t, c, "b", 0, b)
 		}
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.Close())
 	}
 }
 
@@ -285,9 +248,7 @@ func TestDamagedByte(t *testing.T) {
 		copyTo(t, dir, hit)
 		if round%2 == 0 {
 			for _, f := range files(t, hit, "*.idx") {
-				if err := os.Remove(f); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.Remove(f))
 			}
 		}
 		seg := files(t, hit, "*.log")[rng.IntN(len(segs))]
@@ -297,9 +258,7 @@ func TestDamagedByte(t *testing.T) {
 		var logs bytes.Buffer
 		opts.Log = slog.New(slog.NewTextHandler(&logs, nil))
 		l, err := filelog.Open(hit, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		lost := 0
 		for _, es := range all {
 			got, err := l.Load(ctx, eventlogtest.ID(es), 0)
@@ -321,9 +280,7 @@ func TestDamagedByte(t *testing.T) {
 			t.Fatalf("%d runs are lost; log lines:\n%s", lost, logs.String())
 		}
 		put(t, l, short("new", 5, at(100)))
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Close())
 	}
 }
 
@@ -331,27 +288,19 @@ func TestDamagedByte(t *testing.T) {
 func TestDamagedMiddle(t *testing.T) {
 	dir := t.TempDir()
 	l, err := filelog.Open(dir, filelog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a, b := short("a", 6, at(1)), short("b", 6, at(1))
 	for i := range a {
-		if err := errors.Join(l.Append(ctx, "a", a[i]), l.Append(ctx, "b", b[i]), l.Retain(ctx)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(l.Append(ctx, "a", a[i]), l.Append(ctx, "b", b[i]), l.Retain(ctx)))
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Close())
 	seg, idx := files(t, dir, "*.log")[0], files(t, dir, "*.idx")[0]
 	data := read(t, seg)
 	data[bytes.Index(data, []byte("word 3 of a"))] = 'W'
 	write(t, seg, data)
 	for _, name := range []string{"with its index", "without"} {
 		l, err := filelog.Open(dir, filelog.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := l.Load(ctx, "a", 0); !errors.Is(err, filelog.ErrDamaged) {
 			t.Errorf("%s: load: %v", name, err)
 		}
@@ -362,12 +311,8 @@ func TestDamagedMiddle(t *testing.T) {
 			t.Errorf("%s: append: %v", name, err)
 		}
 		eventlogtest.WantLog(t, l, "b", 0, b)
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(idx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Close())
+		require.NoError(t, os.Remove(idx))
 	}
 }
 
@@ -404,9 +349,7 @@ func TestRestartContinues(t *testing.T) {
 	es := short("a", 9, at(1))
 	for i := range es { // opened again for each event
 		l, err := filelog.Open(dir, filelog.Options{SegmentBytes: 400})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if s := summaries(t, l); i > 0 && (len(s) != 1 || s[0].Ended || s[0].Last != event.Seq(i) || s[0].Start.Query != "why?") {
 			t.Fatalf("before event %d: %+v", i+1, s)
 		}
@@ -416,9 +359,7 @@ func TestRestartContinues(t *testing.T) {
 			}
 			eventlogtest.WantLog(t, l, "a", 0, es[:i])
 		}
-		if err := errors.Join(l.Append(ctx, "a", es[i]), l.Close()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(l.Append(ctx, "a", es[i]), l.Close()))
 	}
 	if n := len(files(t, dir, "*.log")); n < 3 {
 		t.Errorf("%d segments", n)
@@ -429,15 +370,11 @@ func TestRestartContinues(t *testing.T) {
 func TestSecondOpenIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	l, err := filelog.Open(dir, filelog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := filelog.Open(dir, filelog.Options{}); !errors.Is(err, filelog.ErrLocked) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("second open: %v", err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Close())
 	if err := l.Close(); err != nil {
 		t.Errorf("second close: %v", err)
 	}
@@ -460,19 +397,13 @@ func TestClosed(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		l, err := filelog.Open(dir, filelog.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		es := short("a", 5, at(1))
-		if err := l.Append(ctx, "a", es[:2]...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Append(ctx, "a", es[:2]...))
 		done := make(chan error, 1)
 		go func() { done <- l.Wait(ctx, "a", 2) }()
 		synctest.Wait()
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Close())
 		errs := map[string]error{"wait": <-done, "append": l.Append(ctx, "a", es[2]), "begin": l.Append(ctx, "b", short("b", 3, at(1))...)}
 		_, errs["load"] = l.Load(ctx, "a", 0)
 		_, errs["runs"] = l.Runs(ctx, "", 1)
@@ -495,9 +426,7 @@ func TestDiskFails(t *testing.T) {
 	put(t, l, a)
 	put(t, l, b[:1]) // it is written, and goes on
 	next := strings.Replace(files(t, dir, "*.log")[0], "1.log", "2.log", 1)
-	if err := os.Mkdir(next, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(next, 0o700))
 	for range 2 {
 		if err := l.Append(ctx, "c", c...); err == nil || !strings.Contains(err.Error(), next) {
 			t.Errorf("append: %v", err)
@@ -516,9 +445,7 @@ func TestDiskFails(t *testing.T) {
 	if n := len(summaries(t, l)); n != 2 {
 		t.Errorf("%d runs are listed, want 2", n)
 	}
-	if err := os.Remove(next); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(next))
 	put(t, l, c)
 	eventlogtest.WantLog(t, l, "b", 0, b) // its end was kept until it could be written
 	if err := l.Err(); err != nil {
@@ -536,9 +463,7 @@ func TestDiskFails(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	dir := disktest.Small(t, "4m")
 	space := reserve.New(filepath.Join(dir, "reserve"), 512<<10)
-	if err := space.Refill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, space.Refill())
 	opts := filelog.Options{Reserve: space, PendingBytes: 32 << 10}
 	runs := filepath.Join(dir, "runs")
 	l := open(t, runs, opts)
@@ -581,9 +506,7 @@ func TestFullDisk(t *testing.T) {
 	if err := l.Err(); err != nil {
 		t.Errorf("with room again the log reports %v", err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Close())
 	l = open(t, runs, opts)
 	eventlogtest.WantLog(t, l, "live", 0, want)
 	eventlogtest.WantLog(t, l, "b", 0, b)
@@ -596,9 +519,7 @@ func TestFullDisk(t *testing.T) {
 func TestDeleteOnAFullDisk(t *testing.T) {
 	dir := disktest.Small(t, "2m")
 	space := reserve.New(filepath.Join(dir, "reserve"), 128<<10)
-	if err := space.Refill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, space.Refill())
 	l := open(t, filepath.Join(dir, "runs"), filelog.Options{Reserve: space})
 	put(t, l, short("a", 50, at(1)))
 	disktest.Fill(t, dir, 0)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestFailedSync(t *testing.T) {
@@ -18,19 +19,13 @@ func TestFailedSync(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			l, err := Open(dir, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			es := []event.Event{{Seq: 1, At: at, Body: event.RunStarted{Run: "r", Question: event.Question{Query: "why?"}}}, {Seq: 2, At: at, Body: event.RunFinished{}}}
-			if err := l.Append(context.Background(), "r", es[0]); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Append(context.Background(), "r", es[0]))
 			if damage {
 				f, err := os.OpenFile(segmentPath(dir, 1), os.O_WRONLY, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if _, err := f.WriteAt([]byte("x"), headBytes+3); err != nil {
 					t.Fatal(err)
 				}
@@ -80,13 +75,9 @@ func TestSyncIsRetried(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				l, err := Open(dir, Options{SegmentBytes: c.segment})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				ctx := t.Context()
-				if err := errors.Join(l.Append(ctx, "old", start("old"), end), l.Append(ctx, "r", start("r"))); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, errors.Join(l.Append(ctx, "old", start("old"), end), l.Append(ctx, "r", start("r"))))
 				onWriter := func(do func()) {
 					done := make(chan struct{})
 					l.tasks <- func() { do(); close(done) }
@@ -124,9 +115,7 @@ func TestSyncIsRetried(t *testing.T) {
 				default:
 					t.Error("an append waits although a retry has failed")
 				}
-				if err := os.Rename(path+".hidden", path); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.Rename(path+".hidden", path))
 				time.Sleep(2 * retryEvery)
 				synctest.Wait()
 				if s, err := l.Summary(ctx, "r"); err != nil || !s.Ended || l.Err() != nil {
@@ -166,9 +155,7 @@ func failSync(t *testing.T, l *Log, do func() error) int64 {
 // TestSyncWithoutTerminalEvent appends more than syncBytes to a live run: the segment is synced before it is full.
 func TestSyncWithoutTerminalEvent(t *testing.T) {
 	l, err := Open(t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	if err := l.Append(t.Context(), "r",
 		event.Event{Seq: 1, At: at, Body: event.RunStarted{Run: "r", Question: event.Question{Query: "why?"}}},

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // FuzzSegment opens a segment of arbitrary bytes. Listed runs must be readable or reported as damaged, and the log must accept new events.
@@ -29,14 +30,10 @@ func FuzzSegment(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "0000000000000001.log"), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "0000000000000001.log"), data, 0o600))
 		opts := filelog.Options{Sync: filelog.SyncNever}
 		l, err := filelog.Open(dir, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, s := range summaries(t, l) {
 			es, err := l.Load(ctx, s.Start.Run, 0)
 			if err != nil && !errors.Is(err, filelog.ErrDamaged) || err == nil && event.Seq(len(es)) != s.Last {
@@ -48,9 +45,7 @@ func FuzzSegment(f *testing.F) {
 			t.Skip("the fuzzer knows the name")
 		}
 		put(t, l, es)
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Close())
 		l = open(t, dir, opts)
 		eventlogtest.WantLog(t, l, "fresh", 0, es)
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/eventlog/filelog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // TestBriefLock opens a log while another process looks whether it is in use. That holds the lock for a moment.
@@ -14,9 +15,7 @@ func TestBriefLock(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		lock, err := filelog.Lock(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := filelog.Open(dir, filelog.Options{}); !errors.Is(err, filelog.ErrLocked) {
 			t.Errorf("open while the lock is held: %v", err)
 		}

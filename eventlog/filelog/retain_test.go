@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func wantGone(t *testing.T, l *filelog.Log, id event.RunID) {
@@ -27,22 +28,16 @@ func TestMaxAge(t *testing.T) {
 	var now atomic.Int64 // seconds
 	opts := filelog.Options{MaxAge: 100 * time.Second, Now: func() time.Time { return at(int(now.Load())) }}
 	l, err := filelog.Open(dir, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	step := func(second int) {
 		t.Helper()
 		now.Store(int64(second))
-		if err := l.Retain(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Retain(ctx))
 	}
 	old, live, young := short("old", 5, at(0)), short("live", 5, at(40)), short("young", 5, at(80))
 	put(t, l, old)
 	step(30) // a quarter of the age has passed: the segment is full
-	if err := l.Append(ctx, "live", live[:3]...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(ctx, "live", live[:3]...))
 	step(70)
 	put(t, l, young)
 	step(100)
@@ -56,17 +51,13 @@ func TestMaxAge(t *testing.T) {
 	step(300)
 	eventlogtest.WantLog(t, l, "live", 0, live[:3]) // and all later segments are kept
 	eventlogtest.WantLog(t, l, "young", 0, young)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Close())
 	l = open(t, dir, opts)
 	eventlogtest.WantLog(t, l, "old", 0, short("old", 3, at(101)))
 	for i := 3; i < 5; i++ {
 		live[i].At = at(300)
 	}
-	if err := l.Append(ctx, "live", live[3:]...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(ctx, "live", live[3:]...))
 	step(390)
 	wantGone(t, l, "live") // it is deleted with its first record
 	wantGone(t, l, "young")
@@ -74,9 +65,7 @@ func TestMaxAge(t *testing.T) {
 	if n := len(files(t, dir, "*.log")); n != 2 { // live's end is not old yet
 		t.Errorf("%d segments", n)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Close())
 	if s := summaries(t, open(t, dir, opts)); len(s) != 0 {
 		t.Errorf("after opening anew: %v", s)
 	}
@@ -88,9 +77,7 @@ func TestMaxBytes(t *testing.T) {
 	for i := range 30 {
 		put(t, l, short(event.RunID(fmt.Sprintf("r%02d", i)), 8, at(i)))
 	}
-	if err := l.Retain(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Retain(ctx))
 	size := 0
 	for _, f := range files(t, dir, "*.log") {
 		size += len(read(t, f))
@@ -131,9 +118,7 @@ func TestPendingIsBounded(t *testing.T) {
 		return at(0)
 	}})
 	es := short("a", 20, at(1))
-	if err := l.Append(ctx, "a", es[0]); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(ctx, "a", es[0]))
 	retained := make(chan error, 1)
 	go func() { retained <- l.Retain(ctx) }()
 	<-asked
@@ -157,8 +142,6 @@ func TestPendingIsBounded(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- l.Append(ctx, "a", es[n:]...) }()
 	close(resume)
-	if err := errors.Join(<-retained, <-done); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(<-retained, <-done))
 	eventlogtest.WantLog(t, l, "a", 0, es)
 }

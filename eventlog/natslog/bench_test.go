@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/filelog"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
@@ -19,8 +20,8 @@ var stores = []struct {
 }{
 	{"filelog", func(b *testing.B) (eventlog.Store, eventlog.Store) {
 		l, err := filelog.Open(b.TempDir(), filelog.Options{})
-		must(b, err)
-		b.Cleanup(func() { must(b, l.Close()) })
+		require.NoError(b, err)
+		b.Cleanup(func() { require.NoError(b, l.Close()) })
 		return l, nil
 	}},
 	{"natslog", func(b *testing.B) (eventlog.Store, eventlog.Store) {
@@ -61,15 +62,15 @@ func latency(b *testing.B, w, r eventlog.Store) {
 			b.StopTimer()
 			runs++
 			id = event.RunID(fmt.Sprint("run-", runs))
-			must(b, w.Append(ctx, id, started(id)))
-			must(b, w.Append(ctx, id, token(2)))
-			must(b, r.Wait(ctx, id, 1))
+			require.NoError(b, w.Append(ctx, id, started(id)))
+			require.NoError(b, w.Append(ctx, id, token(2)))
+			require.NoError(b, r.Wait(ctx, id, 1))
 			seq = 2
 			b.StartTimer()
 		}
 		seq++
-		must(b, w.Append(ctx, id, token(seq)))
-		must(b, r.Wait(ctx, id, seq-1))
+		require.NoError(b, w.Append(ctx, id, token(seq)))
+		require.NoError(b, r.Wait(ctx, id, seq-1))
 		if es, err := r.Load(ctx, id, seq-1); err != nil || len(es) == 0 {
 			b.Fatalf("%d events, error %v", len(es), err)
 		}
@@ -86,7 +87,7 @@ func BenchmarkRun(b *testing.B) {
 				runs++
 				id := event.RunID(fmt.Sprint("run-", runs))
 				for _, e := range log(id, 202) {
-					must(b, w.Append(ctx, id, e))
+					require.NoError(b, w.Append(ctx, id, e))
 				}
 			}
 		})

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
@@ -22,7 +23,7 @@ import (
 func summary(t testing.TB, l *natslog.Log, id event.RunID) eventlog.Summary {
 	t.Helper()
 	s, err := l.Summary(ctx, id)
-	must(t, err)
+	require.NoError(t, err)
 	return s
 }
 
@@ -30,7 +31,7 @@ func summary(t testing.TB, l *natslog.Log, id event.RunID) eventlog.Summary {
 func owned(t testing.TB, l *natslog.Log) map[string][]event.RunID {
 	t.Helper()
 	runs, err := l.Owned(ctx)
-	must(t, err)
+	require.NoError(t, err)
 	return runs
 }
 
@@ -44,15 +45,15 @@ func TestClaim(t *testing.T) {
 	}
 	one, two, three := logs[0], logs[1], logs[2]
 	want := []event.Event{started("a"), token(2), token(3), token(4), finished(5)}
-	must(t, one.Append(ctx, "a", want[0]))
-	must(t, one.Append(ctx, "a", want[1]))
-	must(t, one.Sync(ctx, "a"))
+	require.NoError(t, one.Append(ctx, "a", want[0]))
+	require.NoError(t, one.Append(ctx, "a", want[1]))
+	require.NoError(t, one.Sync(ctx, "a"))
 	var reads []func()
 	for _, l := range logs {
 		reads = append(reads, follow(t, l, "a", want))
 	}
 	last, err := two.Claim(ctx, summary(t, two, "a"), "one")
-	must(t, err)
+	require.NoError(t, err)
 	if last != 2 {
 		t.Errorf("the run has %d events, want 2", last)
 	}
@@ -66,17 +67,17 @@ func TestClaim(t *testing.T) {
 		err = one.Sync(ctx, "a")
 	}
 	wantErr(t, "append", err, eventlog.ErrConflict)
-	must(t, two.Append(ctx, "a", want[2]))
+	require.NoError(t, two.Append(ctx, "a", want[2]))
 	_, err = three.Claim(ctx, summary(t, three, "a"), "one")
 	wantErr(t, "a claim after the next event", err, eventlog.ErrConflict)
 	last, err = three.Claim(ctx, summary(t, three, "a"), "two")
-	must(t, err)
+	require.NoError(t, err)
 	if last != 3 {
 		t.Errorf("the run has %d events, want 3", last)
 	}
 	wantErr(t, "end", two.Append(ctx, "a", finished(4)), eventlog.ErrConflict)
-	must(t, three.Append(ctx, "a", want[3]))
-	must(t, three.Append(ctx, "a", want[4]))
+	require.NoError(t, three.Append(ctx, "a", want[3]))
+	require.NoError(t, three.Append(ctx, "a", want[4]))
 	for _, wait := range reads {
 		wait()
 	}
@@ -84,7 +85,7 @@ func TestClaim(t *testing.T) {
 		for after := range event.Seq(5) {
 			eventlogtest.WantLog(t, l, "a", after, want[after:])
 		}
-		must(t, l.Retain(ctx))
+		require.NoError(t, l.Retain(ctx))
 		if s := summary(t, l, "a"); s.Last != 5 || !s.Ended {
 			t.Errorf("server %d: summary %+v", i, s)
 		}
@@ -104,8 +105,8 @@ func TestClaimsAtOnce(t *testing.T) {
 	}
 	for i := range 20 {
 		id := event.RunID(fmt.Sprint("run-", i))
-		must(t, dead.Append(ctx, id, started(id), token(2)))
-		must(t, dead.Sync(ctx, id))
+		require.NoError(t, dead.Append(ctx, id, started(id), token(2)))
+		require.NoError(t, dead.Sync(ctx, id))
 		var won atomic.Int64
 		var wg sync.WaitGroup
 		for s, l := range logs {
@@ -138,8 +139,8 @@ func TestClaimEnded(t *testing.T) {
 	one, two := open(t, n.URL(), natslog.Options{Server: "one"}), open(t, n.URL(), natslog.Options{Server: "two"})
 	kept := log("ephemeral", 3)
 	kept[0].Body = event.RunStarted{Run: "ephemeral", Question: event.Question{Query: "why?", Mode: event.Direct, Ephemeral: true}}
-	must(t, one.Append(ctx, "ephemeral", kept...))
-	must(t, one.Append(ctx, "ended", log("ended", 3)...))
+	require.NoError(t, one.Append(ctx, "ephemeral", kept...))
+	require.NoError(t, one.Append(ctx, "ended", log("ended", 3)...))
 	if n := len(owned(t, two)["one"]); n != 2 {
 		t.Errorf("%d runs have just ended, want 2", n)
 	}
@@ -163,12 +164,12 @@ func TestClaimAfterClaim(t *testing.T) {
 	n := natstest.New(t)
 	p := newProxy(t, n)
 	one, two := open(t, n.URL(), natslog.Options{Server: "one"}), open(t, p.url(), natslog.Options{Server: "two"})
-	must(t, one.Append(ctx, "a", started("a")))
+	require.NoError(t, one.Append(ctx, "a", started("a")))
 	s := summary(t, two, "a")
 	c := connect(t, n.URL())
 	claimed, err := c.NC.SubscribeSync("sluice.claimed.default")
-	must(t, err)
-	must(t, c.NC.Flush())
+	require.NoError(t, err)
+	require.NoError(t, c.NC.Flush())
 	p.swallow("$JS.API.STREAM.INFO.SLUICE-default-INDEX") // the list of marks, which is requested again when the connection is cut
 	done := make(chan error, 1)
 	go func() {
@@ -176,11 +177,11 @@ func TestClaimAfterClaim(t *testing.T) {
 		done <- err
 	}()
 	_, err = claimed.NextMsg(20 * time.Second)
-	must(t, err)
+	require.NoError(t, err)
 	_, err = c.JS.Publish(ctx, "sluice.index.default.own.three.a.=.=", nil)
-	must(t, err)
+	require.NoError(t, err)
 	p.cut()
-	must(t, <-done)
+	require.NoError(t, <-done)
 	if d := cmp.Diff(map[string][]event.RunID{"two": {"a"}, "three": {"a"}}, owned(t, one)); d != "" {
 		t.Errorf("owners (-want +got)\n%s", d)
 	}
@@ -190,10 +191,10 @@ func TestClaimAfterClaim(t *testing.T) {
 func TestClaimWithoutKey(t *testing.T) {
 	n := natstest.New(t)
 	one, two := open(t, n.URL(), natslog.Options{Server: "one"}), open(t, n.URL(), natslog.Options{Server: "two"})
-	must(t, one.Append(ctx, "a", started("a")))
+	require.NoError(t, one.Append(ctx, "a", started("a")))
 	index, err := connect(t, n.URL()).JS.Stream(ctx, "SLUICE-default-INDEX")
-	must(t, err)
-	must(t, index.Purge(ctx, jetstream.WithPurgeSubject("sluice.index.default.key.a.=.=")))
+	require.NoError(t, err)
+	require.NoError(t, index.Purge(ctx, jetstream.WithPurgeSubject("sluice.index.default.key.a.=.=")))
 	_, err = two.Claim(ctx, eventlog.Summary{Start: event.RunStarted{Run: "a"}}, "one")
 	wantErr(t, "claim", err, eventlog.ErrNotFound)
 	if runs := owned(t, two); len(runs) > 0 {

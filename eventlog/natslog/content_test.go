@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
@@ -26,7 +27,7 @@ import (
 func onDisk(t *testing.T, dir string, want []byte) bool {
 	t.Helper()
 	found := false
-	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return ignoreGone(err)
 		}
@@ -50,22 +51,22 @@ func TestDeleteErasesContent(t *testing.T) {
 	l, other := open(t, n.URL(), natslog.Options{}), open(t, n.URL(), natslog.Options{})
 	ids := []event.RunID{"before", "secret", "after"}
 	for _, id := range ids {
-		must(t, l.Append(ctx, id, started(id), text(2, "a plain word: abracadabra"), finished(3)))
+		require.NoError(t, l.Append(ctx, id, started(id), text(2, "a plain word: abracadabra"), finished(3)))
 	}
 	eventlogtest.WantLog(t, other, "secret", 0, []event.Event{started("secret"), text(2, "a plain word: abracadabra"), finished(3)})
 	nc, err := nats.Connect(n.URL())
-	must(t, err)
+	require.NoError(t, err)
 	defer nc.Close()
 	js, err := nc.JetStream()
-	must(t, err)
+	require.NoError(t, err)
 	keys := map[event.RunID][]byte{}
 	for _, id := range ids {
 		first, second := string(id), "="
 		m, err := js.GetLastMsg("SLUICE-default-INDEX", "sluice.index.default.key."+first+"."+second+".=")
-		must(t, err)
+		require.NoError(t, err)
 		keys[id] = m.Data
 	}
-	must(t, l.Delete(ctx, "secret"))
+	require.NoError(t, l.Delete(ctx, "secret"))
 	for _, s := range []*natslog.Log{l, other} {
 		_, err := s.Load(ctx, "secret", 0)
 		wantErr(t, "load", err, eventlog.ErrNotFound)
@@ -92,21 +93,21 @@ func TestLargeEvents(t *testing.T) {
 	body.Instructions = strings.Repeat("behave ", 200_000)
 	start.Body = body
 	es := []event.Event{start, token(2), text(3, strings.Repeat("größe ", 300_000)), token(4), text(5, strings.Repeat("x", 1<<20)), token(6)}
-	must(t, l.Append(ctx, "a", es[0]))
-	must(t, other.Wait(ctx, "a", 0))
+	require.NoError(t, l.Append(ctx, "a", es[0]))
+	require.NoError(t, other.Wait(ctx, "a", 0))
 	for _, e := range es[1:] {
-		must(t, l.Append(ctx, "a", e))
+		require.NoError(t, l.Append(ctx, "a", e))
 	}
 	end := event.Event{Seq: 7, At: epoch, Body: event.RunFailed{Message: strings.Repeat("m", 3<<19)}}
 	es = append(es, end)
 	wait := follow(t, other, "a", es)
-	must(t, l.Append(ctx, "a", end))
+	require.NoError(t, l.Append(ctx, "a", end))
 	wait()
 	for _, after := range []event.Seq{0, 2, 5} {
 		eventlogtest.WantLog(t, other, "a", after, es[after:])
 	}
 	sum, err := other.Summary(ctx, "a")
-	must(t, err)
+	require.NoError(t, err)
 	if sum.Last != 7 || !sum.Ended || sum.Start.Instructions != "" {
 		t.Errorf("summary: last %d, ended %v", sum.Last, sum.Ended)
 	}
@@ -118,11 +119,11 @@ func TestTenantsAreSeparate(t *testing.T) {
 	logs := map[string]*natslog.Log{}
 	for _, tenant := range []string{"one", "two"} {
 		l, err := natslog.Open(ctx, c, natslog.Options{Tenant: tenant})
-		must(t, err)
+		require.NoError(t, err)
 		defer func() { _ = l.Close() }()
 		logs[tenant] = l
 	}
-	must(t, logs["one"].Append(ctx, "a", log("a", 3)...))
+	require.NoError(t, logs["one"].Append(ctx, "a", log("a", 3)...))
 	_, err := logs["two"].Load(ctx, "a", 0)
 	wantErr(t, "load", err, eventlog.ErrNotFound)
 	wantErr(t, "wait", logs["two"].Wait(ctx, "a", 0), eventlog.ErrNotFound)
@@ -131,11 +132,11 @@ func TestTenantsAreSeparate(t *testing.T) {
 	if err != nil || len(runs) != 0 {
 		t.Errorf("runs %v, error %v", runs, err)
 	}
-	must(t, logs["two"].Append(ctx, "a", started("a"))) // the same id
-	must(t, logs["two"].Close())
-	must(t, natslog.DeleteTenant(ctx, c, "", "two"))
+	require.NoError(t, logs["two"].Append(ctx, "a", started("a"))) // the same id
+	require.NoError(t, logs["two"].Close())
+	require.NoError(t, natslog.DeleteTenant(ctx, c, "", "two"))
 	again, err := natslog.Open(ctx, c, natslog.Options{Tenant: "two"})
-	must(t, err)
+	require.NoError(t, err)
 	defer func() { _ = again.Close() }()
 	_, err = again.Load(ctx, "a", 0)
 	wantErr(t, "load of a deleted tenant", err, eventlog.ErrNotFound)
@@ -147,22 +148,22 @@ func TestOwned(t *testing.T) {
 	n := natstest.New(t)
 	c := connect(t, n.URL())
 	mine, err := natslog.Open(ctx, c, natslog.Options{Server: "one"})
-	must(t, err)
+	require.NoError(t, err)
 	other := open(t, n.URL(), natslog.Options{Server: "two"})
-	must(t, other.Append(ctx, "others", started("others")))
-	must(t, mine.Append(ctx, "live", started("live"), token(2)))
-	must(t, mine.Append(ctx, "ended", log("ended", 3)...))
+	require.NoError(t, other.Append(ctx, "others", started("others")))
+	require.NoError(t, mine.Append(ctx, "live", started("live"), token(2)))
+	require.NoError(t, mine.Append(ctx, "ended", log("ended", 3)...))
 	kept := log("ephemeral", 3)
 	kept[0].Body = event.RunStarted{Run: "ephemeral", Question: event.Question{Query: "why?", Mode: event.Direct, Ephemeral: true}}
-	must(t, mine.Append(ctx, "ephemeral", kept...))
-	must(t, mine.Append(ctx, "deleted", log("deleted", 3)...))
-	must(t, mine.Delete(ctx, "deleted"))
-	must(t, mine.Close())
+	require.NoError(t, mine.Append(ctx, "ephemeral", kept...))
+	require.NoError(t, mine.Append(ctx, "deleted", log("deleted", 3)...))
+	require.NoError(t, mine.Delete(ctx, "deleted"))
+	require.NoError(t, mine.Close())
 	again := open(t, n.URL(), natslog.Options{Server: "one"})
 	check := func(want ...event.RunID) {
 		t.Helper()
 		runs, err := again.Owned(ctx)
-		must(t, err)
+		require.NoError(t, err)
 		slices.Sort(runs["one"])
 		if !slices.Equal(runs["one"], want) || !slices.Equal(runs["two"], []event.RunID{"others"}) {
 			t.Errorf("owned: %v, want %v", runs, want)
@@ -170,11 +171,11 @@ func TestOwned(t *testing.T) {
 	}
 	check("ephemeral", "live")
 	_, err = again.Claim(ctx, summary(t, again, "live"), "one")
-	must(t, err)
-	must(t, again.Append(ctx, "live", finished(3)))
-	must(t, again.Delete(ctx, "ephemeral"))
+	require.NoError(t, err)
+	require.NoError(t, again.Append(ctx, "live", finished(3)))
+	require.NoError(t, again.Delete(ctx, "ephemeral"))
 	check("live") // until it is removed
-	must(t, again.Retain(ctx))
+	require.NoError(t, again.Retain(ctx))
 	check()
 }
 
@@ -185,25 +186,25 @@ func TestRetention(t *testing.T) {
 	var ids []event.RunID
 	for i := range 20 {
 		id := event.RunID(fmt.Sprintf("run-%02d", i))
-		must(t, l.Append(ctx, id, started(id), text(2, long)))
-		must(t, l.Append(ctx, id, finished(3)))
+		require.NoError(t, l.Append(ctx, id, started(id), text(2, long)))
+		require.NoError(t, l.Append(ctx, id, finished(3)))
 		ids = append(ids, id)
 	}
 	other := open(t, n.URL(), natslog.Options{MaxAge: 2 * time.Hour, MaxBytes: 1 << 20})
 	_, err := other.Load(ctx, ids[0], 0)
 	wantErr(t, "load the oldest run", err, eventlog.ErrNotFound)
 	runs, err := other.Runs(ctx, "", 100)
-	must(t, err)
+	require.NoError(t, err)
 	if len(runs) == 0 || len(runs) > 10 || runs[0].Start.Run != ids[19] {
 		t.Errorf("%d runs of 100 kB are kept in 1 MiB", len(runs))
 	}
 	nc, err := nats.Connect(n.URL())
-	must(t, err)
+	require.NoError(t, err)
 	defer nc.Close()
 	js, err := nc.JetStream()
-	must(t, err)
+	require.NoError(t, err)
 	info, err := js.StreamInfo("SLUICE-default-RUNS")
-	must(t, err)
+	require.NoError(t, err)
 	if info.Config.MaxAge != 2*time.Hour {
 		t.Errorf("the age is %v after it was changed", info.Config.MaxAge)
 	}
@@ -214,13 +215,13 @@ func TestReplicas(t *testing.T) {
 	open(t, nodes.URL(), natslog.Options{})
 	open(t, nodes.URL(), natslog.Options{Tenant: "one", Replicas: 1})
 	nc, err := nats.Connect(nodes.URL())
-	must(t, err)
+	require.NoError(t, err)
 	defer nc.Close()
 	js, err := nc.JetStream()
-	must(t, err)
+	require.NoError(t, err)
 	for stream, want := range map[string]int{"SLUICE-default-RUNS": 3, "SLUICE-default-INDEX": 3, "SLUICE-one-RUNS": 1} {
 		info, err := js.StreamInfo(stream)
-		must(t, err)
+		require.NoError(t, err)
 		if info.Config.Replicas != want {
 			t.Errorf("stream %s has %d replicas, want %d", stream, info.Config.Replicas, want)
 		}
@@ -234,14 +235,14 @@ func TestPasswords(t *testing.T) {
 	address := strings.TrimPrefix(n.URL(), "nats://")
 	l := open(t, "nats://sluice:correct@"+address, natslog.Options{})
 	other := open(t, "nats://sluice:correct@"+address, natslog.Options{})
-	must(t, l.Append(ctx, "a", started("a")))
-	must(t, other.Wait(ctx, "a", 0))
+	require.NoError(t, l.Append(ctx, "a", started("a")))
+	require.NoError(t, other.Wait(ctx, "a", 0))
 	wait := follow(t, other, "a", log("a", 30))
 	for _, e := range log("a", 30)[1:] {
-		must(t, l.Append(ctx, "a", e))
+		require.NoError(t, l.Append(ctx, "a", e))
 	}
 	wait()
-	must(t, other.Delete(ctx, "a"))
+	require.NoError(t, other.Delete(ctx, "a"))
 	for _, u := range []string{
 		"nats://sluice:hunter2@" + address, "nats://sluice:hunter2@" + address + ",nats://sluice:hunter2@127.0.0.1:1", "nats://sluice:hunter2@127.0.0.1:1",
 		"nats://sluice:hunter2@%zz", "http://sluice:hunter2@" + address, "nats://sluice:hunter2@:4222", "nats://sluice:hunter2@" + address + "/path", "sluice:hunter2@" + address, "",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
@@ -20,9 +21,7 @@ func logs(t *testing.T, n int) []*Log {
 	out := make([]*Log, n)
 	for i := range out {
 		c, err := natsconn.Connect(url, natsconn.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if out[i], err = Open(t.Context(), c, Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -44,9 +43,7 @@ func TestCost(t *testing.T) {
 	}
 	put := func(id event.RunID, es ...event.Event) {
 		t.Helper()
-		if err := writer.Append(ctx, id, es...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, writer.Append(ctx, id, es...))
 	}
 	put("long", start("long"))
 	put("other", start("other"))
@@ -54,14 +51,10 @@ func TestCost(t *testing.T) {
 		put("long", event.Event{Seq: seq, At: epoch, Body: event.Token{Text: "x"}})
 		put("other", event.Event{Seq: seq, At: epoch, Body: event.Token{Text: "x"}})
 		if seq%4 == 0 {
-			if err := writer.Sync(ctx, "long"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, writer.Sync(ctx, "long"))
 		}
 	}
-	if err := writer.Sync(ctx, "long"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, writer.Sync(ctx, "long"))
 	for _, after := range []event.Seq{n / 3, n / 2, n - 10} {
 		before := received()
 		es, err := reader.Load(ctx, "long", after)
@@ -106,9 +99,7 @@ func TestCost(t *testing.T) {
 	}
 	put("long", event.Event{Seq: n + 50, At: epoch, Body: event.RunFinished{}})
 	for range readers {
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, <-done)
 	}
 	if got := received() - before; got > 60 {
 		t.Errorf("%d readers of 50 events took %d messages", readers, got)
@@ -126,9 +117,7 @@ func TestListCost(t *testing.T) {
 			id := event.RunID(fmt.Sprintf("run_01%06d%04d", total, total)) // ids with the time in front
 			err := ls[0].Append(ctx, id, event.Event{Seq: 1, At: epoch, Body: event.RunStarted{Run: id, Question: event.Question{Query: "why?", Mode: event.Direct}}},
 				event.Event{Seq: 2, At: epoch, Body: event.RunFinished{}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		before := ls[1].nc.Stats().InMsgs
 		runs, err := ls[1].Runs(ctx, "", 20)

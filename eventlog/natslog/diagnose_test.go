@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-rag/sluice/doctor"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
@@ -27,7 +28,7 @@ func user(denyPublish ...string) string {
 func old(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -67,7 +68,7 @@ func TestDiagnose(t *testing.T) {
 	closed := fmt.Sprintf("nats://sluice:hunter2@127.0.0.1:%d", natstest.Ports(t, 1)[0])
 	plain := natstest.New(t)
 	nc, err := nats.Connect(plain.URL())
-	must(t, err)
+	require.NoError(t, err)
 	defer nc.Close()
 	version := nc.ConnectedServerVersion()
 	for name, c := range map[string]struct {
@@ -110,13 +111,13 @@ func TestDiagnose(t *testing.T) {
 func TestDiagnoseChangesNothing(t *testing.T) {
 	n := natstest.New(t)
 	l := open(t, n.URL(), natslog.Options{})
-	must(t, l.Append(ctx, "a", log("a", 5)...))
-	must(t, l.Sync(ctx, "a"))
+	require.NoError(t, l.Append(ctx, "a", log("a", 5)...))
+	require.NoError(t, l.Sync(ctx, "a"))
 	nc, err := nats.Connect(n.URL())
-	must(t, err)
+	require.NoError(t, err)
 	defer nc.Close()
 	js, err := nc.JetStream()
-	must(t, err)
+	require.NoError(t, err)
 	streams := func() (all []nats.StreamState) {
 		for s := range js.Streams() {
 			s.State.Consumers = 0
@@ -137,8 +138,8 @@ func TestDiagnoseChangesNothing(t *testing.T) {
 func TestDiagnoseCluster(t *testing.T) {
 	c := natstest.NewCluster(t)
 	l := open(t, c.URL(), natslog.Options{Timeout: time.Second})
-	must(t, l.Append(ctx, "a", log("a", 5)...))
-	must(t, l.Sync(ctx, "a"))
+	require.NoError(t, l.Append(ctx, "a", log("a", 5)...))
+	require.NoError(t, l.Sync(ctx, "a"))
 	check := func() []string {
 		return problems(t, natslog.Diagnose(ctx, c.URL(), "--log", natsconn.Options{}, natslog.Options{}))
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/eventlog/eventlogtest"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
 	"github.com/sluice-rag/sluice/fault"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
@@ -50,13 +51,6 @@ func log(run event.RunID, n event.Seq) []event.Event {
 	return append(es, finished(n))
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func wantErr(t testing.TB, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -67,14 +61,14 @@ func wantErr(t testing.TB, what string, err, want error) {
 func TestSecondWriter(t *testing.T) {
 	n := natstest.New(t)
 	one, two := open(t, n.URL(), natslog.Options{}), open(t, n.URL(), natslog.Options{})
-	must(t, one.Append(ctx, "a", started("a")))
+	require.NoError(t, one.Append(ctx, "a", started("a")))
 	wantErr(t, "create again", two.Append(ctx, "a", started("a")), eventlog.ErrConflict)
-	must(t, one.Append(ctx, "a", token(2)))
-	must(t, one.Sync(ctx, "a"))
+	require.NoError(t, one.Append(ctx, "a", token(2)))
+	require.NoError(t, one.Sync(ctx, "a"))
 	wantErr(t, "an old number", two.Append(ctx, "a", token(2)), eventlog.ErrConflict)
-	must(t, two.Append(ctx, "a", text(3, "of two"))) // it takes the run over
+	require.NoError(t, two.Append(ctx, "a", text(3, "of two"))) // it takes the run over
 	wantErr(t, "the first writer's end", one.Append(ctx, "a", finished(3)), eventlog.ErrConflict)
-	must(t, two.Append(ctx, "a", finished(4)))
+	require.NoError(t, two.Append(ctx, "a", finished(4)))
 	wantErr(t, "after the end", one.Append(ctx, "a", token(5)), eventlog.ErrConflict)
 	want := []event.Event{started("a"), token(2), text(3, "of two"), finished(4)}
 	eventlogtest.WantLog(t, one, "a", 0, want)
@@ -132,8 +126,8 @@ func TestLostAcknowledgement(t *testing.T) {
 			}
 		}
 		p.cut()
-		must(t, <-done)
-		must(t, l.Sync(ctx, "a")) // before replies are swallowed again
+		require.NoError(t, <-done)
+		require.NoError(t, l.Sync(ctx, "a")) // before replies are swallowed again
 	}
 	eventlogtest.WantLog(t, l, "a", 0, es)
 	eventlogtest.WantLog(t, other, "a", 0, es)
@@ -164,16 +158,16 @@ func interrupted(t *testing.T, writer, reader *natslog.Log, between func()) {
 	t.Helper()
 	const n = 400
 	es := log("a", n)
-	must(t, writer.Append(ctx, "a", es[0]))
+	require.NoError(t, writer.Append(ctx, "a", es[0]))
 	waits := []func(){follow(t, writer, "a", es), follow(t, reader, "a", es)}
 	for i, e := range es[1:] {
 		if i == n/2 {
-			must(t, reader.Wait(ctx, "a", 1)) // it follows the run
+			require.NoError(t, reader.Wait(ctx, "a", 1)) // it follows the run
 			between()
 		}
-		must(t, writer.Append(ctx, "a", e))
+		require.NoError(t, writer.Append(ctx, "a", e))
 		if i%8 == 0 && i < n/2 {
-			must(t, writer.Sync(ctx, "a"))
+			require.NoError(t, writer.Sync(ctx, "a"))
 		}
 	}
 	for _, wait := range waits {
@@ -181,7 +175,7 @@ func interrupted(t *testing.T, writer, reader *natslog.Log, between func()) {
 	}
 	eventlogtest.WantLog(t, reader, "a", 0, es)
 	sum, err := reader.Summary(ctx, "a")
-	must(t, err)
+	require.NoError(t, err)
 	if sum.Last != n || !sum.Ended {
 		t.Errorf("summary: %+v", sum)
 	}
@@ -195,7 +189,7 @@ func TestRestart(t *testing.T) {
 		n.Stop()
 		go func() { started <- n.Run() }()
 	})
-	must(t, <-started)
+	require.NoError(t, <-started)
 }
 
 func TestConnectionLoss(t *testing.T) {
@@ -224,8 +218,8 @@ func TestNodeLoss(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	n := natstest.New(t)
 	l := open(t, n.URL(), natslog.Options{Timeout: 300 * time.Millisecond, PendingBytes: 100})
-	must(t, l.Append(ctx, "live", started("live")))
-	must(t, l.Err())
+	require.NoError(t, l.Append(ctx, "live", started("live")))
+	require.NoError(t, l.Err())
 	n.Stop()
 	if err := l.Err(); err == nil {
 		t.Error("NATS is away, but the log is well")
@@ -244,12 +238,12 @@ func TestUnavailable(t *testing.T) {
 	cancel()
 	wantErr(t, "create with a cancelled context", l.Append(cancelled, "b", started("b")), context.Canceled)
 	long := strings.Repeat("x", 200)
-	must(t, l.Append(ctx, "live", text(2, long))) // accepted
+	require.NoError(t, l.Append(ctx, "live", text(2, long))) // accepted
 	code("too much is unwritten", l.Append(ctx, "live", text(3, long)))
 	code("the end", l.Append(ctx, "live", finished(3))) // but it is written later
 	n.Start(t)
 	eventlogtest.WantLog(t, l, "live", 0, []event.Event{started("live"), text(2, long), finished(3)})
-	must(t, l.Err())
+	require.NoError(t, l.Err())
 	for _, id := range []event.RunID{"a", "b"} {
 		_, err := l.Load(ctx, id, 0)
 		wantErr(t, "load a run that was not created", err, eventlog.ErrNotFound)
@@ -265,10 +259,10 @@ func TestDiscard(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantErr(t, "begin", l.Append(ctx, "a", started("a")), eventlog.ErrConflict)
-	must(t, l.Discard(ctx, "a"))
-	must(t, l.Append(ctx, "a", started("a")))
-	must(t, l.Append(ctx, "a", finished(2)))
-	must(t, l.Discard(ctx, "a")) // it has events, which stay
+	require.NoError(t, l.Discard(ctx, "a"))
+	require.NoError(t, l.Append(ctx, "a", started("a")))
+	require.NoError(t, l.Append(ctx, "a", finished(2)))
+	require.NoError(t, l.Discard(ctx, "a")) // it has events, which stay
 	eventlogtest.WantLog(t, open(t, n.URL(), natslog.Options{}), "a", 0, []event.Event{started("a"), finished(2)})
 }
 
@@ -284,7 +278,7 @@ func TestInUse(t *testing.T) {
 	inUse(false)
 	l := open(t, n.URL(), natslog.Options{})
 	inUse(true)
-	must(t, l.Close())
+	require.NoError(t, l.Close())
 	for began := time.Now(); time.Since(began) < 20*time.Second; { // the server hears of it a little later
 		if used, err := natslog.InUse(ctx, c, "", "default"); !used && err == nil {
 			return
@@ -299,13 +293,13 @@ func TestCloseWithoutReplies(t *testing.T) {
 	p := newProxy(t, n)
 	var logged bytes.Buffer
 	l, err := natslog.Open(ctx, connect(t, p.url()), natslog.Options{Log: slog.New(slog.NewTextHandler(&logged, nil))})
-	must(t, err)
-	must(t, l.Append(ctx, "ended", started("ended"), finished(2)))
-	must(t, l.Append(ctx, "live", started("live")))
+	require.NoError(t, err)
+	require.NoError(t, l.Append(ctx, "ended", started("ended"), finished(2)))
+	require.NoError(t, l.Append(ctx, "live", started("live")))
 	p.swallow("PUB sluice.runs.")
-	must(t, l.Append(ctx, "live", token(2)))
+	require.NoError(t, l.Append(ctx, "live", token(2)))
 	begun := time.Now()
-	must(t, l.Close())
+	require.NoError(t, l.Close())
 	if took := time.Since(begun); took > 20*time.Second {
 		t.Errorf("Close took %v", took)
 	}
@@ -318,7 +312,7 @@ func TestCloseWithoutReplies(t *testing.T) {
 func TestNoRoom(t *testing.T) {
 	s := natstest.Configured(t, "jetstream: {max_file_store: 64MB}")
 	c, err := natsconn.Connect(s.URL(), natsconn.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	defer c.Close()
 	began := time.Now()
 	_, err = natslog.Open(ctx, c, natslog.Options{MaxBytes: 1 << 30, Timeout: time.Hour})

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn"
 )
 
@@ -11,9 +12,7 @@ import (
 func connect(t testing.TB, urls string) *natsconn.Conn {
 	t.Helper()
 	c, err := natsconn.Connect(urls, natsconn.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -23,13 +22,7 @@ func open(t testing.TB, urls string, o natslog.Options) *natslog.Log {
 	t.Helper()
 	c := connect(t, urls)
 	l, err := natslog.Open(t.Context(), c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	require.NoError(t, err)
+	require.CloseAfter(t, l)
 	return l
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
@@ -25,9 +26,7 @@ type proxy struct {
 func newProxy(t testing.TB, n *natstest.Server) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := &proxy{listener: l, target: strings.TrimPrefix(n.URL(), "nats://")}
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -11,14 +11,13 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func testKey(t testing.TB) sealer {
 	t.Helper()
 	s, err := newSealer(bytes.Repeat([]byte{7}, keyBytes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -28,9 +27,7 @@ func lines(t testing.TB, first event.Seq, texts ...string) record {
 	for i, s := range texts {
 		var err error
 		r.data, err = event.AppendJSON(r.data, event.Event{Seq: first + event.Seq(i), At: epoch, Body: event.Token{Text: s}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.data = append(r.data, '\n')
 	}
 	return r
@@ -84,9 +81,7 @@ func TestJoiner(t *testing.T) {
 	var got []string
 	for _, r := range slices.Concat(parts[1:2], parts[:2], []record{next}, parts[2:], big) {
 		es, err := j.add(key.seal(r))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, e := range es {
 			got = append(got, fmt.Sprint(e.Seq, e.Body.(event.Token).Text[:1]))
 		}

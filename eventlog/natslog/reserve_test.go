@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
 
@@ -43,19 +44,19 @@ func TestReserve(t *testing.T) {
 				key := fmt.Sprint("key", i)
 				first := atOnce(key, 1, eventlog.Reservation{})
 				second := atOnce(key, 2, first)
-				must(t, logs[0].Release(ctx, first))
+				require.NoError(t, logs[0].Release(ctx, first))
 				held, err := logs[0].Reserve(ctx, key, "late", eventlog.Reservation{})
-				must(t, err)
+				require.NoError(t, err)
 				if held != second {
 					t.Errorf("%s is reserved for %+v, want %+v", key, held, second)
 				}
 				if i%2 == 0 {
-					must(t, logs[1].Release(ctx, second))
+					require.NoError(t, logs[1].Release(ctx, second))
 				} else {
-					must(t, open(t, url, natslog.Options{Server: second.Server}).Close())
+					require.NoError(t, open(t, url, natslog.Options{Server: second.Server}).Close())
 				}
 				third, err := logs[0].Reserve(ctx, key, "next", second) // which is no longer there
-				must(t, err)
+				require.NoError(t, err)
 				if third.Run != "next" || third.Server != "s0" {
 					t.Errorf("%s is reserved for %+v after its release", key, third)
 				}

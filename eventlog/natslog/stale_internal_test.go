@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/natsconn"
 	"github.com/sluice-rag/sluice/natsconn/natstest"
 )
@@ -18,14 +19,10 @@ import (
 func openLog(t *testing.T) *Log {
 	t.Helper()
 	c, err := natsconn.Connect(natstest.New(t).URL(), natsconn.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	l, err := Open(t.Context(), c, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -38,9 +35,7 @@ var (
 // TestLateAcknowledgement acknowledges an event after another server has claimed the run: readers must not wait for more events from this one.
 func TestLateAcknowledgement(t *testing.T) {
 	l := openLog(t)
-	if err := l.Append(t.Context(), "a", started); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(t.Context(), "a", started))
 	w := l.writer("a")
 	l.claimedElsewhere(&nats.Msg{Data: []byte("a 3")})
 	l.wrote(w, []*batch{{es: []event.Event{{Seq: 2, At: time.Unix(2, 0), Body: event.Token{Text: "x"}}}, done: make(chan struct{})}}, 2)
@@ -52,9 +47,7 @@ func TestLateAcknowledgement(t *testing.T) {
 // TestStaleLeader reads a run, after an event that this process has seen, from a leader that lacks it: the reader is not told that its cursor is beyond the end.
 func TestStaleLeader(t *testing.T) {
 	l := openLog(t)
-	if err := l.Append(t.Context(), "a", started); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(t.Context(), "a", started))
 	l.drop("a") // so that NATS is asked
 	for what, read := range map[string]func() error{
 		"Load": func() error { _, err := l.Load(context.Background(), "a", 2); return err },
@@ -66,9 +59,7 @@ func TestStaleLeader(t *testing.T) {
 	}
 	l.saw(2)
 	asked, err := l.nc.SubscribeSync("$JS.API.DIRECT.GET.SLUICE-default-RUNS")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	results := make(chan error, 2)
 	go func() { _, err := l.Load(context.Background(), "a", 2); results <- err }()
 	go func() { results <- l.Wait(context.Background(), "a", 2) }()
@@ -77,9 +68,7 @@ func TestStaleLeader(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := l.Append(t.Context(), "a", finished); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(t.Context(), "a", finished))
 	for range 2 {
 		if err := <-results; !errors.Is(err, eventlog.ErrEnd) {
 			t.Errorf("after the end: %v", err)
@@ -91,14 +80,10 @@ func TestStaleLeader(t *testing.T) {
 func TestTailSince(t *testing.T) {
 	l := openLog(t)
 	asked, err := l.nc.SubscribeSync("$JS.API.DIRECT.GET.SLUICE-default-RUNS")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	add := func(e event.Event) {
 		t.Helper()
-		if err := l.Append(t.Context(), "a", e); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Append(t.Context(), "a", e))
 	}
 	add(started)
 	type result struct {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-rag/sluice/ingest/external"
 	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 const (
@@ -32,9 +33,7 @@ func written(t *testing.T) []byte {
 		f.MultiCell(0, 8, text, "", "L", false)
 	}
 	var b bytes.Buffer
-	if err := f.Output(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.Output(&b))
 	return b.Bytes()
 }
 
@@ -48,27 +47,21 @@ func scanned(t *testing.T) (pictures [][]byte, pdf []byte) {
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.pdf")
-	if err := os.WriteFile(path, written(t), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, written(t), 0o600))
 	if out, err := exec.CommandContext(t.Context(), "pdftoppm", "-r", "200", "-png", path, filepath.Join(dir, "p")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	f := fpdf.New("P", "mm", "A5", "")
 	for _, name := range []string{"p-1.png", "p-2.png"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		pictures = append(pictures, data)
 		f.AddPage()
 		f.RegisterImageOptionsReader(name, fpdf.ImageOptions{ImageType: "png"}, bytes.NewReader(data))
 		f.Image(name, 0, 0, 148, 210, false, "", 0, "")
 	}
 	var b bytes.Buffer
-	if err := f.Output(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.Output(&b))
 	return pictures, b.Bytes()
 }
 
@@ -127,9 +120,7 @@ func TestMissing(t *testing.T) {
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	commands, err := external.ParseCommands([]string{".boat=cat {}", ".LOUD=sh -c exit", ".long=yes"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	read := external.New(external.Options{Commands: commands}).Wrap(parse.Parse)
 	p, err := read(t.Context(), "a/harbour.BOAT", []byte("# Harbour\n\nTwo boats."), parse.Limits{})
 	if err != nil || len(p.Blocks) != 2 || p.Blocks[0].Kind != parse.Heading || p.Blocks[1].Text != "Two boats." {

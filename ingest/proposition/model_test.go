@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/ingest/proposition"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/prompt"
@@ -35,9 +36,7 @@ func says(texts ...string) string {
 func statements(t *testing.T, p proposition.Generator, data string) (out []string) {
 	t.Helper()
 	chunks := chunksOf(t, "a.md", data)
-	if err := p.Generate(t.Context(), chunks); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Generate(t.Context(), chunks))
 	for _, c := range chunks {
 		if c.Level == corpus.Sentence {
 			out = append(out, c.Proposition)
@@ -116,9 +115,7 @@ func TestModelCooldown(t *testing.T) {
 		}), nil, proposition.Rules{}, prompt.PassageOptions{Parallel: 1})
 		chunks := chunksOf(t, "a.md", document)
 		for range 2 {
-			if err := p.Generate(ctx, chunks); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.Generate(ctx, chunks))
 		}
 		if asked.Load() != 1 || len(*reported) != 1 || !strings.HasSuffix((*reported)[0], "| qwen > rules-2") {
 			t.Error(asked.Load(), *reported)

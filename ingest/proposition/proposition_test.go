@@ -13,14 +13,13 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 	"github.com/sluice-rag/sluice/ingest/proposition"
 	"github.com/sluice-rag/sluice/internal/tools/golden"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func chunksOf(t testing.TB, name, data string) []corpus.Chunk {
 	t.Helper()
 	p, err := parse.Parse(t.Context(), name, []byte(data), parse.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, chunks := ingest.Cut("doc_1", p)
 	return chunks
 }
@@ -29,9 +28,7 @@ func chunksOf(t testing.TB, name, data string) []corpus.Chunk {
 func proposed(t testing.TB, name, data string) (sentences []corpus.Chunk) {
 	t.Helper()
 	chunks := chunksOf(t, name, data)
-	if err := (proposition.Rules{}).Generate(t.Context(), chunks); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, (proposition.Rules{}).Generate(t.Context(), chunks))
 	for _, c := range chunks {
 		if c.Level == corpus.Sentence {
 			sentences = append(sentences, c)
@@ -147,9 +144,7 @@ func checkOne(t testing.TB, c corpus.Chunk) {
 
 func TestNone(t *testing.T) {
 	chunks := chunksOf(t, "a.md", box+"It was patented.")
-	if err := (proposition.None{}).Generate(t.Context(), chunks); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, (proposition.None{}).Generate(t.Context(), chunks))
 	for _, c := range chunks {
 		if c.Proposition != "" {
 			t.Errorf("%q", c.Proposition)
@@ -182,12 +177,8 @@ func FuzzRules(f *testing.F) {
 		}
 		_, chunks := ingest.Cut("doc_1", p)
 		again := append([]corpus.Chunk(nil), chunks...)
-		if err := (proposition.Rules{}).Generate(t.Context(), chunks); err != nil {
-			t.Fatal(err)
-		}
-		if err := (proposition.Rules{}).Generate(t.Context(), again); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, (proposition.Rules{}).Generate(t.Context(), chunks))
+		require.NoError(t, (proposition.Rules{}).Generate(t.Context(), again))
 		for i, c := range chunks {
 			checkOne(t, c)
 			if c.Proposition != again[i].Proposition {

@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/reembed"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/fingerprint"
@@ -92,9 +93,7 @@ func (h *hashing) asked() int {
 func openIndex(t testing.TB, dir string) *embedded.Index {
 	t.Helper()
 	x, err := embedded.Open(t.Context(), dir, embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = x.Close() })
 	return x
 }
@@ -106,9 +105,7 @@ func add(t testing.TB, x *embedded.Index, e model.Embedder, collection string, t
 		sources = append(sources, ingest.Source{URI: name, Data: []byte(s)})
 	}
 	r, err := ingest.New(x, e, ingest.Options{}).IngestDocuments(t.Context(), collection, sources, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -126,14 +123,10 @@ func rivers(n int) map[string]string {
 func ask(t *testing.T, x *embedded.Index, k *reembed.Worker, collection, question string) (string, []index.Hit) {
 	t.Helper()
 	p, err := k.SearchVector(t.Context(), collection, question, model.ForQuery)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	hits, err := x.Search(t.Context(), index.Query{Collection: collection, Text: question, Space: p.Space, Vector: p.Vector,
 		Weights: p.Weights, Limit: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p.Space, hits
 }
 
@@ -183,9 +176,7 @@ func TestOldVectorsServe(t *testing.T) {
 				quick := &hashing{space: "hash", dim: 64}
 				add(t, x, quick, "one", map[string]string{"new.txt": "The Ganges is a holy river.", "doc03.txt": "The Mekong is long."})
 				gone := []corpus.DocumentID{ingest.DocumentID("one", "doc05.txt")}
-				if err := x.Delete(t.Context(), "one", gone); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, x.Delete(t.Context(), "one", gone))
 				k.Notify()
 			case 4:
 				if space, hits := ask(t, x, k, "one", "mekong ganges"); space != old.Space() || hits[0].Lexical == 0 || hits[1].Lexical == 0 || hits[0].Cosine != 0 {
@@ -351,26 +342,20 @@ func TestKilled(t *testing.T) {
 	x := openIndex(t, dir)
 	old := local.New(local.Options{})
 	add(t, x, old, "c", rivers(60))
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, x.Close())
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilled$")
 	cmd.Env = append(os.Environ(), "REEMBED_TEST_DIR="+dir)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 10 {
 		if _, err := out.Read(make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 
 	synctest.Test(t, func(t *testing.T) { resume(t, openIndex(t, dir), old) })
@@ -425,9 +410,7 @@ func TestServingEmbedder(t *testing.T) {
 				add(t, x, e, "col", map[string]string{fmt.Sprintf("%d.txt", i): "Some text."})
 			}
 			if test.complete != "" {
-				if err := x.MarkComplete(t.Context(), "col", test.complete); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, x.MarkComplete(t.Context(), "col", test.complete))
 			}
 			e, err := reembed.New(x, c, []model.Embedder{a, b}, reembed.Options{}).ServingEmbedder(t.Context(), "col")
 			if err != nil || e.Space() != test.want {
@@ -518,9 +501,7 @@ func TestRetryDelays(t *testing.T) {
 			t.Errorf("asked %d times afterwards", n)
 		}
 		stop()
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, x.Close())
 		k = reembed.New(x, busy, nil, reembed.Options{})
 		stop = start(t, k)
 		time.Sleep(time.Hour)
@@ -555,13 +536,9 @@ func TestReplacedModel(t *testing.T) {
 		h := &hashing{space: "hash", dim: 64}
 		var k *reembed.Worker
 		known, err := fingerprint.New(filepath.Join(dir, "embedders.json"), h, fingerprint.Options{OnReplaced: func() { k.Notify() }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		cache, err := vectorcache.Open(filepath.Join(dir, "vectors.db"), known, vectorcache.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer cache.Close()
 		k = reembed.New(x, cache, nil, reembed.Options{})
 		defer start(t, k)()

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 	"github.com/sluice-rag/sluice/ingest/parse/parsetest"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // testCgroup returns a group for the groups of children, and skips the test where none can be created.
@@ -27,16 +28,12 @@ func TestSizeLimitOfCgroup(t *testing.T) {
 	race.Measure(t)
 	g := testCgroup(t)
 	w, err := start(16<<30, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer w.stop()
 	if w.group == nil {
 		t.Fatal("the child has no group")
 	}
-	if err := w.group.limit(64 << 20); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.group.limit(64<<20))
 	const bomb = "array-long.pdf"
 	if _, err := w.parse(t.Context(), bomb, parsetest.Bomb(bomb), parse.Limits{}.WithDefaults()); !errors.Is(err, errMemory) || !w.oom {
 		t.Errorf("got %v, killed by the kernel: %v", err, w.oom)
@@ -52,16 +49,12 @@ func TestCgroupsAreRemoved(t *testing.T) {
 	if dirs, err := filepath.Glob(own); err != nil || len(dirs) != 2 {
 		t.Errorf("groups %q, %v; want 2", dirs, err)
 	}
-	if err := workers[0].cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, workers[0].cmd.Process.Kill())
 	<-workers[0].exited
 	if workers[0].oom {
 		t.Error("a child that was killed counts as out of memory")
 	}
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Close())
 	<-workers[1].exited
 	if dirs, err := filepath.Glob(own); err != nil || len(dirs) > 0 {
 		t.Errorf("groups %q, %v; want none", dirs, err)
@@ -73,9 +66,7 @@ func TestRemoveLeftovers(t *testing.T) {
 	ended := endedProcess(t)
 	own := fmt.Sprintf("sluice-%d-1", os.Getpid())
 	for _, name := range []string{own, fmt.Sprintf("sluice-%d-7", ended), "sluice-server", "other"} {
-		if err := os.Mkdir(filepath.Join(g.dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Mkdir(filepath.Join(g.dir, name), 0o755))
 	}
 	g.removeLeftovers()
 	left, err := os.ReadDir(g.dir)
@@ -87,9 +78,7 @@ func TestRemoveLeftovers(t *testing.T) {
 // endedProcess returns the id of a process that has ended.
 func endedProcess(t *testing.T) int {
 	w, err := start(memory(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.stop()
 	<-w.exited
 	return w.cmd.Process.Pid
@@ -121,13 +110,9 @@ func TestLocateCgroup(t *testing.T) {
 func TestDelegatedCgroup(t *testing.T) {
 	mount := t.TempDir()
 	own := filepath.Join(mount, "slice", "server")
-	if err := os.MkdirAll(own, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(own, 0o755))
 	for _, dir := range []string{mount, filepath.Dir(own)} {
-		if err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("cpu pids\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("cpu pids\n"), 0o600))
 	}
 	if got, err := delegatedCgroup(mount, mount); err == nil {
 		t.Errorf("a process in the topmost group: got %s", got)
@@ -166,9 +151,7 @@ func TestExceeded(t *testing.T) {
 	} {
 		g := &cgroup{t.TempDir(), tt.version}
 		for name, content := range tt.files {
-			if err := os.WriteFile(filepath.Join(g.dir, name), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(g.dir, name), []byte(content), 0o600))
 		}
 		if got := g.exceeded(); got != tt.want {
 			t.Errorf("version %d, %v: got %v", tt.version, tt.files, got)

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/sandbox"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/local"
 )
 
@@ -30,9 +31,7 @@ func ordinary(b *testing.B) []ingest.Source {
 	add := func(name string, data []byte) { out = append(out, ingest.Source{URI: name, Data: data}) }
 	for _, path := range pages {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		name := filepath.Base(path)
 		add(name, data)
 		page, table := new(strings.Builder), new(strings.Builder)
@@ -46,9 +45,7 @@ func ordinary(b *testing.B) []ingest.Source {
 			f.Ln(3)
 		}
 		var printed bytes.Buffer
-		if err := f.Output(&printed); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, f.Output(&printed))
 		add(name+".html", []byte("<html><body>"+page.String()))
 		add(name+".csv", []byte(table.String()))
 		add(name+".pdf", printed.Bytes())
@@ -72,9 +69,7 @@ func BenchmarkIngest(b *testing.B) {
 	sources := ordinary(b)
 	once := func(children bool) (clock, processor time.Duration) {
 		x, err := embedded.Open(b.Context(), b.TempDir(), embedded.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		o := ingest.Options{}
 		started, used := time.Now(), cpu()
 		pool := sandbox.New(sandbox.Options{})
@@ -88,9 +83,7 @@ func BenchmarkIngest(b *testing.B) {
 		clock = time.Since(started)
 		_ = pool.Close()
 		processor = cpu() - used
-		if err := x.Close(); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, x.Close())
 		return clock, processor
 	}
 	once(false) // loads the local model

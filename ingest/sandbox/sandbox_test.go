@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/ingest/parse"
 	"github.com/sluice-rag/sluice/ingest/parse/parsetest"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 func TestMain(m *testing.M) {
@@ -53,9 +54,7 @@ func TestSameAsInProcess(t *testing.T) {
 	}
 	for _, path := range samples {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		name := strings.TrimSuffix(filepath.Base(path), ".src")
 		want, wantErr := parse.Parse(t.Context(), name, data, parse.Limits{})
 		got, err := p.Parse(t.Context(), name, data, parse.Limits{})
@@ -158,9 +157,7 @@ func TestChildThatDied(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := p.idle[0]
-		if err := w.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.cmd.Process.Kill())
 		<-w.exited
 	}
 }
@@ -170,9 +167,7 @@ func idleWorkers(t *testing.T, p *Pool, n int) (out []*worker) {
 	t.Helper()
 	for range n {
 		w, err := start(p.opts.Memory, p.groups)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out = append(out, w)
 	}
 	for _, w := range out {
@@ -185,9 +180,7 @@ func idleWorkers(t *testing.T, p *Pool, n int) (out []*worker) {
 func TestAllIdleChildrenDied(t *testing.T) {
 	p := newPool(t, Options{Workers: 3})
 	for _, w := range idleWorkers(t, p, 3) {
-		if err := w.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.cmd.Process.Kill())
 		<-w.exited
 	}
 	name, data := parsetest.Ordinary()
@@ -201,9 +194,7 @@ func TestSecondAttemptStartsAChild(t *testing.T) {
 	p := newPool(t, Options{Workers: 2})
 	idle := idleWorkers(t, p, 1)[0]
 	w, err := p.take(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer w.stop()
 	if w == idle || len(p.idle) > 0 {
 		t.Errorf("the second attempt got an idle child: %v; %d children are idle, want none", w == idle, len(p.idle))
@@ -220,9 +211,7 @@ func TestChildIgnoresStopSignals(t *testing.T) {
 	var first *worker
 	for _, s := range []os.Signal{nil, os.Interrupt, syscall.SIGTERM} {
 		if s != nil {
-			if err := first.cmd.Process.Signal(s); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, first.cmd.Process.Signal(s))
 		}
 		if _, err := p.Parse(t.Context(), name, data, parse.Limits{}); err != nil {
 			t.Fatal(err)
@@ -295,9 +284,7 @@ func TestProcessorTime(t *testing.T) {
 		t.Skip("elsewhere it is that of the child")
 	}
 	w, err := start(memory(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer w.stop()
 	name, data := parsetest.Ordinary()
 	limits := parse.Limits{Time: time.Hour}.WithDefaults()
@@ -334,9 +321,7 @@ func TestChildHasNoSecrets(t *testing.T) {
 		t.Errorf("the child may gain privileges: %v", err)
 	}
 	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for line := range strings.SplitSeq(string(limits), "\n") {
 		f := strings.Fields(line)
 		if (strings.HasPrefix(line, "Max core file size") || strings.HasPrefix(line, "Max file size")) && f[len(f)-3] != "0" ||
@@ -364,9 +349,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%d blocks", len(p.Blocks))
 		}
 		again, err := decode(encode(p), limits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if diff := cmp.Diff(p, again); diff != "" {
 			t.Fatal(diff)
 		}

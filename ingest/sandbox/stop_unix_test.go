@@ -6,12 +6,12 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // stop suspends a process, which then neither runs nor ends by itself.
 func stop(t *testing.T, p *os.Process) {
 	t.Helper()
-	if err := p.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Signal(syscall.SIGSTOP))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // answerTokens is the number of tokens of the measured answer, and answerRate their number per second.
@@ -27,9 +28,7 @@ var sizeLimits = map[string]map[string]int{
 func licence(tb testing.TB) string {
 	tb.Helper()
 	b, err := os.ReadFile("../../LICENSE")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return string(b)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
 	"github.com/sluice-rag/sluice/wire/knowledge"
@@ -69,9 +70,7 @@ func TestAheadOfOthers(t *testing.T) {
 			var last event.Seq
 			add := func(b event.Body) {
 				last++
-				if err := source.Append(t.Context(), run, event.Event{Seq: last, At: time.Now(), Body: b}); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, source.Append(t.Context(), run, event.Event{Seq: last, At: time.Now(), Body: b}))
 			}
 			add(event.RunStarted{Run: run, Protocol: forge.Name, Question: event.Question{Query: "why?", Mode: event.Direct, Collection: "default", TopK: 5}})
 			for range 399 {

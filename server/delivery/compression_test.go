@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
@@ -104,9 +105,7 @@ func newTestEncoder(t *testing.T, c *compression) *encoder {
 func testMetrics(tb testing.TB) *metrics {
 	tb.Helper()
 	m, err := newMetrics(prometheus.NewRegistry())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return m
 }
 
@@ -134,16 +133,12 @@ func bodyOfMany(t *testing.T, c *compression, rng *rand.Rand) (body, want []byte
 				}
 			}
 			b, err := e.write(nil, text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			body, want = append(body, b...), append(want, text...)
 		}
 		if synced = rng.IntN(2) == 0; synced {
 			c, err := e.sync()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			body, want = append(body, c.data...), append(want, e.compression.bridgeText...)
 		}
 		sum.extend(from, e.sum)
@@ -178,9 +173,7 @@ func TestBridgeResetsOffsets(t *testing.T) {
 	for which, want := range map[byte]string{1: "xabcdefghhhh", 3: "xabcdefghabc"} {
 		e := newTestEncoder(t, c)
 		other, err := e.write(nil, []byte(strings.Repeat("some other text ", 20)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		body := append(append([]byte{}, c.head...), other...)
 		body = append(append(append(body, c.bridge...), repeat(which)...), c.tail...)
 		for name, decode := range decoders(t, "zstd") {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/forge"
 )
@@ -32,16 +33,12 @@ func benchmarkLoop(b *testing.B, readers int) {
 	seq := event.Seq(0)
 	emit := func(body event.Body) {
 		seq++
-		if err := log.Append(b.Context(), run, event.Event{Seq: seq, At: time.Now(), Body: body}); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, log.Append(b.Context(), run, event.Event{Seq: seq, At: time.Now(), Body: body}))
 	}
 	emit(event.RunStarted{Run: run, Protocol: forge.Name, Question: event.Question{Query: "why?"}})
 	hub, conns := testHub(b, memorySource{log}), NewConns(Loop, time.Minute)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	s := &http.Server{ConnContext: conns.ConnContext, ReadHeaderTimeout: time.Minute, Handler: conns.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hub.Serve(w, r, run, forge.Protocol{}, wire.Cursor{})
 	}))}
@@ -50,9 +47,7 @@ func benchmarkLoop(b *testing.B, readers int) {
 	var clients []net.Conn
 	for range readers {
 		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		defer c.Close()
 		if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 			b.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/internal/tools/race"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/knowledge"
 	"github.com/sluice-rag/sluice/wire/sse"
@@ -120,9 +121,7 @@ func testHub(tb testing.TB, source Source) *Hub {
 	tb.Helper()
 	hub, err := New(source, Options{Heartbeat: 15 * time.Second, WriteTimeout: 30 * time.Second, Logger: slog.New(slog.DiscardHandler),
 		Registry: prometheus.NewRegistry()})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return hub
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/agent"
 	"github.com/sluice-rag/sluice/answer/agent/calling"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/anthropic"
 	"github.com/sluice-rag/sluice/model/failover"
@@ -49,9 +50,7 @@ func nth(scripts []modeltest.Script, n int) modeltest.Script {
 func openOpenAI(t *testing.T, scripts ...modeltest.Script) (model.Chat, func() [][]byte) {
 	s := modeltest.NewOpenAI(t, modeltest.Script{Next: func(n int, _ []byte) modeltest.Script { return nth(scripts, n) }})
 	chat, err := openai.New(openai.Options{URL: s.URL, Model: "gpt"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return chat, s.Requests
 }
 
@@ -108,9 +107,7 @@ func openAnthropic(t *testing.T, scripts ...modeltest.Script) (model.Chat, func(
 	}))
 	t.Cleanup(s.Close)
 	chat, err := anthropic.New(anthropic.Options{URL: s.URL, Model: "claude", Key: modeltest.Key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return chat, func() [][]byte {
 		mu.Lock()
 		defer mu.Unlock()
@@ -192,9 +189,7 @@ func run(t *testing.T, p agent.Planner) (tools [][]string, by []string) {
 	v := view()
 	for n := range 6 {
 		plan, err := p.Next(t.Context(), v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		by = append(by, plan.By)
 		var names []string
 		r := agent.Round{By: plan.By, Thought: plan.Thought}
@@ -290,9 +285,7 @@ func TestGoesAway(t *testing.T) {
 	t.Parallel()
 	s := modeltest.NewOpenAI(t, modeltest.Script{Tokens: []string{"I", " think"}, Fail: modeltest.Stall, After: 1})
 	chat, err := openai.New(openai.Options{URL: s.URL, Model: "gpt", Stall: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, told := modeltest.RecordTrace(t.Context())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/agent/calling"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
@@ -279,9 +280,7 @@ func TestSimpleQuestions(t *testing.T) {
 	by := func(v agent.View) string {
 		v.Complexity = event.Simple
 		plan, err := p.Next(ctx, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return plan.By
 	}
 	poor := after(inception, found(2, "Inception is a word.", event.Ambiguous))

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/answer/agent"
 	"github.com/sluice-rag/sluice/answer/agent/calling"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 )
 
@@ -36,9 +37,7 @@ func TestToolsForDocuments(t *testing.T) {
 			v := view()
 			v.Tools = c.tools
 			plan, err := calling.New(chat, nil, &ruled{}, calling.Options{}).Next(t.Context(), v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if c.want == nil {
 				if plan.By != "rules" || len(chat.asked) != 2 {
 					t.Errorf("%+v after %d requests", plan, len(chat.asked))

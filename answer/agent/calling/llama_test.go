@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/answer/agent/calling"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/modeltest"
 	"github.com/sluice-rag/sluice/model/modeltest/llama"
@@ -46,8 +47,6 @@ func newLlama(t *testing.T, file string) *openai.Chat {
 	t.Helper()
 	s := llama.Start(t, file, llama.Options{})
 	chat, err := openai.New(openai.Options{URL: s.URL, Stall: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return chat
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-rag/sluice/answer/grade"
 	"github.com/sluice-rag/sluice/answer/grade/calibrate"
+	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
 // drawn gives samples whose chance of being relevant is what a calibration says.
@@ -36,9 +37,7 @@ func TestFit(t *testing.T) {
 	truth := grade.Calibration{Space: "s", Bias: -4, Weights: grade.Signals{grade.Cover: 3, grade.Close: 4, grade.Cosine: 2}}
 	samples := drawn(truth, 20000)
 	got, err := calibrate.Fit(samples, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, want := range truth.Weights {
 		if math.Abs(got.Weights[i]-want) > 0.3 {
 			t.Errorf("%s weighs %v, want %v", grade.SignalNames[i], got.Weights[i], want)
