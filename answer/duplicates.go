@@ -122,7 +122,7 @@ func mayBegin(line string) bool {
 // formats are extensions of documents. Files with others, such as Dockerfile.dev, are not the same document in another format.
 var formats = func() map[string]bool {
 	out := map[string]bool{}
-	for _, f := range strings.Fields("txt text md markdown rst adoc asciidoc html htm xhtml xml pdf ps doc docx odt rtf epub ppt pptx odp xls xlsx ods csv tsv man info texi") {
+	for f := range strings.FieldsSeq("txt text md markdown rst adoc asciidoc html htm xhtml xml pdf ps doc docx odt rtf epub ppt pptx odp xls xlsx ods csv tsv man info texi") {
 		out[f] = true
 	}
 	return out

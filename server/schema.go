@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"strings"
@@ -110,9 +111,7 @@ func AsyncAPI(protocols []Description, version string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		for name, t := range s["$defs"].(map[string]any) {
-			types[name] = t
-		}
+		maps.Copy(types, s["$defs"].(map[string]any))
 		frame := map[string]any{"name": "frame", "title": "A frame of the protocol " + d.Name, "contentType": "application/json", "payload": map[string]any{"anyOf": s["anyOf"]}}
 		send := func(name, address, title, summary string, parameters map[string]any) {
 			channels[name] = map[string]any{"address": address, "title": title, "description": d.text(),

@@ -382,7 +382,7 @@ func longest(lines [][]bridge) int {
 // isPartOfName reports whether the words of a name are among those of another.
 func isPartOfName(name, other string) bool {
 	have := strings.Fields(lang.NormalizeName(other))
-	for _, w := range strings.Fields(lang.NormalizeName(name)) {
+	for w := range strings.FieldsSeq(lang.NormalizeName(name)) {
 		if !slices.Contains(have, w) {
 			return false
 		}

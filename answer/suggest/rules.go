@@ -27,7 +27,7 @@ type grammar struct {
 // set returns the words of a list.
 func set(list string) map[string]bool {
 	out := map[string]bool{}
-	for _, w := range strings.Fields(list) {
+	for w := range strings.FieldsSeq(list) {
 		out[w] = true
 	}
 	return out

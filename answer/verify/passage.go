@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -97,10 +98,5 @@ func (p *passage) hasValue(v value) bool {
 }
 
 func (s *sentence) hasValue(v value) bool {
-	for _, o := range s.values {
-		if v.same(o) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.values, v.same)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -122,9 +123,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.kind == "drop" {
 		panic(http.ErrAbortHandler)
 	}
-	for k, v := range res.Header {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), res.Header)
 	w.WriteHeader(res.StatusCode)
 	_ = http.NewResponseController(w).Flush()
 	p.pass(w, r, res, f)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -92,9 +93,7 @@ func (t *Transport) Send(ctx context.Context, out client.Outgoing) iter.Seq2[cli
 func (t *Transport) request(inbox string, out client.Outgoing) error {
 	m := nats.NewMsg(t.subject)
 	m.Reply, m.Data = inbox, out.Body
-	for name, values := range out.Header {
-		m.Header[name] = values
-	}
+	maps.Copy(m.Header, out.Header)
 	m.Header.Set(headerSent, strconv.FormatInt(time.Now().UnixMicro(), 10))
 	err := t.nc.PublishMsg(m)
 	if errors.Is(err, nats.ErrMaxPayload) {

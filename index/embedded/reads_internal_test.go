@@ -19,7 +19,7 @@ func fillAndDelete(t *testing.T, x *Index, kept int) {
 	var docs []corpus.Document
 	var entries [][]index.Entry
 	var ids []corpus.DocumentID
-	for _, id := range strings.Split("abcdefgh", "") {
+	for id := range strings.SplitSeq("abcdefgh", "") {
 		docs = append(docs, corpus.Document{ID: corpus.DocumentID(id), Collection: "c"})
 		ids = append(ids, corpus.DocumentID(id))
 		entries = append(entries, []index.Entry{{Chunk: corpus.Chunk{ID: corpus.ChunkID(id), Level: corpus.Passage,

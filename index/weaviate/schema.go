@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -65,9 +66,7 @@ func property(name, dataType string, with map[string]any) map[string]any {
 	if strings.HasPrefix(dataType, "text") {
 		p["tokenization"], p["indexSearchable"] = "field", false
 	}
-	for k, v := range with {
-		p[k] = v
-	}
+	maps.Copy(p, with)
 	return p
 }
 

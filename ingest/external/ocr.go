@@ -134,7 +134,7 @@ func (r *Reader) languages(ctx context.Context) (string, error) {
 		return "", err
 	}
 	var found []string
-	for _, l := range strings.Fields(string(bytes.TrimPrefix(out, firstLine(out)))) {
+	for l := range strings.FieldsSeq(string(bytes.TrimPrefix(out, firstLine(out)))) {
 		if l != "osd" && l != "equ" && !strings.Contains(l, "/") && len(found) < maxLanguages {
 			found = append(found, l)
 		}

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -103,9 +104,7 @@ func (p *player) send(x *exchange, w http.ResponseWriter, r *http.Request) {
 		p.waitDisconnected(r)
 		return
 	}
-	for name, values := range x.reply {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), x.reply)
 	w.WriteHeader(x.status)
 	c := http.NewResponseController(w)
 	if x.bytes > 0 || x.every > 0 || x.hold || x.aborted {

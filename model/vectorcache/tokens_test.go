@@ -24,7 +24,7 @@ func (w *words) EmbedTokens(_ context.Context, texts []string, p model.Purpose) 
 	w.calls = append(w.calls, texts)
 	out := make([][]model.TokenVector, len(texts))
 	for i, t := range texts {
-		for _, s := range strings.Fields(t) {
+		for s := range strings.FieldsSeq(t) {
 			out[i] = append(out[i], model.TokenVector{Token: s, Weight: 1, Vector: []float32{float32(len(s)), float32(p)}})
 		}
 	}

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/sluice-rag/sluice/auth"
@@ -111,10 +112,8 @@ func (s routes) createTenant(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.Conflict, "this server needs no key yet: add a key with the scopes admin and tenants first")
 	}
 	k := auth.Key{Tenant: body.Name, Account: body.Account, Name: "first key", Scopes: body.Scopes}
-	for _, scope := range body.Scopes {
-		if scope == auth.Tenants {
-			return fault.Invalid("scopes", "want ask, read, write or admin; the first key of a tenant cannot manage all tenants")
-		}
+	if slices.Contains(body.Scopes, auth.Tenants) {
+		return fault.Invalid("scopes", "want ask, read, write or admin; the first key of a tenant cannot manage all tenants")
 	}
 	var err error
 	if k.Expires, err = parseExpires(body.Expires); err != nil {

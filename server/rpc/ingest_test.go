@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -153,9 +154,7 @@ func TestIngestRefuses(t *testing.T) {
 	inFolder := ids(l.call("documents.list", object{"filter": object{"type": "eq", "key": "filename", "value": "tide.md"}})["documents"])[0]
 	text := func(more object) object {
 		out := object{"name": "a.md", "content": "text"}
-		for k, v := range more {
-			out[k] = v
-		}
+		maps.Copy(out, more)
 		return out
 	}
 	for what, c := range map[string]struct {

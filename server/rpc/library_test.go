@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -175,9 +176,7 @@ func last(t testing.TB, events []event, name string) object {
 func (l *library) add(name, text string, more object) string {
 	l.Helper()
 	arguments := object{"name": name, "content": text}
-	for k, v := range more {
-		arguments[k] = v
-	}
+	maps.Copy(arguments, more)
 	return l.call("documents.ingest", arguments)["document"].(object)["id"].(string)
 }
 

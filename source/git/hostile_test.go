@@ -42,7 +42,7 @@ func TestHostileTrees(t *testing.T) {
 	tree := file
 	for range 12 {
 		var entries [][2]string
-		for _, name := range strings.Split("abcdefghij", "") {
+		for name := range strings.SplitSeq("abcdefghij", "") {
 			entries = append(entries, [2]string{"40000 " + name, tree})
 		}
 		tree = s.Tree(entries...)

@@ -294,7 +294,7 @@ func endless(w io.Writer) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	var folders []string
-	for _, name := range strings.Split("abcdefghijkl", "") {
+	for name := range strings.SplitSeq("abcdefghijkl", "") {
 		folders = append(folders, item("/a/"+name, collection))
 	}
 	for count, want := range map[int]bool{9: false, 10: true} {

@@ -100,6 +100,6 @@ func (p *projection) piece(dst []wire.Frame, text string) []wire.Frame {
 func (p *projection) around() (opening, closing []byte) {
 	const mark = `"\u0000"` // no id contains it
 	frame := sse.AppendJSON(nil, Frame{version, json.RawMessage(p.ID), p.chunk(textPart("\x00"), true, false)})
-	at := bytes.Index(frame, []byte(mark))
-	return frame[:at], frame[at+len(mark):]
+	opening, closing, _ = bytes.Cut(frame, []byte(mark))
+	return opening, closing
 }

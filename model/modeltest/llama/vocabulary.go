@@ -76,7 +76,7 @@ func tinyVocabulary() vocabulary {
 		piece(string(c))
 	}
 	var walk []int
-	for _, word := range strings.Fields(story) {
+	for word := range strings.FieldsSeq(story) {
 		whole := space
 		for _, c := range word {
 			if c < 0x80 {
