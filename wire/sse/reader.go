@@ -27,7 +27,6 @@ type Event struct {
 type Reader struct {
 	r      *bufio.Reader
 	max    int
-	next   string // id after the event that is being read
 	id     string
 	begun  bool
 	skipLF bool // the last line ended with CR; an LF that follows belongs to it
@@ -42,13 +41,9 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 	return &Reader{r: bufio.NewReader(r), max: maxEvent}
 }
 
-// LastID returns the last event id that the stream has set in a complete event.
-func (r *Reader) LastID() string { return r.id }
-
 // Next returns the next event that has data. Comments and other fields, such as the reconnection time, are skipped. The error is io.EOF at the end of the
 // stream; an incomplete last event is dropped, as the standard requires.
 func (r *Reader) Next() (Event, error) {
-	r.next = r.id
 	var name string
 	var data []byte
 	hasData, size := false, 0
@@ -59,7 +54,6 @@ func (r *Reader) Next() (Event, error) {
 		}
 		size += len(line) + 1
 		if len(line) == 0 {
-			r.id = r.next
 			if !hasData {
 				name, size = "", 0
 				continue
@@ -82,7 +76,7 @@ func (r *Reader) Next() (Event, error) {
 			data, hasData = append(data, value...), true
 		case "id":
 			if !bytes.ContainsRune(value, 0) {
-				r.next = toValid(value)
+				r.id = toValid(value)
 			}
 		}
 	}

@@ -85,27 +85,6 @@ func TestReadsAsTheStandardSays(t *testing.T) {
 	}
 }
 
-// TestLastIDIsOfWholeEvents: a client that resumed after an incomplete event would never receive it.
-func TestLastIDIsOfWholeEvents(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"id: 1\ndata: x\n\nid: 2\ndata: y":  "1",
-		"id: 1\ndata: x\n\nid: 2\n":         "1",
-		"id: 1\ndata: x\n\nid: 2\n\ndata: ": "2",
-		"id: 1\n":                           "",
-	} {
-		r := sse.NewReader(strings.NewReader(in), 0)
-		for _, err := range r.All() {
-			if err != nil {
-				t.Errorf("%q: %v", in, err)
-			}
-		}
-		if got := r.LastID(); got != want {
-			t.Errorf("%q: last id %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestEventsAreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1000)
