@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
@@ -56,26 +55,16 @@ func readClaim(c Claim) *statement {
 }
 
 // weigh sets the weights of the terms by rarity, less steeply than in search, because common words are part of a claim
-// too. For a term that is not in stats, the embedder's weight says how rare it is; without that it counts as much as the
-// rarest.
-func (s *statement) weigh(stats index.TermStats, vectors []model.TokenVector) {
-	if stats.Chunks == 0 && vectors == nil {
+// too. The embedder's weight says how rare a term is; a term without one counts as much as the rarest.
+func (s *statement) weigh(vectors []model.TokenVector) {
+	if vectors == nil {
 		return
 	}
 	s.total = 0
-	for i, t := range s.terms {
-		df, ok := stats.DF[t.Word]
-		if !ok {
-			df, ok = stats.DF[t.Stem]
-		}
+	for i := range s.terms {
 		w := rarest
-		switch {
-		case ok && stats.Chunks > 0:
-			w = lang.IDF(stats.Chunks, df)
-		case vectors != nil && vectors[i].Weight > 0:
+		if vectors[i].Weight > 0 {
 			w = rarest * vectors[i].Weight
-		case stats.Chunks > 0:
-			w = lang.IDF(stats.Chunks, 1)
 		}
 		s.weights[i] = 1 + w
 		s.total += 1 + w

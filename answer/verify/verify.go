@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
-	"github.com/sluice-rag/sluice/index"
 	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/model"
 )
@@ -97,8 +96,7 @@ func IsClaim(s string) bool {
 // overlap can distinguish all of them. The thresholds make both kinds of error equally frequent on claims of experts about
 // abstracts. If verification matters more, use a model.
 type Overlap struct {
-	Stats  index.TermStats     // weights of terms, as written or stemmed
-	Tokens model.TokenEmbedder // static word vectors with weights; nil: no words of similar meaning, and equal weights without Stats
+	Tokens model.TokenEmbedder // static word vectors with weights; nil: no words of similar meaning, and equal weights
 }
 
 // The minimum scores of supported and partially supported claims, and the maximum score of a claim with a contradiction
@@ -132,7 +130,7 @@ func (o Overlap) judge(ctx context.Context, c Claim, ps passages) Verdict {
 	var proof []window
 	cited := ps.all(c.Cited, said.language)
 	like := o.vectors(ctx, said, cited)
-	said.weigh(o.Stats, like)
+	said.weigh(like)
 	for k, chunk := range c.Cited {
 		w := said.best(cited[k], like)
 		for i, x := range w.covered {
