@@ -13,10 +13,9 @@ import (
 type Progress struct {
 	Task  store.Task
 	Stage Stage // of the work in progress; empty: none
-	// Unembedded is how many chunks were indexed without a vector because the embedder failed, and EmbedFailure why. They are known if the
-	// work ended while it was watched.
-	Unembedded   int
-	EmbedFailure string
+	// Unembedded is how many chunks were indexed without a vector because the embedder failed. It is known if the work ended while it was
+	// watched.
+	Unembedded int
 }
 
 // Stage is a step of the work on a file.
@@ -86,7 +85,7 @@ func (w *Watcher) Next(ctx context.Context) (Progress, error) {
 			return Progress{}, err
 		}
 		w.mu.Lock()
-		p := Progress{Task: t, Stage: w.stage, Unembedded: w.taken.Unembedded, EmbedFailure: w.taken.EmbedFailure}
+		p := Progress{Task: t, Stage: w.stage, Unembedded: w.taken.Unembedded}
 		w.mu.Unlock()
 		if p.Task.Status != store.Running {
 			p.Stage = ""

@@ -53,7 +53,6 @@ type Outcome struct {
 // Round is a finished iteration.
 type Round struct {
 	By       string // who planned it
-	Thought  string
 	Outcomes []Outcome
 }
 

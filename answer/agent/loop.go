@@ -100,7 +100,7 @@ func (l *loop) run(ctx context.Context, p Planner) error {
 		if err != nil {
 			return err
 		}
-		l.record(Round{By: plan.By, Thought: plan.Thought, Outcomes: outcomes})
+		l.record(Round{By: plan.By, Outcomes: outcomes})
 		if err := ctx.Err(); err != nil {
 			return err
 		}

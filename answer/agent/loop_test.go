@@ -36,7 +36,7 @@ func (s *script) Next(ctx context.Context, v agent.View) (agent.Plan, error) {
 		}
 	}
 	if n := len(s.views); n <= len(s.plans) {
-		return agent.Plan{Actions: s.plans[n-1], By: "script", Thought: fmt.Sprint("round ", n)}, nil
+		return agent.Plan{Actions: s.plans[n-1], By: "script"}, nil
 	}
 	return agent.Plan{By: "script"}, nil
 }
@@ -193,7 +193,7 @@ func TestLoopTellsPlannersWhatIsLeft(t *testing.T) {
 		t.Errorf("%v %s", err, d)
 	}
 	last := p.views[len(p.views)-1]
-	if len(last.Rounds) != 3 || len(last.Evidence) != 3 || last.Rounds[1].By != "script" || last.Rounds[1].Thought != "round 2" {
+	if len(last.Rounds) != 3 || len(last.Evidence) != 3 || last.Rounds[1].By != "script" {
 		t.Errorf("%+v", last)
 	}
 }

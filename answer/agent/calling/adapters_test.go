@@ -192,7 +192,7 @@ func run(t *testing.T, p agent.Planner) (tools [][]string, by []string) {
 		require.NoError(t, err)
 		by = append(by, plan.By)
 		var names []string
-		r := agent.Round{By: plan.By, Thought: plan.Thought}
+		r := agent.Round{By: plan.By}
 		for i, a := range plan.Actions {
 			names = append(names, a.Tool)
 			r.Outcomes = append(r.Outcomes, agent.Outcome{Action: a, Parts: a.Parts, Found: []agent.Evidence{found(10*n+i, "Nolan was born in 1970.", event.Correct)}})
