@@ -16,6 +16,15 @@ func Clean(s string) string { return clean(s, '\n') }
 // Line returns the cleaned text on one line: runs of white space become one space.
 func Line(s string) string { return strings.Join(strings.Fields(clean(s, ' ')), " ") }
 
+// Shorten returns the cleaned text on one line of at most n characters.
+func Shorten(s string, n int) string {
+	r := []rune(Line(s))
+	if len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return string(r)
+}
+
 func clean(s string, end rune) string {
 	if plain(s, end) {
 		return s

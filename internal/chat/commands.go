@@ -76,7 +76,7 @@ func find(line string) (c command, args string, err error) {
 		}
 		names = append(names, c.name)
 	}
-	unknown := fmt.Sprintf("unknown command /%s", shorten(name, 40))
+	unknown := fmt.Sprintf("unknown command /%s", display.Shorten(name, 40))
 	if near := lang.Nearest(name, names, max(len(name)/2, 1)); near != "" {
 		return c, "", fmt.Errorf("%s; did you mean /%s?", unknown, near)
 	}
@@ -91,15 +91,6 @@ func isCommand(line string) bool {
 	}
 	word, _, _ := strings.Cut(rest, " ")
 	return !strings.Contains(word, "/")
-}
-
-// shorten returns a text as one line of at most n characters.
-func shorten(s string, n int) string {
-	r := []rune(display.Line(s))
-	if len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return string(r)
 }
 
 // readTimeout is the timeout of a command that only reads.
@@ -139,7 +130,7 @@ func mode(_ context.Context, s *conversation, args string) error {
 	}
 	if !slices.Contains(known, args) {
 		if near := lang.Nearest(args, known, max(len(args)/2, 1)); near != "" {
-			return fmt.Errorf("unknown mode %s; did you mean %s?", shorten(args, 40), near)
+			return fmt.Errorf("unknown mode %s; did you mean %s?", display.Shorten(args, 40), near)
 		}
 		return errors.New("the modes are low, medium, high and dev")
 	}

@@ -467,9 +467,9 @@ func (m *model) status(width int) string {
 	if n := len(m.waiting); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d waiting", n))
 	}
-	parts = append(parts, shorten(label(now.stores), max(width/3, 8)), now.effort)
+	parts = append(parts, display.Shorten(label(now.stores), max(width/3, 8)), now.effort)
 	if now.model != "" {
-		parts = append(parts, shorten(now.model, 30))
+		parts = append(parts, display.Shorten(now.model, 30))
 	}
 	rest := faint.Render(" · " + strings.Join(parts, " · "))
 	fault, next := m.s.conn.get()
@@ -483,5 +483,5 @@ func (m *model) status(width int) string {
 			text += fmt.Sprintf(" in %.0f s", wait.Seconds()+0.5)
 		}
 	}
-	return warn.Render(text+": "+shorten(fault, 40)) + rest
+	return warn.Render(text+": "+display.Shorten(fault, 40)) + rest
 }

@@ -81,8 +81,8 @@ func (s *conversation) passage(ctx context.Context, c client.Citation) (string, 
 
 // place returns the file, heading and pages of a citation.
 func place(c client.Citation) string {
-	p := shorten(cmp.Or(c.File, c.Title), 120)
-	if h := shorten(c.Heading, 120); h != "" && h != shorten(c.Title, 120) {
+	p := display.Shorten(cmp.Or(c.File, c.Title), 120)
+	if h := display.Shorten(c.Heading, 120); h != "" && h != display.Shorten(c.Title, 120) {
 		p += " › " + h
 	}
 	if len(c.Pages) > 0 {
@@ -108,9 +108,9 @@ func export(ctx context.Context, s *conversation, args string) error {
 	info, err := os.Lstat(file)
 	switch {
 	case err == nil && info.IsDir():
-		return errors.New(shorten(file, 80) + " is a folder")
-	case err == nil && !s.ui.ask(ctx, shorten(file, 80)+" exists. Overwrite it?"):
-		return errors.New(shorten(file, 80) + " exists; nothing was written")
+		return errors.New(display.Shorten(file, 80) + " is a folder")
+	case err == nil && !s.ui.ask(ctx, display.Shorten(file, 80)+" exists. Overwrite it?"):
+		return errors.New(display.Shorten(file, 80) + " exists; nothing was written")
 	}
 	text, err := s.c.ExportSession(ctx, id, client.ExportMarkdown)
 	if s.recordReply(err) != nil {
@@ -118,7 +118,7 @@ func export(ctx context.Context, s *conversation, args string) error {
 	}
 	defer text.Close()
 	if err := replace(file, text); err != nil {
-		return fmt.Errorf("export to %s: %w", shorten(file, 80), withoutPath(err))
+		return fmt.Errorf("export to %s: %w", display.Shorten(file, 80), withoutPath(err))
 	}
 	s.ui.print("exported to " + display.Line(file))
 	return nil

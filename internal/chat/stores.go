@@ -19,7 +19,7 @@ func table(rows [][]string) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
 		for i, cell := range r {
-			if r[i] = shorten(cell, 60); i > 0 {
+			if r[i] = display.Shorten(cell, 60); i > 0 {
 				fmt.Fprint(w, "\t")
 			}
 			fmt.Fprint(w, r[i])
@@ -87,8 +87,8 @@ func use(ctx context.Context, s *conversation, args string) error {
 			return err
 		}
 		if !found {
-			if !s.ui.ask(ctx, "Collection "+shorten(name, 60)+" does not exist. Create it?") {
-				return errors.New("collection " + shorten(name, 60) + " does not exist; /collections lists them, /create NAME creates one")
+			if !s.ui.ask(ctx, "Collection "+display.Shorten(name, 60)+" does not exist. Create it?") {
+				return errors.New("collection " + display.Shorten(name, 60) + " does not exist; /collections lists them, /create NAME creates one")
 			}
 			if c, err = s.make(ctx, name); err != nil {
 				return err
@@ -135,8 +135,8 @@ func makeCollection(ctx context.Context, s *conversation, args string) error {
 	}
 	if _, found, err := s.resolve(ctx, name); err != nil {
 		return err
-	} else if found && !s.ui.ask(ctx, "Collection "+shorten(name, 60)+" exists. Create another one?") {
-		return errors.New("collection " + shorten(name, 60) + " exists; select it with /use")
+	} else if found && !s.ui.ask(ctx, "Collection "+display.Shorten(name, 60)+" exists. Create another one?") {
+		return errors.New("collection " + display.Shorten(name, 60) + " exists; select it with /use")
 	}
 	c, err := s.make(ctx, name)
 	if err != nil {
@@ -173,7 +173,7 @@ func listFiles(ctx context.Context, s *conversation, args string) error {
 			}
 			rows = append(rows, []string{f.Filename, f.Status, fmt.Sprint(f.Bytes), c.name, f.ID})
 			if f.ProcessingError != "" && len(notes) < 10 {
-				notes = append(notes, display.Line(f.Filename)+": "+shorten(f.ProcessingError, 300))
+				notes = append(notes, display.Line(f.Filename)+": "+display.Shorten(f.ProcessingError, 300))
 			}
 		}
 	}

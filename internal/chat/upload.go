@@ -100,13 +100,13 @@ func isURL(s string) bool {
 // displayName returns a path, or the host and file name of a URL, for display.
 func displayName(source string) string {
 	if !isURL(source) {
-		return shorten(source, 80)
+		return display.Shorten(source, 80)
 	}
 	u, err := url.Parse(source)
 	if err != nil {
 		return "URL"
 	}
-	return shorten(u.Host+"/…/"+path.Base(u.Path), 80)
+	return display.Shorten(u.Host+"/…/"+path.Base(u.Path), 80)
 }
 
 // uploadOne uploads one file and waits until it is indexed.
@@ -176,7 +176,7 @@ func expand(all []word) (out []string, err error) {
 		}
 		found, err := filepath.Glob(home(w.text))
 		if err != nil {
-			return nil, fmt.Errorf("%s is not a valid file pattern", shorten(w.text, 80))
+			return nil, fmt.Errorf("%s is not a valid file pattern", display.Shorten(w.text, 80))
 		}
 		before := len(out)
 		for _, f := range found {
@@ -185,7 +185,7 @@ func expand(all []word) (out []string, err error) {
 			}
 		}
 		if len(out) == before {
-			return nil, fmt.Errorf("%s matches no file", shorten(w.text, 80))
+			return nil, fmt.Errorf("%s matches no file", display.Shorten(w.text, 80))
 		}
 	}
 	slices.Sort(out)

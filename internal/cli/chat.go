@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sluice-rag/sluice/client/display"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/internal/app"
@@ -101,7 +102,7 @@ func (s *ownServer) ingest(ctx context.Context, e *env) error {
 	}
 	report, err := ingestPaths(ctx, s.quiet, s.app, e.cfg.Ingest.Docs, false)
 	for _, f := range report.Failed {
-		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", shorten(f.Path, 200), shorten(f.Reason, 200))
+		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", display.Shorten(f.Path, 200), display.Shorten(f.Reason, 200))
 	}
 	return err
 }

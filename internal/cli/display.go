@@ -28,12 +28,3 @@ func newDisplay(e *env, name string, stream bool, interrupt context.CancelFunc) 
 	}
 	return display.NewRich(e.Out, o)
 }
-
-// shorten returns s as one line of at most n characters.
-func shorten(s string, n int) string {
-	r := []rune(display.Line(s))
-	if len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return string(r)
-}

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/sluice-rag/sluice/client/display"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
 	"github.com/sluice-rag/sluice/internal/app"
@@ -51,7 +52,7 @@ func (c *runsCmd) Run(e *env) error {
 		if r.ErrorCode != "" && r.Status == event.Failed {
 			status += " " + r.ErrorCode
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", r.RunID, r.StartedAt.Local().Format(time.DateTime), status, r.DurationMS, r.Events, shorten(r.Query, 60))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", r.RunID, r.StartedAt.Local().Format(time.DateTime), status, r.DurationMS, r.Events, display.Shorten(r.Query, 60))
 	}
 	return w.Flush()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-rag/sluice/auth"
 	"github.com/sluice-rag/sluice/client"
+	"github.com/sluice-rag/sluice/client/display"
 	"github.com/sluice-rag/sluice/internal/config"
 )
 
@@ -139,7 +140,7 @@ func (c *sessionsListCmd) Run(e *env) error {
 		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "SESSION\tUSED\tTURNS\tTITLE")
 		for _, s := range l.Sessions {
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", shorten(s.ID, 128), s.UsedAt.Local().Format(time.DateTime), s.Turns, shorten(s.Title, 60))
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", display.Shorten(s.ID, 128), s.UsedAt.Local().Format(time.DateTime), s.Turns, display.Shorten(s.Title, 60))
 		}
 		return w.Flush()
 	})
