@@ -33,6 +33,12 @@ func (d DublinCore) All() iter.Seq2[string, string] {
 	}
 }
 
+// DublinCoreOfDocument returns the metadata of an indexed document; nil if it has none.
+func DublinCoreOfDocument(d corpus.Document) *DublinCore {
+	meta := d.Metadata()
+	return DublinCoreOf(&meta, corpus.MaxElement)
+}
+
 // DublinCoreOf returns metadata with at most limit bytes of each element. It returns nil if m is nil or empty, or if limit is 0.
 func DublinCoreOf(m *corpus.DublinCore, limit int) *DublinCore {
 	if m == nil || limit <= 0 {

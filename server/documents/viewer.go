@@ -37,8 +37,7 @@ func (s *routes) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := DocumentView{ListedDocument: entryOf(e), Collections: append([]string{}, d.Stores...), Outline: []DocumentSection{}, Original: d.HasOriginal()}
 	if d.Document.ID != "" {
-		meta := d.Document.Metadata()
-		out.DublinCore = wire.DublinCoreOf(&meta, corpus.MaxElement)
+		out.DublinCore = wire.DublinCoreOfDocument(d.Document)
 		attributes, err := s.o.Files.AttributesOf(r.Context(), []string{string(d.Document.ID)})
 		if err != nil {
 			return err

@@ -161,7 +161,7 @@ func (s *routes) getFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := fileOf(d.File)
 	if d.Document.ID != "" {
-		out.DublinCore, out.Contributor = dublinCoreOf(d.Document), d.Document.Contributor
+		out.DublinCore, out.Contributor = wire.DublinCoreOfDocument(d.Document), d.Document.Contributor
 	}
 	server.ReplyJSON(w, http.StatusOK, out)
 	return nil
@@ -215,12 +215,6 @@ func fileOf(f store.File) knowledge.File {
 	return knowledge.File{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Purpose: f.Purpose, CreatedAt: unix(f.CreatedAt),
 		UpdatedAt: unix(f.UpdatedAt), ContentType: f.MediaType, MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID,
 		ProcessingError: f.Failure, URL: f.URL, Metadata: orEmpty(n.Metadata), DublinCore: n.DublinCore, Contributor: n.Contributor}
-}
-
-// dublinCoreOf returns the metadata of an indexed document; nil if it has none.
-func dublinCoreOf(d corpus.Document) *wire.DublinCore {
-	meta := d.Metadata()
-	return wire.DublinCoreOf(&meta, corpus.MaxElement)
 }
 
 // fileFields holds the fields that people have set on a file.
@@ -304,7 +298,7 @@ func documentOf(d files.Document) knowledge.Document {
 	if d.Document.ID == "" {
 		return out
 	}
-	out.DublinCore, out.Contributor = dublinCoreOf(d.Document), d.Document.Contributor
+	out.DublinCore, out.Contributor = wire.DublinCoreOfDocument(d.Document), d.Document.Contributor
 	c := &knowledge.Content{ID: first(f.MD5, f.ID), Abstract: meta.Description, Language: meta.Language, FileType: f.MediaType, URL: f.URL,
 		Status: string(f.Status), PageCount: d.Document.Pages, Keywords: keywords(meta.Subject), Metadata: json.RawMessage("{}"),
 		VectorStoreIDs: orEmptyList(d.Stores), Contexts: []string{}, Images: []string{}, Segments: []knowledge.Segment{}}

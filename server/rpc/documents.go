@@ -381,7 +381,7 @@ func documentOf(a *search.Info) document {
 	}
 	out.DublinCore, out.Contributor = set.DublinCore, set.Contributor
 	if doc.ID != "" {
-		out.DublinCore, out.Contributor, out.IndexedAt = dublinCore(doc), doc.Contributor, timestamp(doc.IndexedAt)
+		out.DublinCore, out.Contributor, out.IndexedAt = wire.DublinCoreOfDocument(doc), doc.Contributor, timestamp(doc.IndexedAt)
 	}
 	switch {
 	case isOfFolder(doc):

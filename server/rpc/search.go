@@ -168,7 +168,7 @@ func passageOf(h index.Hit, a *search.Info) passage {
 	c := h.Chunk
 	p := passage{Text: c.Text, Score: min(max(h.Score, 0), 1), ID: string(c.ID), Level: levelName(c.Level), Index: c.Ordinal, DocumentID: string(c.Document),
 		Name: a.Name(), Title: cmp.Or(a.Title(), c.Title), Headings: c.Headings, Pages: c.Pages, Start: c.Start, End: c.End, MediaType: a.MediaType(),
-		Metadata: a.Metadata, DublinCore: dublinCore(a.Document)}
+		Metadata: a.Metadata, DublinCore: wire.DublinCoreOfDocument(a.Document)}
 	if len(c.Pages) > 0 {
 		p.Page = c.Pages[0]
 	}
@@ -182,12 +182,6 @@ func levelName(l corpus.Level) string {
 		}
 	}
 	return ""
-}
-
-// dublinCore returns the metadata of an indexed document; nil if it has none.
-func dublinCore(d corpus.Document) *wire.DublinCore {
-	meta := d.Metadata()
-	return wire.DublinCoreOf(&meta, corpus.MaxElement)
 }
 
 // filterOf returns the filter in the arguments of a call.
