@@ -126,8 +126,7 @@ func (m *mounted) during(err error) error {
 	if away := m.Check(context.Background()); away != nil {
 		return away
 	}
-	var path *fs.PathError
-	if errors.As(err, &path) && errors.Is(err, fs.ErrNotExist) { // the file system was unmounted and mounted again meanwhile
+	if _, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) { // the file system was unmounted and mounted again meanwhile
 		return Unavailable(err)
 	}
 	return err

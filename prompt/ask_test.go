@@ -155,8 +155,7 @@ func TestAskGivesUp(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			chat := &scripted{script: c.script, fails: refused}
 			got, err := prompt.Ask(t.Context(), chat, nil, grading(), two)
-			var failed *model.Error
-			if !errors.As(err, &failed) || failed.Failure != c.want || failed.Model != "qwen" || got.Grades != nil || len(chat.asked) != c.asked {
+			if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Failure != c.want || failed.Model != "qwen" || got.Grades != nil || len(chat.asked) != c.asked {
 				t.Errorf("%+v, %v, asked %d times", got, err, len(chat.asked))
 			}
 			if strings.Contains(err.Error(), "7741") {

@@ -32,8 +32,7 @@ func ShareError(ctx, share context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var known *model.Error
-	if share.Err() != nil && !errors.As(err, &known) {
+	if _, ok := errors.AsType[*model.Error](err); share.Err() != nil && !ok {
 		return &model.Error{Model: name, Failure: model.TimedOut, Cause: errLate}
 	}
 	return err

@@ -199,8 +199,7 @@ func TestTooManyCalls(t *testing.T) {
 		}
 		<-started
 		_, err = c.Do(t.Context(), "trace", nil)
-		var e *client.Error
-		if !errors.As(err, &e) || e.Code != forrst.Unavailable || e.Status != 503 || e.Retry == nil || !e.Retry.Allowed {
+		if e, ok := errors.AsType[*client.Error](err); !ok || e.Code != forrst.Unavailable || e.Status != 503 || e.Retry == nil || !e.Retry.Allowed {
 			t.Error(err)
 		}
 		break

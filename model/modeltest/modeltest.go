@@ -334,8 +334,7 @@ func redirect(t *testing.T, open Open, all map[string]*Recording) {
 		s := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/elsewhere", status))
 		t.Cleanup(s.Close)
 		got := collect(t, t.Context(), open(s.URL, longTimeout), all["good"].Ask, -1)
-		var failed *model.Error
-		if !errors.As(got.err, &failed) {
+		if _, ok := errors.AsType[*model.Error](got.err); !ok {
 			t.Errorf("status %d: the error is %v, not a *model.Error", status, got.err)
 		}
 	}

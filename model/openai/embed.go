@@ -185,8 +185,7 @@ func (e *Embedder) each(
 func embedSplitting[T any](ctx context.Context, e *Embedder, batch []string, run func(context.Context, []string) ([]T, error)) ([]T, error) {
 	for cuts := 0; ; cuts++ {
 		out, err := withRetry(ctx, func() ([]T, error) { return run(ctx, batch) })
-		var failed *model.Error
-		if err == nil || !errors.As(err, &failed) || failed.Failure != model.TooLong {
+		if failed, ok := errors.AsType[*model.Error](err); err == nil || !ok || failed.Failure != model.TooLong {
 			return out, err
 		}
 		if len(batch) > 1 {
@@ -240,8 +239,7 @@ func (e *Embedder) vectors(ctx context.Context, batch []string) ([][]float32, er
 		return e.meanVectors(ctx, batch)
 	}
 	vectors, err := e.request(ctx, batch)
-	var refused *transport.StatusError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*transport.StatusError](err); ok {
 		words := strings.ToLower(string(refused.Body))
 		switch {
 		case strings.Contains(words, "pooling") && containsAny(words, "not oai compatible", "'none'"):

@@ -201,8 +201,7 @@ func TestEmbedMalformed(t *testing.T) {
 		asked := 0
 		url := embedServer(t, func(int, sent) (int, string, string) { asked++; return 200, "", body })
 		_, err := newEmbedder(t, openai.EmbedOptions{URL: url, Model: "m"}).Embed(t.Context(), []string{"a"}, model.ForQuery)
-		var failed *model.Error
-		if !errors.As(err, &failed) || failed.Failure != model.Malformed || asked != 1 {
+		if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Failure != model.Malformed || asked != 1 {
 			t.Errorf("%s: %v after %d requests", body, err, asked)
 		}
 	}
@@ -246,8 +245,7 @@ func TestEmbedTooLong(t *testing.T) {
 	}
 	never := embedServer(t, func(int, sent) (int, string, string) { return 413, "", "" })
 	_, err = newEmbedder(t, openai.EmbedOptions{URL: never, Model: "m"}).Embed(t.Context(), texts, model.ForPassage)
-	var failed *model.Error
-	if !errors.As(err, &failed) || failed.Failure != model.TooLong {
+	if failed, ok := errors.AsType[*model.Error](err); !ok || failed.Failure != model.TooLong {
 		t.Errorf("a server that takes nothing: %v", err)
 	}
 }
@@ -273,8 +271,7 @@ func TestEmbedRetry(t *testing.T) {
 			return 200, "", lengths(r.Input)
 		})
 		_, err := newEmbedder(t, openai.EmbedOptions{URL: url, Model: "m"}).Embed(t.Context(), []string{"a"}, model.ForQuery)
-		var failed *model.Error
-		if errors.As(err, &failed) != (c.want != "") || failed != nil && failed.Failure != c.want || asked != c.asked {
+		if failed, ok := errors.AsType[*model.Error](err); ok != (c.want != "") || failed != nil && failed.Failure != c.want || asked != c.asked {
 			t.Errorf("%s: %v after %d requests", c.name, err, asked)
 		}
 	}

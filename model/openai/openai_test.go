@@ -317,8 +317,7 @@ func TestRetryAfter(t *testing.T) {
 		}))
 		_, err := text(t.Context(), open(t, openai.Options{URL: s.URL, Model: "m"}), modeltest.Ask())
 		s.Close()
-		var failed *model.Error
-		if !errors.As(err, &failed) || failed.RetryAfter < want[0] || failed.RetryAfter > want[1] {
+		if failed, ok := errors.AsType[*model.Error](err); !ok || failed.RetryAfter < want[0] || failed.RetryAfter > want[1] {
 			t.Errorf("%s: %+v", value, failed)
 		}
 	}
