@@ -136,14 +136,7 @@ func checkStreams(t *testing.T, url, folder, data string) {
 // TestSourceSettings sets the schedule, the watch, the collection and the metadata of a source, in the data folder and through a server.
 func TestSourceSettings(t *testing.T) {
 	folder, data := docs(t), t.TempDir()
-	expect := func(want string, args ...string) string {
-		t.Helper()
-		status, out, errs := run(t, append([]string{"sources"}, append(args, "--data", data)...)...)
-		if status != 0 || !strings.Contains(out, want) {
-			t.Fatalf("%v: status %d, want %q in %s\n%s", args, status, want, out, errs)
-		}
-		return out
-	}
+	expect := expectOfSources(t, data)
 	refuse := func(want string, args ...string) {
 		t.Helper()
 		if status, _, errs := run(t, append([]string{"sources"}, append(args, "--data", data)...)...); status == 0 || !strings.Contains(errs, want) {

@@ -14,10 +14,9 @@ import (
 	"github.com/sluice-rag/sluice/internal/tools/require"
 )
 
-// TestSources adds, syncs, lists and removes a source, in the data folder and through the server that uses it.
-func TestSources(t *testing.T) {
-	folder, data := docs(t), t.TempDir()
-	expect := func(want string, args ...string) string {
+// expectOfSources returns a function that runs a command of "sluice sources" on a data folder. The command must succeed and print the text.
+func expectOfSources(t *testing.T, data string) func(want string, args ...string) string {
+	return func(want string, args ...string) string {
 		t.Helper()
 		status, out, errs := run(t, append([]string{"sources"}, append(args, "--data", data)...)...)
 		if status != 0 || !strings.Contains(out, want) {
@@ -25,6 +24,12 @@ func TestSources(t *testing.T) {
 		}
 		return out
 	}
+}
+
+// TestSources adds, syncs, lists and removes a source, in the data folder and through the server that uses it.
+func TestSources(t *testing.T) {
+	folder, data := docs(t), t.TempDir()
+	expect := expectOfSources(t, data)
 	out := expect("added 1 ", "add", folder)
 	id, _, _ := strings.Cut(out, " ")
 	expect(folder, "list")
