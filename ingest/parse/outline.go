@@ -332,6 +332,64 @@ func pageNumberOf(line string) (head string, n int) {
 // maxPageLine is the maximum length of a line with the number of a page, in bytes.
 const maxPageLine = 200
 
+// minPlain is the number of titles without numbers and underlines from which they are judged, minPlainBodies the share of them that text must follow, and minUnder
+// the number of bytes of that text.
+const minPlain, minPlainBodies, minUnder = 3, 0.7, 30
+
+// markPlainTitles makes headings of short lines that are no sentences, between blank ones or over a paragraph, if text follows most of them. As with numbers, a
+// single line does not show what it is: lines of addresses, poems and signatures stand alone too.
+func markPlainTitles(blocks []Block) []Block {
+	var out []Block
+	titled, lone, level := 0, 0, headingLevel
+	for i, b := range blocks {
+		title, under, _ := strings.Cut(b.Text, "\n")
+		if b.Kind == Heading {
+			level = min(max(level, b.Level+1), headingLevel+maxDeeper+1)
+		}
+		if b.Kind != Paragraph || !isPlainTitle(title) {
+			out = append(out, b)
+			continue
+		}
+		follows := i+1 < len(blocks) && blocks[i+1].Kind != Heading && !(blocks[i+1].Kind == Paragraph && isPlainTitle(blocks[i+1].Text)) && len(blocks[i+1].Text) >= minUnder
+		if under != "" {
+			follows = isOver(title, under)
+		} else {
+			lone++
+		}
+		if !follows || i > 0 && strings.HasSuffix(blocks[i-1].Text, ":") {
+			out = append(out, b)
+			continue
+		}
+		if titled++; under != "" {
+			lone++
+		}
+		out = append(out, Block{Kind: Heading, Level: level, Text: title})
+		if under != "" {
+			b.Text = under
+			out = append(out, b)
+		}
+	}
+	if titled < minPlain || float64(titled) < minPlainBodies*float64(lone) {
+		return blocks
+	}
+	return out
+}
+
+// isPlainTitle reports whether a line may be a title without a number: it is short, begins with a capital letter or in a script without them, states nothing, and
+// has no label, cells or date.
+func isPlainTitle(line string) bool {
+	first, _ := utf8.DecodeRuneInString(line)
+	return isTitle(line) && unicode.IsLetter(first) && !unicode.IsLower(first) && !isAligned(line) && !labelled.MatchString(line) && !strings.ContainsAny(line, "\n@|") &&
+		strings.Count(line, ",") < 2 && !(strings.Contains(line, ",") && strings.ContainsAny(line, "0123456789")) && !states(line)
+}
+
+// isOver reports whether a line is the title of the text below it: it is much shorter than the next line, which begins a sentence or a list.
+func isOver(title, under string) bool {
+	next, _, _ := strings.Cut(under, "\n")
+	first, _ := utf8.DecodeRuneInString(next)
+	return !unicode.IsLower(first) && len(next) >= minUnder && float64(utf8.RuneCountInString(title)) < maxTitleWidth/2*float64(utf8.RuneCountInString(next))
+}
+
 // strongLevel is the level of paragraphs in bold that are headings.
 const strongLevel = 6
 

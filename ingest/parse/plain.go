@@ -27,7 +27,7 @@ func parseText(ctx context.Context, src source) (Parsed, error) {
 		return Parsed{}, err
 	}
 	t := readText(dropPages(unquote(text)), src.limits.Blocks)
-	return Parsed{Title: t.title(), Blocks: t.out}, ctx.Err()
+	return Parsed{Title: t.title, Blocks: t.out}, ctx.Err()
 }
 
 // Limits that are checked before splitting, since each element takes some 50 bytes of memory.
@@ -56,6 +56,8 @@ func readText(s string, limit int) *textReader {
 		at = h.end
 	}
 	t.read(s[at:])
+	t.title = t.findTitle()
+	t.out = markPlainTitles(t.out)
 	return t
 }
 
@@ -65,6 +67,7 @@ type textReader struct {
 	limit    int
 	out      []Block
 	numbered map[int]bool // blocks that are headings of the outline
+	title    string       // see findTitle
 	marks    map[byte]int // the level of each underlining character, in order of appearance, as reStructuredText has it
 	ruled    bool         // the part before is a rule
 	level    int          // of headings that are neither numbered nor underlined; below the titles after rules
@@ -72,9 +75,9 @@ type textReader struct {
 
 func (t *textReader) add(b Block) { t.out = append(t.out, b) }
 
-// title returns the text of the first heading among the first blocks that is neither numbered nor the subject of a message that is quoted. Without one, the title
+// findTitle returns the text of the first heading among the first blocks that is neither numbered nor the subject of a message that is quoted. Without one, the title
 // is the name of the file, which says more than most first lines.
-func (t *textReader) title() string {
+func (t *textReader) findTitle() string {
 	for i, b := range t.out[:min(len(t.out), maxBeforeTitle)] {
 		if t.numbered[i] {
 			break
