@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -51,7 +52,11 @@ func Handler(next http.Handler) http.Handler {
 			return
 		}
 		if f := load(name); f != nil {
-			f.serve(w, r, name)
+			status := http.StatusOK
+			if name == index && isMissing(next, r) {
+				status = http.StatusNotFound // with the page, which tells people that the document is not there
+			}
+			f.serve(w, r, name, status)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -72,6 +77,50 @@ func nameOf(p string) string {
 		}
 	}
 	return ""
+}
+
+// isMissing reports whether the page is for a document that does not exist, as far as the sender of the request may know: it asks the route of the document with the headers of the request.
+func isMissing(next http.Handler, r *http.Request) bool {
+	id, ok := strings.CutPrefix(r.URL.Path, "/documents/")
+	if !ok {
+		return false
+	}
+	ask := r.Clone(r.Context())
+	ask.Method, ask.RequestURI, ask.Body = http.MethodHead, "", http.NoBody
+	ask.URL = &url.URL{Path: "/api/documents/" + id, RawPath: "/api/documents/" + url.PathEscape(id)}
+	for _, conditional := range []string{"If-None-Match", "If-Modified-Since", "Range"} {
+		ask.Header.Del(conditional)
+	}
+	var reply status
+	next.ServeHTTP(&reply, ask)
+	return reply.code == http.StatusNotFound
+}
+
+// status keeps the status of a reply and discards the rest.
+type status struct {
+	header http.Header
+	code   int
+}
+
+// Header implements [http.ResponseWriter].
+func (s *status) Header() http.Header {
+	if s.header == nil {
+		s.header = http.Header{}
+	}
+	return s.header
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (s *status) WriteHeader(code int) {
+	if s.code == 0 {
+		s.code = code
+	}
+}
+
+// Write implements [http.ResponseWriter].
+func (s *status) Write(p []byte) (int, error) {
+	s.WriteHeader(http.StatusOK)
+	return len(p), nil
 }
 
 func read(name string) *file {
@@ -98,7 +147,7 @@ func unpack(packed []byte) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-func (f *file) serve(w http.ResponseWriter, r *http.Request, name string) {
+func (f *file) serve(w http.ResponseWriter, r *http.Request, name string, status int) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("ETag", f.etag)
@@ -116,7 +165,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, name string) {
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
 	}
-	if r.Header.Get("If-None-Match") == f.etag {
+	if r.Header.Get("If-None-Match") == f.etag && status == http.StatusOK {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -127,6 +176,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	h.Set("Content-Type", f.media)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
 	if r.Method == http.MethodGet {
 		_, _ = w.Write(body) // fails if the client has left
 	}

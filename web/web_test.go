@@ -135,3 +135,37 @@ func TestUpToDate(t *testing.T) {
 		t.Error("the built page is older than its sources: run make page")
 	}
 }
+
+// TestMissingDocument: the page of a document that does not exist has the status 404. It is the page nevertheless, which tells people so.
+func TestMissingDocument(t *testing.T) {
+	t.Parallel()
+	next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") == "":
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.URL.Path != "/api/documents/doc 1":
+			http.NotFound(w, r)
+		}
+	})
+	for _, c := range []struct {
+		path, key string
+		status    int
+	}{
+		{"/documents/doc%201", "Bearer k", http.StatusOK},
+		{"/documents/none", "Bearer k", http.StatusNotFound},
+		{"/documents/none", "", http.StatusOK}, // nobody learns without a key what exists
+		{"/documents", "Bearer k", http.StatusOK},
+	} {
+		for _, method := range []string{"GET", "HEAD"} {
+			r := httptest.NewRequestWithContext(t.Context(), method, c.path, nil)
+			if c.key != "" {
+				r.Header.Set("Authorization", c.key)
+			}
+			w := httptest.NewRecorder()
+			web.Handler(next).ServeHTTP(w, r)
+			if w.Code != c.status || w.Header().Get("Content-Security-Policy") == "" || strings.Contains(w.Body.String(), "<html") != (method == "GET") {
+				t.Errorf("%s %s: %d %v", method, c.path, w.Code, w.Header())
+			}
+		}
+	}
+}
