@@ -19,7 +19,7 @@ var limitedRoutes = []string{
 	"POST /v1/rag/sessions/{id}/messages", "POST /v1/rag/sessions", "GET /api/runs/{id}", "GET /runs/{id}/stream", "POST /runs/{id}/cancel", "POST /forrst",
 	"POST /mcp", "GET /mcp", "DELETE /mcp", "POST /a2a", "POST /openai/v1/chat/completions", "POST /openai/v1/responses", "POST /api/ai/chat", "GET /api/ai/chat/{id}/stream", "POST /api/ai/chat/{id}/stop", "POST /agui", "GET /agui/{id}/stream", "POST /agui/{id}/stop", "POST /v1/chat/completions", "POST /v1/embeddings", "GET /openai/v1/models", "GET /openai/v1/models/{model}",
 	"POST /anthropic/v1/messages", "GET /anthropic/v1/models", "GET /anthropic/v1/models/{model}",
-	"POST /v1/messages", "POST /anthropic/v1/v1/messages", "POST /anthropic/v1/messages/count_tokens",
+	"POST /v1/messages", "POST /anthropic/messages", "POST /openai/chat/completions", "POST /openai/embeddings", "POST /openai/responses", "POST /anthropic/v1/v1/messages", "POST /anthropic/v1/messages/count_tokens",
 	"POST /auth/logout", "GET /auth/session",
 }
 

@@ -244,3 +244,26 @@ func TestOpenAIRetry(t *testing.T) {
 		t.Errorf("another question: %v", err)
 	}
 }
+
+// TestWrongBaseURLs: requests with usual mistakes in the base URL get an error that names the right one.
+func TestWrongBaseURLs(t *testing.T) {
+	t.Parallel()
+	c, url, _ := openMCP(t)
+	key, _, err := auth.Create(t.Context(), c.keys, auth.Key{Tenant: "acme", Account: "ada", Scopes: []auth.Scope{auth.Ask}}, time.Now())
+	require.NoError(t, err)
+	for path, want := range map[string]string{
+		"/v1/chat/completions": "/openai/v1", "/v1/embeddings": "/openai/v1", "/openai/chat/completions": "/openai/v1", "/openai/embeddings": "/openai/v1", "/openai/responses": "/openai/v1",
+		"/v1/messages": "ends in /anthropic,", "/anthropic/messages": "/anthropic/v1/messages", "/anthropic/v1/v1/messages": "ends in /anthropic,",
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+path, strings.NewReader("{}"))
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+key)
+		res, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		text, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil || res.StatusCode != http.StatusNotFound || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %d %s, %v", path, res.StatusCode, text, err)
+		}
+	}
+}

@@ -75,7 +75,7 @@ func Routes(models []string) []server.Route {
 		{Method: "GET", Path: Prefix + "/models/{model}", Scope: server.AnyKey, Limited: true, Serve: s.show, Request: []any{modelParam{}}, Reply: Model{}, Faults: []int{404},
 			Summary: "Show a model, for clients of Anthropic"},
 	}
-	for path, err := range map[string]error{"/v1/messages": errElsewhere, Prefix + "/v1/messages": errElsewhere, Prefix + "/messages/count_tokens": errCount} {
+	for path, err := range map[string]error{"/v1/messages": errElsewhere, "/anthropic/messages": errNoVersion, Prefix + "/v1/messages": errElsewhere, Prefix + "/messages/count_tokens": errCount} {
 		all = append(all, server.Route{Method: "POST", Path: path, Scope: server.AnyKey, Limited: true, Serve: func(http.ResponseWriter, *http.Request) error { return err }})
 	}
 	for i := range all {
@@ -87,6 +87,7 @@ func Routes(models []string) []server.Route {
 // Errors for routes that clients of Anthropic may expect.
 var (
 	errElsewhere = fault.New(fault.NotFound, "this is not the base URL for clients of Anthropic: use one that ends in %s, without /v1", strings.TrimSuffix(Prefix, "/v1"))
+	errNoVersion = fault.New(fault.NotFound, "the path of messages is %s/messages: the base URL of SDKs ends in %s, and that of other clients in %s", Prefix, strings.TrimSuffix(Prefix, "/v1"), Prefix)
 	errCount     = fault.New(fault.NotFound, "tokens cannot be counted before the answer: which passages a model reads depends on the search")
 )
 

@@ -74,7 +74,7 @@ func Routes(o Options) []server.Route {
 		{Method: "GET", Path: Prefix + "/responses/{id}/input_items", Scope: auth.Read, Own: true, Serve: s.inputItems, Request: []any{inputParams{}}, Reply: InputItemList{},
 			Faults: []int{400, 404}, Summary: "List the messages that a response was given"},
 	}
-	for _, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
+	for _, path := range []string{"/v1/chat/completions", "/v1/embeddings", "/openai/chat/completions", "/openai/embeddings", "/openai/responses"} {
 		all = append(all, server.Route{Method: "POST", Path: path, Scope: server.AnyKey, Limited: true, Serve: func(http.ResponseWriter, *http.Request) error { return errElsewhere }})
 	}
 	for i := range all {
