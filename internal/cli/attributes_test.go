@@ -27,9 +27,9 @@ func TestSourceAttributes(t *testing.T) {
 	}
 	sources(0, "added 1 ", "add", legal, "--attribute", "team=legal", "--attribute", "year=2024", "--attribute", "final=true")
 	sources(0, "added 1 ", "add", other)
-	sources(1, "KEY=VALUE", "set", legal, "--attribute", "team")
+	sources(2, "KEY=VALUE", "set", legal, "--attribute", "team")
 	sources(1, "metadata", "set", legal, "--attribute", "team="+strings.Repeat("x", 2000))
-	sources(1, "exclude each other", "set", legal, "--attribute", "a=b", "--clear-attributes")
+	sources(2, "exclude each other", "set", legal, "--attribute", "a=b", "--clear-attributes")
 
 	url, stop := serve(t, "--data", data)
 	answered := func(filter string) bool {

@@ -68,6 +68,15 @@ type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
+// usageError is an error of the command line that the parser does not find. The exit status is 2.
+type usageError struct{ error }
+
+// Unwrap returns the error without the status.
+func (u usageError) Unwrap() error { return u.error }
+
+// usagef returns a [usageError].
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
 // Main runs the command line and returns the exit status: 0 for success, 1 for a failure, 2 for an invalid command line or
 // invalid settings.
 func Main(ctx context.Context, args []string, s Streams) (status int) {
@@ -116,6 +125,9 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 		err = errors.New("stopped")
 	}
 	fmt.Fprintln(s.Err, "sluice:", unreachable(err))
+	if _, ok := errors.AsType[usageError](err); ok {
+		return 2
+	}
 	return 1
 }
 

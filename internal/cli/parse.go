@@ -29,6 +29,9 @@ type parsedBlock struct {
 
 // Run prints what is read of a document, with the limits of indexing and without a data folder.
 func (c *parseCmd) Run(e *env) (err error) {
+	if info, err := os.Stat(c.File); err == nil && info.IsDir() {
+		return usagef("parse: %s is a folder: name a file in it", c.File)
+	}
 	data, err := readAtMost(c.File, int64(e.cfg.Parsing.MaxFileBytes))
 	if err != nil {
 		return fmt.Errorf("parse: %w", err)

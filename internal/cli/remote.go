@@ -39,7 +39,7 @@ func (f keyFlag) over(at remote) remote {
 func (r remote) client() (*client.Client, error) {
 	c, err := client.New(r.url, client.Options{Key: r.key.Reveal()})
 	if err != nil {
-		err = fmt.Errorf("--server: %w", err)
+		err = usagef("--server: %w", err)
 	}
 	return c, err
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -64,22 +63,22 @@ type sourcesSetCmd struct {
 func (c *sourcesSetCmd) Run(e *env) error {
 	to, err := c.settings()
 	if err != nil {
-		return fmt.Errorf("change source: %w", err)
+		return usagef("change source: %w", err)
 	}
 	if c.ClearMeta {
 		if to.Metadata != nil {
-			return errors.New("change source: --meta and --clear-meta exclude each other")
+			return usagef("change source: --meta and --clear-meta exclude each other")
 		}
 		to.Metadata = map[string]string{}
 	}
 	if c.ClearAttributes {
 		if to.Attributes != nil {
-			return errors.New("change source: --attribute and --clear-attributes exclude each other")
+			return usagef("change source: --attribute and --clear-attributes exclude each other")
 		}
 		to.Attributes = map[string]any{}
 	}
 	if to.Every == nil && to.Watch == nil && to.Metadata == nil && to.Attributes == nil && to.Contributor == nil {
-		return errors.New("change source: nothing to change: see --help")
+		return usagef("change source: nothing to change: see --help")
 	}
 	return c.with(e, func(s sourceService) error {
 		v, err := find(e.ctx, s, c.Source)

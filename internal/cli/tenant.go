@@ -59,7 +59,7 @@ func exists(folder string) error {
 func (f tenantFlag) server(e *env, given string) (at remote, err error) {
 	switch {
 	case given != "" && !f.isDefault():
-		return at, errors.New("--tenant and --server exclude each other: the key selects the tenant of a server")
+		return at, usagef("--tenant and --server exclude each other: the key selects the tenant of a server")
 	case given == "" && f.isDefault():
 		at, _ = running(e.ctx, e.cfg.Store.Data)
 		return at, nil

@@ -35,7 +35,7 @@ func TestTenantFlag(t *testing.T) {
 	}
 
 	url, stop := serve(t, "--data", data)
-	command(1, "--tenant and --server exclude each other", "ask", "--server", url, "--tenant", "acme", question)
+	command(2, "--tenant and --server exclude each other", "ask", "--server", url, "--tenant", "acme", question)
 	command(0, "1932", "ask", "--tenant", "acme", "--display", "plain", question) // the server does not use the tenant
 	stop()
 }
