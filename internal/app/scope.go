@@ -53,14 +53,10 @@ func scopeOf(collection string) corpus.Scope {
 	return s
 }
 
-// CheckScope returns a [fault.NoDocuments] if a scope names a document that is not indexed, or if a scope of several parts names a collection or vector store that
-// has no documents and no record: the others would be searched as if it had not been named. The known names are not checked. A single collection is checked by the
-// pipeline. Other errors are those of the index, of the file database and of the context.
+// CheckScope returns a [fault.NoDocuments] if a scope names a document that is not indexed, or a collection or vector store that has no documents and no record: in a list, the others would be searched as if
+// it had not been named, and a greeting would be answered. The known names are not checked. Other errors are those of the index, of the file database and of the context.
 func (a *App) CheckScope(ctx context.Context, text string, known ...string) error {
 	s, _ := corpus.ParseScope(text) // the pipeline returns the error
-	if len(s.Collections) == 1 && len(s.Documents) == 0 {
-		return nil
-	}
 	if len(s.Documents)+len(s.Collections) > 1 {
 		whole, err := a.Index.Documents(ctx, text, "", 1)
 		if err != nil || len(whole) > 0 { // a name with a comma

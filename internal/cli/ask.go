@@ -27,12 +27,6 @@ import (
 )
 
 type askCmd struct {
-	config.Store
-	config.Index
-	tenantFlag
-	config.Runs
-	config.Models
-	config.Cache
 	Server string `placeholder:"URL" help:"Server to ask. The default is the server that uses the data folder, or no server."`
 	keyFlag
 	Mode     string   `default:"agentic" enum:"direct,agentic" help:"Mode of the answer: direct (one search) or agentic (tools are chosen until the evidence suffices)."`
@@ -46,27 +40,23 @@ type askCmd struct {
 	Display  string   `default:"auto" enum:"auto,rich,plain,json" help:"Output format: rich (a live panel), plain (lines), json (one object at the end) or auto (rich on a terminal, otherwise plain)."`
 	Stream   bool     `help:"With --display json: print the state after each change, one object per line."`
 	Question []string `arg:"" help:"The question."`
+	tenantFlag
+
+	config.Store
+	config.Index
+	config.Ingest
+	config.Parsing
+	config.Runs
+	config.Models
+	config.Cache
 }
 
 // Run asks the question and prints the answer. The exit status is 1 if the run failed.
 func (c *askCmd) Run(e *env) (err error) {
 	q := forge.Request{Query: strings.Join(c.Question, " "), Mode: event.Mode(c.Mode), TopK: c.TopK, Collection: scopeOf(c.Use, e.cfg.Store.Collection),
 		Method: event.Method(c.Method), NoCache: c.NoCache, SessionID: c.Session}
-	if q.Filter, err = filterOf(c.Filter); err != nil {
-		return fmt.Errorf("ask: %w", err)
-	}
-	body, err := json.Marshal(q)
-	if err != nil {
-		return err
-	}
-	if _, err := forge.DecodeRequest(body, int(e.cfg.Runs.MaxQuery)); err != nil {
-		return fmt.Errorf("ask: %w", err)
-	}
-	switch {
-	case c.Stream && c.Display != displayJSON:
-		return errors.New("ask: --stream requires --display json")
-	case c.JSON && c.Display != "auto":
-		return errors.New("ask: --json cannot be combined with --display")
+	if err := c.check(e, &q); err != nil {
+		return usagef("ask: %w", err)
 	}
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
@@ -90,6 +80,35 @@ func (c *askCmd) Run(e *env) (err error) {
 	}
 	return nil
 }
+
+// check completes the question and checks it as a server does, before anything is opened. Its errors name the flags.
+func (c *askCmd) check(e *env, q *forge.Request) (err error) {
+	switch {
+	case strings.TrimSpace(q.Query) == "":
+		return errors.New("the question is empty")
+	case c.Stream && c.Display != displayJSON:
+		return errors.New("--stream requires --display json")
+	case c.JSON && c.Display != "auto":
+		return errors.New("--json cannot be combined with --display")
+	case c.Server != "" && e.given("docs"):
+		return errors.New("--docs and --server exclude each other: the server has its own documents; \"sluice serve --docs\", or \"sluice ingest\" on its machine, adds some")
+	}
+	if q.Filter, err = filterOf(c.Filter); err != nil {
+		return err
+	}
+	body, err := json.Marshal(q)
+	if err != nil {
+		return err
+	}
+	_, err = forge.DecodeRequest(body, int(e.cfg.Runs.MaxQuery))
+	if f, ok := errors.AsType[*fault.Error](err); ok && flagOf[f.Field] != "" {
+		return fmt.Errorf("%s: %s", flagOf[f.Field], strings.TrimPrefix(f.Message, f.Field+": "))
+	}
+	return err
+}
+
+// flagOf returns how users give a field of a question.
+var flagOf = map[string]string{"query": "question", "top_k": "--top-k", "session_id": "--session", "collection": "--use", "filter": "--filter"}
 
 // filterOf returns the filter of conditions that all must match; nil for none.
 func filterOf(conditions []string) (*filter.Filter, error) {
@@ -130,7 +149,7 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 		return nil, nil, err
 	}
 	if at.url != "" {
-		return askServer(ctx, e, c.over(at), q)
+		return c.askServer(ctx, e, at, q)
 	}
 	logger := e.logger
 	if e.cfg.Log.Level() == slog.LevelInfo {
@@ -142,7 +161,15 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 		return nil, nil, err
 	}
 	if at.url != "" {
-		return askServer(ctx, e, c.over(at), q)
+		return c.askServer(ctx, e, at, q)
+	}
+	quiet := *e
+	quiet.logger = logger
+	release := limitServerMemory()
+	err = ingestDocs(ctx, e, &quiet, a)
+	release()
+	if err != nil {
+		return nil, nil, errors.Join(err, a.Close())
 	}
 	run, err := askLocal(ctx, a, event.Question{Query: q.Query, Mode: q.Mode, Collection: q.Collection,
 		TopK: q.TopK, Method: q.Method, Filter: q.Filter, NoCache: q.NoCache, Session: q.SessionID})
@@ -165,8 +192,10 @@ func scopeOf(use []string, collection string) string {
 
 // askLocal asks a question without a server. A session belongs to the account of requests without a key.
 func askLocal(ctx context.Context, a *app.App, q event.Question) (event.RunID, error) {
-	if err := a.CheckScope(ctx, q.Collection); err != nil {
-		return "", fmt.Errorf("ask: %w", err)
+	if q.Collection != "" {
+		if err := a.CheckScope(ctx, q.Collection); err != nil {
+			return "", fmt.Errorf("ask: %w", err)
+		}
 	}
 	caller := engine.Caller{Protocol: forge.Name}
 	if q.Session == "" {
@@ -185,8 +214,18 @@ func askLocal(ctx context.Context, a *app.App, q event.Question) (event.RunID, e
 	return run, err
 }
 
-// askServer asks a server when it is ready.
-func askServer(ctx context.Context, e *env, at remote, q forge.Request) (*client.Stream, func() error, error) {
+// askServer asks a server when it is ready. The server that uses the data folder first indexes the documents of the flag --docs.
+func (c *askCmd) askServer(ctx context.Context, e *env, at remote, q forge.Request) (*client.Stream, func() error, error) {
+	if c.Server == "" && e.given("docs") {
+		add, quiet := ingestCmd{Path: e.cfg.Ingest.Docs}, *e
+		if e.cfg.Log.Level() == slog.LevelInfo {
+			quiet.logger = newLogger(config.Log{LogLevel: "warn", LogFormat: e.cfg.Log.LogFormat}, e.Err)
+		}
+		if err := add.through(&quiet, at); err != nil {
+			return nil, nil, err
+		}
+	}
+	at = c.over(at)
 	cl, err := at.client()
 	if err != nil {
 		return nil, nil, err

@@ -58,6 +58,9 @@ func (c *chatCmd) Run(e *env) (err error) {
 	}
 	at = c.over(at)
 	if c.Server != "" {
+		if _, err := at.client(); err != nil {
+			return err
+		}
 		if u, err := url.Parse(c.Server); err == nil && u.User == nil { // a password is not shown
 			o.Flags = []string{"--server", c.Server}
 		}
@@ -97,10 +100,15 @@ type ownServer struct {
 
 // ingest indexes the documents of the settings.
 func (s *ownServer) ingest(ctx context.Context, e *env) error {
+	return ingestDocs(ctx, e, s.quiet, s.app)
+}
+
+// ingestDocs indexes the documents of the settings, and tells which ones could not be read. The log is that of quiet.
+func ingestDocs(ctx context.Context, e, quiet *env, a *app.App) error {
 	if len(e.cfg.Ingest.Docs) == 0 {
 		return nil
 	}
-	report, err := ingestPaths(ctx, s.quiet, s.app, e.cfg.Ingest.Docs, false)
+	report, err := ingestPaths(ctx, quiet, a, e.cfg.Ingest.Docs, false)
 	for _, f := range report.Failed {
 		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", display.Shorten(f.Path, 200), display.Shorten(f.Reason, 200))
 	}
