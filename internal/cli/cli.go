@@ -27,6 +27,7 @@ type Streams struct {
 type program struct {
 	config.File
 	config.Log
+	HelpAll     helpAllFlag      `name:"help-all" help:"Show the help with all settings."`
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 
 	Serve     serveCmd     `cmd:"" help:"Index documents and answer questions over HTTP."`
@@ -85,7 +86,7 @@ func Main(ctx context.Context, args []string, s Streams) (status int) {
 	done := false
 	options := append(loader.Options(), kong.Name("sluice"), kong.Vars{"version": "sluice " + version()}, kong.Writers(s.Out, s.Err), kong.UsageOnError(),
 		kong.Description("Answers questions about documents and streams every step."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) { done, status = true, code }))
+		kong.ConfigureHelp(helpOptions), kong.Help(shortHelp), kong.Exit(func(code int) { done, status = true, code }))
 	parser, err := kong.New(&p, options...)
 	if err != nil {
 		fmt.Fprintln(s.Err, "sluice:", err)

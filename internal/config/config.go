@@ -51,7 +51,7 @@ func (l Log) Level() slog.Level {
 // Store holds the location of the data.
 type Store struct {
 	// The variable is not SLUICE_DATA because that names the folder of the public data sets for tests and benchmarks.
-	Data string `name:"data" env:"SLUICE_DATA_DIR" placeholder:"DIR" defaultnote:"the user's data directory (on Linux $XDG_DATA_HOME/sluice or ~/.local/share/sluice)" help:"Data folder: run logs, indexes, uploaded files, the database."`
+	Data string `name:"data" common:"" env:"SLUICE_DATA_DIR" placeholder:"DIR" defaultnote:"the user's data directory (on Linux $XDG_DATA_HOME/sluice or ~/.local/share/sluice)" help:"Data folder: run logs, indexes, uploaded files, the database."`
 	// The value may hold a password, so no error shows it.
 	RunLog           string        `name:"log" optional:"" secret:"" placeholder:"URL" help:"Where runs are logged: addresses of NATS servers with JetStream, such as nats://user:password@host:4222, separated by commas, or tls:// for an encrypted connection. Servers with the same address read each other's runs. Empty: the data folder. Set a password with the variable or --log-credentials, because other users of the machine can see flags."`
 	LogCredentials   string        `name:"log-credentials" optional:"" placeholder:"FILE" help:"Credentials file for the NATS servers of --log."`
@@ -60,7 +60,7 @@ type Store struct {
 	Blobs            Secret        `name:"blobs" placeholder:"URL" optional:"" help:"Where the bytes of uploaded files are: nats://user:password@host:4222 is the object store of NATS JetStream, s3://bucket/prefix?endpoint=https://host&region=name a bucket of an S3-compatible server, file:///folder a folder that all servers mount. Set a password with the variable. Credentials of S3 are the usual AWS variables or --blobs-credentials. Empty: the data folder."`
 	BlobsCredentials string        `name:"blobs-credentials" optional:"" placeholder:"FILE" help:"Credentials file for --blobs: of NATS, or in the format of ~/.aws/credentials."`
 	Lease            time.Duration `name:"lease" default:"2s" min:"500ms" max:"1m" help:"Time without a heartbeat of a server after which other servers continue its runs (duration). It applies if --log and --store are set, and must be the same on all servers."`
-	Collection       string        `name:"collection" default:"default" maxlen:"128" help:"Name of the collection of documents."`
+	Collection       string        `name:"collection" common:"" default:"default" maxlen:"128" help:"Name of the collection of documents."`
 }
 
 // Index holds the location of the index. The API key of Weaviate is in [Keys] or in a file.
@@ -83,7 +83,7 @@ type Parsing struct {
 
 // Ingest holds the settings of indexing.
 type Ingest struct {
-	Docs                []string `name:"docs" sep:"none" placeholder:"PATH" help:"Folder or file to index at start. Can be repeated."`
+	Docs                []string `name:"docs" common:"" sep:"none" placeholder:"PATH" help:"Folder or file to index at start. Can be repeated."`
 	SourceFolders       []string `name:"source-folder" sep:"none" placeholder:"FOLDER" help:"Folder below which everybody who may add sources can add folders, without a key of the scope tenants. It applies to all tenants. Can be repeated."`
 	Workers             int      `name:"workers" min:"1" max:"1024" defaultnote:"the number of cores" help:"Number of documents indexed concurrently."`
 	MaxIngestions       int      `name:"max-ingestions" default:"4" min:"1" max:"1024" help:"Maximum number of concurrent ingestions of folders and files that were not uploaded, of all tenants. Syncs of sources do not count. Each tenant has at most one at a time."`
@@ -94,7 +94,7 @@ type Ingest struct {
 
 // HTTP holds the address and the limits of the HTTP server.
 type HTTP struct {
-	Addr         string        `name:"addr" default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Address to listen on. With port 0 the system chooses a free port, which is printed."`
+	Addr         string        `name:"addr" common:"" default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Address to listen on. With port 0 the system chooses a free port, which is printed."`
 	MaxBody      Size          `name:"max-body" default:"1MiB" min:"1KiB" max:"64MiB" help:"Maximum size of the body of a question (bytes). Chat front ends send the whole conversation with each question, and JSON can take six bytes or more for one character."`
 	MetricsAddr  string        `name:"metrics-addr" placeholder:"HOST:PORT" optional:"" help:"Second address, at which /metrics shows the metrics of all tenants and of the process without a key. Without HOST it is a loopback address; one that others can reach needs --insecure. Empty: none."`
 	AllowHost    []string      `name:"allow-host" sep:"none" placeholder:"NAME" help:"Additional host name that a server on a loopback address accepts in requests, besides localhost. Can be repeated. It is needed behind a proxy that forwards the Host header of its clients."`
@@ -157,7 +157,7 @@ type Keep struct {
 
 // Start holds the settings for runs that a previous server process did not finish.
 type Start struct {
-	Watch   bool   `name:"watch" default:"false" help:"Index changes of the files and folders of --docs while the server runs."`
+	Watch   bool   `name:"watch" common:"" default:"false" help:"Index changes of the files and folders of --docs while the server runs."`
 	Recover string `name:"recover" default:"resume" oneof:"resume,fail" help:"What happens to runs that a crash interrupted: resume continues them if the deadline has not passed; fail ends them with an error."`
 }
 

@@ -65,9 +65,13 @@ func (l *Loader) Options() []kong.Option {
 	}
 }
 
-// intercept makes the Loader receive the value of a flag that is a setting or the configuration file. The tag own is for a flag of a command with the name of a setting.
+// intercept makes the Loader receive the value of a flag that is a setting or the configuration file. The tag own is for a flag of a command with the name of a setting. Settings without the tag common get
+// the group of their section, so that the help can show them apart from the flags that most users need.
 func (l *Loader) intercept(flag *kong.Flag, s setting) {
 	name, never := s.name, s.tag.Get("never")
+	if _, common := s.tag.Lookup("common"); !common && s.section != "" {
+		flag.Group = &kong.Group{Key: s.section, Title: s.section + ":"}
+	}
 	if flag.PlaceHolder == "" {
 		flag.PlaceHolder = flag.Default // shown in the help
 	}
