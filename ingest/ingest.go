@@ -87,6 +87,8 @@ type Request struct {
 	Only []string
 	// AllowRemoval removes all documents whose files do not exist any more, even if a folder is [Incomplete].
 	AllowRemoval bool
+	// Remove removes all documents of Paths instead, whether their files exist or not. Nothing is read.
+	Remove bool
 }
 
 // Source is a document in memory. URI identifies it within the collection. The extension of Name, or else of URI, selects the format.
@@ -133,13 +135,19 @@ type Failure struct {
 }
 
 // Ingest synchronizes a collection with files and folders. It indexes new and changed files and deletes documents whose file in one of
-// the folders no longer exists, unless a folder is [Incomplete]. A file that cannot be read is listed in Report.Failed, and its earlier document is kept. If the embedder
+// the folders no longer exists, unless a folder is [Incomplete]; with [Request.Remove] it deletes all documents of the paths. A file that cannot be read is listed in Report.Failed, and its earlier document is kept. If the embedder
 // fails, chunks are indexed without vectors (Report.Unembedded). It is not called again in this ingestion, unless the texts caused the
 // failure. Progress may be nil; it is called on this goroutine. An error is that of ctx or the index, and the report then covers what was
 // done before.
 func (g *Ingester) Ingest(ctx context.Context, req Request, progress func(Progress)) (Report, error) {
 	started := g.opts.Now()
-	files, err := list(ctx, req.Paths, g.opts.Extensions, req.Only)
+	var files *listing
+	var err error
+	if req.Remove {
+		files, err = without(req.Paths)
+	} else {
+		files, err = list(ctx, req.Paths, g.opts.Extensions, req.Only)
+	}
 	defer files.close()
 	r := g.newRun(req.Collection, progress)
 	r.report.Failed, r.report.Ignored = files.failed, files.ignored
@@ -156,7 +164,7 @@ func (g *Ingester) Ingest(ctx context.Context, req Request, progress func(Progre
 	if err == nil {
 		var gone []corpus.DocumentID
 		gone, r.report.Other = files.missing(r.known, r.collection)
-		if !req.AllowRemoval {
+		if !req.AllowRemoval && !req.Remove {
 			gone, err = r.withhold(ctx, req, files, gone)
 		}
 		if err == nil {

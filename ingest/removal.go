@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -102,3 +103,31 @@ func (l *listing) withhold(gone []corpus.DocumentID, docs map[corpus.DocumentID]
 	}
 	return remove, kept
 }
+
+// without returns the listing of paths as if no file were there.
+func without(paths []string) (*listing, error) {
+	l := &listing{}
+	for _, p := range paths {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return l, fmt.Errorf("remove %s: %w", p, err)
+		}
+		l.folders = append(l.folders, filepath.ToSlash(abs))
+	}
+	return l, nil
+}
+
+// Root returns the path of the file or folder with which a document was ingested, with slashes. It is empty for documents that are not from files of this machine.
+func Root(d corpus.Document) string {
+	if !filepath.IsAbs(filepath.FromSlash(d.URI)) {
+		return ""
+	}
+	if above, ok := strings.CutSuffix(d.URI, "/"+d.Path); ok {
+		first, _, _ := strings.Cut(d.Path, "/")
+		return above + "/" + first
+	}
+	return d.URI
+}
+
+// Within reports whether a path with slashes is that of a file or folder, or inside it.
+func Within(path, folder string) bool { return within(path, strings.TrimSuffix(folder, "/")) }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/tools/require"
 )
@@ -125,5 +126,44 @@ func TestVanishedBesideOthers(t *testing.T) {
 				t.Errorf("removed %d and kept %d", r.Deleted, r.NotRemoved)
 			}
 		})
+	}
+}
+
+// TestRemove removes the documents of a folder, whether it exists or not, and only these.
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	f := newTree(t)
+	for _, name := range []string{"a.md", "tugs/b.md", "tugs/deep/c.md", "tugs2/d.md"} {
+		f.put(name, "Text of "+name)
+	}
+	f.changed("")
+	remove := func(path string, want int, left ...string) {
+		t.Helper()
+		r, err := f.ingester.Ingest(t.Context(), ingest.Request{Paths: []string{filepath.Join(f.dir, path)}, Remove: true}, nil)
+		if err != nil || r.Deleted != want || len(r.Failed) > 0 {
+			t.Errorf("%s: removed %d, want %d: %v, %+v", path, r.Deleted, want, err, r.Failed)
+		}
+		f.want(path, left...)
+	}
+	remove("none", 0, "a.md", "tugs/b.md", "tugs/deep/c.md", "tugs2/d.md")
+	if err := os.RemoveAll(filepath.Join(f.dir, "tugs")); err != nil {
+		t.Fatal(err)
+	}
+	remove("tugs", 2, "a.md", "tugs2/d.md")
+	remove("a.md", 1, "tugs2/d.md")
+	remove("", 1)
+}
+
+func TestRoot(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]corpus.Document{
+		"/srv/docs":       {URI: "/srv/docs/a/b.md", Path: "docs/a/b.md"},
+		"/srv/one.md":     {URI: "/srv/one.md", Path: "one.md"},
+		"/srv/renamed.md": {URI: "/srv/renamed.md"},
+		"":                {URI: "https://example.org/a.md", Path: "a.md"},
+	} {
+		if got := ingest.Root(d); got != want {
+			t.Errorf("%+v: %q, want %q", d, got, want)
+		}
 	}
 }

@@ -21,6 +21,7 @@ type PathsRequest struct {
 	Collection   string   // empty: that of [Options]
 	Retry        bool     // documents that exceeded a limit before are tried again
 	AllowRemoval bool     // see [ingest.Request]
+	Remove       bool     // see [ingest.Request]
 }
 
 // ConfirmPaths tells users how to remove the documents of [ingest.Incomplete] folders of an ingestion of paths.
@@ -49,7 +50,7 @@ func (s *Service) IngestPaths(ctx context.Context, req PathsRequest) (*Ingestion
 	if most := cmp.Or(s.o.MaxQueuedPaths, maxQueuedPaths); len(open) >= most {
 		return nil, fault.New(fault.Overloaded, "%d ingestions of paths are waiting or in progress, which is the limit: try again when one has ended", most)
 	}
-	rec := store.Ingestion{ID: newIngestionID(), Paths: req.Paths, Collection: req.Collection, Retry: req.Retry, AllowRemoval: req.AllowRemoval, Server: s.o.Server, CreatedAt: s.now()}
+	rec := store.Ingestion{ID: newIngestionID(), Paths: req.Paths, Collection: req.Collection, Retry: req.Retry, AllowRemoval: req.AllowRemoval, Remove: req.Remove, Server: s.o.Server, CreatedAt: s.now()}
 	i, err := s.startPaths(ctx, rec)
 	if err != nil { // the caller does not know its id
 		_ = s.o.Ingestions.RemoveIngestions(context.WithoutCancel(ctx), []string{rec.ID})
@@ -143,7 +144,7 @@ func (s *Service) runPaths(ctx context.Context, rec store.Ingestion, i *Ingestio
 	}
 	if err == nil {
 		// After a restart, a disk may not be mounted yet that was when the user allowed the removal.
-		report, err = s.o.Ingester.Ingest(ctx, ingest.Request{Collection: rec.Collection, Paths: rec.Paths, AllowRemoval: rec.AllowRemoval && rec.Attempt == 1}, i.advance)
+		report, err = s.o.Ingester.Ingest(ctx, ingest.Request{Collection: rec.Collection, Paths: rec.Paths, AllowRemoval: rec.AllowRemoval && rec.Attempt == 1, Remove: rec.Remove}, i.advance)
 	}
 	if ctx.Err() != nil { // the next process continues it
 		rec.Tries--

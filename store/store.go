@@ -293,6 +293,7 @@ type Ingestion struct {
 	Collection   string
 	Retry        bool            `json:",omitempty"` // documents that exceeded a limit before are tried again
 	AllowRemoval bool            `json:",omitempty"` // documents are removed although most of a folder has vanished
+	Remove       bool            `json:",omitempty"` // the documents of the paths are removed instead
 	Server       string          `json:",omitempty"` // that has the disk; empty: it shares no work with others
 	Attempt      int             // how often it was started
 	Tries        int             // how often it was started without a shutdown of the server in the middle

@@ -171,7 +171,7 @@ func (a *App) fileRoutes(version string) []server.Route {
 		return nil
 	}
 	models, _ := a.Models.Names()
-	return slices.Concat(sources.Routes(a.sources, a.Docs.Unread), ingestions.Routes(ingestions.Options{Sources: a.sources, Files: a.files.service, Heartbeat: a.Config.HTTP.Heartbeat}), knowledge.Routes(knowledge.Options{Models: models, Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Parts: a.parts,
+	return slices.Concat(sources.Routes(a.sources, a.Docs.Unread, a.IngestedPaths), ingestions.Routes(ingestions.Options{Sources: a.sources, Files: a.files.service, Heartbeat: a.Config.HTTP.Heartbeat}), knowledge.Routes(knowledge.Options{Models: models, Files: a.files.service, Engine: a.Engine, Index: a.scopes, Search: a.search, Parts: a.parts,
 		MaxFileBytes: int64(a.Config.Parsing.MaxFileBytes), MaxQuery: int(a.Config.Runs.MaxQuery), Version: version}),
 		documents.Routes(documents.Options{Files: a.files.service, Index: a.scopes, Questions: a.suggestions().Questions, Scope: a.defaultScope}))
 }

@@ -33,7 +33,7 @@ type ingestCmd struct {
 func (c *ingestCmd) Run(e *env) (err error) {
 	for _, p := range c.Path {
 		if _, err := os.Stat(p); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("ingest: %s does not exist", p)
+			return fmt.Errorf("ingest: %s does not exist; if it did, \"sluice sources remove %s\" removes its documents", p, p)
 		} else if err != nil {
 			return fmt.Errorf("ingest: %w", err)
 		}

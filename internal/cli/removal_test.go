@@ -99,7 +99,7 @@ func TestEmptiedPlaces(t *testing.T) {
 		sources(p.status, "removed 3,", "sync", p.location, "--allow-removal")
 		sources(0, "removed src-", "remove", p.location)
 	}
-	sources(1, "needs the sources", "sync", "--allow-removal")
+	sources(2, "needs the sources", "sync", "--allow-removal")
 }
 
 // mailbox is a folder of a real IMAP server, whose certificate SSL_CERT_FILE names.

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -22,10 +21,10 @@ import (
 
 type sourcesCmd struct {
 	Add    sourcesAddCmd    `cmd:"" help:"Add a source and sync it."`
-	List   sourcesListCmd   `cmd:"" default:"withargs" help:"List the sources."`
+	List   sourcesListCmd   `cmd:"" default:"withargs" help:"List the sources, and the files and folders that were indexed without being sources."`
 	Set    sourcesSetCmd    `cmd:"" help:"Change the schedule, the watch or the metadata of a source."`
 	Sync   sourcesSyncCmd   `cmd:"" help:"Bring the documents of sources up to date."`
-	Remove sourcesRemoveCmd `cmd:"" help:"Remove a source with its documents."`
+	Remove sourcesRemoveCmd `cmd:"" help:"Remove a source with its documents, or the documents of a file or folder that is no source."`
 }
 
 // sourcesOf selects the sources of a command.
@@ -48,7 +47,8 @@ type sourceService interface {
 	add(ctx context.Context, req sources.SourceRequest) (sources.SourceView, error)
 	set(ctx context.Context, id string, to sources.SourceSettings) (sources.SourceView, error)
 	sync(ctx context.Context, id string, req sources.SyncRequest) (sources.SourceView, error)
-	remove(ctx context.Context, id string) error
+	// remove starts to remove a source, and returns an empty id. Without one, it starts to remove the documents of the path, and returns the id of the ingestion.
+	remove(ctx context.Context, source string, p sources.Path) (ingestion string, err error)
 	// follow waits for the end of an ingestion.
 	follow(ctx context.Context, id string, show func(ingest.Progress)) (source.Result, error)
 }
@@ -94,6 +94,18 @@ func find(ctx context.Context, s sourceService, name string) (sources.SourceView
 	if err != nil {
 		return sources.SourceView{}, err
 	}
+	if v, ok := findIn(all, name); ok {
+		return v, nil
+	}
+	return sources.SourceView{}, errNoSource(name)
+}
+
+func errNoSource(name string) error {
+	return fmt.Errorf("there is no source %.200q: \"sluice sources list\" shows all", name)
+}
+
+// findIn is [find] in a list.
+func findIn(all sources.SourceList, name string) (v sources.SourceView, ok bool) {
 	abs, _ := filepath.Abs(name)
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = real
@@ -101,10 +113,10 @@ func find(ctx context.Context, s sourceService, name string) (sources.SourceView
 	for _, v := range all.Sources {
 		located, _ := app.LocateSource(v.Kind, name) // users write a location in several forms
 		if v.ID == name || strings.TrimSuffix(v.Location, "/") == strings.TrimSuffix(name, "/") || v.Location == filepath.ToSlash(abs) || v.Location == located {
-			return v, nil
+			return v, true
 		}
 	}
-	return sources.SourceView{}, fmt.Errorf("there is no source %.200q: \"sluice sources list\" shows all", name)
+	return v, false
 }
 
 type sourcesAddCmd struct {
@@ -126,7 +138,7 @@ func (c *sourcesAddCmd) Run(e *env) error {
 	}
 	settings, err := c.settings()
 	if err != nil {
-		return fmt.Errorf("add source: %w", err)
+		return usagef("add source: %w", err)
 	}
 	req := sources.SourceRequest{Kind: c.Kind, Location: location, Include: c.Include, Exclude: c.Exclude, Credentials: c.Credentials, SourceSettings: settings}
 	if e.given("collection") {
@@ -237,10 +249,24 @@ func (c *sourcesListCmd) Run(e *env) error {
 			}
 		}
 		if d := all.Docs; d != nil {
+			fmt.Fprintln(e.Err, "files of --docs:")
 			e.printFailures(d.Failures, d.Failed)
 		}
-		return nil
+		return printPaths(e, all.Paths)
 	})
+}
+
+// printPaths lists the files and folders that are no sources.
+func printPaths(e *env, paths []sources.Path) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nOTHER FILES AND FOLDERS\tDOCUMENTS\tCOLLECTION")
+	for _, p := range paths {
+		fmt.Fprintf(w, "%s\t%d\t%s\n", p.Path, p.Documents, p.Collection)
+	}
+	return w.Flush()
 }
 
 // schedule describes when a source is synced.
@@ -274,7 +300,7 @@ type sourcesSyncCmd struct {
 // Run syncs sources, one after the other.
 func (c *sourcesSyncCmd) Run(e *env) error {
 	if c.AllowRemoval && len(c.Source) == 0 {
-		return errors.New("sync: --allow-removal needs the sources that it is for")
+		return usagef("sync: --allow-removal needs the sources that it is for")
 	}
 	return c.with(e, func(s sourceService) error {
 		all, err := s.list(e.ctx)
@@ -307,43 +333,6 @@ func (c *sourcesSyncCmd) Run(e *env) error {
 	})
 }
 
-type sourcesRemoveCmd struct {
-	sourcesOf
-	Source string `arg:"" help:"Id or location."`
-}
-
-// Run removes a source and waits until its documents are gone.
-func (c *sourcesRemoveCmd) Run(e *env) error {
-	return c.with(e, func(s sourceService) error {
-		v, err := find(e.ctx, s, c.Source)
-		if err != nil {
-			return err
-		}
-		id := v.ID
-		if err := s.remove(e.ctx, id); err != nil {
-			return err
-		}
-		for {
-			all, err := s.list(e.ctx)
-			if err != nil {
-				return err
-			}
-			n := slices.IndexFunc(all.Sources, func(v sources.SourceView) bool { return v.ID == id })
-			if n < 0 {
-				break
-			}
-			if last := all.Sources[n].LastSync; last != nil && last.Error != "" {
-				return fmt.Errorf("%s: %s", id, last.Error)
-			}
-			if err := wait(e.ctx); err != nil {
-				return err
-			}
-		}
-		fmt.Fprintln(e.Out, "removed", id, "with its documents")
-		return nil
-	})
-}
-
 // printFailures prints which files are not indexed, and how many others of all.
 func (e *env) printFailures(failures []ingest.Failure, all int) {
 	for _, f := range failures {
@@ -366,6 +355,9 @@ func await(e *env, s sourceService, v sources.SourceView) error {
 	e.printFailures(r.Failures, r.Failed)
 	if r.Warning != "" {
 		fmt.Fprintln(e.Err, r.Warning)
+	}
+	if r.Error != "" && r.Added+r.Moved+r.Updated+r.Unchanged+r.Removed+r.Ignored+r.Failed == 0 {
+		return fmt.Errorf("the sync of %s did not complete: %s", v.ID, r.Error)
 	}
 	fmt.Fprintf(e.Out, "%s: added %d (moved %d), updated %d, unchanged %d, removed %d, ignored %d, failed %d\n", v.ID, r.Added, r.Moved, r.Updated, r.Unchanged, r.Removed, r.Ignored, r.Failed)
 	if r.Error != "" {

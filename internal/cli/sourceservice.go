@@ -35,7 +35,7 @@ func task(what string, err error) error {
 }
 
 func (s remoteSources) list(ctx context.Context) (out sources.SourceList, err error) {
-	err = s.c.Get(ctx, "/api/sources", &out)
+	err = s.c.Get(ctx, "/api/sources?paths=true", &out)
 	return out, task("list sources", err)
 }
 
@@ -54,8 +54,13 @@ func (s remoteSources) sync(ctx context.Context, id string, req sources.SyncRequ
 	return v, task("sync source", err)
 }
 
-func (s remoteSources) remove(ctx context.Context, id string) error {
-	return task("remove source", s.c.Delete(ctx, sourcePath(id), nil))
+func (s remoteSources) remove(ctx context.Context, source string, p sources.Path) (string, error) {
+	if source != "" {
+		return "", task("remove source", s.c.Delete(ctx, sourcePath(source), nil))
+	}
+	var accepted ingestions.Accepted
+	err := s.c.Post(ctx, "/api/ingestions", ingestions.Request{Paths: []string{p.Path}, Collection: p.Collection, Remove: true}, &accepted)
+	return accepted.ID, task("remove documents", err)
 }
 
 func (s remoteSources) follow(ctx context.Context, id string, show func(ingest.Progress)) (source.Result, error) {
@@ -74,7 +79,11 @@ func (s localSources) list(ctx context.Context) (sources.SourceList, error) {
 			out[i].State = "interrupted" // an earlier process began the sync
 		}
 	}
-	return sources.SourceList{Sources: out}, err
+	if err != nil {
+		return sources.SourceList{}, err
+	}
+	paths, err := s.a.IngestedPaths(ctx)
+	return sources.SourceList{Sources: out, Paths: paths}, err
 }
 
 func (s localSources) add(ctx context.Context, req sources.SourceRequest) (sources.SourceView, error) {
@@ -103,9 +112,16 @@ func (s localSources) sync(ctx context.Context, id string, req sources.SyncReque
 	return sources.View(src), err
 }
 
-func (s localSources) remove(ctx context.Context, id string) error {
-	_, err := s.a.Sources().Remove(ctx, id)
-	return err
+func (s localSources) remove(ctx context.Context, id string, p sources.Path) (string, error) {
+	if id != "" {
+		_, err := s.a.Sources().Remove(ctx, id)
+		return "", err
+	}
+	i, err := s.a.Sources().IngestPaths(ctx, source.PathsRequest{Paths: []string{p.Path}, Collection: p.Collection, Remove: true})
+	if err != nil {
+		return "", err
+	}
+	return i.ID, nil
 }
 
 func (s localSources) follow(ctx context.Context, id string, show func(ingest.Progress)) (source.Result, error) {

@@ -24,6 +24,7 @@ type (
 		Collection   string   `json:"collection,omitempty" description:"Collection of the documents. The default is that of the server."`
 		Retry        bool     `json:"retry,omitempty" description:"Retry documents that exceeded the memory or time limit before."`
 		AllowRemoval bool     `json:"allow_removal,omitempty" description:"Remove all documents of the folders that have vanished. Without it, they are kept if a folder is empty and had at least 3, or has less than half as many as before and at least 20 fewer."`
+		Remove       bool     `json:"remove,omitempty" description:"Remove the documents of the paths from the collection, whether their files exist or not. Nothing is read."`
 	}
 	// Accepted is an ingestion that was started.
 	Accepted struct {
@@ -133,7 +134,7 @@ func (rt routes) ingest(w http.ResponseWriter, r *http.Request) error {
 			return fault.Invalid("paths", "want absolute paths")
 		}
 	}
-	i, err := rt.o.Sources.IngestPaths(r.Context(), source.PathsRequest{Paths: req.Paths, Collection: req.Collection, Retry: req.Retry, AllowRemoval: req.AllowRemoval})
+	i, err := rt.o.Sources.IngestPaths(r.Context(), source.PathsRequest{Paths: req.Paths, Collection: req.Collection, Retry: req.Retry, AllowRemoval: req.AllowRemoval, Remove: req.Remove})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package sources
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -54,6 +55,16 @@ type (
 		Sources []SourceView `json:"sources"`
 		Folders []string     `json:"folders,omitempty" description:"Folders of the server below which folders can be added without a key of the scope tenants."`
 		Docs    *DocsResult  `json:"docs,omitempty" description:"Files of --docs that are not indexed. It is missing if all are."`
+		Paths   []Path       `json:"paths,omitempty" description:"Files and folders whose documents are indexed and that are no sources: those of --docs and of sluice ingest. They are only listed if the request asks for them."`
+	}
+	// Path is a file or folder that was ingested and is no source.
+	Path struct {
+		Path       string `json:"path"`
+		Collection string `json:"collection"`
+		Documents  int    `json:"documents" description:"How many of its documents are indexed."`
+	}
+	listParams struct {
+		Paths bool `query:"paths" default:"false" description:"Also list files and folders that are no sources."`
 	}
 	// DocsResult tells which files of --docs could not be read.
 	DocsResult struct {
@@ -108,16 +119,17 @@ const maxBody = 256 << 10
 const maxFailures = 100
 
 type routes struct {
-	s    *source.Service
-	docs func() []ingest.Failure
+	s     *source.Service
+	docs  func() []ingest.Failure
+	paths func(context.Context) ([]Path, error)
 }
 
-// Routes returns the routes. The function docs returns the files of --docs that could not be read.
-func Routes(s *source.Service, docs func() []ingest.Failure) []server.Route {
-	rt := routes{s, docs}
+// Routes returns the routes. The function docs returns the files of --docs that could not be read, and paths the files and folders that were ingested and are no sources.
+func Routes(s *source.Service, docs func() []ingest.Failure, paths func(context.Context) ([]Path, error)) []server.Route {
+	rt := routes{s, docs, paths}
 	id := []any{idParam{}}
 	return []server.Route{
-		{Method: "GET", Path: "/api/sources", Scope: auth.Read, Serve: rt.list, Reply: SourceList{}, Summary: "List the sources of documents"},
+		{Method: "GET", Path: "/api/sources", Scope: auth.Read, Serve: rt.list, Request: []any{listParams{}}, Reply: SourceList{}, Faults: []int{400}, Summary: "List the sources of documents"},
 		{Method: "POST", Path: "/api/sources", Scope: auth.Write, Serve: rt.add, MaxBody: maxBody, Request: []any{SourceRequest{}}, Reply: SourceView{}, Status: http.StatusCreated,
 			Faults: []int{400, 403, 409, 413, 415, 507}, Summary: "Add a source of documents and sync it; a folder needs a key of the scope tenants or is in one that the server shares"},
 		{Method: "GET", Path: "/api/sources/{id}", Scope: auth.Read, Serve: rt.show, Request: id, Reply: SourceView{}, Faults: []int{404}, Summary: "Show a source with its progress and its last sync"},
@@ -153,6 +165,10 @@ func View(src source.Source) SourceView {
 }
 
 func (rt routes) list(w http.ResponseWriter, r *http.Request) error {
+	withPaths := r.URL.Query().Get("paths")
+	if withPaths != "" && withPaths != "true" && withPaths != "false" {
+		return fault.Invalid("paths", "want true or false")
+	}
 	all, err := rt.s.List(r.Context())
 	if err != nil {
 		return err
@@ -163,6 +179,11 @@ func (rt routes) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	if unread := rt.docs(); len(unread) > 0 {
 		out.Docs = &DocsResult{len(unread), unread[:min(len(unread), maxFailures)]}
+	}
+	if withPaths == "true" {
+		if out.Paths, err = rt.paths(r.Context()); err != nil {
+			return err
+		}
 	}
 	server.ReplyJSON(w, http.StatusOK, out)
 	return nil

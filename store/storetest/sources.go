@@ -76,7 +76,7 @@ func (s *suite) sources() {
 
 // ingestions adds, changes and removes ingestions.
 func (s *suite) ingestions() {
-	b := store.Ingestion{ID: "b", Paths: []string{"/docs", "/a 'b' é"}, Collection: "default", Retry: true, AllowRemoval: true, Server: "one", Attempt: 1, CreatedAt: start}
+	b := store.Ingestion{ID: "b", Paths: []string{"/docs", "/a 'b' é"}, Collection: "default", Retry: true, AllowRemoval: true, Remove: true, Server: "one", Attempt: 1, CreatedAt: start}
 	a := store.Ingestion{ID: "a", Paths: []string{"/docs"}, Collection: "other", Attempt: 1, CreatedAt: start.Add(time.Microsecond)}
 	check := func(step string, want ...store.Ingestion) {
 		s.Helper()

@@ -3135,7 +3135,10 @@ export interface paths {
          */
         get: {
             parameters: {
-                query?: never;
+                query?: {
+                    /** @description Also list files and folders that are no sources. */
+                    paths?: boolean;
+                };
                 header?: never;
                 path?: never;
                 cookie?: never;
@@ -3149,6 +3152,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["SourcesSourceList"];
+                    };
+                };
+                /** @description Bad Request */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ForgeError"];
                     };
                 };
                 /** @description Unauthorized */
@@ -10332,6 +10344,8 @@ export interface components {
             collection?: string;
             /** @description Absolute paths of files and folders on the machine of the server. Documents of a folder that have vanished are removed. */
             paths: string[];
+            /** @description Remove the documents of the paths from the collection, whether their files exist or not. Nothing is read. */
+            remove?: boolean;
             /** @description Retry documents that exceeded the memory or time limit before. */
             retry?: boolean;
         };
@@ -12106,11 +12120,19 @@ export interface components {
             /** @description The first 100 of them. */
             failures: components["schemas"]["IngestFailure"][];
         };
+        SourcesPath: {
+            collection: string;
+            /** @description How many of its documents are indexed. */
+            documents: number;
+            path: string;
+        };
         SourcesSourceList: {
             /** @description Files of --docs that are not indexed. It is missing if all are. */
             docs?: components["schemas"]["SourcesDocsResult"];
             /** @description Folders of the server below which folders can be added without a key of the scope tenants. */
             folders?: string[];
+            /** @description Files and folders whose documents are indexed and that are no sources: those of --docs and of sluice ingest. They are only listed if the request asks for them. */
+            paths?: components["schemas"]["SourcesPath"][];
             sources: components["schemas"]["SourcesSourceView"][];
         };
         SourcesSourceProgress: {
