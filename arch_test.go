@@ -20,7 +20,7 @@ var allowedImports = map[string]string{
 	"engine/natspeers": "engine event fault",
 	"cmd/sluice":       "ingest/sandbox internal/cli",
 	"cmd/sluice-bench": "ingest/sandbox internal/bench internal/cli",
-	"internal/cli":     "conform doctor corpus/filter eval/summary disk/atomicfile fault server/access server/mcp auth engine answer/confidence answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest ingest/parse internal/app internal/chat internal/config lang model model/probe server session server/ingestions server/sources source wire wire/forge wire/sse ledger",
+	"internal/cli":     "conform doctor corpus/filter eval/summary disk/atomicfile fault server/access server/mcp auth engine answer/confidence answer/grade answer/grade/calibrate prompt client client/display corpus eval event eventlog files index ingest ingest/parse internal/app internal/chat internal/config lang model model/probe server session server/documents server/ingestions server/sources source wire wire/forge wire/sse ledger",
 
 	// The only package that imports every back end: it turns a Config into a running program.
 	"internal/app": "doctor blobs/... natsconn corpus/filter eval/summary auth auth/oidc auth/sqlstore engine engine/natspeers answer/... cache/... corpus event eventlog/... fault files/... index/... ingest/... internal/config disk/atomicfile disk/reserve disk/sqlitedb sqldb sqldb/postgres forrst/sqlstore lang model/... prompt server/... source/... store/... web wire/... disk/cachedb ledger/... session/...",
@@ -88,7 +88,7 @@ var allowedImports = map[string]string{
 	"files/search":                "corpus corpus/filter files index store",
 	"index/scope":                 "corpus index lang model",
 	"store":                       "",
-	"source":                      "corpus fault ingest ingest/parse store",
+	"source":                      "corpus fault ingest ingest/parse lang store",
 	"source/folder":               "fault ingest source",
 	"source/git":                  "disk/atomicfile fault ingest ingest/parse source",
 	"source/git/gittest":          "",

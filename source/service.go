@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/ingest/parse"
+	"github.com/sluice-rag/sluice/lang"
 	"github.com/sluice-rag/sluice/store"
 )
 
@@ -191,6 +192,9 @@ func (s *Service) kindOf(location string) string {
 	return ""
 }
 
+// schemes are those of the locations of all kinds, for suggestions.
+var schemes = []string{"http", "https", "git+https", "s3", "s3+http", "imap", "imaps", "webdav", "webdavs", "dav", "davs"}
+
 // Add adds a source. Without a kind, the location selects it. Without local, kinds that read the disk of the server are refused, except for locations in [Kind.Shared]. Errors are of the type [fault.Error], or those of the store.
 func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, error) {
 	if set.Location == "" {
@@ -201,6 +205,11 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	}
 	kind, ok := s.o.Kinds[set.Kind]
 	if !ok && set.Kind == "" {
+		if scheme, _, ok := strings.Cut(set.Location, "://"); ok {
+			if near := lang.Nearest(strings.ToLower(scheme), schemes, 1); near != "" {
+				return Source{}, fault.Invalid("location", "%s:// is not known; did you mean %s://?", lang.Truncate(scheme, 64), near)
+			}
+		}
 		return Source{}, fault.Invalid("location", "no kind of source has such locations; the kinds are %s: see \"sluice sources add --help\" or /docs/", strings.Join(s.Kinds(), ", "))
 	}
 	if !ok {

@@ -379,7 +379,7 @@ func TestHintToAddDocuments(t *testing.T) {
 	} {
 		for name, show := range displays() {
 			out, err := show(stream(forge("query_analysis", `{"query":"why?"}`), forge("error", `{"code":"NO_DOCUMENTS","message":"`+message+`","recoverable":false}`)))
-			if !strings.HasPrefix(name, "json") && strings.Contains(out, "sluice ingest PATH") != want || err != nil {
+			if !strings.HasPrefix(name, "json") && strings.Contains(out, "sluice ingest FOLDER") != want || err != nil {
 				t.Errorf("%s: %s: %v\n%s", name, message, err, out)
 			}
 		}

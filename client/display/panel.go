@@ -204,7 +204,9 @@ func (p *Panel) Final(s *client.Snapshot, width int, cause error) string {
 			lines = append(lines, bad.Render(line))
 		}
 		if NothingIndexed(s) {
-			lines = append(lines, "  add some with: sluice ingest PATH")
+			for _, line := range wrapped(addDocuments, width-2) {
+				lines = append(lines, "  "+line)
+			}
 		}
 	case s.Abstained:
 		verdict, searched := abstention(s)

@@ -170,7 +170,7 @@ func (p *Plain) Close(s *client.Snapshot, cause error) error {
 	case s.Failure != nil:
 		p.line(red, "failed:", Line(s.Failure.Message)+" ("+Line(string(s.Failure.Code))+")", "")
 		if NothingIndexed(s) {
-			p.printf(p.steps, "add some with: sluice ingest PATH\n")
+			p.printf(p.steps, "%s\n", addDocuments)
 		}
 	default:
 		for _, w := range cautions(s) {
@@ -254,6 +254,9 @@ func quoted(text string, limit int) string {
 	}
 	return "“" + text + "”"
 }
+
+// addDocuments tells how documents are added if none are indexed.
+const addDocuments = "Nothing is indexed yet. Add your documents with: sluice ingest FOLDER, or give the question or the server --docs FOLDER"
 
 // NothingIndexed reports whether a run failed because there are no documents, also in other collections: documents must be added. It is false for a condition that no document meets.
 func NothingIndexed(s *client.Snapshot) bool {

@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -52,6 +54,28 @@ const pageSize = 8 << 10
 
 func openDB(path string) (*bolt.DB, error) {
 	return openBolt(path, bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType, PageSize: pageSize})
+}
+
+// HasDocuments reports whether the index in a folder has documents. It changes nothing, and creates no folder. While another process has the index open, the error is that of a timeout.
+func HasDocuments(dir string) (has bool, err error) {
+	path := filepath.Join(dir, fileDocuments)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	db, err := openBolt(path, bolt.Options{Timeout: 50 * time.Millisecond, ReadOnly: true})
+	if err != nil {
+		return false, fmt.Errorf("open index: %w", err)
+	}
+	err = guard(path, func() error {
+		return db.View(func(tx *bolt.Tx) error {
+			if b := tx.Bucket(bucketDocuments); b != nil {
+				first, _ := b.Cursor().First()
+				has = first != nil
+			}
+			return nil
+		})
+	})
+	return has, errors.Join(err, db.Close())
 }
 
 func openBolt(path string, opts bolt.Options) (db *bolt.DB, err error) {

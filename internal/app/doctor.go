@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-rag/sluice/disk/reserve"
 	"github.com/sluice-rag/sluice/doctor"
 	"github.com/sluice-rag/sluice/eventlog/natslog"
+	"github.com/sluice-rag/sluice/index/embedded"
 	"github.com/sluice-rag/sluice/index/weaviate"
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/model/transport"
@@ -83,6 +84,12 @@ func diagnoseFolder(_ context.Context, cfg config.Config) []doctor.Finding {
 			f.Warn("less than 1 GiB of the disk is free", "free space on it, or set --keep-runs-bytes and --keep-runs-age")
 		}
 	}
+	if cfg.Index.URL == "" {
+		// While a server has the index open, the command asks the server.
+		if has, err := embedded.HasDocuments(filepath.Join(cfg.Store.Data, "index")); err == nil && !has {
+			NothingIndexed(&f)
+		}
+	}
 	begin := time.Now()
 	if err := writable(dir); err != nil {
 		f.Fail("it cannot be written: "+err.Error(), "permit the user of the server to write it")
@@ -90,6 +97,11 @@ func diagnoseFolder(_ context.Context, cfg config.Config) []doctor.Finding {
 		f.SetRoundTrip(time.Since(begin))
 	}
 	return []doctor.Finding{f}
+}
+
+// NothingIndexed adds to the finding of the data folder that there are no documents.
+func NothingIndexed(f *doctor.Finding) {
+	f.Detail(`no document is indexed: add some with "sluice ingest FOLDER" or "sluice serve --docs FOLDER"`)
 }
 
 // existing returns the nearest folder above a path that exists.

@@ -24,7 +24,7 @@ import (
 )
 
 // permitAddresses tells users how private addresses are allowed.
-const permitAddresses = "start the server, or the command if no server runs, with --fetch-allow RANGE to permit it"
+const permitAddresses = "private and local addresses must be allowed: give --fetch-allow RANGE, such as --fetch-allow 10.0.0.0/8, to \"sluice serve\", or to this command if no server runs"
 
 // openSources makes the service of sources, whose documents are in the collection of the settings.
 func (a *App) openSources(kept interface {

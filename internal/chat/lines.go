@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 
@@ -83,7 +84,11 @@ func runLines(ctx context.Context, o Options) error {
 		}
 		if err != nil {
 			failed = true
-			fmt.Fprintln(o.Err, "! "+reason(err))
+			text := reason(err)
+			if _, unanswered := errors.AsType[*url.Error](err); unanswered {
+				text = hostOf(o.Server) + ": " + text
+			}
+			fmt.Fprintln(o.Err, "! "+text)
 		}
 		if f.err != nil {
 			return fmt.Errorf("chat: %w", f.err)

@@ -53,19 +53,31 @@ func docs(t *testing.T) string {
 // run runs a command to its end.
 func run(t *testing.T, args ...string) (status int, out, errs string) {
 	t.Helper()
+	return runWith(t, "", args...)
+}
+
+// runWith runs a command with an input to its end.
+func runWith(t *testing.T, in string, args ...string) (status int, out, errs string) {
+	t.Helper()
 	var o, e bytes.Buffer
-	status = cli.Main(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e})
+	status = cli.Main(t.Context(), args, cli.Streams{In: strings.NewReader(in), Out: &o, Err: &e})
 	return status, o.String(), e.String()
 }
 
 // serve starts a server and gives its address and what stops it; stop gives the exit status.
 func serve(t *testing.T, args ...string) (url string, stop func() int) {
 	t.Helper()
+	return serveLogged(t, io.Discard, args...)
+}
+
+// serveLogged is serve that also writes the log to a writer.
+func serveLogged(t *testing.T, log io.Writer, args ...string) (url string, stop func() int) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	status := make(chan int, 1)
 	go func() {
-		s := cli.Main(ctx, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: w})
+		s := cli.Main(ctx, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...), cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.MultiWriter(log, w)})
 		_ = w.Close()
 		status <- s
 	}()
@@ -216,7 +228,7 @@ func TestFailures(t *testing.T) {
 		says   []string
 	}{
 		{"no documents", []string{"ask", "--data", t.TempDir(), "why?"}, 1, []string{"NO_DOCUMENTS", "sluice ingest"}},
-		{"empty question", []string{"ask", "--data", data, "  "}, 1, []string{"query: required"}},
+		{"empty question", []string{"ask", "--data", data, "  "}, 2, []string{"the question is empty"}},
 		{"all faults at once", []string{"serve", "--data", data, "--deadline=-3s", "--max-runs", "0", "--log-level", "loud"}, 2,
 			[]string{"deadline", "max-runs", "log-level"}},
 		{"address in use", []string{"serve", "--data", data, "--addr", busy.Addr().String()}, 1, []string{"listen", "in use"}},

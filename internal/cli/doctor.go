@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-rag/sluice/doctor"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
+	"github.com/sluice-rag/sluice/server/documents"
 )
 
 type doctorCmd struct {
@@ -33,6 +34,9 @@ func (c *doctorCmd) Run(e *env) error {
 	ctx, cancel := context.WithTimeout(e.ctx, c.Within)
 	defer cancel()
 	found := app.Diagnose(ctx, e.cfg)
+	if at, ok := running(ctx, e.cfg.Store.Data); ok && isEmpty(ctx, at) {
+		app.NothingIndexed(&found[0])
+	}
 	var err error
 	if c.JSON {
 		enc := json.NewEncoder(e.Out)
@@ -48,6 +52,16 @@ func (c *doctorCmd) Run(e *env) error {
 		}
 	}
 	return err
+}
+
+// isEmpty reports whether a server says that it has no documents.
+func isEmpty(ctx context.Context, at remote) bool {
+	cl, err := at.client()
+	if err != nil {
+		return false
+	}
+	var all documents.DocumentList
+	return cl.Get(ctx, "/api/documents?limit=1", &all) == nil && all.Total == 0
 }
 
 // describe returns a block of lines for each finding.

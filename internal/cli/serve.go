@@ -47,8 +47,14 @@ type serveCmd struct {
 	Insecure bool `name:"insecure" help:"Listen on an address that others can reach although there is no API key: everybody who reaches it can read and change everything. Also needed for --metrics-addr on such an address."`
 }
 
-// Run listens, opens the data folder, indexes the documents in the background, and serves until the context ends.
+// Run serves until the context ends, and logs when it stops.
 func (c *serveCmd) Run(e *env) (err error) {
+	defer logStop(e, &err)()
+	return c.serve(e)
+}
+
+// serve listens, opens the data folder, indexes the documents in the background, and serves until the context ends.
+func (c *serveCmd) serve(e *env) (err error) {
 	TuneRuntime()
 	defer limitServerMemory()()
 	if c.NoCache {
@@ -127,6 +133,16 @@ func (c *serveCmd) Run(e *env) (err error) {
 		background.Go(func() { _ = front.ServeMetrics(ctx, metrics) }) // an error closes only this listener
 	}
 	return serveNamed(e.ctx, shared, front, l)
+}
+
+// logStop logs when a signal stops the server. The function that it returns logs that it has stopped, unless there is an error.
+func logStop(e *env, err *error) (stopped func()) {
+	unused := context.AfterFunc(e.ctx, func() { e.logger.Info("stopping; a second signal ends the server at once") })
+	return func() {
+		if !unused() && *err == nil {
+			e.logger.Info("stopped")
+		}
+	}
 }
 
 // inUseBy adds to [app.ErrInUse] what to do, unless a command has. Other errors are returned as they are.

@@ -153,7 +153,9 @@ type sessionsShowCmd struct {
 
 // Run prints the active branch of a session.
 func (c *sessionsShowCmd) Run(e *env) error {
-	return c.use(e, func(cl *client.Client) error { return printSession(e, cl, c.ID, client.ExportMarkdown) })
+	return c.use(e, func(cl *client.Client) error {
+		return task("show session", printSession(e, cl, c.ID, client.ExportMarkdown))
+	})
 }
 
 func printSession(e *env, cl *client.Client, id, format string) error {

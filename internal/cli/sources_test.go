@@ -148,7 +148,7 @@ func TestAddWhoseSyncFails(t *testing.T) {
 		t.Helper()
 		status, out, errs := run(t, "sources", "add", location, "--data", data)
 		id, _, _ := strings.Cut(out, " ")
-		if status != 1 || !strings.HasSuffix(errs, "to permit it\nThe source is kept. \"sluice sources sync "+id+"\" tries again, and \"sluice sources remove "+id+"\" removes it\n") {
+		if status != 1 || !strings.HasSuffix(errs, "to this command if no server runs\nThe source is kept. \"sluice sources sync "+id+"\" tries again, and \"sluice sources remove "+id+"\" removes it\n") {
 			t.Errorf("status %d: %s%s", status, out, errs)
 		}
 		if _, out, _ := run(t, "sources", "list", "--data", data); !strings.Contains(out, id) {
