@@ -1,9 +1,11 @@
 package lang
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // IsTableRow reports whether a line is a table row: cells separated by vertical bars with spaces around them. A bar within
@@ -80,16 +82,28 @@ var boundsRE = regexp.MustCompile(`^[0-9., ]*[0-9] ?(?:[-–—] ?[0-9][0-9., ]*
 // countedRE matches a number with the ending of an ordinal: the 2nd in 2nd class.
 var countedRE = regexp.MustCompile(`[0-9]+(?:\pL{1,3}\b)?`)
 
-// shapeOf returns what the names of several columns have in common, if they only differ in their numbers: class for 1st class and 2nd class.
+// shapeOf returns what the names of several columns have in common, if they only differ in their numbers or are days of the week: class for 1st class and
+// 2nd class.
 func shapeOf(cell string) string {
 	if boundsRE.MatchString(cell) {
 		return "1-99"
 	}
-	return strings.ToLower(OneLine(countedRE.ReplaceAllString(cell, "")))
+	shape := strings.ToLower(OneLine(countedRE.ReplaceAllString(cell, "")))
+	if has(daysOf(), strings.TrimRight(shape, ".")) {
+		return "monday"
+	}
+	return shape
 }
 
+// daysOf returns the names of the days of the week in all languages, and their abbreviations.
+var daysOf = sync.OnceValue(func() map[string]struct{} {
+	out := union(Days)
+	maps.Copy(out, union(ShortDays))
+	return out
+})
+
 // IsTableHeadOver is [IsTableHead] for a first row over others. Names may have figures if several differ only in these, as Zone 1 and Zone 2 or 1-99 and 100-499
-// do, and if most cells under them are numbers that are written in another way.
+// do, and if most cells under them are numbers that are written in another way, or if none is one and all of these names have the same form, as Mon 2 and Tue 3 do.
 func IsTableHeadOver(cells []string, rows [][]string) bool {
 	shapes, figures, under, numbers := map[string]int{}, 0, 0, 0
 	for i, c := range cells {
@@ -120,8 +134,11 @@ func IsTableHeadOver(cells []string, rows [][]string) bool {
 			return false
 		}
 	}
-	return len(cells) > 1 && (figures == 0 || numbers > 0 && 2*numbers >= under && figures < len(cells))
+	return len(cells) > 1 && figures < len(cells) && (figures == 0 || numbers > 0 && 2*numbers >= under || numbers == 0 && len(shapes) == 1 && figures >= minSameForm)
 }
+
+// minSameForm is the number of names of one form from which they are names although no cell under them is a number.
+const minSameForm = 3
 
 // maxFence is the widest fence, in characters.
 const maxFence = 20

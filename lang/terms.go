@@ -13,8 +13,14 @@ import (
 // maxStem is the longest word, in bytes, that is stemmed; longer words are not English.
 const maxStem = 40
 
-// stemOfNumber returns a number without the separators of thousands, and a version such as 4.2.0 as 4.2, as people call it.
+// stemOfNumber returns a number without the separators of thousands, 7th as 7, and a version such as 4.2.0 as 4.2, as people call it.
 func stemOfNumber(word string) string {
+	if n := len(word) - 2; n > 0 && isNumber(word[:n]) {
+		switch word[n:] {
+		case "st", "nd", "rd", "th":
+			return word[:n]
+		}
+	}
 	if strings.Count(word, ".") == 2 {
 		word = strings.TrimSuffix(word, ".0")
 	}
@@ -22,7 +28,7 @@ func stemOfNumber(word string) string {
 }
 
 // Stem returns the stem of a lower-cased word of [Words] by Snowball's English algorithm. Numbers lose their
-// thousands separators. A word with characters other than ASCII letters and apostrophes is returned unchanged.
+// thousands separators and the endings of ordinals. A word with characters other than ASCII letters and apostrophes is returned unchanged.
 func Stem(word string) string {
 	if word == "" || len(word) > maxStem {
 		return word

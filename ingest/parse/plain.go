@@ -78,10 +78,12 @@ func (t *textReader) add(b Block) { t.out = append(t.out, b) }
 // findTitle returns the text of the first heading among the first blocks that is neither numbered nor the subject of a message that is quoted. Without one, the title
 // is the name of the file, which says more than most first lines.
 func (t *textReader) findTitle() string {
+	before := 0
 	for i, b := range t.out[:min(len(t.out), maxBeforeTitle)] {
-		if t.numbered[i] {
+		if t.numbered[i] || before > maxBytesBeforeTitle {
 			break
 		}
+		before += len(b.Text)
 		if b.Kind == Heading && (i == 0 || i+1 == len(t.out) || mailSubject(strings.Split(t.out[i+1].Text, "\n")) == "") {
 			return b.Text
 		}
@@ -89,8 +91,8 @@ func (t *textReader) findTitle() string {
 	return ""
 }
 
-// maxBeforeTitle is the number of blocks among which the title of a text is looked for.
-const maxBeforeTitle = 3
+// maxBeforeTitle is the number of blocks among which the title of a text is looked for, and maxBytesBeforeTitle the number of bytes that may stand before it.
+const maxBeforeTitle, maxBytesBeforeTitle = 3, 400
 
 // read appends the blocks of a text.
 func (t *textReader) read(s string) {
@@ -122,7 +124,7 @@ func dropTableRules(lines []string) []string {
 	isRow := func(i int) bool { return i >= 0 && i < len(lines) && aligned.MatchString(strings.TrimSpace(lines[i])) }
 	out := lines[:0:0]
 	for i, line := range lines {
-		if !(ruleOfTable.MatchString(strings.TrimSpace(line)) && isRow(i-1) && (isRow(i+1) || i+1 == len(lines))) {
+		if !(ruleOfTable.MatchString(strings.TrimSpace(line)) && isRow(i-1) && (isRow(i+1) || isRow(i+2) || i+1 == len(lines))) { // the name of a group may follow
 			out = append(out, line)
 		}
 	}
@@ -257,8 +259,8 @@ func appendParagraphs(out []Block, lines []string, limit int) []Block {
 	return out
 }
 
-// unmarkRows clears the marks of lines that are rows of a table, such as "2. floor   Friday", and returns their number. A table has a line without a number, such as
-// that with the names of its columns.
+// unmarkRows clears the marks of lines that are rows of a table, such as "2. floor   Friday" and "K. Nowak   night", and returns their number. A table has a line
+// without a mark, such as that with the names of its columns.
 func unmarkRows(lines []string, marked []bool) (cleared int) {
 	for from := 0; from < len(lines); from++ {
 		to, plain := from, 0
@@ -268,7 +270,7 @@ func unmarkRows(lines []string, marked []bool) (cleared int) {
 			}
 		}
 		for i := from; plain > 0 && i < to; i++ {
-			if marked[i] && unicode.IsDigit(rune(strings.TrimSpace(lines[i])[0])) {
+			if first, _ := utf8.DecodeRuneInString(strings.TrimSpace(lines[i])); marked[i] && (unicode.IsDigit(first) || unicode.IsLetter(first)) {
 				marked[i] = false
 				cleared++
 			}
@@ -313,7 +315,7 @@ func joinLines(lines []string) string {
 		before, isTime := lang.BeginsWithTime(l)
 		switch {
 		case i == 0:
-		case staysApart(lines[i-1], l, widest), isTime && times[before] > 1, goesOn:
+		case staysApart(lines[i-1], l, widest), isTime && times[before] > 1, goesOn, rows > 1 && isAligned(lines[i-1]):
 			b = append(b, '\n')
 		default:
 			b = append(b, ' ')

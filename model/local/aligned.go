@@ -65,8 +65,13 @@ func readAligned(lines []string) {
 			fenced = !fenced
 		}
 		var rows [][]alignedCell
-		n := 0
+		var groups []string // of the rows; empty: no row has one
+		group, n := "", 0
 		for ; !fenced && i+n < len(lines); n++ {
+			if title := groupTitle(lines[i+n:]); title != "" && len(rows) > 0 {
+				group = title
+				continue
+			}
 			if rest := continuedCells(lines[i+n], rows); rest != nil {
 				rows[len(rows)-1] = rest
 				continue
@@ -75,10 +80,10 @@ func readAligned(lines []string) {
 			if len(cells) < 2 {
 				break
 			}
-			rows = append(rows, cells)
+			rows, groups = append(rows, cells), append(groups, group)
 		}
 		isList := !slices.ContainsFunc(rows, func(cells []alignedCell) bool { return !isMarked(cells[0].text) })
-		if text := alignedTable(rows); text != nil && !isList {
+		if text := alignedTable(rows, groups); text != nil && !isList {
 			clear(lines[i+copy(lines[i:], text) : i+n])
 		}
 		i += max(1, n)
@@ -86,7 +91,7 @@ func readAligned(lines []string) {
 }
 
 // continuedCells returns the cells of the last row with what a line continues them with: it begins below one of its cells but the first, and each part of it below
-// a cell. It returns nil for other lines, and for those with a number, which is a value of its own.
+// a cell. It returns nil for other lines, for those with a number, which is a value of its own, and for those in capitals.
 func continuedCells(line string, rows [][]alignedCell) []alignedCell {
 	bare := strings.TrimSpace(line)
 	if len(rows) == 0 || bare == "" {
@@ -104,7 +109,7 @@ func continuedCells(line string, rows [][]alignedCell) []alignedCell {
 	full := len(out) > 2 && len(parts) == len(out)-1 // it may be a row whose first cell is that of the row before
 	for _, part := range parts {
 		i := slices.IndexFunc(out, func(c alignedCell) bool { return distance(c.from, part.from) <= 1 })
-		if i < 1 || figureRE.MatchString(part.text) || full && !startsLower(part.text) {
+		if i < 1 || figureRE.MatchString(part.text) || full && !startsLower(part.text) || isCapitals(part.text) {
 			return nil
 		}
 		out[i].text += " " + part.text
@@ -112,11 +117,24 @@ func continuedCells(line string, rows [][]alignedCell) []alignedCell {
 	return out
 }
 
+// isCapitals reports whether a text is in capitals, as the titles of the parts of a table are.
+func isCapitals(s string) bool { return len(s) > 3 && strings.ToUpper(s) == s && strings.ToLower(s) != s }
+
 // maxAligned is the maximum number of columns of a table that is aligned with spaces.
 const maxAligned = 40
 
-// alignedTable returns the rows of a table as text; nil if they are none.
-func alignedTable(rows [][]alignedCell) []string {
+// groupTitle returns the first line if it is the title of a group of rows, which follow it: DAIRY & EGGS. It is empty otherwise.
+func groupTitle(lines []string) string {
+	title := strings.TrimSpace(lines[0])
+	name, _, _ := strings.Cut(title, " (")
+	if len(lines) < 2 || !isCapitals(name) || len(strings.Fields(title)) > maxHeading || alignedCells(lines[0]) != nil || len(alignedCells(lines[1])) < 2 {
+		return ""
+	}
+	return title
+}
+
+// alignedTable returns the rows of a table as text, each with the title of its group as the last cell; nil if they are none.
+func alignedTable(rows [][]alignedCell, groups []string) []string {
 	width, full := 0, 0
 	indent(rows)
 	for _, cells := range rows {
@@ -131,13 +149,16 @@ func alignedTable(rows [][]alignedCell) []string {
 		return nil
 	}
 	out := make([]string, len(rows))
-	head := width > 2 && lang.IsTableHeadOver(textsOf(rows[0]), fullRows(rows[1:], width))
+	head := width > 2 && isHeadOver(rows, width)
 	var last []alignedCell // the last row with all cells
 	for i, cells := range rows {
 		if len(cells) == width {
 			last = cells
 		}
 		texts := place(cells, last, rows, width)
+		if groups[len(groups)-1] != "" {
+			texts = append(texts, groups[i])
+		}
 		if head {
 			out[i] = strings.Join(texts, " | ")
 			continue
@@ -151,6 +172,17 @@ func alignedTable(rows [][]alignedCell) []string {
 		out[i] = strings.TrimRight(texts[0], ":") + ": " + strings.Join(rest, "; ")
 	}
 	return out
+}
+
+// isHeadOver reports whether the first row has the names of the columns. One of these may have no name.
+func isHeadOver(rows [][]alignedCell, width int) bool {
+	names, full := textsOf(rows[0]), fullRows(rows[1:], width)
+	if len(names) == width-1 && len(full) > 1 {
+		at := slices.IndexFunc(rows, func(r []alignedCell) bool { return len(r) == width })
+		names = place(rows[0], rows[at], rows, width)
+		names[0] = "" // the name of the whole table: week 1
+	}
+	return lang.IsTableHeadOver(names, full)
 }
 
 // indent moves the cells of the first row to the right if it lost its indentation, as the first line of a paragraph does.
