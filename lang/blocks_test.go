@@ -17,6 +17,8 @@ func TestTableHeads(t *testing.T) {
 		"Seat | 1st class | 2nd class / Aisle | 24 | 12":                              true,
 		"Prodotto | 1a scelta | 2a scelta / Kiwi | 2 € | 1":                           true,
 		"Fee | 2024 | 2025 / Adults | 5 | 6":                                          true,
+		"Name | Mon 2 | Tue 3 | Wed 4 / Ada | night | off | late":                     true,
+		"Name | Mon 2 | Tue 3 / Ada | night | off":                                    false,
 		"Gold | 12 months | 24 months / Silver | 6 months | 12 months":                false,
 		"Mon | 9-12 | 13-17 / Tue | 9-12 | 13-17":                                     false,
 		"Mon | 9-12 | 14-18 / Tue | closed | closed / Wed | 8-12 | 13-16":             false,

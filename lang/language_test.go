@@ -48,6 +48,9 @@ func TestDetect(t *testing.T) {
 	if l := lang.OfQuestion("Öffnungszeiten Sonntag?", "Das Bad ist am Sonntag von 9 bis 20 Uhr geöffnet."); l.Code != "de" {
 		t.Errorf("the language of the passages is %s", l.Code)
 	}
+	if l := lang.OfQuestion("Was kosten alle Wallboxen zusammen?"); l.Code != "de" {
+		t.Errorf("a German question is %s", l.Code)
+	}
 	if l := lang.OfQuestion("Brezza 40?"); l != lang.English {
 		t.Errorf("an unknown language is %s", l.Code)
 	}

@@ -350,7 +350,10 @@ func markPlainTitles(blocks []Block) []Block {
 			out = append(out, b)
 			continue
 		}
-		follows := i+1 < len(blocks) && blocks[i+1].Kind != Heading && !(blocks[i+1].Kind == Paragraph && isPlainTitle(blocks[i+1].Text)) && len(blocks[i+1].Text) >= minUnder
+		follows := i+1 < len(blocks) && blocks[i+1].Kind != Heading
+		if follows && blocks[i+1].Kind == Paragraph {
+			follows = !isPlainTitle(blocks[i+1].Text) && len(blocks[i+1].Text) >= minUnder
+		}
 		if under != "" {
 			follows = isOver(title, under)
 		} else {

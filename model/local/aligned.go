@@ -118,7 +118,9 @@ func continuedCells(line string, rows [][]alignedCell) []alignedCell {
 }
 
 // isCapitals reports whether a text is in capitals, as the titles of the parts of a table are.
-func isCapitals(s string) bool { return len(s) > 3 && strings.ToUpper(s) == s && strings.ToLower(s) != s }
+func isCapitals(s string) bool {
+	return len(s) > 3 && strings.ToUpper(s) == s && strings.ToLower(s) != s
+}
 
 // maxAligned is the maximum number of columns of a table that is aligned with spaces.
 const maxAligned = 40
