@@ -3,6 +3,7 @@ package local
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -385,6 +386,9 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	if c.setting {
 		e[isLabel], e[labelled] = 1, q.shareOf(c.key)
 	}
+	if q.who && !c.row {
+		e[labelled] = max(e[labelled], q.roleShare(c.own))
+	}
 	if q.kind == reasonKind && e[fit] < 1 { // its key and its label say what it is about, and its cells seldom why
 		e[rowExact], e[labelled] = 0, 0
 	}
@@ -403,6 +407,25 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 		e[opposed], e[flipped] = q.contradictions(said)
 	}
 	e[negated] = value(q.negated && q.kind != reasonKind && !hasNegation(q.lang, c.words) && !hasNegation(q.lang, lang.Words(c.leadingText()))) // why not: because it was refused
+}
+
+// roleRE matches a role in parentheses after a name: Ada Vale (treasurer), Bo Lind (hereinafter "the landlord").
+var roleRE = regexp.MustCompile(`\p{Lu}[\pL'’.-]+[^()]{0,80}\(([^()]{2,60})\)`)
+
+// roleShare returns the share of the question's terms in a role in parentheses that has at most one other word.
+func (q *question) roleShare(text string) (most float64) {
+	for _, m := range roleRE.FindAllStringSubmatch(text, 16) {
+		others := 0
+		for _, s := range stemsIn(q.lang, m[1]) {
+			if _, asked := q.index[s]; !asked {
+				others++
+			}
+		}
+		if others <= 1 {
+			most = max(most, q.shareOf(m[1]))
+		}
+	}
+	return most
 }
 
 // minForm is the least share of the question's terms in the heading over the fields of a form that say together what the heading names.

@@ -37,6 +37,8 @@ func TestForms(t *testing.T) {
 		{"two fields in a line, with a full stop in a label", "What is the number of the flat?", chunk("Letter", nil, gaps), "Flat no.: 14."},
 		{"fields one after the other", "Who seconded the proposal?", chunk("Motion", nil, "Proposed by: Nils Berg Seconded by: K. Aldous Date: 2 June\n"), "Seconded by: K. Aldous."},
 		{"a value of one word", "What is the nationality?", chunk("Registration", nil, "Surname: Lindqvist\nNationality: Swedish\n"), "Nationality: Swedish."},
+		{"a role in parentheses", "Who is the treasurer?", chunk("Minutes", nil, "The treasurer is thanked for the accounts of the year. Present: Ines Ruiz (chair), Marc Vidal (treasurer), Pia Gomez.\n"), "Present: Ines Ruiz (chair), Marc Vidal (treasurer), Pia Gomez."},
+		{"a party of a contract", "Who is the provider?", chunk("Agreement", nil, "The provider sends a bill each month. It is entered into by Norvane Ltd (\"Provider\") and Baltik Freight Ltd (\"Customer\"). The provider keeps a log.\n"), "The provider sends a bill each month. It is entered into by Norvane Ltd (\"Provider\") and Baltik Freight Ltd (\"Customer\")."},
 		{"options with marks", "What is the method of payment?", chunk("Form", nil, "Method of payment: ☐ Cheque ☒ Direct debit ☐ Cash\n"), "Method of payment: Direct debit."},
 		{"options under their label", "Which size of locker was ordered?", chunk("Order", nil, "Size of locker:\n\n[ ] small  [x] medium  [ ] large\n"), "Size of locker: medium."},
 		{"no option with a mark", "What is the method of payment?", chunk("Form", nil, "Method of payment: ☐ Cheque ☐ Direct debit ☐ Cash\n"),

@@ -359,7 +359,7 @@ func (q *question) pick(ranked []*sentence, readings []*passageView, sentences i
 	limit, margin := q.limits(pool[0], sentences)
 	floor := pool[0].score - margin
 	typed := pool[0].evid[fit]
-	unsure := limit <= 4 && pool[0].evid.answerability() < minSure
+	sure := pool[0].evid.answerability() >= minSure
 	var chosen []*sentence
 	used := map[*sentence]bool{}
 	from := map[int]int{}
@@ -372,14 +372,15 @@ func (q *question) pick(ranked []*sentence, readings []*passageView, sentences i
 		var best *sentence
 		bestGain := 0.0
 		for _, c := range pool {
-			if used[c] || c.score < floor || c != pool[0] && (len(chosen) == 0 || q.hasType() && limit <= 4 && c.evid[fit] < typed && !unsure) {
+			strict := limit <= 4 && c != pool[0] && (sure || c.row || c.code || c.evid[short] > 0)
+			if used[c] || c.score < floor || c != pool[0] && len(chosen) == 0 || strict && q.hasType() && c.evid[fit] < typed {
 				continue
 			}
-			if limit <= 4 && c != pool[0] && c.evid[own] < pool[0].evid[own]/2 && !unsure {
+			if strict && c.evid[own] < pool[0].evid[own]/2 {
 				continue // it is about something else
 			}
 			twin := maxOverlap(c, chosen)
-			if twin > 0.6 || limit <= 4 && len(chosen) > 0 && (!unsure || c.row || c.code || c.evid[short] > 0) && q.redundant(c, pool[0]) {
+			if twin > 0.6 || strict && len(chosen) > 0 && q.redundant(c, pool[0]) {
 				continue
 			}
 			gain := c.score * (1 - 0.7*twin)

@@ -55,6 +55,7 @@ type question struct {
 	namesDays   bool                     // it names days of the week
 	negated     bool                     // the question is negated
 	kind        kind
+	who         bool       // asks who, also if it is for a definition: who is the treasurer
 	whether     bool       // asks for yes or no
 	broad       bool       // asks for an explanation, not for a fact
 	listed      bool       // asks for a list
@@ -131,6 +132,7 @@ func (m *Model) ask(t model.Task) *question {
 	m.setTerms(q, s, t.IDF)
 	q.open = len(q.terms) == 0 || t.Summary
 	q.kind, q.way = q.kindOf(s), asked == lang.AsksManner
+	q.who = q.kind == personKind
 	if english {
 		q.way = wayRE.MatchString(s)
 	}
