@@ -15,14 +15,6 @@ func Detect(s string) *Language { return mostVotes(votes(s)) }
 // passages, and English if that is unknown too.
 func OfQuestion(question string, passages ...string) *Language {
 	asked := votes(question)
-	if start, end := nextWord(question, 0); start < end {
-		first := lower(question[start:end])
-		for _, l := range languages() {
-			if l.Has(QuestionWords, first) {
-				asked[l.number] += firstVote
-			}
-		}
-	}
 	total := 0.0
 	about := make(ballot, len(asked))
 	for _, p := range passages {
@@ -38,9 +30,6 @@ func OfQuestion(question string, passages ...string) *Language {
 	}
 	return cmp.Or(mostVotes(asked), English)
 }
-
-// firstVote is what a question word adds that begins the question.
-const firstVote = 0.4
 
 // passageVotes are the votes of all passages together. A stop word of the question that only one language has is one vote.
 const passageVotes = 0.7

@@ -298,12 +298,13 @@ func (c *cutter) ends(i, next int, single bool) bool {
 	return true
 }
 
-// isDayAndMonth reports whether the last word of a text is a date without a year, and no version: 27.12, 28.12.-1.1. Names follow these in rosters.
+// isDayAndMonth reports whether a text ends with a date without a year that ends a range: 23.-27.12. Names follow these in rosters. Other such words are often
+// versions or prices.
 func isDayAndMonth(word, text string) bool {
 	day, month, ok := strings.Cut(word, ".")
 	d, err := strconv.Atoi(day)
 	m, err2 := strconv.Atoi(month)
-	return ok && (len(word) > 3 || strings.HasSuffix(text, "-"+word)) && err == nil && err2 == nil && 0 < d && d < 32 && 0 < m && m < 13
+	return ok && (strings.HasSuffix(text, "-"+word) || strings.HasSuffix(text, "–"+word)) && err == nil && err2 == nil && 0 < d && d < 32 && 0 < m && m < 13
 }
 
 // isDate reports whether a word is a day before a month: 3. Juli.

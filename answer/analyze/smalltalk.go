@@ -12,11 +12,12 @@ import (
 // talk has the phrases of one language that are no question, in the order of talkKinds.
 type talk struct {
 	*lang.Language
-	phrases [6][][]string // the words of each phrase, the longest first
+	phrases [5][][]string // the words of each phrase, the longest first
+	ability [][]string    // the words of each phrase that asks what the program can do
 	joining []string      // the words that connect a question to the last one, sorted: and, then
 }
 
-var talkKinds = [6]lang.Section{lang.Thanks, lang.Greetings, lang.Farewells, lang.Agreement, lang.AsksAbility, lang.Praise}
+var talkKinds = [5]lang.Section{lang.Thanks, lang.Greetings, lang.Farewells, lang.Agreement, lang.Praise}
 
 // talks has the phrases of all languages. Those that several languages have, such as "hallo", are of the first one in order.
 var talks = sync.OnceValue(func() []talk {
@@ -33,6 +34,9 @@ var talks = sync.OnceValue(func() []talk {
 			for _, phrase := range l.List(kind) {
 				t.phrases[i] = append(t.phrases[i], spoken(phrase))
 			}
+		}
+		for _, phrase := range l.List(lang.AsksAbility) {
+			t.ability = append(t.ability, spoken(phrase))
 		}
 		out = append(out, t)
 	}
@@ -92,7 +96,10 @@ func replyTo(sentence string, within bool) (reply string, asksAbility, ok bool) 
 	asks := strings.ContainsAny(sentence, "?？")
 	for _, l := range talks() {
 		if kind := l.kind(words, !asks, within); kind >= 0 {
-			return l.Reply(talkKinds[kind]), talkKinds[kind] == lang.AsksAbility, true
+			return l.Reply(talkKinds[kind]), false, true
+		}
+		if l.asksAbility(words) {
+			return l.Reply(lang.AsksAbility), true, true
 		}
 	}
 	return "", false, false
@@ -117,7 +124,7 @@ func (t talk) kind(words []string, fillers, within bool) int {
 	for len(words) > 0 {
 		n, kind := t.longest(words, kinds)
 		switch {
-		case n > 0 && (first < 0 || talkKinds[kind] == lang.AsksAbility): // hello, what can you do?
+		case n > 0 && first < 0:
 			first = kind
 		case n > 0:
 		case fillers && t.Has(lang.Fillers, words[0]):
@@ -131,6 +138,17 @@ func (t talk) kind(words []string, fillers, within bool) int {
 		return -1
 	}
 	return first
+}
+
+// asksAbility reports whether all words are one phrase that asks what the program can do, after a greeting or none.
+func (t talk) asksAbility(words []string) bool {
+	for _, p := range t.phrases[slices.Index(talkKinds[:], lang.Greetings)] {
+		if len(p) < len(words) && slices.Equal(p, words[:len(p)]) {
+			words = words[len(p):]
+			break
+		}
+	}
+	return slices.ContainsFunc(t.ability, func(p []string) bool { return slices.Equal(p, words) })
 }
 
 // connects reports whether a word makes a follow-up of a sentence without thanks: and right now, fine for that.

@@ -33,6 +33,8 @@ func TestSmallTalk(t *testing.T) {
 		"ありがとうございました。":                     "どういたしまして。",
 		"你好":                               "您好。",
 		"help":                             "I answer questions",
+		"Thanks for your help":             "You're welcome.",
+		"Danke für die Hilfe":              "Gern geschehen.",
 		"Hello! What can you do?":          "I answer questions",
 		"Hallo, was kannst du?":            "Ich beantworte Fragen",
 		"你能做什么？":                           "我根据您的文档",

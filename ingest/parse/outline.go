@@ -332,50 +332,56 @@ func pageNumberOf(line string) (head string, n int) {
 // maxPageLine is the maximum length of a line with the number of a page, in bytes.
 const maxPageLine = 200
 
-// minPlain is the number of titles without numbers and underlines from which they are judged, minPlainBodies the share of them that text must follow, and minUnder
-// the number of bytes of that text.
+// minPlain is the number of different titles without numbers and underlines from which they are judged, minPlainBodies the share of such lines that text must
+// follow, and minUnder the number of bytes of that text.
 const minPlain, minPlainBodies, minUnder = 3, 0.7, 30
 
 // markPlainTitles makes headings of short lines that are no sentences, between blank ones or over a paragraph, if text follows most of them. As with numbers, a
-// single line does not show what it is: lines of addresses, poems and signatures stand alone too.
-func markPlainTitles(blocks []Block) []Block {
+// single line does not show what it is: lines of addresses, poems, plays and signatures stand alone too. A title over all of them is a heading above the others.
+// numbered are the blocks that are headings with numbers, which the others stand beside.
+func markPlainTitles(blocks []Block, numbered map[int]bool) []Block {
 	var out []Block
+	titles := map[string]bool{}
 	titled, lone, level := 0, 0, headingLevel
 	for i, b := range blocks {
-		title, under, _ := strings.Cut(b.Text, "\n")
-		if b.Kind == Heading {
+		if b.Kind == Heading && !numbered[i] {
 			level = min(max(level, b.Level+1), headingLevel+maxDeeper+1)
 		}
+		title, under, _ := strings.Cut(b.Text, "\n")
 		if b.Kind != Paragraph || !isPlainTitle(title) {
 			out = append(out, b)
 			continue
 		}
-		follows := i+1 < len(blocks) && blocks[i+1].Kind != Heading
-		if follows && blocks[i+1].Kind == Paragraph {
-			follows = !isPlainTitle(blocks[i+1].Text) && len(blocks[i+1].Text) >= minUnder
-		}
-		if under != "" {
-			follows = isOver(title, under)
-		} else {
-			lone++
-		}
-		if !follows || i > 0 && strings.HasSuffix(blocks[i-1].Text, ":") {
+		lone++
+		switch {
+		case i > 0 && strings.HasSuffix(blocks[i-1].Text, ":"):
 			out = append(out, b)
-			continue
-		}
-		if titled++; under != "" {
-			lone++
-		}
-		out = append(out, Block{Kind: Heading, Level: level, Text: title})
-		if under != "" {
+		case under != "" && isOver(title, under):
+			titled++
+			titles[title] = true
+			out = append(out, Block{Kind: Heading, Level: level, Text: title})
 			b.Text = under
+			out = append(out, b)
+		case under == "" && i == 0 && len(blocks) > 1 && !isBody(blocks[1]):
+			lone--
+			out = append(out, Block{Kind: Heading, Level: headingLevel - 1, Text: title})
+		case under == "" && i+1 < len(blocks) && isBody(blocks[i+1]):
+			titled++
+			titles[title] = true
+			out = append(out, Block{Kind: Heading, Level: level, Text: title})
+		default:
 			out = append(out, b)
 		}
 	}
-	if titled < minPlain || float64(titled) < minPlainBodies*float64(lone) {
+	if len(titles) < minPlain || len(titles) < titled || float64(titled) < minPlainBodies*float64(lone) {
 		return blocks
 	}
 	return out
+}
+
+// isBody reports whether a block may stand under a title.
+func isBody(b Block) bool {
+	return b.Kind != Heading && (b.Kind != Paragraph || !isPlainTitle(b.Text) && len(b.Text) >= minUnder)
 }
 
 // isPlainTitle reports whether a line may be a title without a number: it is short, begins with a capital letter or in a script without them, states nothing, and

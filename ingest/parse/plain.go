@@ -57,7 +57,7 @@ func readText(s string, limit int) *textReader {
 	}
 	t.read(s[at:])
 	t.title = t.findTitle()
-	t.out = markPlainTitles(t.out)
+	t.out = markPlainTitles(t.out, t.numbered)
 	return t
 }
 
@@ -259,13 +259,16 @@ func appendParagraphs(out []Block, lines []string, limit int) []Block {
 	return out
 }
 
+// markOf matches the number or the letter that begins an item, with the gap after it.
+var markOf = regexp.MustCompile(`^\s*\(?(?:\d{1,3}|[a-zA-Z])[.)]\s+`)
+
 // unmarkRows clears the marks of lines that are rows of a table, such as "2. floor   Friday" and "K. Nowak   night", and returns their number. A table has a line
 // without a mark, such as that with the names of its columns.
 func unmarkRows(lines []string, marked []bool) (cleared int) {
 	for from := 0; from < len(lines); from++ {
 		to, plain := from, 0
-		for ; to < len(lines) && isAligned(lines[to]); to++ {
-			if !marked[to] {
+		for ; to < len(lines) && isAligned(lines[to][len(markOf.FindString(lines[to])):]); to++ {
+			if first, _ := utf8.DecodeRuneInString(strings.TrimSpace(lines[to])); !marked[to] && !unicode.IsLower(first) {
 				plain++
 			}
 		}
@@ -315,7 +318,7 @@ func joinLines(lines []string) string {
 		before, isTime := lang.BeginsWithTime(l)
 		switch {
 		case i == 0:
-		case staysApart(lines[i-1], l, widest), isTime && times[before] > 1, goesOn, rows > 1 && isAligned(lines[i-1]):
+		case staysApart(lines[i-1], l, widest), isTime && times[before] > 1, goesOn, rows > 1 && isAligned(lines[i-1]) && !wraps(lines[i-1], l, widest):
 			b = append(b, '\n')
 		default:
 			b = append(b, ' ')
@@ -324,6 +327,15 @@ func joinLines(lines []string) string {
 		b = append(b, strings.TrimRight(l, " \t")...)
 	}
 	return strings.Trim(string(b), "\n ")
+}
+
+// wraps reports whether a line continues the last cell of a row: it begins with a small letter, and the row is full or ends with a word that ends no phrase.
+func wraps(row, line string, widest int) bool {
+	if first, _ := utf8.DecodeRuneInString(strings.TrimSpace(line)); !unicode.IsLower(first) {
+		return false
+	}
+	words := strings.Fields(row)
+	return float64(utf8.RuneCountInString(row)) >= fullLine*float64(widest) || len(words) > 0 && lang.OfQuestion(row).IsStopWord(strings.ToLower(words[len(words)-1]))
 }
 
 // cellStarts returns the columns in which the cells of a line of a table begin that is aligned with spaces, but for the first one.

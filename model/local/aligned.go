@@ -58,29 +58,19 @@ var footnoteRE = regexp.MustCompile(`^(?:[*†‡]|[¹²³⁴⁵⁶⁷⁸⁹]{1,
 
 // readAligned writes the lines of tables that are aligned with spaces as rows with "|" between their cells, or as lines with a label if they have two cells or
 // if the names of their columns are unknown. Fenced code stays.
-func readAligned(lines []string) {
+func readAligned(lines []string, l *lang.Language) {
 	fenced := false
 	for i := 0; i < len(lines); {
 		if strings.HasPrefix(strings.TrimSpace(lines[i]), "```") {
 			fenced = !fenced
 		}
-		var rows [][]alignedCell
-		var groups []string // of the rows; empty: no row has one
-		group, n := "", 0
-		for ; !fenced && i+n < len(lines); n++ {
-			if title := groupTitle(lines[i+n:]); title != "" && len(rows) > 0 {
-				group = title
-				continue
-			}
-			if rest := continuedCells(lines[i+n], rows); rest != nil {
-				rows[len(rows)-1] = rest
-				continue
-			}
-			cells := alignedCells(lines[i+n])
-			if len(cells) < 2 {
-				break
-			}
-			rows, groups = append(rows, cells), append(groups, group)
+		if fenced {
+			i++
+			continue
+		}
+		rows, groups, n := alignedRows(lines[i:], l, true)
+		if !areGroups(groups) || !slices.ContainsFunc(rows, func(cells []alignedCell) bool { return len(cells) > 2 }) { // else they are headings over fields
+			rows, groups, n = alignedRows(lines[i:], l, false)
 		}
 		isList := !slices.ContainsFunc(rows, func(cells []alignedCell) bool { return !isMarked(cells[0].text) })
 		if text := alignedTable(rows, groups); text != nil && !isList {
@@ -88,6 +78,45 @@ func readAligned(lines []string) {
 		}
 		i += max(1, n)
 	}
+}
+
+// alignedRows returns the rows of the table that begins with the first line, and the number of its lines. With grouped, titles of groups are part of it, and each
+// row has that of its group; the row of a total has none.
+func alignedRows(lines []string, l *lang.Language, grouped bool) (rows [][]alignedCell, groups []string, n int) {
+	group := ""
+	for ; n < len(lines); n++ {
+		if title := groupTitle(lines[n:]); grouped && title != "" {
+			group = title
+			continue
+		}
+		if rest := continuedCells(lines[n], rows); rest != nil {
+			rows[len(rows)-1] = rest
+			continue
+		}
+		cells := alignedCells(lines[n])
+		if len(cells) < 2 {
+			break
+		}
+		if first := lang.Words(cells[0].text); len(first) > 0 && l.Has(lang.Totals, first[0].Text) {
+			group = ""
+		}
+		rows, groups = append(rows, cells), append(groups, group)
+	}
+	return rows, groups, n
+}
+
+// areGroups reports whether rows are in several groups: all but the first, which has the names of the columns, and those of totals at the end. A single line in
+// capitals may be a row with empty cells.
+func areGroups(groups []string) bool {
+	several, ended := false, false
+	for i, group := range groups {
+		if i > 0 && (group == "" && !several || group != "" && ended) {
+			return false
+		}
+		several = several || i > 1 && group != "" && groups[i-1] != "" && group != groups[i-1]
+		ended = ended || i > 0 && group == ""
+	}
+	return several
 }
 
 // continuedCells returns the cells of the last row with what a line continues them with: it begins below one of its cells but the first, and each part of it below
@@ -129,7 +158,7 @@ const maxAligned = 40
 func groupTitle(lines []string) string {
 	title := strings.TrimSpace(lines[0])
 	name, _, _ := strings.Cut(title, " (")
-	if len(lines) < 2 || !isCapitals(name) || len(strings.Fields(title)) > maxHeading || alignedCells(lines[0]) != nil || len(alignedCells(lines[1])) < 2 {
+	if len(lines) < 2 || !isCapitals(name) || isMarked(title) || len(strings.Fields(title)) > maxHeading || alignedCells(lines[0]) != nil || len(alignedCells(lines[1])) < 2 {
 		return ""
 	}
 	return title
@@ -158,7 +187,7 @@ func alignedTable(rows [][]alignedCell, groups []string) []string {
 			last = cells
 		}
 		texts := place(cells, last, rows, width)
-		if groups[len(groups)-1] != "" {
+		if slices.ContainsFunc(groups, func(g string) bool { return g != "" }) {
 			texts = append(texts, groups[i])
 		}
 		if head {

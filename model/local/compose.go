@@ -228,7 +228,7 @@ const minLead = 0.3
 // leads reports whether a sentence leads to the list that begins with the next one: it ends with a colon or without punctuation, or the question asks for
 // a list.
 func (c *sentence) leads(next *sentence, asksList bool) bool {
-	if !next.listed || c.listed && next.lead != c.text {
+	if !next.listed || c.listed && next.lead != c.text || c.label && !strings.HasSuffix(c.text, ":") { // Apologies: Ada Vale, over the minutes
 		return false
 	}
 	return strings.HasSuffix(c.text, ":") || next.lead != "" && (c.text == next.lead+"." || asksList && c.text == next.lead)

@@ -219,14 +219,13 @@ func (r *reader) isHeadless(rows [][]string) bool {
 	if first[0] != "" && (len(r.lang.Dates(first[0])) > 0 && lang.HasFigure(first[0]) || len(lang.Clocks(first[0])) > 0) {
 		return true
 	}
-	same := false
-	if lang.HasFigure(first[0]) {
-		if same = pattern(first[0]) == pattern(next[0]) && strings.Contains(pattern(first[0]), "a"); !same {
-			return false
-		}
-	} else if len(first) == 2 && lang.HasFigure(first[1]) {
+	switch {
+	case lang.HasFigure(first[0]) && (pattern(first[0]) != pattern(next[0]) || !strings.Contains(pattern(first[0]), "a")):
+		return false
+	case !lang.HasFigure(first[0]) && len(first) == 2 && lang.HasFigure(first[1]):
 		return true
 	}
+	same := false
 	for k := 1; k < len(first) && k < len(next); k++ {
 		if !lang.HasFigure(first[k]) {
 			continue

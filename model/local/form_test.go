@@ -39,6 +39,7 @@ func TestForms(t *testing.T) {
 		{"a value of one word", "What is the nationality?", chunk("Registration", nil, "Surname: Lindqvist\nNationality: Swedish\n"), "Nationality: Swedish."},
 		{"a role in parentheses", "Who is the treasurer?", chunk("Minutes", nil, "The treasurer is thanked for the accounts of the year. Present: Ines Ruiz (chair), Marc Vidal (treasurer), Pia Gomez.\n"), "Present: Ines Ruiz (chair), Marc Vidal (treasurer), Pia Gomez."},
 		{"a party of a contract", "Who is the provider?", chunk("Agreement", nil, "The provider sends a bill each month. It is entered into by Norvane Ltd (\"Provider\") and Baltik Freight Ltd (\"Customer\"). The provider keeps a log.\n"), "The provider sends a bill each month. It is entered into by Norvane Ltd (\"Provider\") and Baltik Freight Ltd (\"Customer\")."},
+		{"a labelled line over a list", "Who is Jean Farrow?", chunk("Minutes", nil, "**Apologies:** Des Whitlock, Jean Farrow\n\n1. The tap is mended.\n2. The waiting list has 44 names.\n"), "Apologies: Des Whitlock, Jean Farrow."},
 		{"options with marks", "What is the method of payment?", chunk("Form", nil, "Method of payment: ☐ Cheque ☒ Direct debit ☐ Cash\n"), "Method of payment: Direct debit."},
 		{"options under their label", "Which size of locker was ordered?", chunk("Order", nil, "Size of locker:\n\n[ ] small  [x] medium  [ ] large\n"), "Size of locker: medium."},
 		{"no option with a mark", "What is the method of payment?", chunk("Form", nil, "Method of payment: ☐ Cheque ☐ Direct debit ☐ Cash\n"),

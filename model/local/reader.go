@@ -41,7 +41,7 @@ func (r *reader) readAll(s string) {
 	r.lines = strings.Split(s, "\n")
 	dropContents(r.lines)
 	r.lines = readForms(r.lines, r.lang)
-	readAligned(r.lines)
+	readAligned(r.lines, r.lang)
 	labelDays(r.lines, r.lang)
 	labelAmounts(r.lines, r.lang)
 	r.config = hasComments(r.lines)
