@@ -288,3 +288,12 @@ func TestCleanRunes(t *testing.T) {
 		}
 	}
 }
+
+func TestStemOfNumbers(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{"1,000": "1000", "7th": "7", "21st": "21", "4.2.0": "4.2", "4.2.1": "4.2.1", "5x": "5x", "st": "st"} {
+		if got := lang.Stem(word); got != want {
+			t.Errorf("%s: %s, want %s", word, got, want)
+		}
+	}
+}

@@ -229,7 +229,9 @@ func appendParagraphs(out []Block, lines []string, limit int) []Block {
 			items++
 		}
 	}
-	items -= unmarkRows(lines, marked)
+	if items > 0 {
+		items -= unmarkRows(lines, marked)
+	}
 	listed := items > 1 || items == 1 && marked[0]
 	var cur []string
 	kind := Paragraph

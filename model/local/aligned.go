@@ -22,7 +22,7 @@ type alignedCell struct {
 // and for one without gaps.
 func alignedCells(line string) (out []alignedCell) {
 	bare := strings.TrimSpace(line)
-	if bare == "" || !strings.Contains(bare, "  ") && !strings.ContainsAny(bare, "\t\u3000") || strings.ContainsAny(bare[:1], "#|>`") || strings.Contains(bare, " | ") || isMarked(bare) && !numberedRE.MatchString(bare) {
+	if bare == "" || !strings.Contains(bare, "  ") && !strings.ContainsAny(bare, "\t\u3000") || strings.ContainsAny(bare[:1], "#|>`") || strings.Contains(bare, " | ") || markerRE.MatchString(bare) && !numberedRE.MatchString(bare) {
 		return nil
 	}
 	at := strings.Index(line, bare)
@@ -48,8 +48,6 @@ func alignedCells(line string) (out []alignedCell) {
 	return out
 }
 
-func isMarked(bare string) bool { return markerRE.MatchString(bare) }
-
 // numberedRE matches a line that begins with a number and has a gap after other text: 2. floor   Friday.
 var numberedRE = regexp.MustCompile(`^[0-9]{1,3}\. \S[^\t]*?[^\s.!?:](?: {3,}|\t)\S`)
 
@@ -72,7 +70,7 @@ func readAligned(lines []string, l *lang.Language) {
 		if !areGroups(groups) || !slices.ContainsFunc(rows, func(cells []alignedCell) bool { return len(cells) > 2 }) { // else they are headings over fields
 			rows, groups, n = alignedRows(lines[i:], l, false)
 		}
-		isList := !slices.ContainsFunc(rows, func(cells []alignedCell) bool { return !isMarked(cells[0].text) })
+		isList := !slices.ContainsFunc(rows, func(cells []alignedCell) bool { return !markerRE.MatchString(cells[0].text) })
 		if text := alignedTable(rows, groups); text != nil && !isList {
 			clear(lines[i+copy(lines[i:], text) : i+n])
 		}
@@ -85,9 +83,11 @@ func readAligned(lines []string, l *lang.Language) {
 func alignedRows(lines []string, l *lang.Language, grouped bool) (rows [][]alignedCell, groups []string, n int) {
 	group := ""
 	for ; n < len(lines); n++ {
-		if title := groupTitle(lines[n:]); grouped && title != "" {
-			group = title
-			continue
+		if grouped {
+			if title := groupTitle(lines[n:]); title != "" {
+				group = title
+				continue
+			}
 		}
 		if rest := continuedCells(lines[n], rows); rest != nil {
 			rows[len(rows)-1] = rest
@@ -120,7 +120,7 @@ func areGroups(groups []string) bool {
 }
 
 // continuedCells returns the cells of the last row with what a line continues them with: it begins below one of its cells but the first, and each part of it below
-// a cell. It returns nil for other lines, for those with a number, which is a value of its own, and for those in capitals.
+// a cell. It returns nil for other lines, and for those with a number, which is a value of its own.
 func continuedCells(line string, rows [][]alignedCell) []alignedCell {
 	bare := strings.TrimSpace(line)
 	if len(rows) == 0 || bare == "" {
@@ -138,7 +138,7 @@ func continuedCells(line string, rows [][]alignedCell) []alignedCell {
 	full := len(out) > 2 && len(parts) == len(out)-1 // it may be a row whose first cell is that of the row before
 	for _, part := range parts {
 		i := slices.IndexFunc(out, func(c alignedCell) bool { return distance(c.from, part.from) <= 1 })
-		if i < 1 || figureRE.MatchString(part.text) || full && !startsLower(part.text) || isCapitals(part.text) {
+		if i < 1 || figureRE.MatchString(part.text) || full && !startsLower(part.text) {
 			return nil
 		}
 		out[i].text += " " + part.text
@@ -158,7 +158,7 @@ const maxAligned = 40
 func groupTitle(lines []string) string {
 	title := strings.TrimSpace(lines[0])
 	name, _, _ := strings.Cut(title, " (")
-	if len(lines) < 2 || !isCapitals(name) || isMarked(title) || len(strings.Fields(title)) > maxHeading || alignedCells(lines[0]) != nil || len(alignedCells(lines[1])) < 2 {
+	if len(lines) < 2 || !isCapitals(name) || markerRE.MatchString(title) || len(strings.Fields(title)) > maxHeading || alignedCells(lines[0]) != nil || len(alignedCells(lines[1])) < 2 {
 		return ""
 	}
 	return title
@@ -180,14 +180,14 @@ func alignedTable(rows [][]alignedCell, groups []string) []string {
 		return nil
 	}
 	out := make([]string, len(rows))
-	head := width > 2 && isHeadOver(rows, width)
+	head, grouped := width > 2 && isHeadOver(rows, width), slices.ContainsFunc(groups, func(g string) bool { return g != "" })
 	var last []alignedCell // the last row with all cells
 	for i, cells := range rows {
 		if len(cells) == width {
 			last = cells
 		}
 		texts := place(cells, last, rows, width)
-		if slices.ContainsFunc(groups, func(g string) bool { return g != "" }) {
+		if grouped {
 			texts = append(texts, groups[i])
 		}
 		if head {
