@@ -38,15 +38,12 @@ func TestColumnNames(t *testing.T) {
 	t.Parallel()
 	m := local.New(local.Options{})
 	boxes := "Article | Goods | 1-99 | 100-499 | 500-999 | 1000+\nCB-1 | Box, small | 0.48 | 0.41 | 0.36 | 0.31\nCB-210 | Box, large | 1.62 | 1.45 | 1.32 | 1.19\nWR-3 | Wrap | 9.80 | 8.90 | 8.20 | on request\n"
-	fares := "Entrada | Museo | Museo + salinas\nNiños de 6 a 14 años | 3 € | 5 €\nAdultos | 6 € | 9 €\n\n- Sala 4. Las conservas\n- Sala 5. La huelga de 1923, contada por sus nietas\n"
-	staff := "Name | Role | Ext. | Works | Deputy\nElowen Trevan | Clerk | 352 | Mon-Fri | Dimo Petrov\nGrace Yoon | Chair of the works council | 350 | Mon-Tue | Samir Hadd\n"
 	delivery := "Pos | Goods | ordered | delivered\n050 | LED panel 62x62, 36 W, 4000 K | 40 | 28\n060 | Frame for LED panel | 44 | 41\n"
 	hall := "Room | Seats | 1-3 h | 4-8 h\nRoom 5 | 60 | 30 € | 80 €\nRoom 7 | 20 | 10 € | 25 €\n"
 	rows := "Mehl      500 g   Vorrat\nEier      6       Markt\nMilch     2 dl    Kühlschrank\n"
 	mobile := "Name | Room | Ext. | Mobile\nGrace Yoon | 1.15 | 350 |\nAda Feil | 1.16 | 351 | 0555 12\n"
 	for name, c := range map[string]struct{ question, text, want string }{
 		"the number of a room":         {"How many seats does room 5 have?", hall, "Room 5: Seats 60."},
-		"a range of hours":             {"What is the price of room 5 for 6 hours?", hall, "Room 5: 4-8 h 80 €."},
 		"a day of the month":           {"What does the large box CB-210 cost on 15 June?", boxes, "CB-210: Goods Box, large; 1-99 1.62; 100-499 1.45; 500-999 1.32; 1000+ 1.19."},
 		"a number after a noun":        {"What is the fee of room 5 tours?", "Room | 1-3 | 4-8\nRoom 5 | 30 € | 80 €\nRoom 7 | 10 € | 25 €\n", "Room 5: 1-3 30 €; 4-8 80 €."},
 		"times of day are no amounts":  {"What is the price of room 5 for 15 hours?", "Room | 9:00-12:00 h | 18:00-20:00 h\nRoom 5 | 30 € | 80 €\nRoom 7 | 10 € | 25 €\n", "Room 5: 9:00-12:00 h 30 €; 18:00-20:00 h 80 €."},
@@ -57,10 +54,6 @@ func TestColumnNames(t *testing.T) {
 		"rows without names":           {"Wie viel Mehl brauchen wir?", rows, "Mehl: 500 g; Vorrat."},
 		"an empty cell":                {"What is Grace Yoon's mobile number?", mobile, "The documents do not seem to hold an answer to this question."},
 		"a filled cell":                {"What is Ada Feil's mobile number?", mobile, "Ada Feil: Mobile 0555 12."},
-		"a range":                      {"What is the price of 600 CB-210 boxes?", boxes, "CB-210: Goods Box, large; 500-999 1.32."},
-		"a range without an end":       {"What is the price of 1,200 CB-210 boxes?", boxes, "CB-210: Goods Box, large; 1000+ 1.19."},
-		"an abbreviation":              {"What is the extension of the chair of the works council?", staff, "Grace Yoon: Role Chair of the works council; Ext. 350; Works Mon-Tue."},
-		"a number that is no price":    {"¿Qué hay en la sala 5 del Museo de la Sal?", fares, "La huelga de 1923, contada por sus nietas."},
 		"a name with details after it": {"How many LED panels were delivered?", delivery, "050: Goods LED panel 62x62, 36 W, 4000 K; delivered 28."},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,9 +55,6 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			continue
 		}
 		leadIn := q.leadIn(c, cs)
-		if c == best && leadIn == nil && q.isSection(c) {
-			leadIn = q.instructionsBefore(c, cs)
-		}
 		for _, before := range leadIn {
 			if !slices.Contains(chosen, before) {
 				out = append(out, before)
@@ -140,18 +137,6 @@ func (q *question) isSection(c *sentence) bool {
 	return !c.code && (q.way || q.kind == instructionKind) && (c.evid[headed] > 0 || c.named >= minNamed)
 }
 
-// instructionsBefore returns the sentences of the section before a sentence of prose, if all of them are instructions; nil otherwise.
-func (q *question) instructionsBefore(c *sentence, cs []*sentence) []*sentence {
-	before := cs[c.at-min(c.at, c.under) : c.at]
-	instructs := func(x *sentence) bool {
-		return x.whole && !x.row && !x.listed && !x.label && !x.code && x.heading == c.heading && q.instructionFit(x) == 1
-	}
-	if c.row || c.listed || c.label || len(before) > maxFollowing || slices.ContainsFunc(before, func(x *sentence) bool { return !instructs(x) }) {
-		return nil
-	}
-	return before
-}
-
 // maxLittle is the maximum number of words of a sentence that says little.
 const maxLittle = 6
 
@@ -200,38 +185,16 @@ func (q *question) canGiveReason(c, next *sentence) bool {
 func (q *question) wantsList(c *sentence, cs []*sentence) int {
 	asksList := q.kind == listKind || q.kind == instructionKind || q.listed || q.way || q.broad || q.open
 	switch {
-	case c.at+1 < len(cs) && c.leads(cs[c.at+1], asksList):
-		return cs[c.at+1].group
 	case c.label && !c.listed && c.evid[isListed] == 1:
 		return c.group
 	case !c.listed || c.group == 0:
 		return 0
 	case asksList && (c.ordered || c.lead != "" || c.evid[headed] > 0 || q.kind == listKind || q.listed || q.broad || q.open):
 		return c.group
-	case !q.hasType() && (c.evid[near] >= 1.5*c.evid[own] || q.asksLead(c)): // the question is about the text that introduces the list
+	case !q.hasType() && c.evid[near] >= 1.5*c.evid[own]: // the question is about the text that introduces the list
 		return c.group
 	}
 	return 0
-}
-
-// asksLead reports whether the question is about the text that introduces the list of an item, and not about the item itself.
-func (q *question) asksLead(c *sentence) bool {
-	lead := make([]float64, len(q.terms))
-	q.mark(lead, c.lead)
-	share := q.share(lead)
-	return share >= minLead && q.share(lead, c.exact)-share < minPrefix
-}
-
-// minLead is the least share of the question's terms that the text before a list must have, so that its items answer the question.
-const minLead = 0.3
-
-// leads reports whether a sentence leads to the list that begins with the next one: it ends with a colon or without punctuation, or the question asks for
-// a list.
-func (c *sentence) leads(next *sentence, asksList bool) bool {
-	if !next.listed || c.listed && next.lead != c.text || c.label && !strings.HasSuffix(c.text, ":") { // Apologies: Ada Vale, over the minutes
-		return false
-	}
-	return strings.HasSuffix(c.text, ":") || next.lead != "" && (c.text == next.lead+"." || asksList && c.text == next.lead)
 }
 
 // list returns the items of a list, with what leads to it. The items of each passage are one sentence.

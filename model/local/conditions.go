@@ -180,7 +180,7 @@ func (q *question) namedColumns(row *sentence, columns []int) (out []columnNamed
 			continue
 		}
 		names[i] = make([]float64, len(q.terms))
-		q.markColumn(names[i], row.columns[i])
+		q.mark(names[i], row.columns[i])
 		for k, x := range names[i] {
 			most[k] = max(most[k], x)
 		}
@@ -401,7 +401,7 @@ func (q *question) valueColumn(rows []*sentence) int {
 	for _, i := range columns {
 		covers := make([]float64, len(q.terms))
 		if i < len(rows[0].columns) {
-			q.markColumn(covers, rows[0].columns[i])
+			q.mark(covers, rows[0].columns[i])
 		}
 		x := q.share(covers)
 		if q.measuredColumn(rows[0], i) {

@@ -189,7 +189,6 @@ func (m *Model) read(q *question, p model.Passage, cs []*sentence) *passageView 
 			m.markRelated(q, c.near, c.lead)
 			for _, column := range c.columns {
 				m.markRelated(q, c.near, column)
-				q.markMeaning(c.near, column)
 			}
 			c.over = slices.Clone(r.over)
 			raise(c.over, c.near)
@@ -238,20 +237,6 @@ func (q *question) shareOf(s string) float64 {
 	covers := make([]float64, len(q.terms))
 	q.mark(covers, s)
 	return q.share(covers)
-}
-
-// coverage returns the weighted share of the question's terms that are fully covered.
-func (q *question) coverage(covers ...[]float64) float64 {
-	var sum float64
-	for i, w := range q.plain {
-		for _, c := range covers {
-			if c[i] == 1 {
-				sum += w
-				break
-			}
-		}
-	}
-	return sum / max(q.plainTotal, 1e-9)
 }
 
 // rarestOf returns the weight of the rarest term that no source covers. Related words do not count: trick questions have them.
@@ -351,7 +336,7 @@ func (m *Model) weighForm(q *question, c *sentence, cs []*sentence) {
 	}
 	e[measured], e[amount] = value(q.isMeasured(c)), value(q.holdsAmount(c))
 	isSize := q.measure != nil && q.measure.phrases == lang.AsksSize && e[fit] == 1 // a choir has 32 singers
-	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !isSize && !q.measure.in(q.lang, c.leadingText()) && !(q.inUnit && q.statesNumber(c)))
+	e[unmeasured] = value(q.measure != nil && e[measured] == 0 && !isSize && !q.measure.in(q.lang, c.leadingText()))
 	q.weighFact(c)
 	e[literal] = q.literalFit(c)
 	if next := q.continuation(c, cs); next != nil && !next.code { // it is said too

@@ -160,7 +160,7 @@ func (q *question) weighTurn(passages []model.Passage, byPassage [][]*sentence) 
 func (q *question) addedShare(c *sentence) float64 {
 	columns := make([]float64, len(q.terms))
 	for _, name := range c.columns {
-		q.markColumn(columns, name)
+		q.mark(columns, name)
 	}
 	sum, all := 0.0, 0.0
 	for i, t := range q.terms {

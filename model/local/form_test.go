@@ -12,9 +12,6 @@ import (
 
 func TestForms(t *testing.T) {
 	m := local.New(local.Options{})
-	permit := "| Permit no. | 55-201 | Issued | 4 May 2031 |\n| Vehicle | van, green | Expires | 3 May 2032 |\n"
-	colons := "| Surname: | Lindqvist | First name: | Asta |\n| Profession: | Baker | Nationality: | Swedish |\n"
-	gaps := "Object: Mill Road 8          Flat no.: 14\nOur reference: KL/8-14       Clerk: Ms Tarrant\n"
 	boat := "| Pier | | | |\n|---|---|---|---|\n| Old Quay | 9:05 | 11:40 | 16:15 |\n| Lighthouse | 9:31 | 12:06 | 16:41 |\n| Seal Bay | 9:50 | 12:25 | 17:00 |\n"
 	phones := "Name | Extension | Mobile | Deputy\nRosa Field | 41 | 07700 1 | Ivo Marsh\nIvo Marsh | 42 | 07700 2 | Una Bell\nUna Bell | 43 | 07700 3 | Ivo Marsh\n"
 	prices := "Item | Price for 5 pieces (€) | Price for 20 pieces (€)\nLamp | 14.00 | 11.00\nRope | 9.50 | 8.00\n"
@@ -32,19 +29,11 @@ func TestForms(t *testing.T) {
 		passage        model.Passage
 		want           string
 	}{
-		{"labels and values in the cells of a table", "What is the profession of Asta Lindqvist?", chunk("Registration", nil, colons), "Profession: Baker."},
-		{"columns of labels and values without colons", "When does the permit expire?", chunk("Parking permit", nil, permit), "Expires: 3 May 2032."},
-		{"two fields in a line, with a full stop in a label", "What is the number of the flat?", chunk("Letter", nil, gaps), "Flat no.: 14."},
-		{"fields one after the other", "Who seconded the proposal?", chunk("Motion", nil, "Proposed by: Nils Berg Seconded by: K. Aldous Date: 2 June\n"), "Seconded by: K. Aldous."},
 		{"a value of one word", "What is the nationality?", chunk("Registration", nil, "Surname: Lindqvist\nNationality: Swedish\n"), "Nationality: Swedish."},
 		{"a role in parentheses", "Who is the treasurer?", chunk("Minutes", nil, "The treasurer is thanked for the accounts of the year. Present: Ines Ruiz (chair), Marc Vidal (treasurer), Pia Gomez.\n"), "Present: Ines Ruiz (chair), Marc Vidal (treasurer), Pia Gomez."},
 		{"no role in a remark in parentheses", "Who is the treasurer?", chunk("Minutes", nil, "Ines Ruiz thanked the hall (mended by the treasurer, two sons and a friend of Lunden). The treasurer is Marc Vidal.\n"), "The treasurer is Marc Vidal."},
 		{"a party of a contract", "Who is the provider?", chunk("Agreement", nil, "The provider sends a bill each month. It is entered into by Norvane Ltd (\"Provider\") and Baltik Freight Ltd (\"Customer\"). The provider keeps a log.\n"), "The provider sends a bill each month. It is entered into by Norvane Ltd (\"Provider\") and Baltik Freight Ltd (\"Customer\")."},
 		{"a labelled line over a list", "Who is Jean Farrow?", chunk("Minutes", nil, "**Apologies:** Des Whitlock, Jean Farrow\n\n1. The tap is mended.\n2. The waiting list has 44 names.\n"), "Apologies: Des Whitlock, Jean Farrow."},
-		{"options with marks", "What is the method of payment?", chunk("Form", nil, "Method of payment: ☐ Cheque ☒ Direct debit ☐ Cash\n"), "Method of payment: Direct debit."},
-		{"options under their label", "Which size of locker was ordered?", chunk("Order", nil, "Size of locker:\n\n[ ] small  [x] medium  [ ] large\n"), "Size of locker: medium."},
-		{"no option with a mark", "What is the method of payment?", chunk("Form", nil, "Method of payment: ☐ Cheque ☐ Direct debit ☐ Cash\n"),
-			"Method of payment: ☐ Cheque ☐ Direct debit ☐ Cash."},
 		{"all fields under the heading of the question", "Who is the next of kin?", chunk("Form", []string{"Next of kin"}, "Name: Olof Lindqvist\nRelationship: Brother\nTelephone: 07700 900100\n"),
 			"Next of kin: Name: Olof Lindqvist; Relationship: Brother; Telephone: 07700 900100."},
 		{"a label that says when", "When does the term end?", chunk("Dates", nil, terms), "Fri 4 Apr: Term ends."},
@@ -52,8 +41,6 @@ func TestForms(t *testing.T) {
 		{"a table without names of columns", "How much is the rope?", chunk("Bill", nil, "| Lamp | £14.00 |\n| Rope | £9.50 |\n| Paint | £22.00 |\n"), "Rope: £9.50."},
 		{"the first line without its indentation", "What does the rope cost?", chunk("Bill", nil, "Lamp      14,00 EUR\n  Rope       9,50 EUR\n  Paint     22,00 EUR\n"), "Rope: 9,50 EUR."},
 		{"a total that stands out to the left", "How much is the rent?", chunk("Costs", nil, "Total           100\n  Rent           80\n  Gifts          20\n  Food           10\n"), "Rent: 80."},
-		{"two questions with boxes in one line", "Is Anna a smoker?", chunk("Form", nil, "Smoker: ☐ Yes ☒ No   Driving licence: ☒ Yes ☐ No\n"),
-			"Smoker: ☐ Yes ☒ No."},
 		{"the trip with a time", "What time does the 11:40 boat get to Seal Bay?", chunk("Boats", nil, boat), "Seal Bay: 12:25."},
 		{"the last trip", "When does the last boat leave the Lighthouse?", chunk("Boats", nil, boat), "Lighthouse: 16:41."},
 		{"the last trip on a day", "When does the last tram leave the harbour on Tuesday?", chunk("Trams", nil, trams), "Last tram: Mon–Thu 22:10."},

@@ -142,7 +142,7 @@ func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence,
 	if !q.open {
 		answerability = all[0].evid.answerability()
 	}
-	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust(all[0])*m.opts.Patience && q.mayReason(all[0]) && !q.asksEmptyCell(all[0]) && !q.isArbitrary(all[0], readings) && !q.isOfAnother(all[0], readings)
+	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust(all[0])*m.opts.Patience && q.mayReason(all[0]) && !q.isArbitrary(all[0], readings) && !q.isOfAnother(all[0], readings)
 	var chosen []*sentence
 	if top := all[0]; !top.row && !top.code {
 		chosen = q.multiDocument(top, trusted, readings)

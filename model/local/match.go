@@ -90,11 +90,6 @@ func (m *Model) termCoverage(q *question, c *sentence) (exact, covers, nearest [
 			}
 		}
 	}
-	for _, n := range q.loneNumbers {
-		if covers[n.term] > 0 && q.isPrice(n.term, c.own) {
-			covers[n.term] = 0
-		}
-	}
 	q.markMoments(covers, c.own)
 	exact = slices.Clone(covers)
 	q.markMeant(covers, c.words)

@@ -77,7 +77,7 @@ func (q *question) namedMeasure() *measure {
 		}
 		if m.phrases != "" {
 			for _, p := range q.lang.List(m.phrases) {
-				if text == q.text && strings.Contains(text, p) || strings.Contains(text, " "+p+" ") || m.hasUnit && hasPhraseWithGap(text, p) {
+				if text == q.text && strings.Contains(text, p) || strings.Contains(text, " "+p+" ") {
 					if m.phrases == lang.AsksAge && q.hasWord(q.text, lang.Lasts) {
 						break
 					}
@@ -90,17 +90,6 @@ func (q *question) namedMeasure() *measure {
 		}
 	}
 	return nil
-}
-
-// hasPhraseWithGap reports whether a text of words has a phrase of at least three words with another word before its last one: how much renewable power.
-func hasPhraseWithGap(text, phrase string) bool {
-	last := strings.LastIndexByte(phrase, ' ')
-	if last < 0 || !strings.Contains(phrase[:last], " ") {
-		return false
-	}
-	_, rest, ok := strings.Cut(text, " "+phrase[:last]+" ")
-	_, rest, gap := strings.Cut(rest, " ")
-	return ok && gap && strings.HasPrefix(rest, phrase[last+1:]+" ")
 }
 
 // hasWord reports whether a text has a word for the quantity. Chinese and Japanese words are not separated.
@@ -233,7 +222,7 @@ func (q *question) isUnstated(readings []*passageView) bool {
 			case isAge:
 				return isAbout(c) && (c.evid[measured] > 0 || q.measure.in(q.lang, c.leadingText()))
 			case q.inUnit:
-				return isAbout(c) && (holds || q.measure.hasUnitIn(q.lang, c.own) || q.statesNumber(c)) // also without a number: a litre
+				return isAbout(c) && (holds || q.measure.hasUnitIn(q.lang, c.own)) // also without a number: a litre
 			default:
 				return holds
 			}

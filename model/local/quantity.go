@@ -89,35 +89,6 @@ func (q *question) isModifier(words []lang.Token) bool {
 	return q.lang.Code == "en" && next > 0 && q.text[words[next-1].End:words[next].Start] == " " && !q.lang.IsStopWord(words[next].Text)
 }
 
-// statesNumber reports whether a sentence says that there is no limit, or has a number that neither counts things nor is a label or a year: it holds as many as
-// forty, it uses 4,500 a year. Its unit may be before the sentence or left out.
-func (q *question) statesNumber(c *sentence) bool {
-	if q.lang.HasPhrase(lang.Unlimited, c.own) {
-		return true
-	}
-	words := lang.Words(c.own)
-	for k := 1; k < len(words) && q.lang.Spaced(); k++ {
-		w := words[k]
-		x, isWord := q.lang.Number(lang.Counts, w.Text)
-		isFigures := figuresRE.FindString(w.Text) == w.Text && !yearRE.MatchString(w.Text)
-		isLabel := isFigures && !strings.ContainsAny(w.Text, ".,") && !q.lang.IsStopWord(words[k-1].Text) // room 3
-		hasUnit := slices.ContainsFunc(measures, func(m *measure) bool { return beginsWith(m.amounts, c.own[w.End-1:]) })
-		if (isFigures || isWord && x >= 2) && !isLabel && !hasUnit && c.own[words[k-1].End:w.Start] == " " && q.isAlone(c.own[w.End:], words[k+1:]) {
-			return true
-		}
-	}
-	return false
-}
-
-// isAlone reports whether a number is not before a noun or a unit. rest is the text after it.
-func (q *question) isAlone(rest string, words []lang.Token) bool {
-	if len(words) == 0 || strings.IndexAny(rest, ".,;!") == 0 {
-		return true
-	}
-	isRange := len(words) > 1 && isNumber(q.lang, words[1].Text) // between 10 and 20 °C
-	return strings.HasPrefix(rest, " ") && wordy([]rune(rest)[1]) && q.lang.IsStopWord(words[0].Text) && !isRange
-}
-
 // isNumber reports whether a word is a number, in figures or as a word.
 func isNumber(l *lang.Language, word string) bool {
 	_, count := l.Number(lang.Counts, word)

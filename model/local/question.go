@@ -44,9 +44,6 @@ type question struct {
 	measure     *measure                 // the quantity that is asked for; nil: none
 	inUnit      bool                     // it asks for a number of a unit: how many litres
 	amounts     []float64                // numbers with units
-	loneNumbers []loneNumber             // its numbers that are words of their own
-	ranges      map[string]columnRange   // of the names of columns that were read
-	namesPrice  bool                     // it has an amount of money
 	bound       *bound                   // nil: none
 	moments     []moment                 // dates, days of the week and times of day
 	weekday     lang.Weekdays            // the days of the week that it names first, other than each day; 0: none
@@ -162,7 +159,6 @@ func (m *Model) ask(t model.Task) *question {
 		q.code = false // it asks what an option does, and not for an example of it
 	}
 	q.identifiers, q.follows, q.moments = lang.Identifiers(s), followersOf(q.words), q.momentsIn()
-	q.loneNumbers, q.namesPrice = q.loneNumbersIn(), money.in(q.lang, s)
 	for _, x := range slices.Backward(q.moments) {
 		q.namesDays = q.namesDays || x.days > 0
 		if x.days > 0 && x.days != lang.AllWeekdays {

@@ -40,7 +40,6 @@ type parent struct {
 func (r *reader) readAll(s string) {
 	r.lines = strings.Split(s, "\n")
 	dropContents(r.lines)
-	r.lines = readForms(r.lines, r.lang)
 	readAligned(r.lines, r.lang)
 	labelDays(r.lines, r.lang)
 	labelAmounts(r.lines, r.lang)

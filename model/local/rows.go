@@ -17,7 +17,7 @@ func (q *question) weighRow(c *sentence) {
 	}
 	columns := make([]float64, len(q.terms))
 	for _, name := range c.columns {
-		q.markColumn(columns, name)
+		q.mark(columns, name)
 	}
 	e[rowColumn] = q.share(columns)
 	if x := q.task.In(c.cells[0]); x >= minCommand {
@@ -154,7 +154,7 @@ func (q *question) cellPrecision(c *sentence) float64 {
 	for k, cell := range c.cells {
 		isNamed := func(t string) bool {
 			i, ok := q.index[t]
-			return ok && (k == 0 || !columns[i]) && !q.isPrice(i, cell)
+			return ok && (k == 0 || !columns[i])
 		}
 		most = max(most, shareThat(isNamed, stemsIn(q.lang, cell)), withDetails*shareThat(isNamed, stemsIn(q.lang, nameOf(cell))))
 	}
@@ -199,7 +199,7 @@ func (q *question) columnsOf(c *sentence) []int {
 	for i := 1; i < len(c.cells); i++ {
 		name, cell := make([]float64, len(q.terms)), make([]float64, len(q.terms))
 		if i < len(c.columns) {
-			q.markColumn(name, c.columns[i])
+			q.mark(name, c.columns[i])
 		}
 		q.mark(cell, c.cells[i])
 		switch {

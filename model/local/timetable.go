@@ -166,7 +166,7 @@ func (q *question) mostNumbers(c *sentence, columns []int) []int {
 			return 0
 		}
 		covers := make([]float64, len(q.terms))
-		q.markColumn(covers, c.columns[i])
+		q.mark(covers, c.columns[i])
 		for _, k := range q.numbers {
 			if covers[k] == 1 {
 				n++
