@@ -142,13 +142,7 @@ func (c *keysListCmd) Run(e *env) error {
 			return err
 		}
 		if c.JSON {
-			enc := json.NewEncoder(e.Out)
-			for _, k := range list {
-				if err := enc.Encode(k); err != nil {
-					return err
-				}
-			}
-			return nil
+			return printLines(e, list)
 		}
 		now := time.Now()
 		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)

@@ -73,10 +73,19 @@ func (c *ledgerOf) open(e *env, create bool, do func(book) error) error {
 // ledgerPage is the number of rows that a command reads at once.
 const ledgerPage = 1000
 
+// shownAccount is an account in JSON. Amounts are decimals.
+type shownAccount struct {
+	Account   string `json:"account"`
+	Balance   string `json:"balance"`
+	Held      string `json:"held"`
+	Available string `json:"available"`
+}
+
 type ledgerShowCmd struct {
 	ledgerOf
 	Account string `arg:"" optional:"" help:"Account whose entries are shown."`
 	Limit   int    `default:"50" help:"Maximum number of entries."`
+	JSON    bool   `name:"json" help:"Print JSON, one account or entry per line."`
 }
 
 // Run shows accounts or entries.
@@ -84,15 +93,23 @@ func (c *ledgerShowCmd) Run(e *env) error {
 	return c.with(e, func(b book) error {
 		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 		if c.Account == "" {
-			fmt.Fprintln(w, "BALANCE\tHELD\tAVAILABLE\t ACCOUNT")
+			if !c.JSON {
+				fmt.Fprintln(w, "BALANCE\tHELD\tAVAILABLE\t ACCOUNT")
+			}
 			for after := ""; ; {
 				list, err := b.Accounts(e.ctx, after, ledgerPage)
 				if err != nil {
 					return err
 				}
 				for _, a := range list {
-					fmt.Fprintf(w, "%s\t%s\t%s\t %s\n", ledger.FormatCredits(a.Balance), ledger.FormatCredits(a.Held), ledger.FormatCredits(a.Available()), a.ID)
 					after = a.ID
+					if c.JSON {
+						if err := printLines(e, []shownAccount{{a.ID, ledger.FormatCredits(a.Balance), ledger.FormatCredits(a.Held), ledger.FormatCredits(a.Available())}}); err != nil {
+							return err
+						}
+						continue
+					}
+					fmt.Fprintf(w, "%s\t%s\t%s\t %s\n", ledger.FormatCredits(a.Balance), ledger.FormatCredits(a.Held), ledger.FormatCredits(a.Available()), a.ID)
 				}
 				if len(list) < ledgerPage {
 					return w.Flush()
@@ -106,6 +123,13 @@ func (c *ledgerShowCmd) Run(e *env) error {
 		entries, err := b.Statement(e.ctx, c.Account, ledger.Cursor{}, c.Limit)
 		if err != nil {
 			return err
+		}
+		if c.JSON {
+			out := make([]exportedEntry, len(entries))
+			for i, n := range entries {
+				out[i] = export(n)
+			}
+			return printLines(e, out)
 		}
 		fmt.Fprintf(e.Out, "balance %s, held %s\n", ledger.FormatCredits(a.Balance), ledger.FormatCredits(a.Held))
 		fmt.Fprintln(w, "TIME\tAMOUNT\tHELD\tBALANCE\t KIND\t RUN\t NOTE")
@@ -208,6 +232,11 @@ type exportedEntry struct {
 	Note     string    `json:"note,omitempty"`
 }
 
+func export(n ledger.Entry) exportedEntry {
+	return exportedEntry{n.ID, n.At, string(n.Kind), n.Account, ledger.FormatCredits(n.Amount), ledger.FormatCredits(n.Held),
+		ledger.FormatCredits(n.Balance), string(n.Run), n.Note}
+}
+
 // Run prints all entries.
 func (c *ledgerExportCmd) Run(e *env) error {
 	return c.with(e, func(b book) error {
@@ -225,8 +254,7 @@ func (c *ledgerExportCmd) Run(e *env) error {
 			}
 			for _, n := range entries {
 				cursor = n.Cursor()
-				if err := write(exportedEntry{n.ID, n.At, string(n.Kind), n.Account, ledger.FormatCredits(n.Amount), ledger.FormatCredits(n.Held),
-					ledger.FormatCredits(n.Balance), string(n.Run), n.Note}); err != nil {
+				if err := write(export(n)); err != nil {
 					return err
 				}
 			}

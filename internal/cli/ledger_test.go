@@ -39,6 +39,8 @@ func TestLedger(t *testing.T) {
 		{"show", 0, "11.999999  0.00  11.999999 ann\n", ""},
 		{"show ann", 0, "balance 11.999999, held 0.00", ""},
 		{"show ann --limit 1", 0, "back", ""},
+		{"show --json", 0, `{"account":"ann","balance":"11.999999","held":"0.00","available":"11.999999"}` + "\n", ""},
+		{"show ann --limit 1 --json", 0, `"account":"ann","amount":"-0.50","held":"0.00","balance":"11.999999","note":"back"}` + "\n", ""},
 		{"show nobody", 1, "", "no such account"},
 		{"verify", 0, "3 accounts, 3 transfers, 6 entries: 0 problems\n", ""},
 		{"export", 0, ",credit,ann,12.50,0.00,12.50,,salary\n", ""},

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -128,14 +127,7 @@ func (c *sessionsListCmd) Run(e *env) error {
 			return err
 		}
 		if c.JSON {
-			enc := json.NewEncoder(e.Out)
-			enc.SetEscapeHTML(false)
-			for _, s := range l.Sessions {
-				if err := enc.Encode(s); err != nil {
-					return err
-				}
-			}
-			return nil
+			return printLines(e, l.Sessions)
 		}
 		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "SESSION\tUSED\tTURNS\tTITLE")

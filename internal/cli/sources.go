@@ -216,7 +216,10 @@ func (c *sourcesAddCmd) list(path string, size int64) (string, error) {
 	return strings.Join(urls, " "), nil
 }
 
-type sourcesListCmd struct{ sourcesOf }
+type sourcesListCmd struct {
+	sourcesOf
+	JSON bool `name:"json" help:"Print JSON: the reply of GET /api/sources?paths=true."`
+}
 
 // Run lists the sources.
 func (c *sourcesListCmd) Run(e *env) error {
@@ -224,6 +227,9 @@ func (c *sourcesListCmd) Run(e *env) error {
 		all, err := s.list(e.ctx)
 		if err != nil {
 			return err
+		}
+		if c.JSON {
+			return printLines(e, []sources.SourceList{all})
 		}
 		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "SOURCE\tKIND\tSTATE\tDOCUMENTS\tFAILED\tLAST SYNC\tSCHEDULE\tCOLLECTION\tLOCATION")

@@ -33,6 +33,7 @@ func TestSources(t *testing.T) {
 	out := expect("added 1 ", "add", folder)
 	id, _, _ := strings.Cut(out, " ")
 	expect(folder, "list")
+	expect(`{"sources":[{"id":"`+id+`"`, "list", "--json")
 	expect("unchanged 1,", "sync", folder)
 
 	url, stop := serve(t, "--data", data)

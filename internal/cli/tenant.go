@@ -81,7 +81,10 @@ type tenantsCmd struct {
 	Delete tenantsDeleteCmd `cmd:"" help:"Revoke the keys of a tenant, and delete all its data."`
 }
 
-type tenantsListCmd struct{ config.Store }
+type tenantsListCmd struct {
+	config.Store
+	JSON bool `name:"json" help:"Print JSON, one tenant per line."`
+}
 
 // Run lists the tenants.
 func (c *tenantsListCmd) Run(e *env) error {
@@ -99,14 +102,19 @@ func (c *tenantsListCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TENANT\tBYTES\tKEYS\tLAST USED\tFOLDER")
-	for _, name := range names {
-		one, err := app.DescribeTenant(e.cfg.Store.Data, name, keys)
-		if err != nil {
+	list := make([]app.TenantInfo, len(names))
+	for i, name := range names {
+		if list[i], err = app.DescribeTenant(e.cfg.Store.Data, name, keys); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", name, one.Bytes, one.Keys, localTime(one.Used), app.Folder(e.cfg.Store.Data, name))
+	}
+	if c.JSON {
+		return printLines(e, list)
+	}
+	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TENANT\tBYTES\tKEYS\tLAST USED\tFOLDER")
+	for _, one := range list {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", one.Name, one.Bytes, one.Keys, localTime(one.Used), app.Folder(e.cfg.Store.Data, one.Name))
 	}
 	return w.Flush()
 }

@@ -62,6 +62,9 @@ func TestTenantsCommand(t *testing.T) {
 	if got := list(); got != "TENANT default acme beta" {
 		t.Error(got)
 	}
+	if status, out, errs := run(t, "tenants", "--data", data, "--json"); status != 0 || strings.Count(out, "\n") != 3 || !strings.Contains(out, `"tenant":"acme"`) {
+		t.Errorf("status %d\n%s%s", status, out, errs)
+	}
 	if status, _, errs := run(t, "keys", "add", "--data", data, "--tenant", "unused"); status != 0 {
 		t.Fatal(errs)
 	}
