@@ -20,7 +20,7 @@ const (
 func (q *question) compose(chosen []*sentence, best *sentence, readings []*passageView) []*sentence {
 	var out []*sentence
 	groups := map[int]bool{}
-	whole := q.wantsList(best, readings[best.passage].cs)
+	whole := q.wantsList(best)
 	if whole == 0 && q.isHalfOfList(best, chosen, readings) {
 		whole = best.group
 	}
@@ -33,7 +33,7 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 		if whole > 0 && c != best && c.group == whole {
 			continue // the list has it
 		}
-		list := q.wantsList(c, cs)
+		list := q.wantsList(c)
 		if c == best {
 			list = whole
 		}
@@ -182,7 +182,7 @@ func (q *question) canGiveReason(c, next *sentence) bool {
 }
 
 // wantsList returns the group of the list that answers the question, if it asks for a list or for steps, and 0 otherwise.
-func (q *question) wantsList(c *sentence, cs []*sentence) int {
+func (q *question) wantsList(c *sentence) int {
 	asksList := q.kind == listKind || q.kind == instructionKind || q.listed || q.way || q.broad || q.open
 	switch {
 	case c.label && !c.listed && c.evid[isListed] == 1:
