@@ -72,6 +72,11 @@ func (q *question) compose(chosen []*sentence, best *sentence, readings []*passa
 			out, said[next] = append(out, next), true
 		}
 	}
+	for i := len(out) - 1; i > 0; i-- {
+		if c := out[i]; c.prefix != "" && c.prefix == out[i-1].prefix && c.passage == out[i-1].passage { // it is said once
+			c.text = strings.TrimPrefix(c.text, c.prefix)
+		}
+	}
 	return out
 }
 
@@ -252,7 +257,7 @@ func (q *question) itemsOf(items []*sentence, isFirst bool) *sentence {
 	}
 	one.whole = true
 	if isFirst {
-		one.text = q.prefix(&one) + one.text
+		q.addPrefix(&one)
 	}
 	return &one
 }
@@ -263,24 +268,40 @@ func (q *question) withLead(c *sentence) *sentence {
 		return c
 	}
 	one := *c
-	one.text = q.prefix(&one) + one.text
+	q.addPrefix(&one)
 	return &one
+}
+
+// addPrefix puts before a sentence what leads to it.
+func (q *question) addPrefix(c *sentence) {
+	c.prefix = q.prefixOf(c)
+	c.text = c.prefix + c.text
 }
 
 // minPrefix is the share of the question's terms that a heading must add to an item, a row or a labelled line.
 const minPrefix = 0.12
 
-// prefix returns what is said before a sentence: what leads to it, or the heading over it. A heading is said if it has the thing that the question
-// asks for, or, before an item, a row or a labelled line, terms of the question that these do not have.
-func (q *question) prefix(c *sentence) string {
-	if q.broad || q.open || c.dangles {
+// prefixOf returns what is said before a sentence: what leads to it, or the heading over it. A heading is said if it has the thing that the question
+// asks for, or, before an item, a row or a labelled line, terms of the question that these do not have. In an account of a subject, it is said before
+// each of these.
+func (q *question) prefixOf(c *sentence) string {
+	isFragment := c.listed || c.row || c.label
+	lead := strings.TrimSpace(strings.TrimSuffix(c.lead, "."))
+	switch {
+	case c.dangles:
 		return ""
-	}
-	if c.setting {
+	case q.broad || q.open:
+		if !isFragment {
+			return ""
+		}
+		if strings.HasSuffix(lead, ":") {
+			return lead + " "
+		}
+		return headingPrefix(c.heading, c)
+	case c.setting:
 		return c.intro()
 	}
 	headings := append([]string{c.heading}, c.outer...)
-	lead := strings.TrimSpace(strings.TrimSuffix(c.lead, "."))
 	if q.kind == timeKind && !q.hasDay(c.text) && !q.hasDay(lead) {
 		for _, h := range headings {
 			if q.hasDay(h) {
@@ -305,7 +326,7 @@ func (q *question) prefix(c *sentence) string {
 			}
 		}
 	}
-	if !c.listed && !c.row && !c.label {
+	if !isFragment {
 		return ""
 	}
 	if c.listed && strings.ContainsAny(c.heading, "0123456789") {

@@ -51,7 +51,7 @@ func (q *question) rows(best *sentence, readings []*passageView) []*sentence {
 			one.text = text
 		}
 		if len(out) == 0 {
-			one.text = q.prefix(&one) + one.text
+			q.addPrefix(&one)
 		}
 		out = append(out, &one)
 	}

@@ -16,6 +16,7 @@ type sentence struct {
 	passage int      // index into the task's passages
 	at      int      // position within its passage
 	text    string   // as quoted: no markup, one line, with a full stop
+	prefix  string   // what was put before the text: the heading, or what leads to it
 	own     string   // what it says itself: for a row, the cells without the names of the columns
 	heading string   // the innermost heading over it
 	outer   []string // the headings over that, the innermost first, without the title

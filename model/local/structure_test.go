@@ -58,6 +58,10 @@ func TestStructure(t *testing.T) {
 			"Rare reactions: skin rash; cough; racing heart."},
 		{"a label with a short value", "What is the pH of the cleaner?", chunk("Cleaner", []string{"Cleaner"}, "Form: liquid\npH: 8.5\nColour: green\n"),
 			"Cleaner: pH: 8.5."},
+		{"a heading over two fields, which is said once", "How should I treat eyes or skin after contact with Velopan?", chunk("Velopan", []string{"First aid after contact"}, "Eyes: rinse for 15 minutes with Velopan wash.\nSkin: wash with soap and Velopan wash.\nStorage: at 8 °C.\n"),
+			"First aid after contact: Eyes: rinse for 15 minutes with Velopan wash. Skin: wash with soap and Velopan wash."},
+		{"lists of an account, with their headings", "Tell me about Lampkeeper 4.2", chunk("Lampkeeper 4.2", nil, "## New\n\n- The lamp can be dimmed\n- A timer for holidays\n\n## Mended\n\n- A crash at midnight\n- The clock is no longer late\n"),
+			"New: The lamp can be dimmed; A timer for holidays. Mended: A crash at midnight; The clock is no longer late."},
 		{"things in a line of their own", "Which languages does Ada Vale speak?", chunk("Ada Vale", []string{"Ada Vale", "Languages"}, "Languages\n\nItalian, Slovene, Danish; some Georgian\n\n"),
 			"Italian, Slovene, Danish; some Georgian."},
 	} {
