@@ -239,6 +239,20 @@ func (q *question) shareOf(s string) float64 {
 	return q.share(covers)
 }
 
+// coverage returns the weighted share of the question's terms that are fully covered.
+func (q *question) coverage(covers ...[]float64) float64 {
+	var sum float64
+	for i, w := range q.plain {
+		for _, c := range covers {
+			if c[i] == 1 {
+				sum += w
+				break
+			}
+		}
+	}
+	return sum / max(q.plainTotal, 1e-9)
+}
+
 // rarestOf returns the weight of the rarest term that no source covers. Related words do not count: trick questions have them.
 func (q *question) rarestOf(covers ...[]float64) float64 {
 	most := 0.0

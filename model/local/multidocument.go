@@ -78,6 +78,14 @@ func (q *question) comparison(readings []*passageView) []*sentence {
 	if len(out) < 2 || len(out) > maxCompared {
 		return nil
 	}
+	for _, c := range out[:len(out):len(out)] {
+		if b := q.bestTwoHopFrom(readings[c.passage], readings); b.to != nil && b.gain > 0.1 {
+			if b.from != c {
+				out = append(out, b.from)
+			}
+			out = append(out, b.to)
+		}
+	}
 	return out
 }
 
@@ -96,6 +104,56 @@ func (r *passageView) best(worth func(*sentence) float64) *sentence {
 	return best
 }
 
+// twoHop is an answer of two sentences: the first is about a document that the question names and names another document, and
+// the second is from that document.
+type twoHop struct {
+	from, to *sentence
+	gain     float64 // share of them, near words included, that the second adds
+	worth    float64
+}
+
+// bestTwoHopFrom returns the best answer of two sentences that starts in a passage. Its sentences are nil if there is none.
+func (q *question) bestTwoHopFrom(a *passageView, readings []*passageView) twoHop {
+	var best twoHop
+	for _, b := range readings[:min(len(readings), maxPathPassages)] {
+		if b.named || a == b {
+			continue
+		}
+		from := a.bestNaming(b)
+		if from == nil {
+			continue
+		}
+		to := b.best(func(c *sentence) float64 {
+			_, worth := q.gainOf(from, c)
+			return worth
+		})
+		if to == nil {
+			continue
+		}
+		x := twoHop{from: from, to: to}
+		x.gain, x.worth = q.gainOf(from, to)
+		x.worth += 4 * q.coverage(from.over, from.covers)
+		if best.to == nil || x.worth > best.worth {
+			best = x
+		}
+	}
+	return best
+}
+
+// bestNaming returns the best quotable sentence that names the subject of another document, or nil.
+func (r *passageView) bestNaming(o *passageView) *sentence {
+	if len(o.title) == 0 || strings.Join(r.title, " ") == strings.Join(o.title, " ") {
+		return nil
+	}
+	var best *sentence
+	for _, c := range r.cs {
+		if c.whole && !c.row && !c.code && (best == nil || c.score > best.score) && c.names(o) {
+			best = c
+		}
+	}
+	return best
+}
+
 // names reports whether the sentence contains the title of a document.
 func (c *sentence) names(o *passageView) bool {
 	if len(o.written) > maxTitle {
@@ -107,6 +165,28 @@ func (c *sentence) names(o *passageView) bool {
 		}
 	}
 	return false
+}
+
+// gainOf returns how much of the question a second sentence adds to the first, and its value together with the type of the
+// answer.
+func (q *question) gainOf(from, c *sentence) (gain, worth float64) {
+	for i, w := range q.plain {
+		if from.covers[i] == 1 || from.over[i] == 1 {
+			continue
+		}
+		w *= 1 - from.covers[i]
+		if x := c.covers[i]; x > 0 {
+			gain += w * x
+		} else if x := c.nearest[i]; x > 0.4 {
+			gain += w * x / 2
+		}
+	}
+	gain /= max(q.plainTotal, 1e-9)
+	worth = 4*gain + c.evid[fit] + c.evid[similar]
+	if c.at == 0 {
+		worth += 0.3 // who or what it is
+	}
+	return gain, worth
 }
 
 // multiDocument returns the sentences of an answer over several documents, if the question needs one.
