@@ -63,6 +63,12 @@ func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: InvalidRequest, Field: field, Message: field + ": " + fmt.Sprintf(format, args...)}
 }
 
+// Of names the request field at fault, and returns e.
+func (e *Error) Of(field string) *Error {
+	e.Field = field
+	return e
+}
+
 // Error returns the code, the message and the cause: a text for logs.
 func (e *Error) Error() string {
 	if e.cause != nil {

@@ -99,7 +99,7 @@ func (k Kind) checkCredentials(ref string, local bool) error {
 	case k.OpenWith == nil:
 		return errNoCredentials
 	case !local:
-		return fault.New(fault.Forbidden, "credentials of the server can be named by \"sluice sources add\" on its machine, or with a key of the scope tenants")
+		return fault.New(fault.Forbidden, "credentials of the server can be named by \"sluice sources add\" on its machine, or with a key of the scope tenants").Of("credentials")
 	}
 	return checkReference(ref)
 }

@@ -217,7 +217,7 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	}
 	location, locateErr := kind.Locate(set.Location) // reported late: it tells whether a folder exists
 	if kind.Local && !local && kind.SharedPlace(location) == "" && (locateErr == nil || kind.SharedPlace(path.Clean(set.Location)) == "") {
-		return Source{}, fault.New(fault.Forbidden, "sources of the kind %s read the disk of the server: add them with \"sluice sources add\" on its machine, with a key of the scope tenants, or below a folder that the server was started with as --source-folder", set.Kind)
+		return Source{}, fault.New(fault.Forbidden, "sources of the kind %s read the disk of the server: add them with \"sluice sources add\" on its machine, with a key of the scope tenants, or below a folder that the server was started with as --source-folder", set.Kind).Of("location")
 	}
 	if err := errors.Join(checkPatterns("include", set.Include), checkPatterns("exclude", set.Exclude)); err != nil {
 		return Source{}, err
@@ -257,10 +257,10 @@ func (s *Service) Add(ctx context.Context, set Settings, local bool) (Source, er
 	}
 	for _, other := range all {
 		if location == other.Location {
-			return Source{}, fault.New(fault.Conflict, "the location is that of the source %s already: sync it or change it, or remove it first", other.ID)
+			return Source{}, fault.New(fault.Conflict, "the location is that of the source %s already: sync it or change it, or remove it first", other.ID).Of("location")
 		}
 		if shared := kind.overlap(location, s.o.Kinds[other.Kind], other.Location); shared != "" {
-			return Source{}, fault.New(fault.Conflict, "the location overlaps with that of the source %s: %s; a document belongs to one source", other.ID, shared)
+			return Source{}, fault.New(fault.Conflict, "the location overlaps with that of the source %s: %s; a document belongs to one source", other.ID, shared).Of("location")
 		}
 	}
 	src := store.Source{ID: "src-" + strings.ToLower(rand.Text()[:12]), Kind: set.Kind, Location: location, Collection: set.Collection, Include: set.Include,

@@ -281,14 +281,14 @@ func TestAddRefuses(t *testing.T) {
 		field string
 	}{
 		"kind":       {source.Settings{Kind: "tape", Location: b.dir}, true, fault.InvalidRequest, "kind"},
-		"network":    {source.Settings{Kind: "folder", Location: t.TempDir()}, false, fault.Forbidden, ""},
+		"network":    {source.Settings{Kind: "folder", Location: t.TempDir()}, false, fault.Forbidden, "location"},
 		"pattern":    {source.Settings{Kind: "folder", Location: t.TempDir(), Include: []string{"[a"}}, true, fault.InvalidRequest, "include"},
 		"stars":      {source.Settings{Kind: "folder", Location: t.TempDir(), Exclude: []string{strings.Repeat("**/a/", 5)}}, true, fault.InvalidRequest, "exclude"},
 		"file":       {source.Settings{Kind: "folder", Location: os.Args[0]}, true, fault.InvalidRequest, "location"},
 		"no folder":  {source.Settings{Kind: "folder", Location: b.dir + "/none"}, true, fault.InvalidRequest, "location"},
-		"twice":      {source.Settings{Kind: "folder", Location: b.dir}, true, fault.Conflict, ""},
-		"inside":     {source.Settings{Kind: "folder", Location: filepath.Join(b.dir, "sub")}, true, fault.Conflict, ""},
-		"around":     {source.Settings{Kind: "folder", Location: filepath.Dir(b.dir)}, true, fault.Conflict, ""},
+		"twice":      {source.Settings{Kind: "folder", Location: b.dir}, true, fault.Conflict, "location"},
+		"inside":     {source.Settings{Kind: "folder", Location: filepath.Join(b.dir, "sub")}, true, fault.Conflict, "location"},
+		"around":     {source.Settings{Kind: "folder", Location: filepath.Dir(b.dir)}, true, fault.Conflict, "location"},
 		"long":       {source.Settings{Kind: "folder", Location: "/" + strings.Repeat("x", 5000)}, true, fault.InvalidRequest, "location"},
 		"zero bytes": {source.Settings{Kind: "folder", Location: "/\x00"}, true, fault.InvalidRequest, "location"},
 	} {

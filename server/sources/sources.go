@@ -285,7 +285,7 @@ func (rt routes) change(w http.ResponseWriter, r *http.Request) error {
 func mayChangeContributor(r *http.Request, src source.Source) error {
 	by, known := auth.From(r.Context())
 	if known && !by.Permits(auth.Admin) && cmp.Or(src.Contributor, auth.Owner) != by.Account {
-		return fault.New(fault.Forbidden, "only the present contributor and administrators can change the contributor")
+		return fault.New(fault.Forbidden, "only the present contributor and administrators can change the contributor").Of("contributor")
 	}
 	return nil
 }
