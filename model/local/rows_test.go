@@ -10,7 +10,8 @@ import (
 	"github.com/sluice-rag/sluice/model/local"
 )
 
-func TestForms(t *testing.T) {
+// TestRowsAndLabels asks for rows of tables, lines with labels, amounts, and trips of timetables.
+func TestRowsAndLabels(t *testing.T) {
 	m := local.New(local.Options{})
 	boat := "| Pier | | | |\n|---|---|---|---|\n| Old Quay | 9:05 | 11:40 | 16:15 |\n| Lighthouse | 9:31 | 12:06 | 16:41 |\n| Seal Bay | 9:50 | 12:25 | 17:00 |\n"
 	phones := "Name | Extension | Mobile | Deputy\nRosa Field | 41 | 07700 1 | Ivo Marsh\nIvo Marsh | 42 | 07700 2 | Una Bell\nUna Bell | 43 | 07700 3 | Ivo Marsh\n"
