@@ -251,17 +251,13 @@ func TestHangFailsOnlyItsFile(t *testing.T) {
 			o.Ingest, o.Deadline, o.Grace, o.Workers = h, 20*1e6, 20*1e6, 1
 		}
 	})
-	bad := p.send(files.Upload{}, ferns)
-	<-h.begun
+	bad := h.begins(p, ferns)
 	if task := p.await(bad, store.Failed); !strings.Contains(task.Failure, "longer") {
 		t.Errorf("failed with %q", task.Failure)
 	}
 	// When it ends at last, it does not change the index.
 	close(h.letGo)
-	good := p.send(files.Upload{}, "Mosses.")
-	if id := <-h.begun; string(id) != good {
-		t.Errorf("%s was started", id)
-	}
+	h.begins(p, "Mosses.")
 	p.finds("", "spores")
 }
 

@@ -268,6 +268,30 @@ func newHeld(inner files.Ingester) *held {
 	return &held{Ingester: inner, begun: make(chan corpus.DocumentID, 100), letGo: make(chan struct{})}
 }
 
+// begins uploads a text until it is being indexed, and returns the id of the file: on a busy machine a short deadline can end an attempt before
+// the file is opened.
+func (h *held) begins(p *place, text string) string {
+	p.Helper()
+	for {
+		id := p.send(files.Upload{}, text)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := p.WaitTask(p.ctx(), "upload-"+id)
+			ended <- err
+		}()
+		select {
+		case <-h.begun:
+			return id
+		case err := <-ended:
+			p.must(err)
+		}
+		if len(h.begun) > 0 {
+			<-h.begun
+			return id
+		}
+	}
+}
+
 func (h *held) IngestFile(ctx context.Context, f ingest.File, progress func(ingest.Stage, float64)) (ingest.FileResult, error) {
 	progress(ingest.Parsing, 1)
 	h.begun <- f.ID
