@@ -19,8 +19,8 @@ const maxTableParts = 24
 const maxSectionParts = 8
 
 // addParts adds the other parts of a long table to the passages that are read, if one of the first passages is a part and the question depends on all rows,
-// such as which is the cheapest. For a question how to do something, it adds the other parts of the section whose headings name that best. A language model
-// does not get them, since they would cost many tokens. After a restart, the same parts are added.
+// such as which is the cheapest. For a question how to do something, it adds the other parts of the section whose headings name that best, and for a question
+// about a topic the beginnings of the sections or documents that are named after it. A language model does not get them, since they would cost many tokens. After a restart, the same parts are added.
 func (j *job) addParts(ctx context.Context) error {
 	if len(j.context) == 0 || j.contents() == nil || model.SupportsParameters(j.Generator) {
 		return nil
@@ -35,6 +35,9 @@ func (j *job) addParts(ctx context.Context) error {
 		if at := slices.IndexFunc(first, func(c candidate) bool { return firstColumns(c.Chunk) != "" || lastColumns(c.Chunk) != "" }); at >= 0 {
 			return j.addTableParts(ctx, first[at])
 		}
+	}
+	if topic := l.TopicOf(j.q.Query); topic != nil {
+		return j.addTopic(ctx, topic)
 	}
 	part, section := j.sectionOf(l.TaskOf(j.q.Query))
 	if section == nil {
@@ -60,6 +63,54 @@ func (j *job) sectionOf(task *lang.Task) (part candidate, section []string) {
 		}
 	}
 	return part, section
+}
+
+const (
+	maxTopicSections = 2 // sections or documents that are named after a topic
+	maxTopicParts    = 3 // passages of each that are read
+)
+
+// addTopic adds the first passages of the sections or documents that a topic names best, of those with a passage in the pool.
+func (j *job) addTopic(ctx context.Context, topic *lang.Topic) error {
+	type section struct {
+		part     candidate
+		headings []string
+		named    float64
+	}
+	var found []section
+	for _, c := range slices.SortedStableFunc(slices.Values(j.pool), func(a, b candidate) int { return cmp.Compare(b.place, a.place) }) {
+		named, depth := topic.NamedBy(c.Chunk.Title, c.Chunk.Headings, c.Chunk.Text)
+		headings := c.Chunk.Headings[:depth]
+		if named >= lang.MinTopic && !slices.ContainsFunc(found, func(o section) bool {
+			return o.part.Chunk.Document == c.Chunk.Document && slices.Equal(o.headings, headings)
+		}) {
+			found = append(found, section{c, headings, named})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b section) int { return cmp.Compare(b.named, a.named) })
+	for _, s := range found[:min(len(found), maxTopicSections)] {
+		parts, err := j.beginning(ctx, s.part, s.headings)
+		if err != nil {
+			return err
+		}
+		j.addRest(s.part, parts)
+	}
+	return nil
+}
+
+// beginning returns the first passages of the section with these headings around a passage, or of its document if there are none.
+func (j *job) beginning(ctx context.Context, part candidate, headings []string) ([]corpus.Chunk, error) {
+	if len(headings) == 0 {
+		parts, err := j.contents().DocumentChunks(ctx, j.q.Collection, part.Chunk.Document, corpus.Passage, 0, maxTopicParts)
+		if err != nil {
+			return nil, j.indexFault(ctx, err)
+		}
+		return parts, nil
+	}
+	parts, _, err := j.partsAround(ctx, part, maxSectionParts, func(c, next corpus.Chunk) bool {
+		return hasPrefix(c.Headings, headings) && hasPrefix(next.Headings, headings)
+	})
+	return parts[:min(len(parts), maxTopicParts)], err
 }
 
 func hasPrefix(headings, first []string) bool {

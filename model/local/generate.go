@@ -144,6 +144,11 @@ func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence,
 	}
 	trusted := q.open || m.opts.Patience <= 0 || answerability >= q.minTrust(all[0])*m.opts.Patience && q.mayReason(all[0]) && !q.isArbitrary(all[0], readings) && !q.isOfAnother(all[0], readings)
 	var chosen []*sentence
+	if !t.Summary {
+		if chosen = q.account(t, all[0], readings, m.opts.Sentences); chosen != nil {
+			return q.compose(chosen, chosen[0], readings), max(answerability, minSure), nil
+		}
+	}
 	if top := all[0]; !top.row && !top.code {
 		chosen = q.multiDocument(top, trusted, readings)
 	}

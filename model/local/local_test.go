@@ -117,7 +117,7 @@ func TestGenerateFromPages(t *testing.T) {
 		"a definition turned round": {"What is a passage?", []model.Passage{manual("Levels",
 			"Levels\n\nAbout a paragraph is a passage, L2. Each passage knows its section. Passages are read.")}, "About a paragraph is a passage, L2."},
 		"a list with its lead": {"What happens when the server stops?", []model.Passage{manual("Stopping", stopping)},
-			"On SIGTERM the server stops in order: New questions are refused. Running questions go on for half a minute."},
+			"On SIGTERM the server stops in order: New questions are refused. Running questions go on for half a minute. Give the service manager more time."},
 		"items with their lead": {"What is passed over in a folder?", []model.Passage{manual("What is skipped", skipped)},
 			"In a folder these are passed over without a word: hidden files and folders; symbolic links."},
 		"remarks are no steps": {"How do I limit the memory of a parser?", []model.Passage{manual("Remarks",
