@@ -324,27 +324,44 @@ func markLines(pages [][]pdfLine) bool {
 		}
 	}
 	var b strings.Builder
-	at := map[int]*pdfLine{} // by where it begins
+	var all []*pdfLine
+	var starts []int // of all
 	for _, lines := range pages {
 		for i := range lines {
 			line := &lines[i]
 			if i > 0 && math.Abs(lines[i-1].y-line.y) > maxLeading*line.size {
 				b.WriteByte('\n')
 			}
-			at[b.Len()] = line
-			if indent := math.Round((line.x - left) / line.size); line.mono || line.turned != upright {
-				b.WriteByte('|') // no title
-			} else if indent < maxIndent {
-				b.WriteString(strings.Repeat(" ", int(indent)))
-			}
-			b.WriteString(line.text + "\n")
+			all, starts = append(all, line), append(starts, b.Len())
+			b.WriteString(line.plain(left) + "\n")
 		}
 	}
 	headings := findOutline(b.String()).headings
 	for _, h := range headings {
-		at[h.start].level = h.level
+		if i, ok := slices.BinarySearch(starts, h.start); ok {
+			all[i].level = h.level
+		}
 	}
 	return len(headings) > 0
+}
+
+// plain returns a line as in a plain text: indented, with spaces between cells, and marked if it can be no title.
+func (l pdfLine) plain(left float64) string {
+	if l.mono || l.turned != upright {
+		return "|" + l.text
+	}
+	text := l.text
+	if len(l.cells) > 0 {
+		var cells []string
+		for _, c := range l.cells {
+			cells = append(cells, c.text)
+		}
+		text = strings.Join(cells, "   ")
+	}
+	if indent := math.Round((l.x - left) / l.size); indent < maxIndent {
+		text = strings.Repeat(" ", int(indent)) + text
+	}
+	return text
 }
 
 // read appends the blocks of pages.

@@ -140,7 +140,9 @@ func (s *wordStyle) property(e xmltext.Element) {
 	case hides(e):
 		s.hidden = true
 	case e.Name == "b":
-		s.bold = map[bool]string{true: "on", false: "off"}[isSet(e)]
+		if s.bold = "off"; isSet(e) {
+			s.bold = "on"
+		}
 	case e.Name == "outlineLvl" && err == nil:
 		s.heading = 0
 		if n >= 0 && n < 9 {
@@ -171,7 +173,10 @@ func hides(e xmltext.Element) bool {
 }
 
 // isSet reports whether a property is on, as it is without a value.
-func isSet(e xmltext.Element) bool { return e.Attr("val") == "" || isOn(e.Attr("val")) }
+func isSet(e xmltext.Element) bool {
+	value := e.Attr("val")
+	return value != "0" && value != "false" && value != "off"
+}
 
 // run applies a property of a run of text.
 func (d *docx) run(e xmltext.Element) {

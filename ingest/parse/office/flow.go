@@ -100,6 +100,7 @@ func (f *flow) end(mark string) {
 		text = trimLines(text)
 	}
 	if strings.TrimSpace(text) != "" {
+		f.kept -= len(mark)
 		p.Text, p.Strong = mark+text, p.Kind == document.Paragraph && !p.plain
 		f.add(p.Block)
 	}

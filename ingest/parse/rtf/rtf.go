@@ -224,11 +224,11 @@ func (r *reader) paragraph() {
 		r.lastRow = false
 		return
 	}
-	b := document.Block{Kind: document.Paragraph, Text: s, Strong: !light}
+	b := document.Block{Kind: document.Paragraph, Text: s}
 	m := marker.FindStringSubmatchIndex(s)
 	switch {
 	case r.now.level > 0:
-		b.Kind, b.Level, b.Strong = document.Heading, r.now.level, false
+		b.Kind, b.Level = document.Heading, r.now.level
 	case m != nil:
 		b.Kind, b.Level = document.ListItem, r.depth()
 		mark := s[m[2]:m[3]]
@@ -241,6 +241,7 @@ func (r *reader) paragraph() {
 		r.code = append(r.code, s)
 		return
 	}
+	b.Strong = b.Kind == document.Paragraph && !light
 	r.endCode()
 	if b.Kind != document.ListItem {
 		r.indents = nil
