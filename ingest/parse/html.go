@@ -473,8 +473,8 @@ func (w *htmlWalk) walk(n *html.Node) {
 		w.children(n)
 		before := len(w.out)
 		w.flush()
-		if len(w.out) == before+1 && w.out[before].Kind == Paragraph && isStrong(n) && isStrongTitle(w.out[before].Text) {
-			w.out[before].Kind, w.out[before].Level = Heading, strongLevel
+		if len(w.out) == before+1 && w.out[before].Kind == Paragraph && isStrong(n) {
+			w.out[before].Strong = true
 		}
 	}
 }

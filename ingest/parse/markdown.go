@@ -162,11 +162,8 @@ func (w *markdownWalk) children(n ast.Node, depth int) {
 				w.add(Block{Kind: Code, Text: text, Fenced: true})
 				continue
 			}
-			b := Block{Kind: Paragraph, Text: text, Links: links}
-			if strong, ok := c.FirstChild().(*ast.Emphasis); ok && strong.Level == 2 && strong.NextSibling() == nil && isStrongTitle(text) {
-				b.Kind, b.Level = Heading, strongLevel
-			}
-			w.add(b)
+			strong, ok := c.FirstChild().(*ast.Emphasis)
+			w.add(Block{Kind: Paragraph, Text: text, Links: links, Strong: ok && strong.Level == 2 && strong.NextSibling() == nil})
 		case *ast.ThematicBreak, *ast.LinkReferenceDefinition:
 		default:
 			w.children(c, depth)

@@ -422,39 +422,64 @@ func states(line string) bool {
 // keepStatements makes paragraphs of bold ones again that have no text below them.
 func keepStatements(blocks []Block) {
 	for i := range blocks {
-		if b := &blocks[i]; b.Kind == Heading && b.Level == strongLevel && (i+1 == len(blocks) || blocks[i+1].Kind == Heading) {
+		if b := &blocks[i]; b.Kind == Heading && b.Strong && (i+1 == len(blocks) || blocks[i+1].Kind == Heading) {
 			b.Kind, b.Level = Paragraph, 0
 		}
 	}
 }
 
-// markOutline makes headings of the paragraphs of a document whose numbers show that they are, if its format marks no headings but a title.
-func markOutline(blocks []Block) {
-	marked := 0
-	for _, b := range blocks {
-		if b.Kind == Heading {
-			marked++
-		}
+// markStrongTitle makes a heading above all others of the first paragraph if it is a title in bold without a number, and the format marks no headings. It returns
+// its text, or "".
+func markStrongTitle(blocks []Block) string {
+	if len(blocks) < 2 || !blocks[0].Strong || countHeadings(blocks) > 0 {
+		return ""
 	}
-	if marked > 1 {
+	title := oneLine(blocks[0].Text)
+	if _, numbered := readEntry(title); numbered || !isTitle(title) {
+		return ""
+	}
+	blocks[0].Kind, blocks[0].Level, blocks[0].Text, blocks[0].Strong = Heading, 1, title, false
+	return title
+}
+
+// markOutline makes headings of the paragraphs and items of a document whose numbers show that they are, if its format marks no headings but a title. Word
+// processors make items of lists of all that begins with a number.
+func markOutline(blocks []Block) {
+	if countHeadings(blocks) > 1 {
 		return
 	}
 	var b strings.Builder
-	at := map[int]int{} // paragraphs, by where they begin
+	at := map[int]int{} // blocks, by where they begin
 	for i, block := range blocks {
+		title := !strings.Contains(block.Text, "\n")
 		switch {
-		case block.Kind != Paragraph:
-			b.WriteByte('|') // text that is no title
-		case !strings.Contains(block.Text, "\n"):
+		case block.Tight && block.Kind != ListItem || block.Kind == ListItem && block.Level > 1 && isTitle(block.Text):
+			continue // a part of an item
+		case block.Kind == ListItem && title:
 			at[b.Len()] = i
+			b.WriteString("    ") // apart from numbers of paragraphs
+		case (block.Kind == Paragraph || block.Kind == Heading && block.Strong) && title:
+			at[b.Len()] = i
+		default:
+			b.WriteByte('|') // text that is no title
 		}
 		b.WriteString(lang.Truncate(block.Text, maxPageLine) + "\n\n")
 	}
 	for _, h := range findOutline(b.String()).headings {
 		if i, ok := at[h.start]; ok {
-			blocks[i].Kind, blocks[i].Level, blocks[i].Tight = Heading, h.level, false
+			blocks[i].Kind, blocks[i].Level, blocks[i].Text, blocks[i].Tight = Heading, h.level, oneLine(blocks[i].Text), false
 		}
 	}
+}
+
+// countHeadings returns the number of headings, without those that are paragraphs in bold.
+func countHeadings(blocks []Block) (n int) {
+	for _, b := range blocks {
+		if b.Kind == Heading && !b.Strong {
+			n++
+		}
+	}
+	return n
 }
 
 // dedent removes the indentation that all lines have in common.

@@ -118,6 +118,9 @@ func finish(p *Parsed, name string, limits Limits) error {
 	total, links, visible := 0, 0, false
 	kept := make([]Block, 0, len(p.Blocks))
 	for _, b := range p.Blocks {
+		if b.Kind == Paragraph && b.Strong && isStrongTitle(strings.TrimSpace(b.Text)) {
+			b.Kind, b.Level = Heading, strongLevel
+		}
 		switch {
 		case b.Kind == Heading:
 			b.Text = clip(oneLine(b.Text), 400)
@@ -151,6 +154,7 @@ func finish(p *Parsed, name string, limits Limits) error {
 	}
 	p.Blocks = kept
 	keepStatements(kept)
+	strongTitle := markStrongTitle(kept)
 	markOutline(kept)
 	if !visible {
 		return refuse(nil, "holds no text")
@@ -165,7 +169,7 @@ func finish(p *Parsed, name string, limits Limits) error {
 		p.Contributor = ""
 	}
 	p.Title = clip(oneLine(p.Title), 300)
-	for _, t := range []string{clip(p.Meta.Title, 300), baseTitle(name), "untitled"} {
+	for _, t := range []string{clip(p.Meta.Title, 300), strongTitle, baseTitle(name), "untitled"} {
 		if p.Title == "" {
 			p.Title = t
 		}

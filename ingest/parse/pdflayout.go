@@ -20,6 +20,7 @@ type pdfLine struct {
 	bold   bool
 	mono   bool // in a monospaced font
 	page   int
+	level  int // of a heading of the outline of the text; 0: none
 	turned turned
 	cells  []pdfCell // nil: one
 }
@@ -265,6 +266,9 @@ func headingLike(s string) bool {
 	return letters >= 2
 }
 
+// maxLeading is the greatest distance of two lines of a paragraph, as a multiple of their size.
+const maxLeading = 1.75
+
 // pdfLayout turns lines into blocks.
 type pdfLayout struct {
 	out     []Block
@@ -301,6 +305,67 @@ func pdfBlocks(pages [][]pdfLine, outline map[string]int) []Block {
 	clearMono(pages)
 	l := &pdfLayout{body: bodySize(pages), outline: outline}
 	l.levels = headingLevels(pages, l.body)
+	if l.read(pages); countHeadings(l.out) <= 1 && markLines(pages) {
+		l = &pdfLayout{body: l.body, levels: l.levels, outline: outline}
+		l.read(pages)
+	}
+	return l.out
+}
+
+// maxIndent is the indentation, as a multiple of the size of a line, from which a line is not that of a list: it is centered, or in a further column.
+const maxIndent = 8
+
+// markLines marks the lines that are headings by their numbers, as in a plain text, and reports whether there are any.
+func markLines(pages [][]pdfLine) bool {
+	left := math.Inf(1)
+	for _, lines := range pages {
+		for _, line := range lines {
+			left = min(left, line.x)
+		}
+	}
+	var b strings.Builder
+	var all []*pdfLine
+	var starts []int // of all
+	for _, lines := range pages {
+		for i := range lines {
+			line := &lines[i]
+			if i > 0 && math.Abs(lines[i-1].y-line.y) > maxLeading*line.size {
+				b.WriteByte('\n')
+			}
+			all, starts = append(all, line), append(starts, b.Len())
+			b.WriteString(line.plain(left) + "\n")
+		}
+	}
+	headings := findOutline(b.String()).headings
+	for _, h := range headings {
+		if i, ok := slices.BinarySearch(starts, h.start); ok {
+			all[i].level = h.level
+		}
+	}
+	return len(headings) > 0
+}
+
+// plain returns a line as in a plain text: indented, with spaces between cells, and marked if it can be no title.
+func (l pdfLine) plain(left float64) string {
+	if l.mono || l.turned != upright {
+		return "|" + l.text
+	}
+	text := l.text
+	if len(l.cells) > 0 {
+		var cells []string
+		for _, c := range l.cells {
+			cells = append(cells, c.text)
+		}
+		text = strings.Join(cells, "   ")
+	}
+	if indent := math.Round((l.x - left) / l.size); indent < maxIndent {
+		text = strings.Repeat(" ", int(indent)) + text
+	}
+	return text
+}
+
+// read appends the blocks of pages.
+func (l *pdfLayout) read(pages [][]pdfLine) {
 	for _, lines := range pages {
 		from := 0
 		for _, t := range tablesOf(lines) {
@@ -311,7 +376,6 @@ func pdfBlocks(pages [][]pdfLine, outline map[string]int) []Block {
 		l.text(lines[from:])
 	}
 	l.flush()
-	return l.out
 }
 
 func (l *pdfLayout) text(lines []pdfLine) {
@@ -364,6 +428,9 @@ func (l *pdfLayout) isCode(line pdfLine) bool {
 // heading returns the heading level of a line, or 0. The table of contents takes precedence over the font size. Other headings are bold
 // lines that are numbered or short.
 func (l *pdfLayout) heading(line pdfLine) int {
+	if line.level > 0 {
+		return line.level
+	}
 	if lv := l.outline[foldTitle(line.text)]; lv > 0 && (line.bold || line.size > l.body*1.02 || numbered.MatchString(line.text)) {
 		return lv
 	}
@@ -389,12 +456,12 @@ func firstRune(s string) rune {
 func (l *pdfLayout) continues(line pdfLine, kind Kind, level int) bool {
 	last := l.lines[len(l.lines)-1]
 	down := last.y - line.y
-	near := line.page == last.page && down > 0 && down < 1.75*max(last.size, line.size)
+	near := line.page == last.page && down > 0 && down < maxLeading*max(last.size, line.size)
 	if l.kind == Code || kind == Code {
 		return l.kind == kind && line.page == last.page && down > 0 && down < 3*line.size && len(l.lines) < 400
 	}
 	if l.kind == Heading || kind == Heading {
-		return l.kind == kind && l.level == level && near && math.Abs(line.size-last.size) < 0.6 && !numbered.MatchString(line.text) &&
+		return l.kind == kind && l.level == level && near && math.Abs(line.size-last.size) < 0.6 && line.level == 0 && !numbered.MatchString(line.text) &&
 			len(l.lines) < 4
 	}
 	if kind == ListItem || len(l.lines) > 400 || line.turned != last.turned {

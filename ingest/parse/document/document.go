@@ -44,6 +44,8 @@ type Block struct {
 	// Fenced marks code in prose, as opposed to code of a source file. The document's text keeps its fences. It is no longer than a
 	// passage, so that it is never split.
 	Fenced bool
+	// Strong marks a paragraph that is all in bold. Package parse makes it a heading if it looks like a title.
+	Strong bool
 	// Tight means that a newline, and not a blank line, separates the block from the one before.
 	Tight bool
 }

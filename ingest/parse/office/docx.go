@@ -54,8 +54,8 @@ type docx struct {
 	*file
 	*flow
 	styles              map[string]wordStyle
-	numbering           map[string]*[9]string // by the id of the list: the format of each level
-	counters            map[string]*[9]int    // by the same
+	numbering           map[string]*[9]wordLevel // by the id of the list
+	counters            map[string]*[9]int       // by the same
 	links               map[string]relation
 	footnotes, endnotes map[string]string
 	paragraphs          []wordStyle // of the open paragraphs
@@ -73,6 +73,7 @@ type wordStyle struct {
 	list    string // id of the list; "0" for none
 	level   int    // of the list, from 0
 	hidden  bool   // its text is not shown
+	bold    string // on or off; "" as in the style that it is based on
 }
 
 // wordStyles reads the styles of paragraphs by their ids, with what they inherit.
@@ -111,6 +112,9 @@ func (f *file) wordStyles(member string) (map[string]wordStyle, error) {
 			if s.list == "" {
 				s.list, s.level = base.list, base.level
 			}
+			if s.bold == "" {
+				s.bold = base.bold
+			}
 			s.title, s.code, s.hidden = s.title || base.title, s.code || base.code, s.hidden || base.hidden
 		}
 		s.based = ""
@@ -135,6 +139,10 @@ func (s *wordStyle) property(e xmltext.Element) {
 	switch {
 	case hides(e):
 		s.hidden = true
+	case e.Name == "b":
+		if s.bold = "off"; isSet(e) {
+			s.bold = "on"
+		}
 	case e.Name == "outlineLvl" && err == nil:
 		s.heading = 0
 		if n >= 0 && n < 9 {
@@ -161,54 +169,28 @@ func (s wordStyle) over(style wordStyle) wordStyle {
 
 // hides reports whether a property of text hides it: it is hidden, or has no size.
 func hides(e xmltext.Element) bool {
-	switch value := e.Attr("val"); e.Name {
-	case "vanish":
-		return value != "0" && value != "false" && value != "off"
-	case "sz":
-		return value == "0"
-	}
-	return false
+	return e.Name == "vanish" && isSet(e) || e.Name == "sz" && e.Attr("val") == "0"
+}
+
+// isSet reports whether a property is on, as it is without a value.
+func isSet(e xmltext.Element) bool {
+	value := e.Attr("val")
+	return value != "0" && value != "false" && value != "off"
 }
 
 // run applies a property of a run of text.
 func (d *docx) run(e xmltext.Element) {
 	switch {
 	case e.Name == "rStyle":
-		d.hidden = d.hidden || d.styles[e.Attr("val")].hidden
+		style := d.styles[e.Attr("val")]
+		d.hidden, d.bold = d.hidden || style.hidden, style.bold == "on" || style.bold == "" && d.bold
+	case e.Name == "b":
+		d.bold = isSet(e)
 	case e.Name == "vanish":
 		d.hidden = hides(e)
 	case hides(e):
 		d.hidden = true
 	}
-}
-
-// numbering returns the formats of the levels of each list, such as bullet or decimal.
-func (f *file) numbering(member string) (map[string]*[9]string, error) {
-	abstract, lists := map[string]*[9]string{}, map[string]*[9]string{}
-	var formats *[9]string
-	var list string
-	level := 0
-	err := f.read(member, xmltext.Handler{Start: func(e xmltext.Element) bool {
-		switch e.Name {
-		case "abstractNum":
-			formats = &[9]string{}
-			abstract[e.Attr("abstractNumId")] = formats
-		case "lvl":
-			level, _ = strconv.Atoi(e.Attr("ilvl"))
-		case "numFmt":
-			if formats != nil && level >= 0 && level < 9 {
-				formats[level] = e.Attr("val")
-			}
-		case "num":
-			formats, list = nil, e.Attr("numId")
-		case "abstractNumId":
-			if a := abstract[e.Attr("val")]; a != nil && list != "" {
-				lists[list] = a
-			}
-		}
-		return true
-	}})
-	return lists, err
 }
 
 // readNotes returns the texts of the footnotes or endnotes by their ids.
@@ -263,10 +245,13 @@ func (d *docx) start(e xmltext.Element) bool {
 	case "del", "moveFrom", "Fallback", "instrText", "delText", "pPrChange", "rPrChange", "sectPr", "tblPr", "tblGrid":
 		return false
 	case "r":
-		d.inRun, d.hidden = true, len(d.paragraphs) > 0 && d.paragraphs[len(d.paragraphs)-1].hidden
+		d.inRun = true
+		if n := len(d.paragraphs); n > 0 {
+			d.hidden, d.bold = d.paragraphs[n-1].hidden, d.paragraphs[n-1].bold == "on"
+		}
 	case "rPr":
 		return d.inRun // not of the mark at the end of a paragraph
-	case "rStyle", "vanish", "sz":
+	case "rStyle", "vanish", "sz", "b":
 		d.run(e)
 	case "p":
 		if strings.Contains(e.Space, "drawingml") {
@@ -319,7 +304,7 @@ func (d *docx) cellProperty(e xmltext.Element) {
 		return
 	}
 	if e.Name == "tblHeader" {
-		t.head = e.Attr("val") == "" || isOn(e.Attr("val"))
+		t.head = isSet(e)
 		return
 	}
 	if len(t.cells) == 0 {
@@ -344,7 +329,7 @@ func (d *docx) ended(name string) {
 	case "t":
 		d.inText = false
 	case "r":
-		d.inRun, d.hidden = false, false
+		d.inRun, d.hidden, d.bold = false, false, false
 	case "hyperlink":
 		d.endLink()
 	case "p":
@@ -367,34 +352,20 @@ func (d *docx) ended(name string) {
 func (d *docx) endParagraph(s wordStyle) {
 	p := d.current()
 	mark := ""
+	if s.list != "" && s.list != "0" && !s.title && !s.code && strings.TrimSpace(p.text.String()) != "" {
+		mark = d.mark(s)
+	}
 	switch {
 	case s.heading > 0:
-		p.Kind, p.Level = document.Heading, s.heading
+		p.Kind, p.Level, mark = document.Heading, s.heading, strings.TrimPrefix(mark, "- ")
 	case s.title:
 		if p.Kind, p.Level = document.Heading, 1; d.title == "" {
 			d.title = document.OneLine(p.text.String())
 		}
 	case s.code:
 		p.Kind, p.Fenced = document.Code, true
-	case s.list != "" && s.list != "0" && strings.TrimSpace(p.text.String()) != "":
+	case mark != "":
 		p.Kind, p.Level = document.ListItem, s.level+1
-		mark = d.mark(s)
 	}
 	d.end(mark)
-}
-
-// mark returns the number or bullet of a list item, and counts it.
-func (d *docx) mark(s wordStyle) string {
-	formats := d.numbering[s.list]
-	if formats == nil || formats[s.level] == "bullet" || formats[s.level] == "none" || formats[s.level] == "" {
-		return "- "
-	}
-	n := d.counters[s.list]
-	if n == nil {
-		n = &[9]int{}
-		d.counters[s.list] = n
-	}
-	n[s.level]++
-	clear(n[s.level+1:])
-	return strconv.Itoa(n[s.level]) + ". "
 }

@@ -12,14 +12,16 @@ type flow struct {
 	open   []*paragraph
 	tables []*table
 	page   int
-	kept   int // bytes of text left; texts beyond it are dropped, and the document is then refused
-	rows   int // the same of the rows of tables, which repeat cells
+	bold   bool // the text that is written is in bold
+	kept   int  // bytes of text left; texts beyond it are dropped, and the document is then refused
+	rows   int  // the same of the rows of tables, which repeat cells
 }
 
 // paragraph is one whose end has not been read.
 type paragraph struct {
 	document.Block
 	text  strings.Builder
+	plain bool             // some of text is not in bold
 	notes []document.Block // its footnotes
 	link  int              // where the open link began in text
 	to    string
@@ -60,6 +62,7 @@ func (f *flow) current() *paragraph {
 func (f *flow) write(s string) {
 	if p := f.current(); p != nil && f.kept > 0 {
 		f.kept -= len(s)
+		p.plain = p.plain || !f.bold && strings.TrimSpace(s) != ""
 		p.text.WriteString(s)
 	}
 }
@@ -97,7 +100,8 @@ func (f *flow) end(mark string) {
 		text = trimLines(text)
 	}
 	if strings.TrimSpace(text) != "" {
-		p.Text = mark + text
+		f.kept -= len(mark)
+		p.Text, p.Strong = mark+text, p.Kind == document.Paragraph && !p.plain
 		f.add(p.Block)
 	}
 	for _, n := range p.notes {

@@ -1,6 +1,7 @@
 package office
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ func ParseODF(ctx context.Context, src document.Source) (document.Parsed, error)
 	if !f.zip.Has("content.xml") {
 		return document.Parsed{}, document.Refuse(nil, "not valid OpenDocument")
 	}
-	o := &odf{flow: newFlow(src.Limits), limits: src.Limits, styles: map[string]odfStyle{}}
+	o := &odf{flow: newFlow(src.Limits), limits: src.Limits, styles: map[string]odfStyle{}, counts: map[string]int{}}
 	for _, member := range []string{"styles.xml", "content.xml"} {
 		if err := f.read(member, o.styleHandler()); err != nil {
 			return document.Parsed{}, err
@@ -42,8 +43,9 @@ func ParseODF(ctx context.Context, src document.Source) (document.Parsed, error)
 
 type odfStyle struct {
 	base     string
-	numbered bool // a style of a list: its items have numbers
-	hidden   bool // a style of a table, a slide or text: it is not shown
+	numbered bool   // a style of a list: its items have numbers
+	hidden   bool   // a style of a table, a slide or text: it is not shown
+	weight   string // of characters: bold, or 100 to 900; "" as in base
 }
 
 type odf struct {
@@ -56,9 +58,11 @@ type odf struct {
 	cells  int
 	failed error
 
-	repeat int    // of the open cell
-	frame  string // class of the open frame: title, outline, notes or the like
-	notes  int    // open footnotes
+	repeat int            // of the open cell
+	frame  string         // class of the open frame: title, outline, notes or the like
+	notes  int            // open footnotes
+	outer  []bool         // whether the text around each open paragraph or span is in bold
+	counts map[string]int // of the items of lists, by their styles
 }
 
 type odfList struct {
@@ -87,6 +91,7 @@ func (o *odf) styleHandler() xmltext.Handler {
 			s.hidden = e.Attr("display") == "false"
 		case "text-properties":
 			s.hidden = s.hidden || e.Attr("display") == "none" || strings.HasPrefix(e.Attr("font-size"), "0pt")
+			s.weight = cmp.Or(s.weight, e.Attr("font-weight"))
 		case "drawing-page-properties":
 			s.hidden = s.hidden || e.Attr("visibility") == "hidden"
 		default:
@@ -121,12 +126,32 @@ func (o *odf) invisible(name string) bool {
 	return false
 }
 
+// isText reports whether an element holds text with a style.
+func isText(name string) bool { return name == "span" || name == "p" || name == "h" }
+
+// beginText begins a text with a style. Spans without a weight have that of the text around them.
+func (o *odf) beginText(span bool, style string) {
+	weight := ""
+	for depth := 0; depth < 10 && weight == "" && style != ""; depth++ {
+		weight, style = o.styles[style].weight, o.styles[style].base
+	}
+	bold := weight == "bold" || weight >= "600" && weight <= "900"
+	o.outer = append(o.outer, o.bold)
+	if !span || weight != "" {
+		o.bold = bold
+	}
+}
+
 func (o *odf) start(e xmltext.Element) bool {
 	if o.failed != nil {
 		return false
 	}
-	if (e.Name == "span" || e.Name == "p" || e.Name == "h") && o.invisible(e.Attr("style-name")) {
-		return false
+	if isText(e.Name) {
+		style := e.Attr("style-name")
+		if o.invisible(style) {
+			return false
+		}
+		o.beginText(e.Name == "span", style)
 	}
 	switch e.Name {
 	case "annotation", "tracked-changes", "automatic-styles", "styles", "forms", "index-title-template", "table-of-content", "shapes", "note-citation", "settings", "hidden-text":
@@ -153,7 +178,11 @@ func (o *odf) start(e xmltext.Element) bool {
 	case "p":
 		o.paragraph(e.Attr("style-name"))
 	case "list":
-		o.lists = append(o.lists, odfList{style: e.Attr("style-name")})
+		l := odfList{style: e.Attr("style-name")}
+		if e.Attr("continue-numbering") == "true" || e.Attr("continue-list") != "" {
+			l.n = o.counts[l.style]
+		}
+		o.lists = append(o.lists, l)
 	case "list-item":
 		if n := len(o.lists); n > 0 {
 			o.lists[n-1].n++
@@ -223,6 +252,9 @@ func (o *odf) paragraph(style string) {
 }
 
 func (o *odf) ended(name string) {
+	if n := len(o.outer); n > 0 && isText(name) {
+		o.bold, o.outer = o.outer[n-1], o.outer[:n-1]
+	}
 	switch name {
 	case "frame", "notes":
 		o.frame = ""
@@ -232,6 +264,7 @@ func (o *odf) ended(name string) {
 		o.endParagraph()
 	case "list":
 		if n := len(o.lists); n > 0 {
+			o.counts[o.lists[n-1].style] = o.lists[n-1].n
 			o.lists = o.lists[:n-1]
 		}
 	case "a":

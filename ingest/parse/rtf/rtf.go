@@ -52,7 +52,8 @@ type state struct {
 	hidden  bool
 	deleted bool // by a tracked change
 	noSize  bool // the size of characters is zero
-	skipped int  // characters that stand for a Unicode character
+	bold    bool
+	skipped int // characters that stand for a Unicode character
 }
 
 type font struct {
@@ -72,6 +73,7 @@ type reader struct {
 
 	text, note, aside strings.Builder // aside: of a destination that is not text
 	mono, plain       bool            // the paragraph has characters of such fonts
+	light             bool            // the paragraph has characters that are not in bold
 	cells             []string
 	indents           []int
 	fonts             map[int]font
@@ -164,6 +166,7 @@ func (r *reader) write(s string) {
 		if strings.TrimSpace(s) != "" {
 			r.mono = r.mono || r.fonts[r.now.font].mono
 			r.plain = r.plain || !r.fonts[r.now.font].mono
+			r.light = r.light || !r.now.bold
 		}
 	}
 }
@@ -215,8 +218,8 @@ func (r *reader) paragraph() {
 	r.decode()
 	s := r.text.String()
 	r.text.Reset()
-	mono, plain := r.mono, r.plain
-	r.mono, r.plain = false, false
+	mono, plain, light := r.mono, r.plain, r.light
+	r.mono, r.plain, r.light = false, false, false
 	if strings.TrimSpace(s) == "" {
 		r.lastRow = false
 		return
@@ -238,6 +241,7 @@ func (r *reader) paragraph() {
 		r.code = append(r.code, s)
 		return
 	}
+	b.Strong = b.Kind == document.Paragraph && !light
 	r.endCode()
 	if b.Kind != document.ListItem {
 		r.indents = nil
@@ -280,7 +284,7 @@ func (r *reader) cell() error {
 		return document.TooLarge("holds a row of more than %d cells", maxCells)
 	}
 	r.text.Reset()
-	r.mono, r.plain = false, false
+	r.mono, r.plain, r.light = false, false, false
 	return nil
 }
 

@@ -87,7 +87,9 @@ func (r *reader) format(word string, n int, given bool) {
 	case "pard":
 		r.now.level, r.now.indent, r.now.table = 0, 0, false
 	case "plain":
-		r.now.hidden, r.now.deleted, r.now.noSize = false, false, false
+		r.now.hidden, r.now.deleted, r.now.noSize, r.now.bold = false, false, false, false
+	case "b":
+		r.now.bold = !given || n != 0
 	case "v":
 		r.now.hidden = !given || n != 0
 	case "deleted":
