@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sluice-rag/sluice/client/display"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/internal/app"
@@ -93,25 +92,24 @@ const docsIgnored = "--docs is ignored: a running server is used, which has its 
 // ownServer is a server in this process.
 type ownServer struct {
 	remote
-	app   *app.App
-	quiet *env
-	stop  func() error
+	app  *app.App
+	stop func() error
 }
 
 // ingest indexes the documents of the settings.
 func (s *ownServer) ingest(ctx context.Context, e *env) error {
-	return ingestDocs(ctx, e, s.quiet, s.app)
+	return ingestDocs(ctx, e, s.app)
 }
 
-// ingestDocs indexes the documents of the settings, and tells which ones could not be read. The log is that of quiet.
-func ingestDocs(ctx context.Context, e, quiet *env, a *app.App) error {
+// ingestDocs indexes the documents of the settings, and tells which ones could not be read.
+func ingestDocs(ctx context.Context, e *env, a *app.App) error {
 	if len(e.cfg.Ingest.Docs) == 0 {
 		return nil
 	}
-	report, err := ingestPaths(ctx, quiet, a, e.cfg.Ingest.Docs, false)
-	for _, f := range report.Failed {
-		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", display.Shorten(f.Path, 200), display.Shorten(f.Reason, 200))
-	}
+	show, done := newProgress(e, "indexing")
+	_, report, err := ingestPaths(ctx, a, e.cfg.Ingest.Docs, false, show)
+	done()
+	e.printFailures(report.Failed, len(report.Failed))
 	return err
 }
 
@@ -167,7 +165,7 @@ func startServer(e *env) (*ownServer, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
 	served := make(chan error, 1)
 	go func() { served <- tenants.Front(shared.Access.Handler).Serve(ctx, l) }()
-	return &ownServer{at, a, &quiet, func() error {
+	return &ownServer{at, a, func() error {
 		withdraw()
 		cancel()
 		return errors.Join(<-served, closeAll())

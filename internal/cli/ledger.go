@@ -129,7 +129,7 @@ func (c *ledgerShowCmd) Run(e *env) error {
 			for i, n := range entries {
 				out[i] = export(n)
 			}
-			return printLines(e, out)
+			return printLines(e, out...)
 		}
 		fmt.Fprintf(e.Out, "balance %s, held %s\n", ledger.FormatCredits(a.Balance), ledger.FormatCredits(a.Held))
 		fmt.Fprintln(w, "TIME\tAMOUNT\tHELD\tBALANCE\t KIND\t RUN\t NOTE")

@@ -229,7 +229,7 @@ func (c *sourcesListCmd) Run(e *env) error {
 			return err
 		}
 		if c.JSON {
-			return printLines(e, []sources.SourceList{all})
+			return printLines(e, all)
 		}
 		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "SOURCE\tKIND\tSTATE\tDOCUMENTS\tFAILED\tLAST SYNC\tSCHEDULE\tCOLLECTION\tLOCATION")
@@ -339,16 +339,6 @@ func (c *sourcesSyncCmd) Run(e *env) error {
 	})
 }
 
-// printFailures prints which files are not indexed, and how many others of all.
-func (e *env) printFailures(failures []ingest.Failure, all int) {
-	for _, f := range failures {
-		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", f.Path, f.Reason)
-	}
-	if more := all - len(failures); more > 0 {
-		fmt.Fprintf(e.Err, "not indexed: %d more\n", more)
-	}
-}
-
 // await waits for the end of the ingestion that is named by a source, shows its progress, and prints its result. If the sync did not complete, or none of the documents could be read, it
 // returns an error.
 func await(e *env, s sourceService, v sources.SourceView) error {
@@ -358,14 +348,7 @@ func await(e *env, s sourceService, v sources.SourceView) error {
 	if err != nil {
 		return fmt.Errorf("the sync of %s: %w", v.ID, err)
 	}
-	e.printFailures(r.Failures, r.Failed)
-	if r.Warning != "" {
-		fmt.Fprintln(e.Err, r.Warning)
-	}
-	if r.Error != "" && r.Added+r.Moved+r.Updated+r.Unchanged+r.Removed+r.Ignored+r.Failed == 0 {
-		return fmt.Errorf("the sync of %s did not complete: %s", v.ID, r.Error)
-	}
-	fmt.Fprintf(e.Out, "%s: added %d (moved %d), updated %d, unchanged %d, removed %d, ignored %d, failed %d\n", v.ID, r.Added, r.Moved, r.Updated, r.Unchanged, r.Removed, r.Ignored, r.Failed)
+	e.printResult(v.ID, r)
 	if r.Error != "" {
 		return fmt.Errorf("the sync of %s did not complete: %s", v.ID, r.Error)
 	}
