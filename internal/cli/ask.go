@@ -42,12 +42,13 @@ type askCmd struct {
 	Question []string `arg:"" help:"The question."`
 	tenantFlag
 
-	config.Store
-	config.Index
-	config.Ingest
-	config.Parsing
+	answerSettings
+}
+
+// answerSettings are the settings of commands that answer questions in this process.
+type answerSettings struct {
+	indexSettings
 	config.Runs
-	config.Models
 	config.Cache
 }
 

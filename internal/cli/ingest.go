@@ -18,13 +18,18 @@ import (
 	"github.com/sluice-rag/sluice/source"
 )
 
-type ingestCmd struct {
+// indexSettings are the settings of commands that index documents in the data folder.
+type indexSettings struct {
 	config.Store
 	config.Index
-	tenantFlag
 	config.Ingest
 	config.Parsing
 	config.Models
+}
+
+type ingestCmd struct {
+	indexSettings
+	tenantFlag
 	Retry        bool     `name:"retry" help:"Retry documents that exceeded the memory or time limit before."`
 	AllowRemoval bool     `help:"Remove all documents of the folders that have vanished, even if a folder is empty, or lost most of them. Without it, they are kept, because the folder may not be mounted."`
 	JSON         bool     `name:"json" help:"Print JSON: the result as in the event ingestion_finished of GET /api/ingestions/{id}/stream, with all failures."`

@@ -7,16 +7,11 @@ import (
 	"text/tabwriter"
 
 	"github.com/sluice-rag/sluice/files"
-	"github.com/sluice-rag/sluice/internal/config"
 )
 
 type reconcileCmd struct {
-	config.Store
-	config.Index
+	indexSettings
 	tenantFlag
-	config.Ingest
-	config.Parsing
-	config.Models
 	DryRun bool `name:"dry-run" help:"Only show the differences."`
 	JSON   bool `name:"json" help:"Print JSON, one kind of difference per line."`
 }

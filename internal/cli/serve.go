@@ -29,17 +29,16 @@ import (
 	"github.com/sluice-rag/sluice/source"
 )
 
-type serveCmd struct {
-	config.Store
-	config.Index
-	config.Ingest
-	config.Parsing
-	config.HTTP
-	config.Runs
-	config.Models
-	config.Cache
+// serverSettings are the settings of commands that run a server.
+type serverSettings struct {
+	answerSettings
 	config.Files
 	config.Keep
+}
+
+type serveCmd struct {
+	serverSettings
+	config.HTTP
 	config.Start
 	config.Tenants
 	config.Billing

@@ -29,13 +29,9 @@ type sourcesCmd struct {
 
 // sourcesOf selects the sources of a command.
 type sourcesOf struct {
-	config.Store
-	config.Index
+	Folder indexSettings `embed:""` // not embedded as other commands do: it is not checked whether --docs exist and models have keys, because a server has its own
 	tenantFlag
-	config.Ingest
-	config.Parsing
 	config.Files
-	config.Models
 	create bool   // the data folder, if it does not exist
 	Server string `placeholder:"URL" help:"Server that has the sources. The default is the server that uses the data folder. If there is none, the command works in the data folder itself."`
 	keyFlag
@@ -142,7 +138,7 @@ func (c *sourcesAddCmd) Run(e *env) error {
 	}
 	req := sources.SourceRequest{Kind: c.Kind, Location: location, Include: c.Include, Exclude: c.Exclude, Credentials: c.Credentials, SourceSettings: settings}
 	if e.given("collection") {
-		req.Collection = c.Collection
+		req.Collection = e.cfg.Store.Collection
 	}
 	return c.with(e, func(s sourceService) error {
 		v, err := s.add(e.ctx, req)
