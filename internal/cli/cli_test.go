@@ -243,6 +243,8 @@ func TestFailures(t *testing.T) {
 		{"hostile run", []string{"replay", "--data", data, "../../etc"}, 1, []string{"not a run id"}},
 		{"no server there", []string{"ask", "--server", "http://127.0.0.1:1", "why?"}, 1, []string{"refused"}},
 		{"unknown command", []string{"dance"}, 2, []string{"dance"}},
+		{"a migration to nowhere", []string{"migrate"}, 2, []string{"--from or --to is required"}},
+		{"an empty folder", []string{"ingest", "--data", data, t.TempDir()}, 0, []string{"no documents were found; docs/ingest.md lists the formats"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, out, errs := run(t, c.args...)

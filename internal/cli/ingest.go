@@ -65,7 +65,10 @@ func (c *ingestCmd) Run(e *env) error {
 	case c.JSON:
 		err = errors.Join(printLines(e, r), err)
 	default:
-		e.printResult("collection "+collection, r)
+		if r.Added+r.Updated+r.Unchanged+r.Removed+r.NotRemoved+r.Failed == 0 {
+			fmt.Fprintln(e.Err, "no documents were found; docs/ingest.md lists the formats")
+		}
+		err = errors.Join(e.printResult("collection "+collection, r), err)
 	}
 	if err != nil {
 		return err
@@ -148,15 +151,16 @@ func (e *env) printFailures(failures []ingest.Failure, all int) {
 }
 
 // printResult prints the result of an ingestion: failures and warnings to standard error, and the numbers to standard output. If nothing was done because of an error, there are no numbers.
-func (e *env) printResult(of string, r source.Result) {
+func (e *env) printResult(of string, r source.Result) error {
 	e.printFailures(r.Failures, r.Failed)
 	if r.Warning != "" {
 		fmt.Fprintln(e.Err, r.Warning)
 	}
 	if r.Error != "" && r.Added+r.Moved+r.Updated+r.Unchanged+r.Removed+r.Ignored+r.Failed == 0 {
-		return
+		return nil
 	}
-	fmt.Fprintf(e.Out, "%s: added %d (moved %d), updated %d, unchanged %d, removed %d, ignored %d, failed %d\n", of, r.Added, r.Moved, r.Updated, r.Unchanged, r.Removed, r.Ignored, r.Failed)
+	_, err := fmt.Fprintf(e.Out, "%s: added %d (moved %d), updated %d, unchanged %d, removed %d, ignored %d, failed %d\n", of, r.Added, r.Moved, r.Updated, r.Unchanged, r.Removed, r.Ignored, r.Failed)
+	return err
 }
 
 // progressInterval is the time between two lines of progress.

@@ -24,7 +24,7 @@ type migrateCmd struct {
 // Run copies everything from one side to the other and prints what it compared.
 func (c *migrateCmd) Run(e *env) error {
 	if c.From == "" && c.To == "" {
-		return errors.New("--from or --to is required: the other side has the settings of this command")
+		return usagef("--from or --to is required: the other side has the settings of this command")
 	}
 	from, err := c.side(e, "--from", c.From)
 	if err != nil {

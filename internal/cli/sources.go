@@ -344,7 +344,9 @@ func await(e *env, s sourceService, v sources.SourceView) error {
 	if err != nil {
 		return fmt.Errorf("the sync of %s: %w", v.ID, err)
 	}
-	e.printResult(v.ID, r)
+	if err := e.printResult(v.ID, r); err != nil {
+		return err
+	}
 	if r.Error != "" {
 		return fmt.Errorf("the sync of %s did not complete: %s", v.ID, r.Error)
 	}
