@@ -172,7 +172,7 @@ func newProgress(e *env, task string) (show func(ingest.Progress), done func()) 
 		if p.Total > 0 {
 			fmt.Fprintf(e.Err, "%s: %d of %d\n", task, p.Done, p.Total)
 		} else {
-			fmt.Fprintf(e.Err, "%s: %d\n", task, p.Done)
+			fmt.Fprintf(e.Err, "%s: %d\n", strings.TrimSpace(task+" "+p.Current), p.Done)
 		}
 	})
 }
@@ -187,6 +187,8 @@ func progressLines(e *env, task string, line func(ingest.Progress)) (show func(i
 			if p.Total > 0 {
 				bar.ChangeMax(p.Total)
 				p.Done = min(p.Done, p.Total)
+			} else {
+				bar.Describe(strings.TrimSpace(task + " " + p.Current))
 			}
 			_ = bar.Set(p.Done)
 		}, func() { _ = bar.Finish() }

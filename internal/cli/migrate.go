@@ -34,8 +34,10 @@ func (c *migrateCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	show, done := migrationProgress(e)
-	parts, err := app.Migrate(e.ctx, from, to, app.MigrateOptions{Progress: show, Logger: e.logger})
+	show, done := newProgress(e, "copying")
+	parts, err := app.Migrate(e.ctx, from, to, app.MigrateOptions{Logger: e.logger, Progress: func(part string, done int) {
+		show(ingest.Progress{Done: done, Current: part})
+	}})
 	done()
 	if errors.Is(err, app.ErrInUse) {
 		return fmt.Errorf("%w: stop all servers that use the source or the target first", err)
@@ -72,18 +74,4 @@ func (c *migrateCmd) side(e *env, flag, place string) (config.Config, error) {
 	cfg := config.Default()
 	cfg.Store.Data = place
 	return cfg, nil
-}
-
-// migrationProgress returns functions that show and end the progress.
-func migrationProgress(e *env) (show func(part string, done int), end func()) {
-	var current string
-	showPart, endPart := func(ingest.Progress) {}, func() {}
-	return func(part string, done int) {
-		if part != current {
-			endPart()
-			current = part
-			showPart, endPart = newProgress(e, "copying "+part)
-		}
-		showPart(ingest.Progress{Done: done})
-	}, func() { endPart() }
 }
