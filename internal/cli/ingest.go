@@ -65,7 +65,7 @@ func (c *ingestCmd) Run(e *env) error {
 	case c.JSON:
 		err = errors.Join(printLines(e, r), err)
 	default:
-		if r.Added+r.Updated+r.Unchanged+r.Removed+r.NotRemoved+r.Failed == 0 {
+		if r.Error == "" && r.Added+r.Updated+r.Unchanged+r.Removed+r.Failed == 0 {
 			fmt.Fprintln(e.Err, "no documents were found; docs/ingest.md lists the formats")
 		}
 		err = errors.Join(e.printResult("collection "+collection, r), err)
