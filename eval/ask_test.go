@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/eval"
@@ -133,11 +134,20 @@ func TestModesAsText(t *testing.T) {
 	require.NoError(t, eval.WriteModeComparisons(&b, eval.CompareModes(direct, agentic, "", "")...))
 	golden.Check(t, "testdata/modes.txt", b.String())
 	b.Reset()
+	require.NoError(t, eval.WriteOverview(&b, direct, agentic, eval.Pool("all", direct, direct)))
+	golden.Check(t, "testdata/overview.txt", b.String())
+	b.Reset()
 	if err := eval.WriteModeComparisons(&b, eval.CompareModes(direct, direct, "earlier direct", "direct")...); err != nil || strings.Count(b.String(), "\n") != 1 {
 		t.Errorf("compared with itself: %s %v", &b, err)
 	}
 	if got := eval.CompareModes(direct, &eval.ModeReport{}, "", ""); got != nil {
 		t.Errorf("compared with nothing: %+v", got)
+	}
+	other := *direct
+	other.Set = "other"
+	all := eval.CompareAll("all", []*eval.ModeReport{&other, direct}, []*eval.ModeReport{agentic}, "a", "b")
+	if diff := cmp.Diff(all, eval.CompareModes(direct, agentic, "a", "b"), cmpopts.IgnoreFields(eval.ModeComparison{}, "Set")); diff != "" || all[0].Set != "all" {
+		t.Errorf("questions of sets that only one list has are compared: %s", diff)
 	}
 }
 

@@ -101,15 +101,22 @@ func wilson(part, whole int) (low, high float64) {
 	return low, high
 }
 
-// WriteCache writes a line for each set, and a line for each kind of pair over all sets.
+// WriteCache writes a line for each set.
 func WriteCache(w io.Writer, reports ...*CacheReport) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "set\tquestions\tparaphrases\ttrue hits\t95 % interval\tnear misses\tfalse hits\t95 % interval\t")
-	var kinds []CacheRate
-	place := map[[2]any]int{}
 	for _, r := range reports {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%.4f\t%.3f–%.3f\t%d\t%.4f\t%.4f–%.4f\t\n", r.Set, r.Questions, r.TrueHits.Cases, r.TrueHits.Rate, r.TrueHits.Low,
 			r.TrueHits.High, r.FalseHits.Cases, r.FalseHits.Rate, r.FalseHits.Low, r.FalseHits.High)
+	}
+	return t.Flush()
+}
+
+// WriteCacheKinds writes a line for each kind of pair over all sets.
+func WriteCacheKinds(w io.Writer, reports ...*CacheReport) error {
+	var kinds []CacheRate
+	place := map[[2]any]int{}
+	for _, r := range reports {
 		for _, k := range r.Kinds {
 			id := [2]any{k.Kind, k.Same}
 			at, ok := place[id]
@@ -122,11 +129,7 @@ func WriteCache(w io.Writer, reports ...*CacheReport) error {
 			kinds[at].Hits += k.Hits
 		}
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(w)
-	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "all sets\tkind\tcases\thits\trate\t")
 	for _, same := range []bool{true, false} {
 		sort := "near miss"

@@ -46,7 +46,11 @@ func TestCache(t *testing.T) {
 		t.Errorf("another report the second time: %v %s", err, cmp.Diff(bold, again))
 	}
 	var b strings.Builder
-	if err := eval.WriteCache(&b, bold, shy); err != nil || !strings.Contains(b.String(), "near miss") || !strings.Contains(b.String(), "0.5000") {
+	if err := eval.WriteCache(&b, bold, shy); err != nil || strings.Count(b.String(), "\n") != 3 {
+		t.Errorf("%s %v", &b, err)
+	}
+	b.Reset()
+	if err := eval.WriteCacheKinds(&b, bold, shy); err != nil || !strings.Contains(b.String(), "near miss ") || !strings.Contains(b.String(), "0.5000") {
 		t.Errorf("%s %v", &b, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

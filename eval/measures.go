@@ -22,7 +22,7 @@ type Measure struct {
 	Name    string // in tables and plots
 	Kind    Kind
 	Lower   bool // less is better
-	Leading bool // shown in plots and in comparisons of groups
+	Leading bool // shown in overviews, plots and comparisons of groups
 }
 
 // Measures returns the measures of [Ask], in the order of its tables.

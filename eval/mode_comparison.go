@@ -18,7 +18,25 @@ type ModeComparison struct {
 // the modes. Questions that are in one report only are left out.
 func CompareModes(a, b *ModeReport, nameA, nameB string) []ModeComparison {
 	ra, rb := shared(a.Results, b.Results)
-	var out []ModeComparison
+	return compareResults(b.Set, ra, rb, cmp.Or(nameA, string(a.Mode)), cmp.Or(nameB, string(b.Mode)))
+}
+
+// CompareAll is [CompareModes] over all questions of the sets that are in both lists, under the name of all.
+func CompareAll(name string, a, b []*ModeReport, nameA, nameB string) []ModeComparison {
+	var ra, rb []AskResult
+	for _, y := range b {
+		for _, x := range a {
+			if x.Set == y.Set {
+				p, q := shared(x.Results, y.Results)
+				ra, rb = append(ra, p...), append(rb, q...)
+			}
+		}
+	}
+	return compareResults(name, ra, rb, nameA, nameB)
+}
+
+// compareResults compares results of the same questions.
+func compareResults(set string, ra, rb []AskResult, nameA, nameB string) (out []ModeComparison) {
 	if len(ra) == 0 {
 		return nil
 	}
@@ -29,7 +47,7 @@ func CompareModes(a, b *ModeReport, nameA, nameB string) []ModeComparison {
 				of[0], of[1] = append(of[0], ra[i]), append(of[1], rb[i])
 			}
 		}
-		c := ModeComparison{Set: b.Set, Group: g, A: cmp.Or(nameA, string(a.Mode)), B: cmp.Or(nameB, string(b.Mode)), Measures: map[string]Difference{}}
+		c := ModeComparison{Set: set, Group: g, A: nameA, B: nameB, Measures: map[string]Difference{}}
 		measures := Measures()
 		var x, y [][]float64
 		for _, m := range measures {

@@ -113,7 +113,7 @@ func Find(dir string) ([]string, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("find sets: neither %s nor a folder in it has a corpus.jsonl", dir)
+		return nil, fmt.Errorf("find sets: neither %s nor a folder in it has a corpus.jsonl, or a folder documents and a queries.jsonl", dir)
 	}
 	return found, nil
 }

@@ -23,11 +23,35 @@ func WriteModes(w io.Writer, reports ...*ModeReport) error {
 			fmt.Fprintln(w)
 		}
 		first = false
-		if err := writeKind(w, reports, kind, measures); err != nil {
+		var rows []tableRow
+		for _, r := range reports {
+			rows = append(rows, rowsOf(r, true, r.Rows...)...)
+		}
+		if err := writeRows(w, rows, measures, kind == OfRetrieval); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// WriteOverview writes one table of the leading measures, with a row for each set and mode. The last report of each mode, which is that of all sets if there are several, also has its
+// intervals and its groups of questions.
+func WriteOverview(w io.Writer, reports ...*ModeReport) error {
+	last := map[event.Mode]*ModeReport{}
+	for _, r := range reports {
+		last[r.Mode] = r
+	}
+	var rows []tableRow
+	for _, r := range reports {
+		if len(r.Rows) == 0 {
+			continue
+		}
+		rows = append(rows, rowsOf(r, last[r.Mode] == r, r.Rows[0])...)
+		if last[r.Mode] == r {
+			rows = append(rows, rowsOf(r, false, r.Rows[1:]...)...)
+		}
+	}
+	return writeRows(w, rows, slices.DeleteFunc(Measures(), func(m Measure) bool { return !m.Leading || !measured(reports, m.Key) }), true)
 }
 
 func measured(reports []*ModeReport, key string) bool {
@@ -36,41 +60,57 @@ func measured(reports []*ModeReport, key string) bool {
 	})
 }
 
-func writeKind(w io.Writer, reports []*ModeReport, kind Kind, measures []Measure) error {
+// tableRow is a row of a table of measures.
+type tableRow struct {
+	of *ModeReport
+	Row
+	intervals bool // below the means
+}
+
+func rowsOf(r *ModeReport, intervals bool, rows ...Row) (out []tableRow) {
+	for _, row := range rows {
+		out = append(out, tableRow{r, row, intervals})
+	}
+	return out
+}
+
+// writeRows writes a table. Rows without values of the measures are left out.
+func writeRows(w io.Writer, rows []tableRow, measures []Measure, latencies bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "set\tmode\tquestions\t%s\t", strings.Join(names(measures), "\t"))
-	if kind == OfRetrieval {
+	if latencies {
 		fmt.Fprint(t, "p50 ms\tp99 ms\tfailed\t")
 	}
 	fmt.Fprintln(t)
-	for _, r := range reports {
-		for _, row := range r.Rows {
-			if !slices.ContainsFunc(measures, func(m Measure) bool { _, ok := row.Measures[m.Key]; return ok }) {
+	for _, row := range rows {
+		if !slices.ContainsFunc(measures, func(m Measure) bool { _, ok := row.Measures[m.Key]; return ok }) {
+			continue
+		}
+		r, set, below := row.of, row.of.Set, ""
+		if row.Group != "" {
+			set += ", " + row.Group
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t", set, r.Mode, row.Questions)
+		for _, m := range measures {
+			e, ok := row.Measures[m.Key]
+			if !ok {
+				fmt.Fprint(t, "\t")
+				below += "\t"
 				continue
 			}
-			set, below := r.Set, ""
-			if row.Group != "" {
-				set += ", " + row.Group
-			}
-			fmt.Fprintf(t, "%s\t%s\t%d\t", set, r.Mode, row.Questions)
-			for _, m := range measures {
-				e, ok := row.Measures[m.Key]
-				if !ok {
-					fmt.Fprint(t, "\t")
-					below += "\t"
-					continue
-				}
-				fmt.Fprintf(t, "%.3f\t", e.Mean)
-				below += fmt.Sprintf("%.2f–%.2f\t", e.Low, e.High)
-			}
-			if kind == OfRetrieval && row.Group == "" {
-				fmt.Fprintf(t, "%.1f\t%.1f\t%d\t", r.P50.Seconds()*1000, r.P99.Seconds()*1000, r.Failed)
-				below += "\t\t\t"
-			} else if kind == OfRetrieval {
-				fmt.Fprint(t, "\t\t\t")
-				below += "\t\t\t"
-			}
-			fmt.Fprintf(t, "\n\t\t\t%s\n", below)
+			fmt.Fprintf(t, "%.3f\t", e.Mean)
+			below += fmt.Sprintf("%.2f–%.2f\t", e.Low, e.High)
+		}
+		if latencies && row.Group == "" {
+			fmt.Fprintf(t, "%.1f\t%.1f\t%d\t", r.P50.Seconds()*1000, r.P99.Seconds()*1000, r.Failed)
+			below += "\t\t\t"
+		} else if latencies {
+			fmt.Fprint(t, "\t\t\t")
+			below += "\t\t\t"
+		}
+		fmt.Fprintln(t)
+		if row.intervals {
+			fmt.Fprintf(t, "\t\t\t%s\n", below)
 		}
 	}
 	return t.Flush()

@@ -23,14 +23,10 @@ type Report struct {
 
 // ReportRow is one kind of difference between store, bytes and index.
 type ReportRow struct {
-	Problem         string
-	Found, Repaired int
-	Action          string // the repair, or what the user can do
-}
-
-// Clean reports whether nothing was found.
-func (r Report) Clean() bool {
-	return !slices.ContainsFunc(r.Rows, func(row ReportRow) bool { return row.Found > 0 })
+	Problem  string `json:"problem"`
+	Found    int    `json:"found"`
+	Repaired int    `json:"repaired"`
+	Action   string `json:"action"` // the repair, or what the user can do
 }
 
 // reconciler repairs differences. Each step is one transaction of the store or of the index and idempotent, so a crash between two steps does

@@ -151,23 +151,30 @@ func (s *Service) runPaths(ctx context.Context, rec store.Ingestion, i *Ingestio
 		s.storePaths(rec)
 		return
 	}
-	r := Result{Started: i.Started, Ended: s.o.Now().UTC(), Ingestion: i.ID, Attempt: i.Attempt}
-	r.count(report)
-	r.Removed, r.Ignored, r.Other = report.Deleted, report.Ignored, report.Other
+	r := ResultOf(rec.Paths, report)
+	r.Started, r.Ended, r.Ingestion, r.Attempt = i.Started, s.o.Now().UTC(), i.ID, i.Attempt
 	// Those of the listing come first. They are not in the progress.
 	i.update(func() { i.fail(report.Failed[:max(len(report.Failed)-i.failed, 0)]...) })
-	switch {
-	case err != nil:
+	if err != nil {
 		r.Error = fault.Public(err).Message
 		s.o.Logger.Error("ingestion of paths failed", "ingestion", i.ID, "error", err)
-	case r.NotRemoved > 0:
-		r.Error = ingest.KeptMessage(r.NotRemoved, ConfirmPaths)
+	} else if r.NotRemoved > 0 {
 		s.o.Logger.Warn("ingestion of paths kept documents that have vanished", "ingestion", i.ID, "documents", r.NotRemoved)
-	default:
-		r.Error = unreadPaths(rec.Paths, report.Failed)
 	}
 	s.endPaths(rec, r)
 	i.end(r)
+}
+
+// ResultOf returns the result of an ingestion of paths, without its times.
+func ResultOf(paths []string, report ingest.Report) Result {
+	r := Result{Removed: report.Deleted, Ignored: report.Ignored, Other: report.Other}
+	r.count(report)
+	if r.NotRemoved > 0 {
+		r.Error = ingest.KeptMessage(r.NotRemoved, ConfirmPaths)
+	} else {
+		r.Error = unreadPaths(paths, report.Failed)
+	}
+	return r
 }
 
 // endPaths stores the result of an ingestion of paths, without the paths.

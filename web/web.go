@@ -39,6 +39,7 @@ type file struct {
 }
 
 // Handler serves the page, and passes all other requests to next. The page is public: it holds no data, and asks for a key if the server needs one.
+// Programs, which do not ask for HTML, get no page of a run, of a session or of a document that does not exist, but the error of next.
 func Handler(next http.Handler) http.Handler {
 	var files sync.Map // names to functions that load the file once
 	load := func(name string) *file {
@@ -51,15 +52,16 @@ func Handler(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if f := load(name); f != nil {
-			status := http.StatusOK
-			if name == index && isMissing(next, r) {
-				status = http.StatusNotFound // with the page, which tells people that the document is not there
-			}
-			f.serve(w, r, name, status)
+		f, status := load(name), http.StatusOK
+		if isMissing(next, r) {
+			status = http.StatusNotFound // with the page, which tells people that the document is not there
+		}
+		noPage := status == http.StatusNotFound || strings.HasPrefix(r.URL.Path, "/runs/") || strings.HasPrefix(r.URL.Path, "/sessions/")
+		if f == nil || noPage && !strings.Contains(r.Header.Get("Accept"), "text/html") {
+			next.ServeHTTP(w, r)
 			return
 		}
-		next.ServeHTTP(w, r)
+		f.serve(w, r, name, status)
 	})
 }
 
@@ -161,6 +163,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, name string, status
 		h.Set("Access-Control-Allow-Origin", "*") // for the attribute integrity; the script has no data
 	}
 	if name == index {
+		h.Set("Vary", "Accept, Accept-Encoding")
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")

@@ -35,8 +35,15 @@ func TestPaths(t *testing.T) {
 		"/": true, "/documents": true, "/documents/abc": true, "/sources": true, "/sources/src-1": false, "/sessions/s%2F1": false, "/sessions/s1": true, "/runs/run_1": true, "/admin": true, "/compare": true, "/favicon.svg": true,
 		"/runs/run_1/stream": false, "/runs/": false, "/api/runs": false, "/docs/": false, "/assets/none.js": false, "/assets/../index.html": false, "/assets/": false, "/v1/files": false,
 	} {
-		if got := get(t, "GET", path).Code == http.StatusOK; got != page {
+		if got := get(t, "GET", path, "Accept", "text/html,*/*;q=0.8").Code == http.StatusOK; got != page {
 			t.Errorf("%s: served %v, want %v", path, got, page)
+		}
+	}
+	for path, status := range map[string]int{"/": http.StatusOK, "/documents/abc": http.StatusOK, "/runs/run_1": http.StatusTeapot, "/sessions/s1": http.StatusTeapot} {
+		for _, accept := range []string{"", "*/*", "application/json"} {
+			if w := get(t, "GET", path, "Accept", accept); w.Code != status {
+				t.Errorf("%s for a program that accepts %q: status %d, want %d", path, accept, w.Code, status)
+			}
 		}
 	}
 	if get(t, "POST", "/").Code != http.StatusTeapot {
@@ -162,6 +169,11 @@ func TestMissingDocument(t *testing.T) {
 				r.Header.Set("Authorization", c.key)
 			}
 			w := httptest.NewRecorder()
+			if web.Handler(next).ServeHTTP(w, r); c.status == http.StatusNotFound && w.Body.String() != "404 page not found\n" {
+				t.Errorf("%s %s: a program gets %s", method, c.path, w.Body)
+			}
+			r.Header.Set("Accept", "text/html")
+			w = httptest.NewRecorder()
 			web.Handler(next).ServeHTTP(w, r)
 			if w.Code != c.status || w.Header().Get("Content-Security-Policy") == "" || strings.Contains(w.Body.String(), "<html") != (method == "GET") {
 				t.Errorf("%s %s: %d %v", method, c.path, w.Code, w.Header())

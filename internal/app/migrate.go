@@ -27,10 +27,10 @@ type MigrateOptions struct {
 
 // MigratedPart is what [Migrate] compared at its end.
 type MigratedPart struct {
-	Tenant   string // empty: of all tenants
-	Part     string
-	Count    int    // runs, rows, blobs, documents with sets, or files
-	Checksum string // of the source and of the target, in hex
+	Tenant   string `json:"tenant,omitempty"` // empty: of all tenants
+	Part     string `json:"part"`
+	Count    int    `json:"count"`    // runs, rows, blobs, documents with sets, or files
+	Checksum string `json:"checksum"` // of the source and of the target, in hex
 }
 
 // migrationFile is in a target from the beginning of a migration to its end. It says which parts are copied. A server does not start with it.

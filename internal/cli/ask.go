@@ -42,12 +42,13 @@ type askCmd struct {
 	Question []string `arg:"" help:"The question."`
 	tenantFlag
 
-	config.Store
-	config.Index
-	config.Ingest
-	config.Parsing
+	answerSettings
+}
+
+// answerSettings are the settings of commands that answer questions in this process.
+type answerSettings struct {
+	indexSettings
 	config.Runs
-	config.Models
 	config.Cache
 }
 
@@ -163,10 +164,8 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 	if at.url != "" {
 		return c.askServer(ctx, e, at, q)
 	}
-	quiet := *e
-	quiet.logger = logger
 	release := limitServerMemory()
-	err = ingestDocs(ctx, e, &quiet, a)
+	err = ingestDocs(ctx, e, a)
 	release()
 	if err != nil {
 		return nil, nil, errors.Join(err, a.Close())
@@ -217,11 +216,12 @@ func askLocal(ctx context.Context, a *app.App, q event.Question) (event.RunID, e
 // askServer asks a server when it is ready. The server that uses the data folder first indexes the documents of the flag --docs.
 func (c *askCmd) askServer(ctx context.Context, e *env, at remote, q forge.Request) (*client.Stream, func() error, error) {
 	if c.Server == "" && e.given("docs") {
-		add, quiet := ingestCmd{Path: e.cfg.Ingest.Docs}, *e
-		if e.cfg.Log.Level() == slog.LevelInfo {
-			quiet.logger = newLogger(config.Log{LogLevel: "warn", LogFormat: e.cfg.Log.LogFormat}, e.Err)
+		r, _, err := (&ingestCmd{Path: e.cfg.Ingest.Docs}).through(e, at)
+		if err != nil {
+			return nil, nil, err
 		}
-		if err := add.through(&quiet, at); err != nil {
+		e.printFailures(r.Failures, r.Failed)
+		if err := failureOf(r); err != nil {
 			return nil, nil, err
 		}
 	}

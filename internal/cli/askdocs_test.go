@@ -33,6 +33,10 @@ func TestAskDocs(t *testing.T) {
 	_, stop := serve(t, "--data", data)
 	write(t, filepath.Join(folder, "cranes.md"), "# Cranes\n\nThe crane Olga lifts 40 tonnes.\n")
 	ask("40 tonnes", "--display", "plain", "How much does the crane Olga lift?")
+	ask("40 tonnes", "--display", "plain", "--collection", "notes", "How much does the crane Olga lift?")
+	if _, out, _ := run(t, "sources", "list", "--data", data); !strings.Contains(out, " notes") {
+		t.Errorf("the server indexed in another collection than that of the question: %s", out)
+	}
 	if status := stop(); status != 0 {
 		t.Errorf("server: status %d", status)
 	}

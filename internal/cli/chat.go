@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sluice-rag/sluice/client/display"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/internal/app"
@@ -20,17 +19,7 @@ import (
 )
 
 type chatCmd struct {
-	config.Store
-	config.Index
-	config.Ingest
-	config.Parsing
-	config.Runs
-	config.Models
-	config.Cache
-	config.Files
-	config.Keep
-	Server string `placeholder:"URL" help:"Server to use. The default is the server that uses the data folder, or one that runs until the chat ends."`
-	keyFlag
+	serverOrOwn
 	Use  []string `placeholder:"NAME" help:"Collection to ask. Can be repeated. Default: --collection, or without it all documents of the server."`
 	Mode string   `default:"medium" enum:"low,medium,high,dev" help:"Effort of an answer: low (one search), medium (up to two iterations of the agent), high (tools are chosen until the evidence suffices) or dev (low, with a trace)."`
 	Chat string   `name:"chat-model" placeholder:"NAME" help:"Model of the server that writes the answers."`
@@ -52,34 +41,22 @@ func (c *chatCmd) Run(e *env) (err error) {
 	if err := os.MkdirAll(e.cfg.Store.Data, 0o700); err == nil {
 		o.History = filepath.Join(e.cfg.Store.Data, historyFile)
 	}
-	at, ok := remote{url: c.Server}, c.Server != ""
-	if !ok {
-		at, ok = running(e.ctx, e.cfg.Store.Data)
-	}
-	at = c.over(at)
 	if c.Server != "" {
-		if _, err := at.client(); err != nil {
-			return err
-		}
 		if u, err := url.Parse(c.Server); err == nil && u.User == nil { // a password is not shown
 			o.Flags = []string{"--server", c.Server}
 		}
 	} else if e.cfg.Store.Data != config.Default().Store.Data {
 		o.Flags = []string{"--data", e.cfg.Store.Data}
 	}
-	var own *ownServer
-	if !ok {
-		if own, at, err = ownOrRunning(e, c.keyFlag); err != nil {
-			return err
-		}
+	own, at, err := c.open(e)
+	if err != nil {
+		return err
 	}
 	if own != nil {
 		defer func() { err = errors.Join(err, own.stop()) }()
-		if err := own.ingest(e.ctx, e); err != nil {
+		if err := ingestDocs(e.ctx, e, own.app); err != nil {
 			return err
 		}
-	} else if len(e.cfg.Ingest.Docs) > 0 {
-		fmt.Fprintln(e.Err, docsIgnored)
 	}
 	o.Server, o.Key = at.url, at.key.Reveal()
 	if err = chat.Run(e.ctx, o); errors.Is(err, chat.ErrFailed) {
@@ -88,43 +65,52 @@ func (c *chatCmd) Run(e *env) (err error) {
 	return err
 }
 
-const docsIgnored = "--docs is ignored: a running server is used, which has its own documents"
-
 // ownServer is a server in this process.
 type ownServer struct {
 	remote
-	app   *app.App
-	quiet *env
-	stop  func() error
+	app  *app.App
+	stop func() error
 }
 
-// ingest indexes the documents of the settings.
-func (s *ownServer) ingest(ctx context.Context, e *env) error {
-	return ingestDocs(ctx, e, s.quiet, s.app)
-}
-
-// ingestDocs indexes the documents of the settings, and tells which ones could not be read. The log is that of quiet.
-func ingestDocs(ctx context.Context, e, quiet *env, a *app.App) error {
+// ingestDocs indexes the documents of the settings, and tells which ones could not be read.
+func ingestDocs(ctx context.Context, e *env, a *app.App) error {
 	if len(e.cfg.Ingest.Docs) == 0 {
 		return nil
 	}
-	report, err := ingestPaths(ctx, quiet, a, e.cfg.Ingest.Docs, false)
-	for _, f := range report.Failed {
-		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", display.Shorten(f.Path, 200), display.Shorten(f.Reason, 200))
-	}
+	show, done := newProgress(e, "indexing")
+	_, report, err := ingestPaths(ctx, a, e.cfg.Ingest.Docs, false, show)
+	done()
+	e.printFailures(report.Failed, len(report.Failed))
 	return err
 }
 
-// ownOrRunning starts a server in this process, or returns the one that has the data folder open: see [openOrRunning].
-func ownOrRunning(e *env, key keyFlag) (own *ownServer, at remote, err error) {
-	own, at, err = openOrRunning(e.ctx, e, func() (*ownServer, error) { return startServer(e) })
-	switch {
-	case err != nil:
-		return nil, at, err
-	case at.url != "":
-		return nil, key.over(at), nil
+// serverOrOwn selects the server of a command that starts one if there is none.
+type serverOrOwn struct {
+	serverSettings
+	Server string `placeholder:"URL" help:"Server to use. The default is the server that uses the data folder, or one that runs until the command ends."`
+	keyFlag
+}
+
+// open returns the server. If it runs in this process, that is own, which the caller stops; otherwise own is nil, and --docs has no effect.
+func (c *serverOrOwn) open(e *env) (own *ownServer, at remote, err error) {
+	at, ok := remote{url: c.Server}, c.Server != ""
+	if !ok {
+		at, ok = running(e.ctx, e.cfg.Store.Data)
 	}
-	return own, own.remote, nil
+	if !ok {
+		if own, at, err = openOrRunning(e.ctx, e, func() (*ownServer, error) { return startServer(e) }); err != nil {
+			return nil, at, err
+		}
+	}
+	if own != nil {
+		return own, own.remote, nil
+	}
+	if len(e.cfg.Ingest.Docs) > 0 {
+		fmt.Fprintln(e.Err, "--docs is ignored: a running server is used, which has its own documents")
+	}
+	at = c.over(at)
+	_, err = at.client()
+	return nil, at, err
 }
 
 // startServer starts a server in this process and announces it in the data folder. On a terminal its log is discarded, because it
@@ -167,7 +153,7 @@ func startServer(e *env) (*ownServer, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
 	served := make(chan error, 1)
 	go func() { served <- tenants.Front(shared.Access.Handler).Serve(ctx, l) }()
-	return &ownServer{at, a, &quiet, func() error {
+	return &ownServer{at, a, func() error {
 		withdraw()
 		cancel()
 		return errors.Join(<-served, closeAll())

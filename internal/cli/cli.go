@@ -155,7 +155,7 @@ func newLogger(c config.Log, w io.Writer) *slog.Logger {
 }
 
 // printLines prints values as JSON, one per line.
-func printLines[T any](e *env, values []T) error {
+func printLines[T any](e *env, values ...T) error {
 	enc := json.NewEncoder(e.Out)
 	enc.SetEscapeHTML(false)
 	for _, v := range values {

@@ -189,20 +189,20 @@ func TestServeAskRunsReplay(t *testing.T) {
 
 func TestSecondStartDoesNothingAgain(t *testing.T) {
 	dir, data := docs(t), t.TempDir()
-	if status, _, errs := run(t, "ingest", "--data", data, dir); status != 0 || !strings.Contains(errs, `"added":1`) {
-		t.Fatalf("first: status %d\n%s", status, errs)
+	if status, out, errs := run(t, "ingest", "--data", data, dir); status != 0 || !strings.Contains(out, "added 1 ") {
+		t.Fatalf("first: status %d\n%s%s", status, out, errs)
 	}
-	if status, _, errs := run(t, "ingest", "--data", data, dir); status != 0 || !strings.Contains(errs, `"unchanged":1`) || !strings.Contains(errs, `"added":0`) {
-		t.Fatalf("second: status %d\n%s", status, errs)
+	if status, out, errs := run(t, "ingest", "--data", data, dir); status != 0 || !strings.Contains(out, "added 0 (moved 0), updated 0, unchanged 1,") {
+		t.Fatalf("second: status %d\n%s%s", status, out, errs)
 	}
 }
 
 func TestUnreadableFileStopsNothing(t *testing.T) {
 	dir, data := docs(t), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "broken.pdf"), []byte("%PDF-1.7 and nothing"), 0o600))
-	status, _, errs := run(t, "ingest", "--data", data, dir)
-	if status != 0 || !strings.Contains(errs, "broken.pdf") || !strings.Contains(errs, `"failed":1`) || !strings.Contains(errs, `"added":1`) {
-		t.Errorf("status %d\n%s", status, errs)
+	status, out, errs := run(t, "ingest", "--data", data, dir)
+	if status != 0 || errs != "not indexed: "+filepath.ToSlash(dir)+"/broken.pdf: not valid PDF: its end is missing\n" || !strings.HasPrefix(out, "collection default: added 1 ") || !strings.HasSuffix(out, "failed 1\n") {
+		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
 }
 
@@ -243,6 +243,8 @@ func TestFailures(t *testing.T) {
 		{"hostile run", []string{"replay", "--data", data, "../../etc"}, 1, []string{"not a run id"}},
 		{"no server there", []string{"ask", "--server", "http://127.0.0.1:1", "why?"}, 1, []string{"refused"}},
 		{"unknown command", []string{"dance"}, 2, []string{"dance"}},
+		{"a migration to nowhere", []string{"migrate"}, 2, []string{"--from or --to is required"}},
+		{"an empty folder", []string{"ingest", "--data", data, t.TempDir()}, 0, []string{"no documents were found; docs/ingest.md lists the formats"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, out, errs := run(t, c.args...)

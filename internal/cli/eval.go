@@ -36,6 +36,7 @@ type evalCmd struct {
 	Reliability string   `type:"path" placeholder:"FILE" help:"Write diagrams of right answers by confidence and of wrong answers by coverage, over all sets, to an SVG file."`
 	Save        string   `type:"existingdir" placeholder:"DATA" help:"Also keep the results of answers in the data folder of a server, whose page shows them to administrators."`
 	Tasks       string   `type:"path" placeholder:"FILE" help:"Write what the built-in generator was given for each question to a file, as JSON lines."`
+	Groups      bool     `help:"Print all measures of each set with their intervals, and those of each group of questions. The default is the leading measures, and the groups of all sets together."`
 	JSON        bool     `name:"json" help:"Print JSON with the scores of each question."`
 }
 
@@ -48,8 +49,9 @@ folder holds several sets, each is measured. Everything is indexed in a temporar
 Search: each document is one passage. Every question that has a relevant document is searched for by words (lexical), by vectors
 (vector) and by both (hybrid, as for answers). The last table compares lexical and hybrid search.
 
-Answers: documents are ingested and questions answered as by serve, in each mode, without the cache. The tables show measures of
-retrieval, answers and citations with their 95 % bootstrap intervals. The last table compares the modes.
+Answers: documents are ingested and questions answered as by serve, in each mode, without the cache. The table shows the leading measures of
+each set, and those of all sets together with their 95 % bootstrap intervals and groups of questions. With --groups, tables show all measures of
+retrieval, answers and citations of each set and group. The last table compares the modes.
 
 The tables after them show how many answers of each confidence are right, and how many are wrong if only those of the highest
 confidence are given.
@@ -152,7 +154,7 @@ func (c *evalCmd) Run(e *env) error {
 		if err := all.feedback(e, c.Dir); err != nil {
 			return err
 		}
-		return all.print(e, c.JSON)
+		return all.print(e, c)
 	}
 	earlier, err := c.earlier()
 	if err != nil {
@@ -194,13 +196,13 @@ func (c *evalCmd) Run(e *env) error {
 		}
 	}
 	all.calibrate()
-	all.pool()
+	all.pool(c.modes(), earlier)
 	if c.Part == eval.PartHeldOut {
 		for i, r := range all.Modes {
 			all.Modes[i] = r.WithoutAnswers()
 		}
 	}
-	if err := all.print(e, c.JSON); err != nil {
+	if err := all.print(e, c); err != nil {
 		return err
 	}
 	if c.Save != "" {
@@ -333,11 +335,15 @@ func (c *evalCmd) earlier() ([]*eval.ModeReport, error) {
 }
 
 // print writes tables or JSON.
-func (v *evaluation) print(e *env, asJSON bool) error {
-	if asJSON {
+func (v *evaluation) print(e *env, c *evalCmd) error {
+	if c.JSON {
 		enc := json.NewEncoder(e.Out)
 		enc.SetIndent("", "  ")
 		return enc.Encode(v)
+	}
+	writeModes := eval.WriteModes
+	if !c.Groups {
+		v, writeModes = v.overview(), eval.WriteOverview
 	}
 	var parts []func() error
 	if len(v.Reports) > 0 {
@@ -345,7 +351,7 @@ func (v *evaluation) print(e *env, asJSON bool) error {
 			func() error { return eval.WriteComparisons(e.Out, v.Comparisons...) })
 	}
 	if len(v.Modes) > 0 {
-		parts = append(parts, func() error { return eval.WriteModes(e.Out, v.Modes...) })
+		parts = append(parts, func() error { return writeModes(e.Out, v.Modes...) })
 	}
 	if len(v.Calibration) > 0 {
 		parts = append(parts, func() error { return eval.WriteCalibration(e.Out, v.Calibration...) })
@@ -358,6 +364,9 @@ func (v *evaluation) print(e *env, asJSON bool) error {
 	}
 	if len(v.Cache) > 0 {
 		parts = append(parts, func() error { return eval.WriteCache(e.Out, v.Cache...) })
+	}
+	if len(v.Cache) > 0 && c.Groups {
+		parts = append(parts, func() error { return eval.WriteCacheKinds(e.Out, v.Cache...) })
 	}
 	if len(v.FollowUps) > 0 {
 		parts = append(parts, func() error { return eval.WriteFollowUps(e.Out, v.FollowUps...) })

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sluice-rag/sluice/corpus"
@@ -176,34 +177,57 @@ func (v *evaluation) followUps(e *env, set *eval.Set, topK int) (err error) {
 	return err
 }
 
-// pool adds a report of all sets together for each mode, if there are several sets.
-func (v *evaluation) pool() {
-	byMode := v.byMode()
-	for _, mode := range slices.Sorted(maps.Keys(byMode)) {
-		if len(byMode[mode]) > 1 {
-			v.Modes = append(v.Modes, eval.Pool("all", byMode[mode]...))
+// allSets is the name of all sets together.
+const allSets = "all"
+
+// pool adds a report of all sets together for each mode, and their comparisons, if there are several sets.
+func (v *evaluation) pool(modes []event.Mode, earlier []*eval.ModeReport) {
+	of, before := byMode(v.Modes), byMode(earlier)
+	for i, mode := range modes {
+		if len(of[mode]) < 2 {
+			continue
 		}
+		v.Modes = append(v.Modes, eval.Pool(allSets, of[mode]...))
+		for _, other := range modes[:i] {
+			v.Compared = append(v.Compared, eval.CompareAll(allSets, of[other], of[mode], string(other), string(mode))...)
+		}
+		v.Compared = append(v.Compared, eval.CompareAll(allSets, before[mode], of[mode], "earlier "+string(mode), string(mode))...)
 	}
 }
 
-func (v *evaluation) byMode() map[event.Mode][]*eval.ModeReport {
-	byMode := map[event.Mode][]*eval.ModeReport{}
-	for _, r := range v.Modes {
-		byMode[r.Mode] = append(byMode[r.Mode], r)
+func byMode(reports []*eval.ModeReport) map[event.Mode][]*eval.ModeReport {
+	of := map[event.Mode][]*eval.ModeReport{}
+	for _, r := range reports {
+		of[r.Mode] = append(of[r.Mode], r)
 	}
-	return byMode
+	return of
+}
+
+// overview returns what the tables show without --groups: of comparisons and confidence only those of all sets, and no groups of questions.
+func (v *evaluation) overview() *evaluation {
+	short := *v
+	several := len(v.Modes) > 0 && v.Modes[len(v.Modes)-1].Set == allSets
+	short.Calibration = slices.DeleteFunc(slices.Clone(v.Calibration), func(r *eval.CalibrationReport) bool { return several && !strings.HasPrefix(r.Set, allSets+" ") })
+	short.Compared = slices.DeleteFunc(slices.Clone(v.Compared), func(c eval.ModeComparison) bool { return c.Group != "" || several && c.Set != allSets })
+	short.FollowUps = nil
+	for _, r := range v.FollowUps {
+		all := *r
+		all.Rows = slices.DeleteFunc(slices.Clone(r.Rows), func(row eval.FollowUpRow) bool { return row.Form != "" })
+		short.FollowUps = append(short.FollowUps, &all)
+	}
+	return &short
 }
 
 // calibrate adds the calibration of each mode: that of each set, and that of all sets together if there are several.
 func (v *evaluation) calibrate() {
-	byMode := v.byMode()
-	for _, mode := range slices.Sorted(maps.Keys(byMode)) {
-		reports := byMode[mode]
+	of := byMode(v.Modes)
+	for _, mode := range slices.Sorted(maps.Keys(of)) {
+		reports := of[mode]
 		for _, r := range reports {
 			v.addCalibration(eval.Calibrate(r.Set+" "+string(mode), r))
 		}
 		if len(reports) > 1 {
-			v.addCalibration(eval.Calibrate("all "+string(mode), reports...))
+			v.addCalibration(eval.Calibrate(allSets+" "+string(mode), reports...))
 		}
 	}
 }

@@ -20,6 +20,9 @@ const maxRated = 10_000
 
 // feedback asks the questions of the rated answers in a data folder again. The runs are ephemeral, and neither read nor write the cache.
 func (v *evaluation) feedback(e *env, folder string) (err error) {
+	if !app.IsData(folder) {
+		return fmt.Errorf("eval: %s is no data folder", folder) // which would be made
+	}
 	cfg := e.cfg
 	cfg.Store.Data = folder
 	a, err := app.Open(e.ctx, cfg, e.logger)

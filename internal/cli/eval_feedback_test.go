@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 
@@ -52,6 +53,13 @@ func TestEvalFeedback(t *testing.T) {
 	}
 	if status, _, errs := run(t, "eval", t.TempDir(), "--feedback"); status != 1 || !strings.Contains(errs, "is rated") {
 		t.Errorf("an empty folder: status %d, %s", status, errs)
+	}
+	other := docs(t)
+	if status, _, errs := run(t, "eval", other, "--feedback"); status != 1 || !strings.Contains(errs, "is no data folder") {
+		t.Errorf("a folder of documents: status %d, %s", status, errs)
+	}
+	if made, err := os.ReadDir(other); err != nil || len(made) != 1 {
+		t.Errorf("a folder of documents became a data folder: %v, %v", made, err)
 	}
 	if status, _, errs := run(t, "eval", t.TempDir(), "--feedback", "--half", "a"); status == 0 || !strings.Contains(errs, "--feedback") {
 		t.Errorf("with other flags: status %d, %s", status, errs)

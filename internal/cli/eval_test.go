@@ -254,6 +254,32 @@ func TestEvalTable(t *testing.T) {
 	}
 }
 
+// TestEvalGroups: without --groups, the tables have a row for each set, and the groups and comparisons of all sets together.
+func TestEvalGroups(t *testing.T) {
+	clean(t)
+	table := func(args ...string) string {
+		t.Helper()
+		status, out, errs := run(t, append([]string{"eval", "testdata/sets", "--mode", "direct,agentic"}, args...)...)
+		if status != 0 {
+			t.Fatalf("status %d\n%s", status, errs)
+		}
+		return out
+	}
+	group := regexp.MustCompile(`(?m)^ *harbour, answerable `)
+	short, long := table(), table("--groups")
+	if n := strings.Count(short, "nDCG@10"); n != 1 || group.MatchString(short) || strings.Contains(short, "near miss ") {
+		t.Errorf("groups of sets are shown, or nDCG %d times:\n%s", n, short)
+	}
+	for _, line := range []string{`harbour +direct`, `orchard +agentic`, `all +direct`, `all, answerable +agentic`} {
+		if !regexp.MustCompile(`(?m)^ *` + line).MatchString(short) {
+			t.Errorf("no line %q in\n%s", line, short)
+		}
+	}
+	if !group.MatchString(long) || !strings.Contains(long, "near miss ") || !strings.Contains(long, "MAP@10") || strings.Contains(short, "MAP@10  ") {
+		t.Errorf("with groups:\n%s\nwithout:\n%s", long, short)
+	}
+}
+
 func TestEvalRefuses(t *testing.T) {
 	clean(t)
 	torn := t.TempDir()

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sluice-rag/sluice/internal/tools/require"
+	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/wire/sse"
 )
 
@@ -58,9 +59,15 @@ func TestIngestThroughServer(t *testing.T) {
 	folder, data := docs(t), t.TempDir()
 	url, stop := serve(t, "--data", data)
 	write(t, filepath.Join(folder, "bad.pdf"), "%PDF-1.7 and nothing else")
-	status, _, errs := run(t, "ingest", folder, "--data", data)
-	if status != 0 || !strings.Contains(errs, `"added":1`) || !strings.Contains(errs, `"failed":1`) || !strings.Contains(errs, "bad.pdf") || !strings.Contains(errs, `"chunks"`) {
-		t.Errorf("status %d: %s", status, errs)
+	status, out, errs := run(t, "ingest", folder, "--data", data)
+	_, local, failed := run(t, "ingest", folder, "--data", t.TempDir())
+	if status != 0 || out != local || errs != "the server at "+url+" uses the data folder, so it ingests the files\n"+failed {
+		t.Errorf("status %d: %s%s\nwithout a server: %s%s", status, out, errs, local, failed)
+	}
+	status, out, errs = run(t, "ingest", folder, "--data", data, "--json")
+	var r source.Result
+	if err := json.Unmarshal([]byte(out), &r); status != 0 || err != nil || r.Unchanged != 1 || r.Failed != 1 || len(r.Failures) != 1 || strings.Contains(errs, "bad.pdf") {
+		t.Errorf("JSON: status %d, %v: %s%s", status, err, out, errs)
 	}
 	if status, out, errs := run(t, "ask", "--data", data, "When was the north lock opened?"); status != 0 || !strings.Contains(out, "handbook") {
 		t.Errorf("asked: status %d: %s\n%s", status, out, errs)
@@ -68,8 +75,8 @@ func TestIngestThroughServer(t *testing.T) {
 	if status, _, errs := run(t, "ingest", filepath.Join(folder, "bad.pdf"), "--data", data, "--retry"); status != 1 || !strings.Contains(errs, "none of the files could be read") {
 		t.Errorf("one that cannot be read: status %d: %s", status, errs)
 	}
-	if status, _, errs := run(t, "ingest", folder, "--data", data, "--collection", "notes"); status != 0 || !strings.Contains(errs, `"collection":"notes","added":1`) {
-		t.Errorf("another collection: status %d: %s", status, errs)
+	if status, out, errs := run(t, "ingest", folder, "--data", data, "--collection", "notes"); status != 0 || !strings.Contains(out, "collection notes: added 1 ") {
+		t.Errorf("another collection: status %d: %s%s", status, out, errs)
 	}
 	if status, _, errs := run(t, "ingest", folder, "--data", data, "--collection", "files"); status != 1 || !strings.Contains(errs, "collection") {
 		t.Errorf("the collection of uploads: status %d: %s", status, errs)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"time"
 
 	"github.com/sluice-rag/sluice/ingest"
@@ -18,55 +17,39 @@ import (
 // waitNote is the time without progress after which users are told that the ingestion has not begun yet.
 const waitNote = 5 * time.Second
 
-// through ingests the paths through the server that uses the data folder. The output is the same as without a server.
-func (c *ingestCmd) through(e *env, at remote) error {
+// through ingests the paths through the server that uses the data folder. It returns the result with all failures, and the collection.
+func (c *ingestCmd) through(e *env, at remote) (r source.Result, collection string, err error) {
 	req := ingestions.Request{Retry: c.Retry, AllowRemoval: c.AllowRemoval}
 	if e.given("collection") {
-		req.Collection = c.Collection
+		req.Collection = e.cfg.Store.Collection
 	}
-	for _, p := range c.Path {
-		abs, err := filepath.Abs(p)
-		if err != nil {
-			return fmt.Errorf("ingest %s: %w", p, err)
-		}
-		req.Paths = append(req.Paths, abs)
+	if req.Paths, err = absolutePaths(c.Path); err != nil {
+		return r, "", err
 	}
 	cl, err := at.client()
 	if err != nil {
-		return err
+		return r, "", err
 	}
 	var accepted ingestions.Accepted
 	if err := cl.Post(e.ctx, "/api/ingestions", req, &accepted); err != nil {
-		return task("ingest", err)
+		return r, "", task("ingest", err)
 	}
-	e.logger.Info("a server uses the data folder, so it ingests the files", "server", at.url, "ingestion", accepted.ID)
 	show, done := newProgress(e, "indexing")
 	waits := time.AfterFunc(waitNote, func() {
-		e.logger.Info("nothing is indexed yet, probably because the server finishes other ingestions first; you may stop this command, and the server goes on")
+		fmt.Fprintln(e.Err, "nothing is indexed yet, probably because the server finishes other ingestions first; you may stop this command, and the server goes on")
 	})
 	f := ingestionFollower{at: at, path: accepted.Stream, show: func(p ingest.Progress) { waits.Stop(); show(p) }}
-	r, err := f.follow(e.ctx)
+	r, err = f.follow(e.ctx)
 	waits.Stop()
 	done()
 	if err != nil {
 		if e.ctx.Err() != nil {
-			e.logger.Info("the server continues the ingestion", "ingestion", accepted.ID)
+			fmt.Fprintln(e.Err, "the server continues the ingestion", accepted.ID)
 		}
-		return fmt.Errorf("ingest: %w", err)
+		return r, "", fmt.Errorf("ingest: %w", err)
 	}
-	e.cfg.Store.Collection = accepted.Collection
-	logReport(e, ingest.Report{Added: r.Added, Updated: r.Updated, Unchanged: r.Unchanged, Deleted: r.Removed, NotRemoved: r.NotRemoved, Ignored: r.Ignored, Other: r.Other, Failed: f.failed, Chunks: r.Chunks,
-		Duration: r.Ended.Sub(r.Started)})
-	switch {
-	case r.Warning != "":
-		e.logger.Warn(r.Warning)
-	case r.Error != "":
-		return fmt.Errorf("ingest: %s", r.Error)
-	}
-	if r.Failed > 0 && r.Added+r.Updated+r.Unchanged == 0 {
-		return errNoneRead
-	}
-	return nil
+	r.Failures = f.failed
+	return r, accepted.Collection, nil
 }
 
 // ingestionFollower reads the stream of an ingestion.

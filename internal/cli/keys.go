@@ -142,7 +142,7 @@ func (c *keysListCmd) Run(e *env) error {
 			return err
 		}
 		if c.JSON {
-			return printLines(e, list)
+			return printLines(e, list...)
 		}
 		now := time.Now()
 		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)

@@ -91,54 +91,61 @@ type ledgerShowCmd struct {
 // Run shows accounts or entries.
 func (c *ledgerShowCmd) Run(e *env) error {
 	return c.with(e, func(b book) error {
-		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 		if c.Account == "" {
-			if !c.JSON {
-				fmt.Fprintln(w, "BALANCE\tHELD\tAVAILABLE\t ACCOUNT")
-			}
-			for after := ""; ; {
-				list, err := b.Accounts(e.ctx, after, ledgerPage)
-				if err != nil {
-					return err
-				}
-				for _, a := range list {
-					after = a.ID
-					if c.JSON {
-						if err := printLines(e, []shownAccount{{a.ID, ledger.FormatCredits(a.Balance), ledger.FormatCredits(a.Held), ledger.FormatCredits(a.Available())}}); err != nil {
-							return err
-						}
-						continue
-					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t %s\n", ledger.FormatCredits(a.Balance), ledger.FormatCredits(a.Held), ledger.FormatCredits(a.Available()), a.ID)
-				}
-				if len(list) < ledgerPage {
-					return w.Flush()
-				}
-			}
+			return c.accounts(e, b)
 		}
-		a, err := b.Account(e.ctx, c.Account)
-		if err != nil {
-			return err
-		}
-		entries, err := b.Statement(e.ctx, c.Account, ledger.Cursor{}, c.Limit)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			out := make([]exportedEntry, len(entries))
-			for i, n := range entries {
-				out[i] = export(n)
-			}
-			return printLines(e, out)
-		}
-		fmt.Fprintf(e.Out, "balance %s, held %s\n", ledger.FormatCredits(a.Balance), ledger.FormatCredits(a.Held))
-		fmt.Fprintln(w, "TIME\tAMOUNT\tHELD\tBALANCE\t KIND\t RUN\t NOTE")
-		for _, n := range entries {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t %s\t %s\t %s\n", n.At.Local().Format(time.DateTime), ledger.FormatCredits(n.Amount), ledger.FormatCredits(n.Held),
-				ledger.FormatCredits(n.Balance), n.Kind, n.Run, n.Note)
-		}
-		return w.Flush()
+		return c.entries(e, b)
 	})
+}
+
+func (c *ledgerShowCmd) accounts(e *env, b book) error {
+	var all []shownAccount
+	for after, more := "", true; more; {
+		list, err := b.Accounts(e.ctx, after, ledgerPage)
+		if err != nil {
+			return err
+		}
+		for _, a := range list {
+			after = a.ID
+			all = append(all, shownAccount{a.ID, ledger.FormatCredits(a.Balance), ledger.FormatCredits(a.Held), ledger.FormatCredits(a.Available())})
+		}
+		more = len(list) == ledgerPage
+	}
+	if c.JSON {
+		return printLines(e, all...)
+	}
+	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "BALANCE\tHELD\tAVAILABLE\t ACCOUNT")
+	for _, a := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\t %s\n", a.Balance, a.Held, a.Available, a.Account)
+	}
+	return w.Flush()
+}
+
+func (c *ledgerShowCmd) entries(e *env, b book) error {
+	a, err := b.Account(e.ctx, c.Account)
+	if err != nil {
+		return err
+	}
+	entries, err := b.Statement(e.ctx, c.Account, ledger.Cursor{}, c.Limit)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		out := make([]exportedEntry, len(entries))
+		for i, n := range entries {
+			out[i] = export(n)
+		}
+		return printLines(e, out...)
+	}
+	fmt.Fprintf(e.Out, "balance %s, held %s\n", ledger.FormatCredits(a.Balance), ledger.FormatCredits(a.Held))
+	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "TIME\tAMOUNT\tHELD\tBALANCE\t KIND\t RUN\t NOTE")
+	for _, n := range entries {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t %s\t %s\t %s\n", n.At.Local().Format(time.DateTime), ledger.FormatCredits(n.Amount), ledger.FormatCredits(n.Held),
+			ledger.FormatCredits(n.Balance), n.Kind, n.Run, n.Note)
+	}
+	return w.Flush()
 }
 
 // ledgerMove are the flags of commands that move credits.

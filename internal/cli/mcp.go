@@ -22,47 +22,27 @@ import (
 )
 
 type mcpCmd struct {
-	config.Store
-	config.Index
-	config.Ingest
-	config.Parsing
-	config.Runs
-	config.Models
-	config.Cache
-	config.Files
-	config.Keep
-	Server string `placeholder:"URL" help:"Server to use. The default is the server that uses the data folder, or one that runs until the input ends."`
-	keyFlag
+	serverOrOwn
 }
 
 // Run passes messages of the Model Context Protocol between the standard streams, a message a line, and a server.
 func (c *mcpCmd) Run(e *env) (err error) {
-	at, ok := remote{url: c.Server}, c.Server != ""
-	if !ok {
-		at, ok = running(e.ctx, e.cfg.Store.Data)
-	}
-	at = c.over(at)
-	var own *ownServer
-	if !ok {
-		if own, at, err = ownOrRunning(e, c.keyFlag); err != nil {
-			return err
-		}
+	own, at, err := c.open(e)
+	if err != nil {
+		return err
 	}
 	var ready chan struct{} // closed when the documents are indexed; nil: they are
-	switch {
-	case own != nil:
+	if own != nil {
 		ctx, cancel := context.WithCancel(e.ctx)
 		var work sync.WaitGroup
 		ready = make(chan struct{})
 		work.Go(func() {
 			defer close(ready)
-			if err := own.ingest(ctx, e); err != nil && ctx.Err() == nil {
+			if err := ingestDocs(ctx, e, own.app); err != nil && ctx.Err() == nil {
 				fmt.Fprintln(e.Err, "sluice:", err)
 			}
 		})
 		defer func() { cancel(); work.Wait(); err = errors.Join(err, own.stop()) }()
-	case len(e.cfg.Ingest.Docs) > 0:
-		fmt.Fprintln(e.Err, docsIgnored)
 	}
 	return bridge(e.ctx, e.In, e.Out, at, ready)
 }

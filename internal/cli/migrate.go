@@ -1,14 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"text/tabwriter"
-	"time"
 
-	"github.com/schollz/progressbar/v3"
-
+	"github.com/sluice-rag/sluice/ingest"
 	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/config"
 )
@@ -19,12 +18,13 @@ type migrateCmd struct {
 	config.Keep
 	From string `placeholder:"PLACE" help:"Source: a data folder without engines, or a YAML file of settings. Default: the settings of this command."`
 	To   string `placeholder:"PLACE" help:"Target: a data folder without engines, or a YAML file of settings. Default: the settings of this command."`
+	JSON bool   `name:"json" help:"Print JSON, one compared part per line."`
 }
 
 // Run copies everything from one side to the other and prints what it compared.
 func (c *migrateCmd) Run(e *env) error {
 	if c.From == "" && c.To == "" {
-		return errors.New("--from or --to is required: the other side has the settings of this command")
+		return usagef("--from or --to is required: the other side has the settings of this command")
 	}
 	from, err := c.side(e, "--from", c.From)
 	if err != nil {
@@ -34,9 +34,10 @@ func (c *migrateCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	show, done := migrationProgress(e)
-	began := time.Now()
-	parts, err := app.Migrate(e.ctx, from, to, app.MigrateOptions{Progress: show, Logger: e.logger})
+	show, done := newProgress(e, "copying")
+	parts, err := app.Migrate(e.ctx, from, to, app.MigrateOptions{Logger: e.logger, Progress: func(part string, done int) {
+		show(ingest.Progress{Done: done, Current: part})
+	}})
 	done()
 	if errors.Is(err, app.ErrInUse) {
 		return fmt.Errorf("%w: stop all servers that use the source or the target first", err)
@@ -44,20 +45,16 @@ func (c *migrateCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	fmt.Fprintln(e.Err, "migration complete; the source is unchanged")
+	if c.JSON {
+		return printLines(e, parts...)
+	}
 	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TENANT\tPART\tCOUNT\tCHECKSUM\tRESULT")
 	for _, p := range parts {
-		tenant := p.Tenant
-		if tenant == "" {
-			tenant = "(all)"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\tequal\n", tenant, p.Part, p.Count, p.Checksum)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\tequal\n", cmp.Or(p.Tenant, "(all)"), p.Part, p.Count, p.Checksum)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	e.logger.Info("migration complete; the source is unchanged", "ms", time.Since(began).Milliseconds())
-	return nil
+	return w.Flush()
 }
 
 // side returns the settings of a side.
@@ -77,23 +74,4 @@ func (c *migrateCmd) side(e *env, flag, place string) (config.Config, error) {
 	cfg := config.Default()
 	cfg.Store.Data = place
 	return cfg, nil
-}
-
-// migrationProgress returns functions that show and end the progress.
-func migrationProgress(e *env) (show func(part string, done int), end func()) {
-	if isTerminal(e.Err) {
-		bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(e.Err), progressbar.OptionShowCount(), progressbar.OptionThrottle(50*time.Millisecond),
-			progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
-		return func(part string, done int) {
-			bar.Describe(part)
-			_ = bar.Set(done)
-		}, func() { _ = bar.Finish() }
-	}
-	var last time.Time
-	return func(part string, done int) {
-		if now := time.Now(); now.Sub(last) > 5*time.Second {
-			last = now
-			e.logger.Info("migrate", "part", part, "done", done)
-		}
-	}, func() {}
 }

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 
+	"github.com/sluice-rag/sluice/internal/app"
 	"github.com/sluice-rag/sluice/internal/tools/program"
 	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/sqldb/postgres/postgrestest"
@@ -29,6 +31,29 @@ func body(t *testing.T, url string) string {
 		t.Fatalf("%s: %s %v", url, res.Status, err)
 	}
 	return string(text)
+}
+
+// TestMigrateJSON copies a folder to another one.
+func TestMigrateJSON(t *testing.T) {
+	source := t.TempDir()
+	if status, _, errs := run(t, "ingest", docs(t), "--data", source); status != 0 {
+		t.Fatal(errs)
+	}
+	status, out, errs := run(t, "migrate", "--data", source, "--to", filepath.Join(t.TempDir(), "target"), "--json")
+	if status != 0 || !strings.HasSuffix(errs, "migration complete; the source is unchanged\n") {
+		t.Fatalf("status %d: %s%s", status, out, errs)
+	}
+	counts := map[string]int{}
+	for line := range strings.Lines(out) {
+		var p app.MigratedPart
+		if err := json.Unmarshal([]byte(line), &p); err != nil || len(p.Checksum) != 16 {
+			t.Errorf("%s: %v", line, err)
+		}
+		counts[p.Part] = p.Count
+	}
+	if counts["index"] == 0 {
+		t.Errorf("compared %v", counts)
+	}
 }
 
 // TestMigrateIsKilled kills a migration to the engines while it copies runs. A second one completes it, and the server on the engines has the same runs.

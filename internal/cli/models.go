@@ -60,7 +60,7 @@ func (c *modelsCheckCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if len(m.Chats) == 0 && m.Embedder == nil {
+	if len(m.Chats) == 0 && m.Embedder == nil && !c.JSON {
 		fmt.Fprintf(e.Out, "no model is configured: %s writes, rules judge, static vectors embed\n", m.Local.Name())
 		return nil
 	}

@@ -56,6 +56,9 @@ func TestModelsCheckOfOneThatIsDown(t *testing.T) {
 	if status, out, _ := run(t, "models", "check"); status != 0 || !strings.Contains(out, "no model is configured") {
 		t.Errorf("without a model: status %d: %s", status, out)
 	}
+	if status, out, _ := run(t, "models", "check", "--json"); status != 0 || out != "[]\n" {
+		t.Errorf("JSON without a model: status %d: %s", status, out)
+	}
 }
 
 // TestPrompts: what is written out can be read back, changed by hand, and is never overwritten.

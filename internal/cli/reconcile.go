@@ -3,20 +3,17 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/sluice-rag/sluice/files"
-	"github.com/sluice-rag/sluice/internal/config"
 )
 
 type reconcileCmd struct {
-	config.Store
-	config.Index
+	indexSettings
 	tenantFlag
-	config.Ingest
-	config.Parsing
-	config.Models
 	DryRun bool `name:"dry-run" help:"Only show the differences."`
+	JSON   bool `name:"json" help:"Print JSON, one kind of difference per line."`
 }
 
 // Run repairs the data folder, which no server may use, and prints the differences. The exit status is 1 if some cannot be repaired.
@@ -30,30 +27,31 @@ func (c *reconcileCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	if report.Clean() {
-		fmt.Fprintln(e.Out, "nothing to repair")
-		return nil
+	rows := slices.DeleteFunc(report.Rows, func(row files.ReportRow) bool { return row.Found == 0 })
+	switch {
+	case c.JSON:
+		err = printLines(e, rows...)
+	case len(rows) == 0:
+		_, err = fmt.Fprintln(e.Out, "nothing to repair")
+	default:
+		err = printDifferences(e, rows, c.DryRun)
 	}
-	left, err := printReport(e, report, c.DryRun)
-	if err == nil && left > 0 && !c.DryRun {
+	left := slices.ContainsFunc(rows, func(row files.ReportRow) bool { return row.Repaired < row.Found })
+	if err == nil && left && !c.DryRun {
 		return exit(1)
 	}
 	return err
 }
 
-func printReport(e *env, report files.Report, dry bool) (left int, err error) {
+func printDifferences(e *env, rows []files.ReportRow, dry bool) error {
 	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PROBLEM\tFOUND\tREPAIRED\tACTION")
-	for _, row := range report.Rows {
-		if row.Found == 0 {
-			continue
-		}
+	for _, row := range rows {
 		repaired := fmt.Sprint(row.Repaired)
 		if dry {
 			repaired = "-"
 		}
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", row.Problem, row.Found, repaired, row.Action)
-		left += row.Found - row.Repaired
 	}
-	return left, w.Flush()
+	return w.Flush()
 }

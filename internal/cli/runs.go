@@ -35,7 +35,7 @@ func (c *runsCmd) Run(e *env) error {
 		return err
 	}
 	if c.JSON {
-		return printLines(e, list.Runs)
+		return printLines(e, list.Runs...)
 	}
 	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "RUN\tSTARTED\tSTATUS\tMS\tEVENTS\tQUESTION")

@@ -26,19 +26,19 @@ import (
 	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/server"
 	"github.com/sluice-rag/sluice/server/access"
+	"github.com/sluice-rag/sluice/source"
 )
 
-type serveCmd struct {
-	config.Store
-	config.Index
-	config.Ingest
-	config.Parsing
-	config.HTTP
-	config.Runs
-	config.Models
-	config.Cache
+// serverSettings are the settings of commands that run a server.
+type serverSettings struct {
+	answerSettings
 	config.Files
 	config.Keep
+}
+
+type serveCmd struct {
+	serverSettings
+	config.HTTP
 	config.Start
 	config.Tenants
 	config.Billing
@@ -207,6 +207,27 @@ func watchDocs(ctx context.Context, e *env, a *app.App, background *sync.WaitGro
 	return ready
 }
 
+func logFailures(e *env, failures []ingest.Failure) {
+	for _, f := range failures {
+		e.logger.Warn("not indexed", "collection", e.cfg.Store.Collection, "file", f.Path, "reason", f.Reason)
+	}
+}
+
+// logReport logs the result of an ingestion.
+func logReport(e *env, report ingest.Report) {
+	logger := e.logger.With("collection", e.cfg.Store.Collection)
+	logFailures(e, report.Failed)
+	if report.Unembedded > 0 {
+		logger.Warn("chunks without vectors: only lexical search finds them until the embedder answers", "chunks", report.Unembedded, "reason", report.EmbedFailure)
+	}
+	if report.NotRemoved > 0 {
+		logger.Warn(ingest.KeptMessage(report.NotRemoved, source.ConfirmPaths), "documents", report.NotRemoved)
+	}
+	logger.Info("documents indexed", "added", report.Added, "updated", report.Updated, "unchanged", report.Unchanged,
+		"deleted", report.Deleted, "ignored", report.Ignored, "failed", len(report.Failed), "chunks", report.Chunks,
+		"ms", report.Duration.Milliseconds())
+}
+
 // indexAll calls indexDocs until nothing fails. It closes ready after the first time.
 func indexAll(ctx context.Context, e *env, a *app.App, ready chan<- struct{}) {
 	again := indexDocs(ctx, e, a)
@@ -223,8 +244,13 @@ func indexAll(ctx context.Context, e *env, a *app.App, ready chan<- struct{}) {
 func indexDocs(ctx context.Context, e *env, a *app.App) (again time.Duration) {
 	defer a.EndIndexing()
 	if docs := e.cfg.Ingest.Docs; len(docs) > 0 {
-		report, err := ingestPaths(ctx, e, a, docs, false)
-		if err == nil {
+		show, done := progressLines(e, "indexing", func(p ingest.Progress) { e.logger.Info("indexing", "done", p.Done, "of", p.Total, "bytes", p.Bytes) })
+		_, report, err := ingestPaths(ctx, a, docs, false, show)
+		done()
+		if err != nil {
+			logFailures(e, report.Failed)
+		} else {
+			logReport(e, report)
 			a.Docs.NoteUnread(nil, report.Failed)
 		}
 		if again = a.Docs.Ended(err); err != nil && ctx.Err() == nil {

@@ -127,7 +127,7 @@ func (c *sessionsListCmd) Run(e *env) error {
 			return err
 		}
 		if c.JSON {
-			return printLines(e, l.Sessions)
+			return printLines(e, l.Sessions...)
 		}
 		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "SESSION\tUSED\tTURNS\tTITLE")

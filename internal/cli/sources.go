@@ -29,13 +29,9 @@ type sourcesCmd struct {
 
 // sourcesOf selects the sources of a command.
 type sourcesOf struct {
-	config.Store
-	config.Index
+	Folder indexSettings `embed:""` // not embedded as other commands do: it is not checked whether --docs exist and models have keys, because a server has its own
 	tenantFlag
-	config.Ingest
-	config.Parsing
 	config.Files
-	config.Models
 	create bool   // the data folder, if it does not exist
 	Server string `placeholder:"URL" help:"Server that has the sources. The default is the server that uses the data folder. If there is none, the command works in the data folder itself."`
 	keyFlag
@@ -142,7 +138,7 @@ func (c *sourcesAddCmd) Run(e *env) error {
 	}
 	req := sources.SourceRequest{Kind: c.Kind, Location: location, Include: c.Include, Exclude: c.Exclude, Credentials: c.Credentials, SourceSettings: settings}
 	if e.given("collection") {
-		req.Collection = c.Collection
+		req.Collection = e.cfg.Store.Collection
 	}
 	return c.with(e, func(s sourceService) error {
 		v, err := s.add(e.ctx, req)
@@ -229,7 +225,7 @@ func (c *sourcesListCmd) Run(e *env) error {
 			return err
 		}
 		if c.JSON {
-			return printLines(e, []sources.SourceList{all})
+			return printLines(e, all)
 		}
 		w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "SOURCE\tKIND\tSTATE\tDOCUMENTS\tFAILED\tLAST SYNC\tSCHEDULE\tCOLLECTION\tLOCATION")
@@ -339,16 +335,6 @@ func (c *sourcesSyncCmd) Run(e *env) error {
 	})
 }
 
-// printFailures prints which files are not indexed, and how many others of all.
-func (e *env) printFailures(failures []ingest.Failure, all int) {
-	for _, f := range failures {
-		fmt.Fprintf(e.Err, "not indexed: %s: %s\n", f.Path, f.Reason)
-	}
-	if more := all - len(failures); more > 0 {
-		fmt.Fprintf(e.Err, "not indexed: %d more\n", more)
-	}
-}
-
 // await waits for the end of the ingestion that is named by a source, shows its progress, and prints its result. If the sync did not complete, or none of the documents could be read, it
 // returns an error.
 func await(e *env, s sourceService, v sources.SourceView) error {
@@ -358,14 +344,9 @@ func await(e *env, s sourceService, v sources.SourceView) error {
 	if err != nil {
 		return fmt.Errorf("the sync of %s: %w", v.ID, err)
 	}
-	e.printFailures(r.Failures, r.Failed)
-	if r.Warning != "" {
-		fmt.Fprintln(e.Err, r.Warning)
+	if err := e.printResult(v.ID, r); err != nil {
+		return err
 	}
-	if r.Error != "" && r.Added+r.Moved+r.Updated+r.Unchanged+r.Removed+r.Ignored+r.Failed == 0 {
-		return fmt.Errorf("the sync of %s did not complete: %s", v.ID, r.Error)
-	}
-	fmt.Fprintf(e.Out, "%s: added %d (moved %d), updated %d, unchanged %d, removed %d, ignored %d, failed %d\n", v.ID, r.Added, r.Moved, r.Updated, r.Unchanged, r.Removed, r.Ignored, r.Failed)
 	if r.Error != "" {
 		return fmt.Errorf("the sync of %s did not complete: %s", v.ID, r.Error)
 	}

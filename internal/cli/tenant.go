@@ -109,7 +109,7 @@ func (c *tenantsListCmd) Run(e *env) error {
 		}
 	}
 	if c.JSON {
-		return printLines(e, list)
+		return printLines(e, list...)
 	}
 	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TENANT\tBYTES\tKEYS\tLAST USED\tFOLDER")

@@ -243,29 +243,39 @@ func fields() []setting {
 	return append(settings(new(Config)), fileFlag)
 }
 
-// fill copies the sections of c into the structs that have fields of the same types.
+// fill copies the sections of c into the structs that embed them.
 func fill(c Config, into []any) {
 	sections := reflect.ValueOf(c)
 	for _, target := range into {
-		v := reflect.ValueOf(target).Elem()
-		for i := range v.NumField() {
+		for _, v := range embedded(reflect.ValueOf(target).Elem()) {
 			for j := range sections.NumField() {
-				if v.Field(i).Type() == sections.Field(j).Type() && v.Field(i).CanSet() {
-					v.Field(i).Set(sections.Field(j))
+				if v.Type() == sections.Field(j).Type() && v.CanSet() {
+					v.Set(sections.Field(j))
 				}
 			}
 		}
 	}
 }
 
-// embeds reports whether one of the structs has a field of type Section.
+// embeds reports whether one of the structs embeds Section.
 func embeds[Section any](into []any) bool {
 	for _, target := range into {
-		for field := range reflect.TypeOf(target).Elem().Fields() {
-			if field.Type == reflect.TypeFor[Section]() {
+		for _, v := range embedded(reflect.ValueOf(target).Elem()) {
+			if v.Type() == reflect.TypeFor[Section]() {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// embedded returns the fields of a struct, and those of the structs that it embeds.
+func embedded(v reflect.Value) (fields []reflect.Value) {
+	for i := range v.NumField() {
+		fields = append(fields, v.Field(i))
+		if v.Type().Field(i).Anonymous && v.Field(i).Kind() == reflect.Struct {
+			fields = append(fields, embedded(v.Field(i))...)
+		}
+	}
+	return fields
 }

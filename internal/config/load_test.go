@@ -25,13 +25,18 @@ type line struct {
 	} `cmd:"" help:"List runs."`
 }
 
-type serve struct {
-	config.OIDC
+// shared are sections that several commands embed.
+type shared struct {
 	config.Store
 	config.Ingest
-	config.HTTP
 	config.Runs
 	config.Models
+}
+
+type serve struct {
+	shared
+	config.OIDC
+	config.HTTP
 	config.Keep
 	config.Start
 	Other string `name:"other" default:"x" help:"Not a setting."`
