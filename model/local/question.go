@@ -486,11 +486,9 @@ func (q *question) definitionFit(c *sentence) float64 {
 }
 
 func (q *question) definition(c *sentence) float64 {
-	if c.row {
-		name, _, _ := strings.Cut(c.text, ": ")
-		if q.isSubject(name) {
-			return 0.9
-		}
+	if name, _, ok := strings.Cut(c.text, ": "); ok && q.isSubject(name) {
+		return 0.9
+	} else if c.row {
 		return 0.3
 	}
 	if lang.Defines(c.text, q.subject) {

@@ -196,9 +196,10 @@ var (
 	linkRE   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	editRE   = regexp.MustCompile(`\[(?:citation needed|edit)\]`)
 	noteRE   = regexp.MustCompile(`\[(?:[0-9]{1,3}(?:[,–-] ?[0-9]{1,3})*|[a-z])\]`)
-	tagRE    = regexp.MustCompile(`</?[a-zA-Z][^<>@]{0,200}>`)
-	ruleRE   = regexp.MustCompile(`^[-|:=_* \t]+$`)
-	codeRE   = regexp.MustCompile(`(?:^|\s)//\s|:=|[{;]\s*$|^[})]|\)\s*[{;]|\}\.?$|</|=>|\bfunc\b.*\(`)
+	// tagRE matches tags of HTML that texts have, but no placeholders: <branch>.
+	tagRE  = regexp.MustCompile(`(?i)</?(?:a|abbr|b|big|blockquote|br|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|img|ins|kbd|li|mark|nobr|ol|p|picture|pre|q|s|small|span|strike|strong|sub|summary|sup|table|tbody|td|tfoot|th|thead|tr|tt|u|ul|wbr)(?:\s[^<>]{0,200})?/?>`)
+	ruleRE = regexp.MustCompile(`^[-|:=_* \t]+$`)
+	codeRE = regexp.MustCompile(`(?:^|\s)//\s|:=|[{;]\s*$|^[})]|\)\s*[{;]|\}\.?$|</|=>|\bfunc\b.*\(`)
 	// Only around words: names and patterns such as **kw, __init__ and **/*.go are code.
 	strong = regexp.MustCompile(`(^|[^\pL\pN*/])(?:\*\*([\pL\pN(\["“][^*]*)\*\*|~~([\pL\pN(\["“][^~]*)~~)($|[\s.,;:!?)"”’»])`)
 	// CommonMark: no space after the opening mark or before the closing one, and no word after that.
