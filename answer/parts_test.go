@@ -116,3 +116,32 @@ func TestDeadlineAmidLongTable(t *testing.T) {
 		}
 	}
 }
+
+// TestTopicOfLongDocument checks that the beginning of a document is read if the question is about what it is named after, though other passages have more
+// words of the question.
+func TestTopicOfLongDocument(t *testing.T) {
+	t.Parallel()
+	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = ix.Close() })
+	d := corpus.Document{ID: "doc_bisect", Collection: corpus.DefaultCollection, Title: "git-bisect(1)", URI: "bisect.md", Hash: "1"}
+	var entries []index.Entry
+	at := 0
+	for i := range 30 {
+		text := fmt.Sprintf("What git bisect does with option %d: git bisect reads it and git bisect obeys.", i)
+		headings := []string{d.Title, "Options"}
+		if i == 0 {
+			text, headings[1] = "A binary search finds the commit that brought a fault.", "Name"
+		}
+		entries = append(entries, index.Entry{Chunk: corpus.Chunk{ID: corpus.ChunkID(fmt.Sprint("c_", i)), Document: d.ID, Level: corpus.Passage, Ordinal: i,
+			Title: d.Title, Headings: headings, Start: at, End: at + len(text), Text: text}})
+		at += len(text) + 1
+	}
+	require.NoError(t, ix.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{entries}))
+	p := library()
+	p.Index, p.Graph = ix, nil
+	s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "What does git bisect do?", Mode: event.Direct, TopK: 3}}))
+	if !strings.HasPrefix(string(s.Text), "A binary search finds the commit that brought a fault.") {
+		t.Errorf("answered %q", s.Text)
+	}
+}

@@ -49,7 +49,11 @@ type Language struct {
 	dayPhrases []dayPhrase
 	dayStarts  map[string]bool // the first words of those for several days
 	tasks      map[string][]string
+	phrases    sync.Map        // requests, by section
+	topics     *Recent[*Topic] // of questions
 }
+
+const maxTopics = 64 // questions whose topics are kept
 
 // Section is a group of words of a language, as a file in data has it.
 type Section string
@@ -269,7 +273,7 @@ var languages = sync.OnceValue(func() map[string]*Language {
 // readLanguage reads a file of a language: sections, each with a name in brackets and a list of words, or of phrases that are separated by semicolons.
 // A number in a list of words is the value of the words after it. Lines that begin with # are comments.
 func readLanguage(code, text string) *Language {
-	l := &Language{Code: code, sections: map[Section]wordList{}, stem: stemmers[code], stems: NewRecent[string](maxStems), script: scripts[code]}
+	l := &Language{Code: code, sections: map[Section]wordList{}, stem: stemmers[code], stems: NewRecent[string](maxStems), topics: NewRecent[*Topic](maxTopics), script: scripts[code]}
 	var section Section
 	number := 0.0
 	for line := range strings.Lines(text) {

@@ -5,69 +5,74 @@ import (
 	"strings"
 )
 
-// Requested returns the thing that a question asks for with a phrase of a section: tell me about X. A phrase has an ellipsis where the thing is, or begins
-// the question. It returns false if no phrase fits, or if what it leaves is a question of its own.
-func (l *Language) Requested(phrases Section, question string) (what string, ok bool) {
-	question = l.TrimWords(question, Politeness)
-	for _, phrase := range l.List(phrases) {
+// request is a phrase with which people ask for something: tell me about …, how does … work.
+type request struct{ first, last []Token } // the words before and after the thing
+
+// requests returns the phrases of a section, the longest first. A phrase has an ellipsis where the thing is, or begins the question.
+func (l *Language) requests(section Section) []request {
+	if known, ok := l.phrases.Load(section); ok {
+		return known.([]request)
+	}
+	var out []request
+	for _, phrase := range l.List(section) {
 		first, last, _ := strings.Cut(phrase, "…")
-		if what, ok = cutPrefix(question, first); ok {
-			what, ok = cutSuffix(what, last)
+		out = append(out, request{Words(first), Words(last)})
+	}
+	l.phrases.Store(section, out)
+	return out
+}
+
+// Requested returns the thing that a question asks for with a phrase of a section: tell me about X. It returns false if no phrase fits, or if what it leaves
+// is a question of its own.
+func (l *Language) Requested(section Section, question string) (what string, ok bool) {
+	words := l.trim(Words(question), Politeness)
+	for _, r := range l.requests(section) {
+		if !begins(words, r.first) || !ends(words[len(r.first):], r.last) {
+			continue
 		}
-		if ok {
-			what = l.TrimWords(strings.Trim(what, " :"), Politeness)
-			return what, !slices.ContainsFunc(Words(what), func(w Token) bool { return l.Has(QuestionWords, w.Text) })
-		}
+		words = l.trim(words[len(r.first):len(words)-len(r.last)], Politeness)
+		asks := slices.ContainsFunc(words, func(w Token) bool { return l.Has(QuestionWords, w.Text) })
+		return textOf(question, words), !asks
 	}
 	return "", false
 }
 
 // TrimWords removes the words and phrases of sections from both ends of a text, whatever their case and punctuation.
 func (l *Language) TrimWords(s string, sections ...Section) string {
-	for again := true; again; {
-		again = false
+	return textOf(s, l.trim(Words(s), sections...))
+}
+
+func (l *Language) trim(words []Token, sections ...Section) []Token {
+	for before := -1; before != len(words); {
+		before = len(words)
 		for _, section := range sections {
-			for _, w := range l.List(section) {
-				first, begins := cutPrefix(s, w)
-				last, ends := cutSuffix(first, w)
-				s, again = strings.TrimSpace(last), again || begins || ends
+			for _, r := range l.requests(section) {
+				if begins(words, r.first) {
+					words = words[len(r.first):]
+				}
+				if ends(words, r.first) {
+					words = words[:len(words)-len(r.first)]
+				}
 			}
 		}
 	}
-	return s
+	return words
 }
 
-// cutPrefix removes a phrase from the start of a text.
-func cutPrefix(s, phrase string) (rest string, ok bool) {
-	said, want := Words(s), Words(phrase)
-	if len(said) < len(want) {
-		return s, false
+// textOf returns the part of a text from the first to the last of its words.
+func textOf(s string, words []Token) string {
+	if len(words) == 0 {
+		return ""
 	}
-	for i, w := range want {
-		if said[i].Text != w.Text {
-			return s, false
-		}
-	}
-	if len(want) == 0 {
-		return s, true
-	}
-	return s[said[len(want)-1].End:], true
+	return s[words[0].Start:words[len(words)-1].End]
 }
 
-// cutSuffix removes a phrase from the end of a text.
-func cutSuffix(s, phrase string) (rest string, ok bool) {
-	said, want := Words(s), Words(phrase)
-	n := len(said) - len(want)
-	if n < 0 {
-		return s, false
-	}
-	for i, w := range want {
-		if said[n+i].Text != w.Text {
-			return s, false
-		}
-	}
-	if len(want) == 0 {
-		return s, true
-	}
-	return s[:said[n].Start], true
+func sameWord(a, b Token) bool { return a.Text == b.Text }
+
+func begins(words, with []Token) bool {
+	return len(words) >= len(with) && slices.EqualFunc(words[:len(with)], with, sameWord)
+}
+
+func ends(words, with []Token) bool {
+	return len(words) >= len(with) && slices.EqualFunc(words[len(words)-len(with):], with, sameWord)
 }

@@ -23,10 +23,10 @@ type Topic struct {
 const MinTopic = 0.5
 
 const (
-	maxTopic      = 5   // terms of a topic
-	outerShare    = 0.7 // of a term that only a heading over the one that names the topic has, or the title
-	textShare     = 0.3 // of a term that only the text has
-	sameShare     = 0.8 // of a word that means the same
+	maxTopic      = 5    // terms of a topic
+	outerShare    = 0.7  // of a term that only a heading over the one that names the topic has, or the title
+	textShare     = 0.3  // of a term that only the text has
+	sameShare     = 0.55 // of a word that means the same
 	maxTopicBytes = 200
 	maxTopicText  = 2000
 	maxUnspaced   = 36 // bytes of a name of twelve ideographs
@@ -34,6 +34,10 @@ const (
 
 // TopicOf returns the topic of a question, and nil if it asks for something else.
 func (l *Language) TopicOf(question string) *Topic {
+	return l.topics.Get(question, maxTopicBytes, l.topicOf)
+}
+
+func (l *Language) topicOf(question string) *Topic {
 	if len(question) > maxTopicBytes {
 		return nil
 	}
@@ -97,7 +101,9 @@ func (t *Topic) NamedBy(title string, headings []string, text string) (named flo
 		hits, found, lacks := 0.0, 0.0, false
 		for _, s := range t.stems {
 			x := max(words[s], over[s])
-			hits += words[s]
+			if words[s] > 0 {
+				hits++
+			}
 			found += x
 			lacks = lacks || x <= textShare && (i == 0 || t.strict || strings.ContainsAny(s, "0123456789"))
 		}

@@ -48,14 +48,14 @@ func (q *question) account(t model.Task, best *sentence, readings []*passageView
 		n := 0
 		heading := s.cs[0].heading
 		for _, c := range s.cs {
-			if n == limit || !c.whole || c.code || c.dangles && n == 0 {
+			if n == limit || !c.whole || c.code || c.dangles && n == 0 && c.under > 0 {
 				continue
 			}
 			if n++; s.inner || n > 1 && c.heading == heading {
 				c.heading = "" // it is said once at most
 			}
 			c.listed = c.listed && !s.inner
-			if n == 1 && len(found) > 1 && !c.row && !strings.Contains(c.text, s.heading) {
+			if n == 1 && (len(found) > 1 || c.dangles) && !c.row && !strings.Contains(c.text, s.heading) {
 				c.text = strings.TrimRight(s.heading, ".: ") + ": " + c.text
 			}
 			chosen = append(chosen, c)
@@ -70,6 +70,8 @@ func namedSections(topic *lang.Topic, passages []model.Passage, readings []*pass
 	for i := range inOrder(passages) {
 		chunk := passages[i].Chunk
 		runIn, block := "", -1
+		var last []string
+		named, depth := 0.0, 0
 		for _, c := range readings[i].cs {
 			headings := slices.Concat([]string{c.heading}, c.outer)
 			slices.Reverse(headings)
@@ -83,7 +85,10 @@ func namedSections(topic *lang.Topic, passages []model.Passage, readings []*pass
 			if runIn != "" {
 				headings = append(headings, runIn)
 			}
-			named, depth := topic.NamedBy(chunk.Title, headings, chunk.Text)
+			if last == nil || !slices.Equal(headings, last) {
+				named, depth = topic.NamedBy(chunk.Title, headings, chunk.Text)
+				last = headings
+			}
 			if named < lang.MinTopic || depth == 0 && chunk.Ordinal >= maxBeginning {
 				continue
 			}
