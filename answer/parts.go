@@ -107,7 +107,7 @@ func (j *job) beginning(ctx context.Context, part candidate, headings []string) 
 		}
 		return parts, nil
 	}
-	parts, _, err := j.partsAround(ctx, part, maxSectionParts, func(c, next corpus.Chunk) bool {
+	parts, _, err := j.partsAround(ctx, part, maxTableParts, func(c, next corpus.Chunk) bool {
 		return hasPrefix(c.Headings, headings) && hasPrefix(next.Headings, headings)
 	})
 	return parts[:min(len(parts), maxTopicParts)], err

@@ -115,6 +115,7 @@ func (j *job) rerank(ctx context.Context) error {
 			}
 		}
 		j.context = withoutIncorrect(kept)
+		j.limitPool() // as before the restart
 		return j.addParts(ctx)
 	}
 	began := j.Now()

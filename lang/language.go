@@ -220,10 +220,10 @@ const (
 	AsksAbility Section = "ability"   // phrases that ask what the program can do
 	Praise      Section = "praise"    // words that agree only within a conversation; alone, Nice is a place
 	Fillers     Section = "filler"    // words beside those phrases
-	AsksSummary Section = "summarize" // phrases that ask for a summary; … is where the thing is, if not after them
+	AsksSummary Section = "summarize" // phrases that ask for a summary; … stands for the thing, which is last without it
 	AsksNews    Section = "news"      // phrases that ask what is new in something, in the same form
-	Accounts    Section = "account"   // phrases that ask for all that is said about a thing, in the same form or with an ellipsis where the thing is
-	Whats       Section = "what-is"   // phrases that ask what a thing is or does, in that form
+	AsksAccount Section = "account"   // phrases that ask for all that is said about a thing, in the same form or with an ellipsis where the thing is
+	AsksWhatIs  Section = "what-is"   // phrases that ask what a thing is or does, in that form
 	Politeness  Section = "polite"    // words beside those phrases
 	Documents   Section = "document"  // words for the documents themselves
 )

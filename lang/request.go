@@ -25,14 +25,16 @@ func (l *Language) requests(section Section) []request {
 // Requested returns the thing that a question asks for with a phrase of a section: tell me about X. It returns false if no phrase fits, or if what it leaves
 // is a question of its own.
 func (l *Language) Requested(section Section, question string) (what string, ok bool) {
-	words := l.trim(Words(question), Politeness)
-	for _, r := range l.requests(section) {
-		if !begins(words, r.first) || !ends(words[len(r.first):], r.last) {
-			continue
+	words := Words(question)
+	for _, words := range [][]Token{words, l.trim(words, Politeness)} {
+		for _, r := range l.requests(section) {
+			if !begins(words, r.first) || !ends(words[len(r.first):], r.last) {
+				continue
+			}
+			words = l.trim(words[len(r.first):len(words)-len(r.last)], Politeness)
+			asks := slices.ContainsFunc(words, func(w Token) bool { return l.Has(QuestionWords, w.Text) })
+			return textOf(question, words), !asks
 		}
-		words = l.trim(words[len(r.first):len(words)-len(r.last)], Politeness)
-		asks := slices.ContainsFunc(words, func(w Token) bool { return l.Has(QuestionWords, w.Text) })
-		return textOf(question, words), !asks
 	}
 	return "", false
 }

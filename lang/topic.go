@@ -16,17 +16,15 @@ type Topic struct {
 	strict bool
 	lang   *Language
 	stems  []string
-	same   map[string]string // the stems of words that mean the same as a term, with its stem
 }
 
 // MinTopic is how well headings must name a topic so that the text under them is about it.
 const MinTopic = 0.5
 
 const (
-	maxTopic      = 5    // terms of a topic
-	outerShare    = 0.7  // of a term that only a heading over the one that names the topic has, or the title
-	textShare     = 0.3  // of a term that only the text has
-	sameShare     = 0.55 // of a word that means the same
+	maxTopic      = 5   // terms of a topic
+	outerShare    = 0.7 // of a term that only a heading over the one that names the topic has, or the title
+	textShare     = 0.3 // of a term that only the text has
 	maxTopicBytes = 200
 	maxTopicText  = 2000
 	maxUnspaced   = 36 // bytes of a name of twelve ideographs
@@ -38,13 +36,14 @@ func (l *Language) TopicOf(question string) *Topic {
 }
 
 func (l *Language) topicOf(question string) *Topic {
-	if len(question) > maxTopicBytes {
+	option := func(name string) bool { return strings.HasPrefix(name, "-") }
+	if len(question) > maxTopicBytes || slices.ContainsFunc(Identifiers(question), option) {
 		return nil
 	}
-	what, ok := l.Requested(Accounts, question)
+	what, ok := l.Requested(AsksAccount, question)
 	brief := false
 	if !ok {
-		what, ok = l.Requested(Whats, question)
+		what, ok = l.Requested(AsksWhatIs, question)
 		brief = ok
 	}
 	strict := !ok || brief
@@ -55,7 +54,7 @@ func (l *Language) topicOf(question string) *Topic {
 	if !ok || len(terms) == 0 || len(terms) > maxTopic || l.IsStopWord(terms[0].Word) {
 		return nil
 	}
-	t := &Topic{lang: l, Brief: brief, strict: strict, same: map[string]string{}}
+	t := &Topic{lang: l, Brief: brief, strict: strict}
 	for _, term := range terms {
 		if !l.Has(Vague, term.Word) || len(terms) == 1 {
 			t.stems = append(t.stems, term.Stem)
@@ -63,11 +62,6 @@ func (l *Language) topicOf(question string) *Topic {
 	}
 	if len(t.stems) == 0 {
 		return nil
-	}
-	for word, others := range l.SameMeaning(what) {
-		for _, o := range others {
-			t.same[l.Stem(o)] = l.Stem(word)
-		}
 	}
 	return t
 }
@@ -83,21 +77,21 @@ func (l *Language) isName(question string) bool {
 }
 
 // NamedBy returns how well the headings of a passage, the outermost first, name the topic, 0..1, and how many of them there are down to the one that does; none
-// of them if the title does. A heading with other words names it less well, and terms that only the headings over it, the title or the text have count less. The title must have all
-// of them, and numbers must be in a heading or the title.
+// of them if the title does. Other words in a heading, and terms that only the title, the headings over it or the text have, make it less. A term that nothing
+// has makes it 0. So do numbers that only the text has and, for the title, any other term that only the text has.
 func (t *Topic) NamedBy(title string, headings []string, text string) (named float64, depth int) {
 	if t == nil {
 		return 0, 0
 	}
 	over := map[string]float64{}
 	if !t.strict {
-		over, _ = t.in(text)
+		over, _ = t.count(text)
 		for s := range over {
 			over[s] = textShare
 		}
 	}
 	for i, h := range slices.Concat([]string{separators.Replace(title)}, headings) {
-		words, n := t.in(h)
+		words, n := t.count(h)
 		hits, found, lacks := 0.0, 0.0, false
 		for _, s := range t.stems {
 			x := max(words[s], over[s])
@@ -105,7 +99,7 @@ func (t *Topic) NamedBy(title string, headings []string, text string) (named flo
 				hits++
 			}
 			found += x
-			lacks = lacks || x <= textShare && (i == 0 || t.strict || strings.ContainsAny(s, "0123456789"))
+			lacks = lacks || x == 0 || x <= textShare && (i == 0 || strings.ContainsAny(s, "0123456789"))
 		}
 		precision := hits / float64(max(1, n))
 		if i == 0 {
@@ -115,7 +109,7 @@ func (t *Topic) NamedBy(title string, headings []string, text string) (named flo
 			named, depth = score, i
 		}
 		for s := range words {
-			over[s] = max(over[s], outerShare*words[s])
+			over[s] = outerShare
 		}
 	}
 	return named, depth
@@ -127,9 +121,9 @@ var separators = strings.NewReplacer("_", " ", "-", " ", ".", " ")
 // outlineRE matches the number of a heading in Roman numerals, or its letter.
 var outlineRE = regexp.MustCompile(`^\s*(?:[IVXLC]{1,6}|[A-Z])[.):]\s`)
 
-// in returns how well the words of a text name each term of the topic, and how many different words it has, without the number of a heading and the word before
+// count returns 1 for each term of the topic that a text has, and how many different words it has, without the number of a heading and the word before
 // it: section 4.
-func (t *Topic) in(s string) (terms map[string]float64, n int) {
+func (t *Topic) count(s string) (terms map[string]float64, n int) {
 	terms, seen := map[string]float64{}, map[string]bool{}
 	words := Words(outlineRE.ReplaceAllString(Truncate(s, maxTopicText), ""))
 	numbers := func(k int) bool { return k < len(words) && unicode.IsDigit(rune(words[k].Text[0])) }
@@ -137,8 +131,6 @@ func (t *Topic) in(s string) (terms map[string]float64, n int) {
 		stem := t.lang.Stem(w.Text)
 		if slices.Contains(t.stems, stem) {
 			terms[stem], seen[stem] = 1, true
-		} else if term, ok := t.same[stem]; ok {
-			terms[term], seen[stem] = max(terms[term], sameShare), true
 		} else if !numbers(i) && !numbers(i+1) && !t.lang.IsStopWord(w.Text) {
 			seen[stem] = true
 		}

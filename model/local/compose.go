@@ -128,7 +128,7 @@ func (q *question) following(c *sentence, readings []*passageView) (out []*sente
 			}
 		}
 	}
-	if q.kind == definitionKind && c.evid[defines] >= 0.7 && definedRE.MatchString(c.text) && c.at+1 < len(cs) && cs[c.at+1].block == c.block && cs[c.at+1].whole {
+	if q.kind == definitionKind && len(out) == 0 && c.evid[defines] >= 0.7 && strings.Contains(c.text, entrySeparator) && c.at+1 < len(cs) && cs[c.at+1].block == c.block && cs[c.at+1].whole {
 		return cs[c.at+1 : c.at+2] // the entry of a glossary goes on
 	}
 	if next := q.continuation(c, cs); len(out) == 0 && next != nil {
@@ -139,9 +139,6 @@ func (q *question) following(c *sentence, readings []*passageView) (out []*sente
 	}
 	return out
 }
-
-// definedRE matches the entry of a glossary: the term, a colon and what it means.
-var definedRE = regexp.MustCompile(`^[^:.]{1,60}: `)
 
 // isSection reports whether a sentence is of a section of instructions that is only about the question.
 func (q *question) isSection(c *sentence) bool {

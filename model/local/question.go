@@ -486,12 +486,16 @@ func (q *question) definitionFit(c *sentence) float64 {
 }
 
 func (q *question) definition(c *sentence) float64 {
-	if name, _, ok := strings.Cut(c.text, ": "); ok && q.isSubject(name) {
-		return 0.9
-	} else if c.row {
-		return 0.3
+	separator := ": "
+	if !c.row {
+		separator = entrySeparator
 	}
-	if lang.Defines(c.text, q.subject) {
+	switch name, _, ok := strings.Cut(c.text, separator); {
+	case ok && q.isSubject(name):
+		return 0.9
+	case c.row:
+		return 0.3
+	case lang.Defines(c.text, q.subject):
 		return 1
 	}
 	left := len(q.terms)
@@ -529,6 +533,9 @@ func (q *question) definition(c *sentence) float64 {
 	}
 	return 0.3
 }
+
+// entrySeparator is between a term and its meaning in a list of descriptions, as the HTML parser writes it.
+const entrySeparator = " : "
 
 // isSubject reports whether the content words of s are the subject of the question.
 func (q *question) isSubject(s string) bool {

@@ -197,7 +197,7 @@ var (
 	editRE   = regexp.MustCompile(`\[(?:citation needed|edit)\]`)
 	noteRE   = regexp.MustCompile(`\[(?:[0-9]{1,3}(?:[,–-] ?[0-9]{1,3})*|[a-z])\]`)
 	// tagRE matches tags of HTML that texts have, but no placeholders: <branch>.
-	tagRE  = regexp.MustCompile(`(?i)</?(?:a|abbr|b|big|blockquote|br|center|cite|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|img|ins|kbd|li|mark|nobr|ol|p|picture|pre|q|s|small|span|strike|strong|sub|summary|sup|table|tbody|td|tfoot|th|thead|tr|tt|u|ul|wbr)(?:\s[^<>]{0,200})?/?>`)
+	tagRE  = regexp.MustCompile(`(?i)</?(?:a|abbr|address|article|aside|b|big|blockquote|br|caption|center|cite|code|dd|del|details|dfn|div|dl|dt|em|figcaption|figure|font|footer|h[1-6]|header|hr|i|img|ins|kbd|li|main|mark|nav|nobr|ol|p|picture|pre|q|s|samp|section|small|span|strike|strong|sub|summary|sup|table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|wbr)(?:\s[^<>]{0,200})?/?>`)
 	ruleRE = regexp.MustCompile(`^[-|:=_* \t]+$`)
 	codeRE = regexp.MustCompile(`(?:^|\s)//\s|:=|[{;]\s*$|^[})]|\)\s*[{;]|\}\.?$|</|=>|\bfunc\b.*\(`)
 	// Only around words: names and patterns such as **kw, __init__ and **/*.go are code.

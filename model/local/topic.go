@@ -43,7 +43,6 @@ func (q *question) account(t model.Task, best *sentence, readings []*passageView
 	if topic.Brief {
 		found, limit = found[:1], briefly
 	}
-	q.broad = true
 	for _, s := range found {
 		n := 0
 		heading := s.cs[0].heading
@@ -54,13 +53,14 @@ func (q *question) account(t model.Task, best *sentence, readings []*passageView
 			if n++; s.inner || n > 1 && c.heading == heading {
 				c.heading = "" // it is said once at most
 			}
-			c.listed = c.listed && !s.inner
+			c.listed, c.row = c.listed && !s.inner, false // each row is said
 			if n == 1 && (len(found) > 1 || c.dangles) && !c.row && !strings.Contains(c.text, s.heading) {
 				c.text = strings.TrimRight(s.heading, ".: ") + ": " + c.text
 			}
 			chosen = append(chosen, c)
 		}
 	}
+	q.broad = q.broad || len(chosen) > 0
 	return chosen
 }
 

@@ -35,8 +35,8 @@ func TestTopics(t *testing.T) {
 		{"two documents", "Describe the Harrowmere pool", []model.Passage{pool, minutes},
 			"Harrowmere pool: The main pool has 25 m and 28 °C. A hoist is there. Pool: Works to the roof start on 8 September."},
 		{"a fact, and not its section", "When is the deposit returned?", []model.Passage{deposit}, "It is returned within 30 days."},
-		{"the entry of a glossary", "What is a worktree?", []model.Passage{chunk("Glossary", nil, "worktree: A folder with the files of a commit. A repository can have several. They share its history.\n")},
-			"worktree: A folder with the files of a commit. A repository can have several."},
+		{"the entry of a glossary", "What is a worktree?", []model.Passage{chunk("Glossary", nil, "worktree : A folder with the files of a commit. A repository can have several. They share its history.\n")},
+			"worktree : A folder with the files of a commit. A repository can have several."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for i := range c.passages {
