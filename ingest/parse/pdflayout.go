@@ -358,7 +358,7 @@ func (l pdfLine) plain(left float64) string {
 		}
 		text = strings.Join(cells, "   ")
 	}
-	if indent := math.Round((l.x - left) / l.size); indent < maxIndent {
+	if indent := math.Round((l.x - left) / l.size); indent >= 0 && indent < maxIndent { // a size can be 0
 		text = strings.Repeat(" ", int(indent)) + text
 	}
 	return text
