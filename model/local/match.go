@@ -85,7 +85,7 @@ func (m *Model) termCoverage(q *question, c *sentence) (exact, covers, nearest [
 	}
 	for _, w := range c.words {
 		for _, part := range lang.IdentifierParts(c.own[w.Start:w.End]) {
-			if i, x := q.match(q.stem(part)); x > covers[i] && x > 0 {
+			if i, x := q.match(q.stem(part)); x > 0 && x > covers[i] {
 				covers[i], nearest[i] = x, x
 			}
 		}

@@ -34,6 +34,8 @@ func TestTopics(t *testing.T) {
 		{"a paragraph with a title", "Wie ist das mit der Staffelmiete?", []model.Passage{lease}, "(2) Staffelmiete. Die Miete steigt jedes Jahr um 25 EUR."},
 		{"two documents", "Describe the Harrowmere pool", []model.Passage{pool, minutes},
 			"Harrowmere pool: The main pool has 25 m and 28 °C. A hoist is there. Pool: Works to the roof start on 8 September."},
+		{"a topic in words that other questions are made with", "Tell me about keys", []model.Passage{chunk("Operations", []string{"Keys"}, "A key says who asks. See maxAge and sluice keys --help.\n")},
+			"A key says who asks. See maxAge and sluice keys --help."},
 		{"a fact, and not its section", "When is the deposit returned?", []model.Passage{deposit}, "It is returned within 30 days."},
 		{"the entry of a glossary", "What is a worktree?", []model.Passage{chunk("Glossary", nil, "worktree : A folder with the files of a commit. A repository can have several. They share its history.\n")},
 			"worktree : A folder with the files of a commit. A repository can have several."},
