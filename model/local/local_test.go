@@ -280,6 +280,7 @@ func cosine(a, b []float32) float64 {
 func FuzzGenerate(f *testing.F) {
 	f.Add("why gold?", sluices)
 	f.Add("summarise\x1d", "\xff# a\n- b\n```")
+	f.Add("Tell me about keys", "# Keys\n\nSee maxAge. It is one.\n\n(2) Keys. A key opens.\n\n- one: two\n- three: four\n")
 	f.Add("How much is the rent?", "The rent is 80 euros.\n\n|---|---|\n\nMore text.")
 	m := local.New(local.Options{Patience: -1})
 	f.Fuzz(func(t *testing.T, q, s string) {
