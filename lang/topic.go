@@ -131,7 +131,7 @@ func (t *Topic) count(s string) (terms map[string]float64, n int) {
 		stem := t.lang.Stem(w.Text)
 		if slices.Contains(t.stems, stem) {
 			terms[stem], seen[stem] = 1, true
-		} else if !numbers(i) && !numbers(i+1) && !t.lang.IsStopWord(w.Text) {
+		} else if !numbers(i) && !numbers(i+1) && (!t.lang.IsStopWord(w.Text) || t.lang.Has(Negations, w.Text)) { // without the cache
 			seen[stem] = true
 		}
 	}

@@ -63,6 +63,7 @@ func TestTopicNamedBy(t *testing.T) {
 		{"What does git bisect do?", "git-bisect(1) Manual Page", []string{"OPTIONS"}, "", 0.6, 0.8, 0},
 		{"Tell me about the roof of the village hall", "Village hall minutes", nil, "the roof", 0, 0, 0},
 		{"Tell me about the opening hours of the sauna", "Park", []string{"Opening hours"}, "The gates open at 8.", 0, 0, 0},
+		{"How does the cache work?", "Cache", []string{"Without the cache"}, "", 1, 1, 0},
 		{"Tell me about the deposit", "Guide", []string{"Prices, deposits, hire, opening hours and rules"}, "", 0.1, 0.3, 1},
 	} {
 		named, depth := lang.English.TopicOf(c.question).NamedBy(c.title, c.headings, c.text)
