@@ -33,7 +33,7 @@ func parseHTML(ctx context.Context, src source) (Parsed, error) {
 	w := &htmlWalk{limit: src.limits.Text}
 	w.walk(mainPart(root))
 	w.undescribed()
-	p.Blocks = preformatted(w.out, src.limits.Blocks)
+	p.Blocks = preformatted(withoutMenu(w.out), src.limits.Blocks)
 	if p.Title == "" && p.Meta.Title == "" {
 		for _, b := range p.Blocks {
 			if b.Kind == Heading && b.Level == 1 {

@@ -2,7 +2,9 @@ package parse
 
 import (
 	"net/url"
+	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -10,7 +12,7 @@ import (
 	"github.com/sluice-rag/sluice/lang"
 )
 
-// This file has what generators of manuals write: preformatted pages, links to other pages, tables of contents, and paragraphs of code.
+// This file has what generators of manuals write: preformatted pages, links to other pages, tables of contents, menus, and paragraphs of code.
 
 // preformatted returns the blocks of a page. If most of it is prose in preformatted text, as in the HTML of RFCs and of manuals in plain text, this is parsed
 // as text.
@@ -171,4 +173,28 @@ func (w *htmlWalk) hasID(n *html.Node, id string) bool {
 func inLink(n, list *html.Node) bool {
 	a := linkAround(n, list)
 	return a != nil && strings.HasPrefix(attr(a, "href"), "#")
+}
+
+// withoutMenu drops the paragraphs and items before the first heading of a page that are links and nothing else: its menu, if it has no element nav.
+func withoutMenu(blocks []Block) []Block {
+	first := slices.IndexFunc(blocks, func(b Block) bool { return b.Kind == Heading })
+	if first <= 0 {
+		return blocks
+	}
+	menu := slices.DeleteFunc(blocks[:first:first], func(b Block) bool {
+		return len(b.Links) >= minMenu && b.Kind == Paragraph && isOnlyLinks(b) || len(b.Links) > 0 && b.Kind == ListItem && isOnlyLinks(b)
+	})
+	return append(menu, blocks[first:]...)
+}
+
+// minMenu is the number of links in a line that make it a menu.
+const minMenu = 3
+
+// isOnlyLinks reports whether a block has no words beside its links.
+func isOnlyLinks(b Block) bool {
+	rest := b.Text
+	for _, l := range b.Links {
+		rest = strings.Replace(rest, l.Text, "", 1)
+	}
+	return !strings.ContainsFunc(rest, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }

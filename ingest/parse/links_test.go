@@ -35,6 +35,9 @@ func TestLinks(t *testing.T) {
 		{"blocks.html", "<a href=x><h2>Head</h2><p>Body</a> rest<ul><li><a href=y>item<br>more</a></ul>", "Head Head>x|Body rest Body>x|- item\nmore item\nmore>y"},
 		{"table.html", "<table><tr><td><a href=x>one</a><td>two <a href=y>three</a></table>", "one | two three one>x three>y"},
 		{"hidden.html", "<p>a<a hidden href=x>b</a><nav><a href=y>c</a></nav><pre><a href=z>d</a></pre>", "a|d"},
+		{"menu.html", "<div><a href=#m>Skip</a> | <a href=a>Pay it</a> | <a href=b>Report it</a></div><ul><li><a href=c>Fines</a></ul><p><a href=d>One</a> page and <a href=e>two</a> <a href=f>more</a></p><h1>Fees</h1><p><a href=a>2023</a>, <a href=b>2024</a>, <a href=c>2025</a></p>",
+			"One page and two more One>d two>e more>f|Fees|2023, 2024, 2025 2023>a 2024>b 2025>c"},
+		{"list.html", "<ul><li><a href=a>2023</a><li><a href=b>2024</a></ul>", "- 2023 2023>a|- 2024 2024>b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := parse.Parse(t.Context(), c.name, []byte(c.in), parse.Limits{})
