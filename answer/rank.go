@@ -226,6 +226,9 @@ func (j *job) rank(rerankScores []float64) []float64 {
 	subject, names := lang.DefinitionSubject(j.q.Query), lang.Identifiers(j.q.Query)
 	l := lang.OfQuestion(j.q.Query)
 	task, topic := l.TaskOf(j.q.Query), l.TopicOf(j.q.Query)
+	if slices.ContainsFunc(j.pool, func(c candidate) bool { return grade.Defines(c.Chunk.Text, subject) != grade.NoDefinition }) {
+		topic = nil // a definition says more than the section about it
+	}
 	scaleSearch, scaleRerank := scale(searchScores), scale(rerankScores)
 	out := make([]float64, len(j.pool))
 	for i, c := range j.pool {

@@ -150,10 +150,21 @@ func (j *job) find(ctx context.Context, s *search) error {
 	if subject == nil && names == nil && task == nil && topic == nil {
 		hits = hits[:min(s.limit, len(hits))]
 	}
+	sections := 0
 	return j.score(ctx, s, withNamed(hits, s.limit, func(c corpus.Chunk) bool {
-		return lang.HoldsIdentifier(c.Text, names) || grade.Defines(c.Text, subject) != grade.NoDefinition || servesTask(c, task) >= minServes || startsTopic(c, topic) >= lang.MinTopic
+		if lang.HoldsIdentifier(c.Text, names) || grade.Defines(c.Text, subject) != grade.NoDefinition || servesTask(c, task) >= minServes {
+			return true
+		}
+		if sections == maxTopicHits || startsTopic(c, topic) < lang.MinTopic {
+			return false
+		}
+		sections++
+		return true
 	}))
 }
+
+// maxTopicHits is the number of passages after the first hits that are added because they begin a section about the topic; more leave no place for definitions.
+const maxTopicHits = 4
 
 // definitionHits is the number of hits that [withNamed] examines.
 const definitionHits = 200
