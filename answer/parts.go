@@ -20,7 +20,8 @@ const maxSectionParts = 8
 
 // addParts adds the other parts of a long table to the passages that are read, if one of the first passages is a part and the question depends on all rows,
 // such as which is the cheapest. For a question how to do something, it adds the other parts of the section whose headings name that best, and for a question
-// about a topic the beginnings of the sections or documents that are named after it. A language model does not get them, since they would cost many tokens. After a restart, the same parts are added.
+// about a topic the beginnings of the sections or documents that are named after it. A language model does not get them, since they would cost many tokens.
+// After a restart, the same parts are added.
 func (j *job) addParts(ctx context.Context) error {
 	if len(j.context) == 0 || j.contents() == nil || model.SupportsParameters(j.Generator) {
 		return nil
@@ -98,7 +99,8 @@ func (j *job) addTopic(ctx context.Context, topic *lang.Topic) error {
 	return nil
 }
 
-// beginning returns the first passages of the section with these headings around a passage, or of its document if there are none.
+// beginning returns the first passages of the section of a passage that has these headings, or of its document if there are none. Of a long section, the
+// passage must be among the first.
 func (j *job) beginning(ctx context.Context, part candidate, headings []string) ([]corpus.Chunk, error) {
 	if len(headings) == 0 {
 		parts, err := j.contents().DocumentChunks(ctx, j.q.Collection, part.Chunk.Document, corpus.Passage, 0, maxTopicParts)

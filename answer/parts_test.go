@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-rag/sluice/answer"
 	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
@@ -117,17 +118,16 @@ func TestDeadlineAmidLongTable(t *testing.T) {
 	}
 }
 
-// TestTopicOfLongDocument checks that the beginning of a document is read if the question is about what it is named after, though other passages have more
-// words of the question.
-func TestTopicOfLongDocument(t *testing.T) {
-	t.Parallel()
+// bisectManual answers from a document about git bisect, whose first passage has fewer words of a question about it than the others.
+func bisectManual(t *testing.T) *answer.Pipeline {
+	t.Helper()
 	ix, err := embedded.Open(t.Context(), filepath.Join(t.TempDir(), "index"), embedded.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ix.Close() })
 	d := corpus.Document{ID: "doc_bisect", Collection: corpus.DefaultCollection, Title: "git-bisect(1)", URI: "bisect.md", Hash: "1"}
 	var entries []index.Entry
 	at := 0
-	for i := range 30 {
+	for i := range 60 {
 		text := fmt.Sprintf("What git bisect does with option %d: git bisect reads it and git bisect obeys.", i)
 		headings := []string{d.Title, "Options"}
 		if i == 0 {
@@ -140,7 +140,13 @@ func TestTopicOfLongDocument(t *testing.T) {
 	require.NoError(t, ix.Put(t.Context(), []corpus.Document{d}, [][]index.Entry{entries}))
 	p := library()
 	p.Index, p.Graph = ix, nil
-	s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "What does git bisect do?", Mode: event.Direct, TopK: 3}}))
+	return p
+}
+
+// TestTopicOfLongDocument checks that the beginning of a document is found, first among the passages, and quoted if the question is about what it is named after.
+func TestTopicOfLongDocument(t *testing.T) {
+	t.Parallel()
+	s := event.Fold(begin(t, bisectManual(t), event.RunStarted{Question: event.Question{Query: "What does git bisect do?", Mode: event.Direct, TopK: 3}}))
 	if !strings.HasPrefix(string(s.Text), "A binary search finds the commit that brought a fault.") {
 		t.Errorf("answered %q", s.Text)
 	}

@@ -226,16 +226,17 @@ func (j *job) rank(rerankScores []float64) []float64 {
 	subject, names := lang.DefinitionSubject(j.q.Query), lang.Identifiers(j.q.Query)
 	l := lang.OfQuestion(j.q.Query)
 	task, topic := l.TaskOf(j.q.Query), l.TopicOf(j.q.Query)
-	if slices.ContainsFunc(j.pool, func(c candidate) bool { return grade.Defines(c.Chunk.Text, subject) != grade.NoDefinition }) {
-		topic = nil // a definition says more than the section about it
+	defined := make([]grade.Definition, len(j.pool))
+	for i, c := range j.pool {
+		if defined[i] = grade.Defines(c.Chunk.Text, subject); defined[i] != grade.NoDefinition {
+			topic = nil // a definition says more than the section about it
+		}
 	}
 	scaleSearch, scaleRerank := scale(searchScores), scale(rerankScores)
 	out := make([]float64, len(j.pool))
 	for i, c := range j.pool {
 		out[i] = (1-rerankWeight)*scaleSearch(searchScores[i]) + rerankWeight*scaleRerank(rerankScores[i])
-		if subject != nil {
-			out[i] += definitionBonus[grade.Defines(c.Chunk.Text, subject)]
-		}
+		out[i] += definitionBonus[defined[i]]
 		out[i] += taskBonus * max(servesTask(c.Chunk, task), startsTopic(c.Chunk, topic))
 		if lang.HoldsIdentifier(c.Chunk.WithHeadings(), names) {
 			out[i] += nameBonus

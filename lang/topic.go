@@ -12,7 +12,7 @@ import (
 type Topic struct {
 	// Brief is set if the question asks what the thing is, and not for all that is said about it.
 	Brief bool
-	// strict is set if no phrase asks for an account: the question may ask for a fact, and headings that lack a term of it are not about that.
+	// strict is set if no phrase asks for an account. The question may ask for a fact then, and a section is about it only if its headings and the title have all terms.
 	strict bool
 	lang   *Language
 	stems  []string
@@ -22,15 +22,16 @@ type Topic struct {
 const MinTopic = 0.5
 
 const (
-	maxTopic      = 5   // terms of a topic
-	outerShare    = 0.7 // of a term that only a heading over the one that names the topic has, or the title
-	textShare     = 0.3 // of a term that only the text has
-	maxTopicBytes = 200
-	maxTopicText  = 2000
-	maxUnspaced   = 36 // bytes of a name of twelve ideographs
+	maxTopic      = 5    // terms of a topic
+	outerShare    = 0.7  // of a term that only a heading over the one that names the topic has, or the title
+	textShare     = 0.3  // of a term that only the text has
+	maxTopicBytes = 200  // of a question with a topic
+	maxTopicText  = 2000 // bytes of a text that are compared with a topic
+	maxUnspaced   = 36   // bytes of a name of twelve ideographs
 )
 
-// TopicOf returns the topic of a question, and nil if it asks for something else.
+// TopicOf returns the topic of a question: what follows a phrase of [AsksAccount] or [AsksWhatIs], or all of a question that is only a name. It returns nil if the
+// question asks for something else, or names an option.
 func (l *Language) TopicOf(question string) *Topic {
 	return l.topics.Get(question, maxTopicBytes, l.topicOf)
 }
@@ -83,33 +84,33 @@ func (t *Topic) NamedBy(title string, headings []string, text string) (named flo
 	if t == nil {
 		return 0, 0
 	}
-	over := map[string]float64{}
+	shares := map[string]float64{} // of the terms that the text, the title or a heading over the present one has
 	if !t.strict {
-		over, _ = t.count(text)
-		for s := range over {
-			over[s] = textShare
+		has, _ := t.read(text)
+		for s := range has {
+			shares[s] = textShare
 		}
 	}
 	for i, h := range slices.Concat([]string{separators.Replace(title)}, headings) {
-		words, n := t.count(h)
-		hits, found, lacks := 0.0, 0.0, false
+		has, words := t.read(h)
+		found, lacks := 0.0, false
 		for _, s := range t.stems {
-			x := max(words[s], over[s])
-			if words[s] > 0 {
-				hits++
+			share := shares[s]
+			if has[s] {
+				share = 1
 			}
-			found += x
-			lacks = lacks || x == 0 || x <= textShare && (i == 0 || strings.ContainsAny(s, "0123456789"))
+			found += share
+			lacks = lacks || share == 0 || share == textShare && (i == 0 || strings.ContainsAny(s, "0123456789"))
 		}
-		precision := hits / float64(max(1, n))
+		precision := float64(len(has)) / float64(max(1, words))
 		if i == 0 {
 			precision = math.Sqrt(precision) // titles say more than the topic
 		}
 		if score := found / float64(len(t.stems)) * precision; !lacks && score > named {
 			named, depth = score, i
 		}
-		for s := range words {
-			over[s] = outerShare
+		for s := range has {
+			shares[s] = outerShare
 		}
 	}
 	return named, depth
@@ -118,22 +119,22 @@ func (t *Topic) NamedBy(title string, headings []string, text string) (named flo
 // separators replaces what is between the words of a file's name.
 var separators = strings.NewReplacer("_", " ", "-", " ", ".", " ")
 
-// outlineRE matches the number of a heading in Roman numerals, or its letter.
+// outlineRE matches the Roman numeral or the letter that numbers a heading: IV. or B).
 var outlineRE = regexp.MustCompile(`^\s*(?:[IVXLC]{1,6}|[A-Z])[.):]\s`)
 
-// count returns 1 for each term of the topic that a text has, and how many different words it has, without the number of a heading and the word before
-// it: section 4.
-func (t *Topic) count(s string) (terms map[string]float64, n int) {
-	terms, seen := map[string]float64{}, map[string]bool{}
-	words := Words(outlineRE.ReplaceAllString(Truncate(s, maxTopicText), ""))
-	numbers := func(k int) bool { return k < len(words) && unicode.IsDigit(rune(words[k].Text[0])) }
-	for i, w := range words {
+// read returns which terms of the topic a text has, and how many different words, without stop words and the number of a heading with the word before it:
+// section 4. Negations count, because the section Without the cache is not about the cache.
+func (t *Topic) read(s string) (has map[string]bool, words int) {
+	has, all := map[string]bool{}, map[string]bool{}
+	ws := Words(outlineRE.ReplaceAllString(Truncate(s, maxTopicText), ""))
+	isNumber := func(i int) bool { return i < len(ws) && unicode.IsDigit(rune(ws[i].Text[0])) }
+	for i, w := range ws {
 		stem := t.lang.Stem(w.Text)
 		if slices.Contains(t.stems, stem) {
-			terms[stem], seen[stem] = 1, true
-		} else if !numbers(i) && !numbers(i+1) && (!t.lang.IsStopWord(w.Text) || t.lang.Has(Negations, w.Text)) { // without the cache
-			seen[stem] = true
+			has[stem], all[stem] = true, true
+		} else if !isNumber(i) && !isNumber(i+1) && (!t.lang.IsStopWord(w.Text) || t.lang.Has(Negations, w.Text)) {
+			all[stem] = true
 		}
 	}
-	return terms, len(seen)
+	return has, len(all)
 }

@@ -29,6 +29,7 @@ func TestTopicOf(t *testing.T) {
 		{"ru", "расскажи про бассейн", "Бассейн", false},
 		{"tr", "havuz hakkında bilgi ver", "Havuz", false},
 		{"zh", "退团规定", "退团规定", false},
+		{"ja", "敷金とは", "敷金", true},
 		{"ja", "駐車場について教えてください", "駐車場", false},
 	} {
 		topic := lang.Languages()[c.code].TopicOf(c.question)
@@ -36,7 +37,7 @@ func TestTopicOf(t *testing.T) {
 			t.Errorf("%q: %q names it %.2f, brief %v", c.question, c.heading, named, topic != nil && topic.Brief)
 		}
 	}
-	for _, question := range []string{"When is the pool open?", "How much is the deposit?", "Is there a deposit?", "Tell me about it", "", "?"} {
+	for _, question := range []string{"When is the pool open?", "How much is the deposit?", "Is there a deposit?", "Tell me about it", "What does --hard do?", "", "?"} {
 		if lang.English.TopicOf(question) != nil {
 			t.Errorf("%q has a topic", question)
 		}
@@ -63,7 +64,8 @@ func TestTopicNamedBy(t *testing.T) {
 		{"What does git bisect do?", "git-bisect(1) Manual Page", []string{"OPTIONS"}, "", 0.6, 0.8, 0},
 		{"Tell me about the roof of the village hall", "Village hall minutes", nil, "the roof", 0, 0, 0},
 		{"Tell me about the opening hours of the sauna", "Park", []string{"Opening hours"}, "The gates open at 8.", 0, 0, 0},
-		{"How does the cache work?", "Cache", []string{"Without the cache"}, "", 1, 1, 0},
+		{"How does the cache work?", "Answer cache", []string{"Without the cache"}, "", 0.7, 0.8, 0},
+		{"Tell me about the deposit", "Terms", []string{"IV. Deposit"}, "", 1, 1, 1},
 		{"Tell me about the deposit", "Guide", []string{"Prices, deposits, hire, opening hours and rules"}, "", 0.1, 0.3, 1},
 	} {
 		named, depth := lang.English.TopicOf(c.question).NamedBy(c.title, c.headings, c.text)

@@ -193,6 +193,9 @@ func (s *Service) storePaths(rec store.Ingestion) {
 	}
 }
 
+// NoneRead begins the error of a result of paths of which none was read.
+const NoneRead = "none of the files could be read"
+
 // unreadPaths returns why nothing was ingested if none of the paths was read, and otherwise an empty text.
 func unreadPaths(paths []string, failures []ingest.Failure) string {
 	reasons := map[string]string{}
@@ -208,5 +211,5 @@ func unreadPaths(paths []string, failures []ingest.Failure) string {
 		}
 		first = cmp.Or(first, fmt.Sprintf("%s: %s", name, reason))
 	}
-	return "none of the files could be read: " + first
+	return NoneRead + ": " + first
 }

@@ -15,7 +15,7 @@ func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	a, _ := open(t, func(*config.Config) {})
 	var rules strings.Builder
-	for i := range 30 {
+	for i := range 60 {
 		fmt.Fprintf(&rules, "## Berths, part %d\n\nTo reserve a berth for the tide of day %d, write to the berth office of pier %d. A berth without a bollard costs less than a berth with a bollard. "+
 			"A berth whose painter is frayed is closed.\n\n", i, i, i)
 	}

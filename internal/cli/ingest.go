@@ -76,13 +76,11 @@ func (c *ingestCmd) Run(e *env) error {
 	return failureOf(r)
 }
 
-const noneRead = "none of the files could be read" // as [source.Result] says it
-
 // failureOf returns the error of a command whose ingestion of paths had a result that was printed.
 func failureOf(r source.Result) error {
 	switch {
-	case strings.HasPrefix(r.Error, noneRead), r.Error == "" && r.Failed > 0 && r.Added+r.Updated+r.Unchanged == 0:
-		return errors.New("ingest: " + noneRead) // the result says why
+	case strings.HasPrefix(r.Error, source.NoneRead), r.Error == "" && r.Failed > 0 && r.Added+r.Updated+r.Unchanged == 0:
+		return errors.New("ingest: " + source.NoneRead) // the result says why
 	case r.Error != "":
 		return fmt.Errorf("ingest: %s", r.Error)
 	}

@@ -21,11 +21,11 @@ const (
 // section is a part of a document that is named after the topic of the question.
 type section struct {
 	document corpus.DocumentID
-	heading  string  // that names the topic
-	named    float64 // how well
-	inner    bool    // it is a paragraph with a title
-	first    int     // the first of its passages in the task
-	cs       []*sentence
+	heading  string      // that names the topic
+	named    float64     // how well
+	inner    bool        // it is a numbered paragraph or the like that begins with its title: (2) Deposit. …
+	first    int         // the first of its passages in the task
+	cs       []*sentence // its sentences, in their order
 }
 
 // account returns the first sentences of the sections or documents that the topic of the question names best, in their order; none if it names none, or if
@@ -53,8 +53,8 @@ func (q *question) account(t model.Task, best *sentence, readings []*passageView
 			if n++; s.inner || n > 1 && c.heading == heading {
 				c.heading = "" // it is said once at most
 			}
-			c.listed, c.row = c.listed && !s.inner, false // each row is said
-			if n == 1 && (len(found) > 1 || c.dangles) && !c.row && !strings.Contains(c.text, s.heading) {
+			c.listed, c.row = c.listed && !s.inner, false // all items and rows of the section are said, and not only those that compose would select
+			if n == 1 && (len(found) > 1 || c.dangles) && !strings.Contains(c.text, s.heading) {
 				c.text = strings.TrimRight(s.heading, ".: ") + ": " + c.text
 			}
 			chosen = append(chosen, c)

@@ -59,7 +59,7 @@ type odf struct {
 	failed error
 
 	repeat int            // of the open cell
-	frame  string         // class of the open frame: title, outline, notes or the like
+	frame  string         // presentation:class of the open draw:frame: title, outline, notes or the like
 	notes  int            // open footnotes
 	outer  []bool         // whether the text around each open paragraph or span is in bold
 	counts map[string]int // of the items of lists, by their styles
