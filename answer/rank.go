@@ -30,8 +30,7 @@ var definitionBonus = map[grade.Definition]float64{grade.InTable: 0.5, grade.Sta
 // entry of a list or a table begins with it.
 const nameBonus, entryBonus = 0.5, 0.5
 
-// taskBonus is added to the score of a passage that serves a question how to do something, or that begins a section about the topic of a question; see
-// [servesTask] and [startsTopic].
+// taskBonus is added to the score of a passage that serves a question how to do something; see [servesTask].
 const taskBonus = 0.5
 
 // laterPart is how well a later passage of a section serves a task that the heading names, compared with the first one.
@@ -48,15 +47,6 @@ func servesTask(c corpus.Chunk, task *lang.Task) float64 {
 		named *= laterPart
 	}
 	return max(named, commands(c.Text, task))
-}
-
-// startsTopic returns how well a passage that begins a section or a document is named after a topic, 0..1.
-func startsTopic(c corpus.Chunk, topic *lang.Topic) float64 {
-	named, depth := topic.NamedBy(c.Title, c.Headings, "")
-	if depth == 0 && c.Ordinal > 0 || depth > 0 && (depth < len(c.Headings) || c.Start > 0 && !strings.Contains(c.Text, c.Headings[depth-1])) {
-		return 0
-	}
-	return named
 }
 
 // namedBy returns how well the headings of a passage name a task, 0..1.
@@ -224,20 +214,13 @@ func (j *job) rank(rerankScores []float64) []float64 {
 		}
 	}
 	subject, names := lang.DefinitionSubject(j.q.Query), lang.Identifiers(j.q.Query)
-	l := lang.OfQuestion(j.q.Query)
-	task, topic := l.TaskOf(j.q.Query), l.TopicOf(j.q.Query)
-	defined := make([]grade.Definition, len(j.pool))
-	for i, c := range j.pool {
-		if defined[i] = grade.Defines(c.Chunk.Text, subject); defined[i] != grade.NoDefinition {
-			topic = nil // a definition says more than the section about it
-		}
-	}
+	task := lang.OfQuestion(j.q.Query).TaskOf(j.q.Query)
 	scaleSearch, scaleRerank := scale(searchScores), scale(rerankScores)
 	out := make([]float64, len(j.pool))
 	for i, c := range j.pool {
 		out[i] = (1-rerankWeight)*scaleSearch(searchScores[i]) + rerankWeight*scaleRerank(rerankScores[i])
-		out[i] += definitionBonus[defined[i]]
-		out[i] += taskBonus * max(servesTask(c.Chunk, task), startsTopic(c.Chunk, topic))
+		out[i] += definitionBonus[grade.Defines(c.Chunk.Text, subject)]
+		out[i] += taskBonus * servesTask(c.Chunk, task)
 		if lang.HoldsIdentifier(c.Chunk.WithHeadings(), names) {
 			out[i] += nameBonus
 			if lang.HasEntry(c.Chunk.Text, names) {

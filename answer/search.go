@@ -116,13 +116,12 @@ func (j *job) find(ctx context.Context, s *search) error {
 	}
 	plain := q.Text == s.vectorText && s.tool != event.ToolHydeSearch && slices.Equal(s.levels, []corpus.Level{corpus.Passage})
 	subject, names := lang.DefinitionSubject(s.asked), lang.Identifiers(s.asked)
-	l := lang.OfQuestion(s.asked)
-	task, topic := l.TaskOf(s.asked), l.TopicOf(s.asked)
+	task := lang.OfQuestion(s.asked).TaskOf(s.asked)
 	if joined := task.Joined(); joined != "" && q.Text != "" {
 		q.Text += " " + joined
 		plain = false
 	}
-	if (subject != nil || names != nil || task != nil || topic != nil) && slices.Equal(s.levels, []corpus.Level{corpus.Passage}) {
+	if (subject != nil || names != nil || task != nil) && slices.Equal(s.levels, []corpus.Level{corpus.Passage}) {
 		q.Limit = max(s.limit, definitionHits)
 	} else if plain && j.Cache != nil { // also without the cache for this question, so that both find the same
 		q.Limit = max(s.limit, cache.Remembered)
@@ -147,24 +146,13 @@ func (j *job) find(ctx context.Context, s *search) error {
 	if plain && j.cacheable && (q.Vector != nil) == (j.Vectors != nil) {
 		j.keepFound(q.Text, hits)
 	}
-	if subject == nil && names == nil && task == nil && topic == nil {
+	if subject == nil && names == nil && task == nil {
 		hits = hits[:min(s.limit, len(hits))]
 	}
-	sections := 0
 	return j.score(ctx, s, withNamed(hits, s.limit, func(c corpus.Chunk) bool {
-		if lang.HoldsIdentifier(c.Text, names) || grade.Defines(c.Text, subject) != grade.NoDefinition || servesTask(c, task) >= minServes {
-			return true
-		}
-		if sections == maxTopicHits || startsTopic(c, topic) < lang.MinTopic {
-			return false
-		}
-		sections++
-		return true
+		return lang.HoldsIdentifier(c.Text, names) || grade.Defines(c.Text, subject) != grade.NoDefinition || servesTask(c, task) >= minServes
 	}))
 }
-
-// maxTopicHits is the number of passages after the first hits that are added because they begin a section about the topic; more leave no place for definitions.
-const maxTopicHits = 4
 
 // definitionHits is the number of hits that [withNamed] examines.
 const definitionHits = 200
@@ -172,8 +160,7 @@ const definitionHits = 200
 // minServes is how well a passage after the first hits must serve a task to be added to them.
 const minServes = 0.5
 
-// withNamed returns the first hits, and those after them that define the subject, have one of the names, serve the task or begin a section
-// about the topic of a question. All passages of a
+// withNamed returns the first hits, and those after them that define the subject, have one of the names, or serve the task of a question. All passages of a
 // document about a thing can precede the one that says what it is, and all passages about a lease the one about the option --lease.
 func withNamed(hits []index.Hit, limit int, serves func(corpus.Chunk) bool) []index.Hit {
 	if len(hits) <= limit {
