@@ -423,13 +423,24 @@ func TestSurroundingSpaceIsIgnored(t *testing.T) {
 	}
 }
 
-// TestEachOfSeveralQuestionsIsAnswered checks that each question is answered from its own passages, in order.
+// TestEachOfSeveralQuestionsIsAnswered checks that each question is answered from its own passages, in order, and that the answer says which one has no answer.
 func TestEachOfSeveralQuestionsIsAnswered(t *testing.T) {
 	t.Parallel()
-	s := event.Fold(ask(t, library(), "How long does sourdough rise, and who is the keeper of the Farland lighthouse?"))
-	bread, keeper := strings.Index(string(s.Text), "twelve hours"), strings.Index(string(s.Text), "Ada Brook")
-	if bread < 0 || keeper < bread || !s.Analysis.Decomposed || !slices.Contains(s.Tools, event.ToolDecomposeQuery) {
-		t.Errorf("%q, by %v", s.Text, s.Tools)
+	for _, mode := range []event.Mode{event.Direct, event.Agentic} {
+		answered := func(question string) event.State {
+			return event.Fold(runIn(t, t.Context(), mode, library(), eventlog.NewMemory(), question))
+		}
+		s := answered("How long does sourdough rise, and who is the keeper of the Farland lighthouse?")
+		bread, keeper := strings.Index(string(s.Text), "twelve hours"), strings.Index(string(s.Text), "Ada Brook")
+		if bread < 0 || keeper < bread || !s.Analysis.Decomposed || slices.Contains(s.Tools, event.ToolDecomposeQuery) != (mode == event.Agentic) {
+			t.Errorf("%s: %q, by %v", mode, s.Text, s.Tools)
+		}
+		const unanswered = "How many zebras live in Quito?"
+		s = answered("Who is the keeper of the Farland lighthouse? " + unanswered)
+		text := string(s.Text)
+		if !strings.Contains(text, "Ada Brook") || !strings.HasSuffix(text, "\n\nThe documents do not seem to answer: "+unanswered) || len(s.Check.Claims) != 1 {
+			t.Errorf("%s: %q, claims %v", mode, s.Text, s.Check.Claims)
+		}
 	}
 }
 

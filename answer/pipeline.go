@@ -262,7 +262,9 @@ func (j *job) analyze(ctx context.Context) error {
 	analysis := event.QueryAnalyzed{Complexity: a.Complexity, Mode: j.q.Mode, By: a.By, Standalone: j.standalone}
 	switch {
 	case analysis.Mode != event.Agentic:
-		a.Parts, analysis.Mode = nil, event.Direct // direct mode searches for the whole question
+		if analysis.Mode = event.Direct; !a.Several { // the search is for the whole question, and each of several questions is answered
+			a.Parts = nil
+		}
 	case j.Budget.Iterations == 1:
 		a.Parts = nil // the limit of iterations allows no decomposition
 	}

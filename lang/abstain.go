@@ -11,10 +11,11 @@ import (
 const NoAnswer = "The documents do not seem to hold an answer to this question."
 
 // The sections of the texts of abstentions, for [Language.Reply]. In a text, {words} stands for the words of the question that the nearest passage has,
-// and {place} for where the passage is.
+// {place} for where the passage is, and {question} for a question.
 const (
 	noAnswer     Section = "noanswer"
 	noAnswerNear Section = "near"
+	unanswered   Section = "unanswered"
 	quoted       Section = "quoted" // quotation marks around {}
 )
 
@@ -25,6 +26,11 @@ func (l *Language) Abstain(words []string, place string) string {
 		return strings.NewReplacer("{words}", l.quote(words), "{place}", place).Replace(near)
 	}
 	return cmp.Or(l.Reply(noAnswer), NoAnswer)
+}
+
+// Unanswered returns a text that says that the documents hold no answer to one of several questions. It ends with that question.
+func (l *Language) Unanswered(question string) string {
+	return strings.ReplaceAll(cmp.Or(l.Reply(unanswered), English.Reply(unanswered)), "{question}", question)
 }
 
 // quote returns the phrases in quotation marks, joined by commas.

@@ -16,7 +16,11 @@ func TestAbstain(t *testing.T) {
 	seen := map[string]string{}
 	for code, l := range lang.Languages() {
 		plain, near := l.Abstain(nil, ""), l.Abstain([]string{"mill", "wheel"}, "mill.md, History")
-		for _, s := range []string{plain, near} {
+		unanswered := l.Unanswered("Why?")
+		if !strings.HasSuffix(unanswered, "Why?") {
+			t.Errorf("%s: %q", code, unanswered)
+		}
+		for _, s := range []string{plain, near, unanswered} {
 			if other, ok := seen[s]; ok || s == "" || strings.ContainsAny(s, "{};") {
 				t.Errorf("%s: %q, as in %q", code, s, other)
 			}

@@ -57,6 +57,9 @@ func TestReasons(t *testing.T) {
 		{"Why was the tilting bowl not sold to the firm from Sheffield?", "The tilting bowl made the company known. The owner refused to sell it to a competitor from Sheffield, because he feared for the jobs in the town.", "jobs"},
 		{"When will the pipe under the path be repaired?", "A pipe had burst under the path. Mick will have it mended by 14 March. The job costs 420 euros.", "14 March"},
 		{"Warum hat der Rat kein Geld für den Kunstrasen gegeben?", "## Kunstrasen\n\nDer Rat hat den Zuschuss im Juni abgelehnt, weil zuerst die Kläranlage saniert werden muss. Der Verein versucht es noch einmal.", "Kläranlage"},
+		{"Why are there crumbs in the pan and no flour?", "Butter the pan and put crumbs in the pan. Stir in the flour. Put the pan in the oven. Crumbs instead of flour: that way it never sticks. Bake it for an hour.", "sticks"},
+		{"Perché non posso usare l'aceto per togliere il calcare?", "Per togliere il calcare usare il liquido. Svuotare il serbatoio per togliere il calcare. Non usare aceto: rovina le guarnizioni. Il ciclo dura mezz'ora.", "guarnizioni"},
+		{"Why does the example name the release explicitly?", "The example names the release explicitly because stable changes. For example:\n\n```\ndeb example release stable explicitly\n```\n", "changes"},
 		{"Why does Ada write in April?", "Ada writes to everybody in April.", ""},
 	} {
 		got, _ := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{{N: 1, Score: 0.8, Chunk: corpus.Chunk{ID: "c", Document: "d", Text: c.text}}}})

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"iter"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -23,7 +24,7 @@ const NoAnswer = lang.NoAnswer
 func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delta, error] {
 	m.observe(t)
 	return func(yield func(model.Delta, error) bool) {
-		chosen, answerability, err := m.selectAll(ctx, t)
+		chosen, unanswered, answerability, err := m.selectAll(ctx, t)
 		if err != nil {
 			yield(model.Delta{}, err)
 			return
@@ -39,6 +40,12 @@ func (m *Model) Generate(ctx context.Context, t model.Task) iter.Seq2[model.Delt
 			}
 			if gap = " "; c.code {
 				gap = paragraph
+			}
+		}
+		for _, part := range unanswered {
+			part = addedRE.ReplaceAllString(part, "?")
+			if !streamWords(ctx, languageOf(part, t.Passages).Unanswered(part), paragraph, yield) {
+				return
 			}
 		}
 		if answerability > 0 {
@@ -89,18 +96,20 @@ func streamWords(ctx context.Context, s, gap string, yield func(model.Delta, err
 // maxParts is the maximum number of sub-questions that are answered separately.
 const maxParts = 4
 
-// selectAll returns the sentences that answer each sub-question, without duplicates, and the lowest answerability of these. Without
-// sub-questions, or if one of them has no answer, it returns the answer to the whole question. If the passages do not seem to answer a question that was
+// selectAll returns the sentences that answer each sub-question, without duplicates, the sub-questions that have no answer, and the lowest answerability of these.
+// Without sub-questions, or if none has an answer, it returns the answer to the whole question. If the passages do not seem to answer a question that was
 // rewritten, it is judged by the words that the user said: the passages are about the subject already, and rules may have added a wrong name.
-func (m *Model) selectAll(ctx context.Context, t model.Task) ([]*sentence, float64, error) {
-	var chosen []*sentence
+func (m *Model) selectAll(ctx context.Context, t model.Task) (chosen []*sentence, unanswered []string, answerability float64, err error) {
 	lowest := 1.0
 	for _, part := range t.SubQuestions[:min(len(t.SubQuestions), maxParts)] {
 		one := t
 		one.Question = part
 		more, answerability, err := m.selectSentences(ctx, one)
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, 0, err
+		}
+		if len(more) == 0 {
+			unanswered = append(unanswered, part)
 		}
 		lowest = min(lowest, answerability)
 		for _, c := range more {
@@ -110,14 +119,31 @@ func (m *Model) selectAll(ctx context.Context, t model.Task) ([]*sentence, float
 		}
 	}
 	if len(chosen) > 0 {
-		return chosen, lowest, nil
+		return chosen, slices.DeleteFunc(unanswered, func(part string) bool { return isSaid(part, chosen) }), lowest, nil
 	}
-	chosen, lowest, err := m.selectSentences(ctx, t)
-	if len(chosen) > 0 || err != nil || !namesThing(t.Asked) {
-		return chosen, lowest, err
+	chosen, answerability, err = m.selectSentences(ctx, t)
+	if len(chosen) == 0 && err == nil && namesThing(t.Asked) {
+		t.Question = t.Asked
+		chosen, answerability, err = m.selectSentences(ctx, t)
 	}
-	t.Question = t.Asked
-	return m.selectSentences(ctx, t)
+	return chosen, nil, answerability, err
+}
+
+// addedRE matches what rules have added to a sub-question.
+var addedRE = regexp.MustCompile(` \([^()]*\)\?$`)
+
+// isSaid reports whether sentences have at least half of the terms of a question.
+func isSaid(question string, sentences []*sentence) bool {
+	l := lang.OfQuestion(question)
+	terms := l.UniqueTerms(addedRE.ReplaceAllString(question, "?"))
+	said := 0
+	for _, t := range terms {
+		stem := stemIn(l, t.Word)
+		if slices.ContainsFunc(sentences, func(c *sentence) bool { return slices.Contains(c.stems, stem) }) {
+			said++
+		}
+	}
+	return 2*said >= len(terms)
 }
 
 // namesThing reports whether a question has a subject of its own, and not only a number or a day: and in 2025?

@@ -142,6 +142,7 @@ func (m *Model) ask(t model.Task) *question {
 		q.kind = definitionKind
 	}
 	q.whether = q.lang.AsksWhether(s)
+	q.code = q.code && q.kind != reasonKind
 	q.listed = q.listed || q.asksSeveral()
 	q.command = !q.hasType() && (q.lang.HasPhrase(lang.AsksCommand, s) || curlRE.MatchString(s))
 	q.code = q.code || q.command && !english
@@ -378,6 +379,9 @@ func (q *question) typeFit(c *sentence, text string) float64 {
 	case placeKind:
 		re = placeRE
 	case reasonKind:
+		if explainsRE.MatchString(text) {
+			return 1
+		}
 		re = reasonRE
 	case personKind:
 		re = nameRE
@@ -427,6 +431,9 @@ func (q *question) typeFit(c *sentence, text string) float64 {
 
 // numberingRE matches the number of a section, and that of an issue.
 var numberingRE = regexp.MustCompile(`#[0-9]+\b|^(?:\(?[0-9]{1,2}\)|[0-9]{1,2}(?:\.[0-9]{1,2})+\.?|[0-9]{1,2}\.) `)
+
+// explainsRE matches a sentence whose second half explains the first one: "No dogs: the lease forbids them".
+var explainsRE = regexp.MustCompile(`\pL[\pL)”"»]*\x{00a0}?\x{202f}?: ?\p{Ll}|\pL：\pL`)
 
 // clockRE matches dates and times of day in figures.
 var clockRE = regexp.MustCompile(`\b[0-9]{1,2}[ ]?(?:[:.hH][ ]?[0-9]{2}\b|[hH]\b|Uhr|uur|heures?)|\b(?:1[0-9]{3}|20[0-9]{2})\b|\b[0-9]{1,2}[./][0-9]{1,2}\b|[0-9]+[ ]?[年月日号點点時时]`)
