@@ -236,18 +236,19 @@ func (q *question) comparedValue(rows []*sentence) (met []*sentence) {
 	return met
 }
 
-// namedRows returns the rows whose first cells the question names, if there are several: which is dearer, the canoe or the tent? A row whose name is a part of
+// namedRows returns the rows whose names the question has, if there are several: which is dearer, the canoe or the tent? A row whose name is a part of
 // another one that is named does not count.
 func (q *question) namedRows(rows []*sentence) (met []*sentence) {
 	var names [][]string
 	for _, c := range rows {
-		if q.onlyAbout(c.cells[0]) && q.before.saysNow(stemsIn(q.lang, c.cells[0])) {
-			met, names = append(met, c), append(names, stemsIn(q.lang, c.cells[0]))
+		name := c.cells[nameColumn(c.cells)]
+		if q.onlyAbout(name) && q.before.saysNow(stemsIn(q.lang, name)) {
+			met, names = append(met, c), append(names, stemsIn(q.lang, name))
 		}
 	}
 	for i := range names {
 		for k := range names {
-			if i != k && slices.ContainsFunc(names[i], func(s string) bool { return slices.Contains(names[k], s) }) {
+			if i != k && !slices.ContainsFunc(names[i], func(s string) bool { return !slices.Contains(names[k], s) }) {
 				return nil
 			}
 		}
