@@ -92,7 +92,7 @@ func (c *askCmd) check(e *env, q *forge.Request) (err error) {
 	case c.JSON && c.Display != "auto":
 		return errors.New("--json cannot be combined with --display")
 	case c.Server != "" && e.given("docs"):
-		return errors.New("--docs and --server exclude each other: the server has its own documents; \"sluice serve --docs\", or \"sluice ingest\" on its machine, adds some")
+		return errDocsAndServer
 	}
 	if q.Filter, err = filterOf(c.Filter); err != nil {
 		return err
@@ -216,12 +216,7 @@ func askLocal(ctx context.Context, a *app.App, q event.Question) (event.RunID, e
 // askServer asks a server when it is ready. The server that uses the data folder first indexes the documents of the flag --docs.
 func (c *askCmd) askServer(ctx context.Context, e *env, at remote, q forge.Request) (*client.Stream, func() error, error) {
 	if c.Server == "" && e.given("docs") {
-		r, _, err := (&ingestCmd{Path: e.cfg.Ingest.Docs}).through(e, at)
-		if err != nil {
-			return nil, nil, err
-		}
-		e.printFailures(r.Failures, r.Failed)
-		if err := failureOf(r); err != nil {
+		if err := e.ingestThrough(at); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -235,6 +230,18 @@ func (c *askCmd) askServer(ctx context.Context, e *env, at remote, q forge.Reque
 	}
 	s := cl.Ask(ctx, q)
 	return s, func() error { cancelRun(ctx, s); return nil }, nil
+}
+
+var errDocsAndServer = errors.New("--docs and --server exclude each other: the server has its own documents; \"sluice serve --docs\", or \"sluice ingest\" on its machine, adds some")
+
+// ingestThrough has the server that uses the data folder index the documents of the flag --docs, and prints which ones could not be read.
+func (e *env) ingestThrough(at remote) error {
+	r, _, err := (&ingestCmd{Path: e.cfg.Ingest.Docs}).through(e, at)
+	if err != nil {
+		return err
+	}
+	e.printFailures(r.Failures, r.Failed)
+	return failureOf(r)
 }
 
 // cancelRun cancels the run on the server if the command was interrupted. If the request fails, the run ends after the grace

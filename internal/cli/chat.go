@@ -54,9 +54,9 @@ func (c *chatCmd) Run(e *env) (err error) {
 	}
 	if own != nil {
 		defer func() { err = errors.Join(err, own.stop()) }()
-		if err := ingestDocs(e.ctx, e, own.app); err != nil {
-			return err
-		}
+	}
+	if err := ingestWith(e.ctx, e, own, at); err != nil {
+		return err
 	}
 	o.Server, o.Key = at.url, at.key.Reveal()
 	if err = chat.Run(e.ctx, o); errors.Is(err, chat.ErrFailed) {
@@ -84,6 +84,19 @@ func ingestDocs(ctx context.Context, e *env, a *app.App) error {
 	return err
 }
 
+// ingestWith indexes the documents of the settings in the server of this process, or those of the flag --docs through one that runs already, if own is nil.
+func ingestWith(ctx context.Context, e *env, own *ownServer, at remote) error {
+	switch {
+	case own != nil:
+		return ingestDocs(ctx, e, own.app)
+	case e.given("docs"):
+		until := *e
+		until.ctx = ctx
+		return until.ingestThrough(at)
+	}
+	return nil
+}
+
 // serverOrOwn selects the server of a command that starts one if there is none.
 type serverOrOwn struct {
 	serverSettings
@@ -91,8 +104,11 @@ type serverOrOwn struct {
 	keyFlag
 }
 
-// open returns the server. If it runs in this process, that is own, which the caller stops; otherwise own is nil, and --docs has no effect.
+// open returns the server. If it runs in this process, that is own, which the caller stops; otherwise own is nil.
 func (c *serverOrOwn) open(e *env) (own *ownServer, at remote, err error) {
+	if c.Server != "" && e.given("docs") {
+		return nil, at, errDocsAndServer
+	}
 	at, ok := remote{url: c.Server}, c.Server != ""
 	if !ok {
 		at, ok = running(e.ctx, e.cfg.Store.Data)
@@ -104,9 +120,6 @@ func (c *serverOrOwn) open(e *env) (own *ownServer, at remote, err error) {
 	}
 	if own != nil {
 		return own, own.remote, nil
-	}
-	if len(e.cfg.Ingest.Docs) > 0 {
-		fmt.Fprintln(e.Err, "--docs is ignored: a running server is used, which has its own documents")
 	}
 	at = c.over(at)
 	_, err = at.client()

@@ -31,19 +31,22 @@ func (c *mcpCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	var ready chan struct{} // closed when the documents are indexed; nil: they are
-	if own != nil {
-		ctx, cancel := context.WithCancel(e.ctx)
-		var work sync.WaitGroup
-		ready = make(chan struct{})
-		work.Go(func() {
-			defer close(ready)
-			if err := ingestDocs(ctx, e, own.app); err != nil && ctx.Err() == nil {
-				fmt.Fprintln(e.Err, "sluice:", err)
-			}
-		})
-		defer func() { cancel(); work.Wait(); err = errors.Join(err, own.stop()) }()
-	}
+	ctx, cancel := context.WithCancel(e.ctx)
+	var work sync.WaitGroup
+	ready := make(chan struct{}) // closed when the documents are indexed
+	work.Go(func() {
+		defer close(ready)
+		if err := ingestWith(ctx, e, own, at); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(e.Err, "sluice:", err)
+		}
+	})
+	defer func() {
+		cancel()
+		work.Wait()
+		if own != nil {
+			err = errors.Join(err, own.stop())
+		}
+	}()
 	return bridge(e.ctx, e.In, e.Out, at, ready)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -54,6 +55,14 @@ func TestMCP(t *testing.T) {
 	t.Run("own server", func(t *testing.T) { call(t, program.Command(t, "mcp", "--docs="+folder, "--data="+data)) })
 	s := program.Serve(t, program.Command(t, "serve", "--addr=127.0.0.1:0", "--docs="+folder, "--data="+data))
 	t.Run("server of the data folder", func(t *testing.T) { call(t, program.Command(t, "mcp", "--data="+data)) })
+	t.Run("documents for the server of the data folder", func(t *testing.T) {
+		more := t.TempDir()
+		write(t, filepath.Join(more, "cranes.md"), "# Cranes\n\nThe crane Olga lifts 40 tonnes.\n")
+		call(t, program.Command(t, "mcp", "--data="+data, "--docs="+more))
+		if _, out, _ := run(t, "sources", "list", "--data", data); !strings.Contains(out, more) {
+			t.Errorf("sources: %s", out)
+		}
+	})
 	t.Run("server at a URL", func(t *testing.T) {
 		cmd := program.Command(t, "mcp", "--server="+s.URL, "--data="+t.TempDir())
 		call(t, cmd)
