@@ -172,6 +172,7 @@ func (m *Model) selectSentences(ctx context.Context, t model.Task) ([]*sentence,
 	var chosen []*sentence
 	if !t.Summary {
 		if chosen = q.account(t, all[0], readings, m.opts.Sentences); chosen != nil {
+			// A section that is named after the topic answers about as often as a sentence of this answerability.
 			return q.compose(chosen, chosen[0], readings), max(answerability, minSure), nil
 		}
 	}
