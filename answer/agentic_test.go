@@ -435,6 +435,9 @@ func TestEachOfSeveralQuestionsIsAnswered(t *testing.T) {
 		if bread < 0 || keeper < bread || !s.Analysis.Decomposed || slices.Contains(s.Tools, event.ToolDecomposeQuery) != (mode == event.Agentic) {
 			t.Errorf("%s: %q, by %v", mode, s.Text, s.Tools)
 		}
+		if mode == event.Direct && len(s.Searches) != 3 { // for the question and for each part
+			t.Errorf("searches %+v", s.Searches)
+		}
 		const unanswered = "How many zebras live in Quito?"
 		s = answered("Who is the keeper of the Farland lighthouse? " + unanswered)
 		text := string(s.Text)

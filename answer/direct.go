@@ -15,15 +15,23 @@ import (
 // maxSearches is the maximum number of searches in direct mode: the question and two variants.
 const maxSearches = 3
 
-// direct searches until a result is useful, at most three times: with the question, with a draft of an answer, and with the content
-// words of the question over all levels.
+// direct searches until a result is useful, at most three times: with the question and, if it asks several things, with each of them; with a draft of an answer;
+// and with the content words of the question over all levels.
 func (j *job) direct(ctx context.Context) error {
 	s := j.search(event.ToolHybridSearch, j.q.Query)
+	searches := []*search{s}
+	for _, part := range j.analysis.Parts {
+		one := j.search(event.ToolHybridSearch, part)
+		one.asked, one.limit = part, max(maxPartHits, j.q.TopK)
+		searches = append(searches, one)
+	}
 	for round := 1; ; round++ {
-		if err := j.runSearch(ctx, s, round); err != nil {
-			return err
+		for _, s := range searches {
+			if err := j.runSearch(ctx, s, round); err != nil {
+				return err
+			}
 		}
-		action, err := j.gradeSearches(j.traced(ctx, "grade"), []*search{s}, round, round < maxSearches)
+		action, err := j.gradeSearches(j.traced(ctx, "grade"), searches, round, round < maxSearches)
 		if err != nil {
 			return err
 		}
@@ -45,7 +53,7 @@ func (j *job) direct(ctx context.Context) error {
 		if next.text == "" && next.vectorText == "" {
 			return nil
 		}
-		s = next
+		s, searches = next, []*search{next}
 	}
 }
 
