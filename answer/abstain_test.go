@@ -16,7 +16,7 @@ import (
 func TestAbstentionNamesTheNearest(t *testing.T) {
 	t.Parallel()
 	for question, want := range map[string][]string{
-		"What was the salary of the keeper of the Farland lighthouse in 1840?": {"The documents mention “keeper”, “Farland” (lighthouse.md, The keeper), but do not seem to hold an answer"},
+		"What was the salary of the keeper of the Farland lighthouse in 1840?": {"The documents mention “keeper”, “Farland lighthouse” (lighthouse.md, The keeper), but do not seem to hold an answer"},
 		"Welches Gehalt bekommt Ada Brook in Farland?":                         {"Die Dokumente erwähnen „", "Ada Brook", "keine Antwort"},
 		"Who won the football world cup in Brazil?":                            {lang.NoAnswer},
 	} {

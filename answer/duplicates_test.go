@@ -43,9 +43,9 @@ func TestRepeatedPassages(t *testing.T) {
 		"docs/v1.10/ferries.md":  "Ferries leave the harbour at seven. The server of the harbour shows their times on a page.",
 		"copies/ferries (1).md":  "Ferries leave the harbour at seven. The server of the harbour shows their times on a page.",
 		"docs/v1.10/captains.md": "Captains of the harbour upload their papers to the server.",
-		"docs/tolls.html":        "Tolls of the harbour are paid by ships:\n\n1. Barges pay ninety euros for each day.\n2. Sailing boats pay twelve euros for each day.\n3. Tugs pay nothing.",
-		"copies/charges.md":      "# Tolls of the harbour are paid by ships:\n\n- Barges pay ninety euros for each day.\n- Sailing boats pay twelve euros for each day.\n- Tugs pay nothing.",
-		"docs/tolls.txt.gz":      "Tolls of the harbour are paid by ships:\nBarges pay ninety euros for each day.\nSailing boats pay twelve euros for each day.\nTugs pay nothing.\n\nSee the rules.",
+		"docs/tolls.html":        "Tolls of the harbour are paid by ships:\n\n1. Barges pay ninety euros for each day.\n2. Sailing boats pay half of that.\n3. Tugs pay nothing.",
+		"copies/charges.md":      "# Tolls of the harbour are paid by ships:\n\n- Barges pay ninety euros for each day.\n- Sailing boats pay half of that.\n- Tugs pay nothing.",
+		"docs/tolls.txt.gz":      "Tolls of the harbour are paid by ships:\nBarges pay ninety euros for each day.\nSailing boats pay half of that.\nTugs pay nothing.",
 	})
 	all := []string{"docs/v1.10/limits.md", "docs/v1.2/limits.md", "docs/v1.9/limits.md"}
 	for question, want := range map[string]struct {
