@@ -46,6 +46,9 @@ func (Rules) Condense(_ context.Context, question, _ string, history []event.Mes
 	}
 	var last exchange
 	for _, e := range earlier {
+		if changesLanguage(e.question, last.question) {
+			last = exchange{}
+		}
 		g := grammarOf(e.question + " " + last.question)
 		e.question, e.referents = g.standalone(e.question, last)
 		if e.dated = e.question; !g.namesTime(e.question) {
@@ -56,8 +59,18 @@ func (Rules) Condense(_ context.Context, question, _ string, history []event.Mes
 		}
 		last = e
 	}
+	if changesLanguage(question, last.question) {
+		return question, nil
+	}
 	done, _ := grammarOf(question+" "+last.question).standalone(question, last)
 	return done, nil
+}
+
+// changesLanguage reports whether a question is in another language than the last one: both are recognized, and it has no stop word of the language of the last one.
+// Rules cannot complete it with words of the other language.
+func changesLanguage(question, last string) bool {
+	now, then := lang.Detect(question), lang.Detect(last)
+	return now != nil && then != nil && now != then && !slices.ContainsFunc(lang.Words(question), func(w lang.Token) bool { return then.IsStopWord(w.Text) })
 }
 
 // exchanges returns the last self-contained questions of a conversation with their answers.
