@@ -82,6 +82,7 @@ func writeRows(w io.Writer, rows []tableRow, measures []Measure, latencies bool)
 		fmt.Fprint(t, "p50 ms\tp99 ms\tfailed\t")
 	}
 	fmt.Fprintln(t)
+	counted, partial := partly(rows, measures)
 	for _, row := range rows {
 		if !slices.ContainsFunc(measures, func(m Measure) bool { _, ok := row.Measures[m.Key]; return ok }) {
 			continue
@@ -98,7 +99,11 @@ func writeRows(w io.Writer, rows []tableRow, measures []Measure, latencies bool)
 				below += "\t"
 				continue
 			}
-			fmt.Fprintf(t, "%.3f\t", e.Mean)
+			fmt.Fprintf(t, "%.3f", e.Mean)
+			if counted[m.Key] {
+				fmt.Fprintf(t, " (%d)", e.N)
+			}
+			fmt.Fprint(t, "\t")
 			below += fmt.Sprintf("%.2f–%.2f\t", e.Low, e.High)
 		}
 		if latencies && row.Group == "" {
@@ -113,7 +118,24 @@ func writeRows(w io.Writer, rows []tableRow, measures []Measure, latencies bool)
 			fmt.Fprintf(t, "\t\t\t%s\n", below)
 		}
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil || !partial {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "In parentheses: the number of questions that the figure is the mean of. The others do not have the measure.")
+	return err
+}
+
+// partly returns the measures that some questions of a row do not have.
+func partly(rows []tableRow, measures []Measure) (of map[string]bool, partial bool) {
+	of = map[string]bool{}
+	for _, row := range rows {
+		for _, m := range measures {
+			if e, ok := row.Measures[m.Key]; ok && e.N < row.Questions {
+				of[m.Key], partial = true, true
+			}
+		}
+	}
+	return of, partial
 }
 
 func names(measures []Measure) []string {
@@ -124,7 +146,7 @@ func names(measures []Measure) []string {
 	return out
 }
 
-// WriteModeComparisons writes a line for each measure in which two modes differ; for groups, only the leading measures.
+// WriteModeComparisons writes a line for each measure in which two modes differ; for groups, only the leading measures. If there is none, it says so.
 func WriteModeComparisons(w io.Writer, comparisons ...ModeComparison) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "set\tcompared\tmeasure\tdifference\t95 % interval\twins\tlosses\tties\tp\t")

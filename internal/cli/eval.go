@@ -351,7 +351,9 @@ func (v *evaluation) print(e *env, c *evalCmd) error {
 			func() error { return eval.WriteComparisons(e.Out, v.Comparisons...) })
 	}
 	if len(v.Modes) > 0 {
-		parts = append(parts, func() error { return writeModes(e.Out, v.Modes...) })
+		parts = append(parts, func() error {
+			return errors.Join(writeModes(e.Out, v.Modes...), eval.WriteFailures(e.Out, width(e.Out), v.single()...))
+		})
 	}
 	if len(v.Calibration) > 0 {
 		parts = append(parts, func() error { return eval.WriteCalibration(e.Out, v.Calibration...) })
