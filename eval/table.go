@@ -150,6 +150,7 @@ func names(measures []Measure) []string {
 func WriteModeComparisons(w io.Writer, comparisons ...ModeComparison) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "set\tcompared\tmeasure\tdifference\t95 % interval\twins\tlosses\tties\tp\t")
+	differ := false
 	for _, c := range comparisons {
 		set := c.Set
 		if c.Group != "" {
@@ -160,8 +161,13 @@ func WriteModeComparisons(w io.Writer, comparisons ...ModeComparison) error {
 			if !ok || c.Group != "" && !m.Leading || d.Wins+d.Losses == 0 && d.Mean == 0 {
 				continue
 			}
+			differ = true
 			fmt.Fprintf(t, "%s\t%s to %s\t%s\t%+.4f\t%+.3f to %+.3f\t%d\t%d\t%d\t%.4f\t\n", set, c.A, c.B, m.Name, d.Mean, d.Low, d.High, d.Wins, d.Losses, d.Ties, d.P)
 		}
+	}
+	if !differ {
+		_, err := fmt.Fprintln(w, "The compared answers do not differ in any measure.")
+		return err
 	}
 	return t.Flush()
 }

@@ -219,7 +219,8 @@ func TestEvalTellsWhatFailed(t *testing.T) {
 	if status != 0 {
 		t.Fatalf("status %d\n%s", status, errs)
 	}
-	for _, line := range []string{`port +direct +2 .* 0\.000 \(1\)`, `1 question failed\. --json`, `port +1 +direct, agentic +wrong +When does the last ferry leave on weekdays\?`} {
+	for _, line := range []string{`port +direct +2 .* 0\.000 \(1\)`, `1 question failed\. --json`, `port +1 +direct, agentic +wrong +When does the last ferry leave on weekdays\?`,
+		`The compared answers do not differ`} {
 		if !regexp.MustCompile(`(?m)^ *` + line).MatchString(out) {
 			t.Errorf("no line %q in\n%s", line, out)
 		}
@@ -305,7 +306,7 @@ func TestEvalRefuses(t *testing.T) {
 	torn := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(torn, "corpus.jsonl"), []byte("{\"_id\":\"1\"}\n{\"_id\":"), 0o600))
 	torn2, empty := t.TempDir(), filepath.Join(t.TempDir(), "empty.json")
-	for path, text := range map[string]string{filepath.Join(torn2, "corpus.jsonl"): `{"_id":"1"}`, filepath.Join(torn2, "queries.jsonl"): `{"_id":"1"}`,
+	for path, text := range map[string]string{filepath.Join(torn2, "corpus.jsonl"): `{"_id":"1"}`, filepath.Join(torn2, "queries.jsonl"): `{"_id":"1","text":"x"}`,
 		filepath.Join(torn2, "qrels.tsv"): "", filepath.Join(torn2, "claims.jsonl"): `{"claim":"x","label":"MAYBE","evidence":["y"]}`, empty: `{"modes":[null]}`} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
