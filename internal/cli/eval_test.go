@@ -206,6 +206,14 @@ func TestEvalOwnDocuments(t *testing.T) {
 	}
 }
 
+// TestEvalHelp: the help names both layouts of a set.
+func TestEvalHelp(t *testing.T) {
+	clean(t)
+	if status, out, _ := run(t, "eval", "--help"); status != 0 || !strings.Contains(out, "subfolder documents") || !strings.Contains(out, "corpus.jsonl") {
+		t.Errorf("status %d\n%s", status, out)
+	}
+}
+
 // TestEvalTellsWhatFailed: the tables say how many questions have a measure, and which questions failed; of two equal modes there is no table.
 func TestEvalTellsWhatFailed(t *testing.T) {
 	clean(t)
