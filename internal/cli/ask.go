@@ -32,7 +32,7 @@ type askCmd struct {
 	Mode     string   `default:"agentic" enum:"direct,agentic" help:"Mode of the answer: direct (one search) or agentic (tools are chosen until the evidence suffices)."`
 	TopK     int      `name:"top-k" default:"0" help:"Number of passages for the generator, 1 to 50; 0 is the default."`
 	Method   string   `default:"hybrid" enum:"similarity,self_query,hybrid" help:"What is searched: similarity (vectors alone), self_query (words and vectors, among the documents that meet the conditions of the question, such as a date or an author) or hybrid (words and vectors)."`
-	Filter   []string `sep:"none" placeholder:"CONDITION" help:"Only read documents whose metadata matches, such as creator~=Brook, date>=2024, type=pdf, language=en or path^=reports/. Operators: = != > >= < <=, ~= (contains the words) and ^= (starts with). Or a filter in JSON. All conditions must match if the flag is repeated."`
+	Filter   []string `sep:"none" placeholder:"CONDITION" help:"Only read documents whose metadata matches, such as creator~=Brook, date>=2024, type=pdf, language=en or path^=docs/reports/. A path begins with the name of the indexed folder. Operators: = != > >= < <=, ~= (contains the words) and ^= (starts with). Or a filter in JSON. All conditions must match if the flag is repeated."`
 	NoCache  bool     `name:"no-cache" help:"Do not read or write the cache."`
 	Use      []string `sep:"none" placeholder:"NAME" help:"Collection, vector store or file:ID to search, instead of the documents of --collection and all uploaded files. Can be repeated."`
 	Session  string   `placeholder:"ID" help:"Session that the question continues. It is created if it does not exist."`
