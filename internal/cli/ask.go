@@ -157,7 +157,7 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 		// The display shows the warnings of the run. Log lines would repeat them in the middle of the answer.
 		logger = newLogger(config.Log{LogLevel: "error", LogFormat: e.cfg.Log.LogFormat}, e.Err)
 	}
-	a, at, err := c.openOrRunning(ctx, e, func() (*app.App, error) { return c.open(ctx, e, logger) })
+	a, at, err := c.openOrRunning(ctx, e, func() (*app.App, error) { return c.openFolder(ctx, e, logger) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -176,6 +176,16 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 		return nil, nil, errors.Join(err, a.Close())
 	}
 	return client.NewStream(q.Query, localEvents(ctx, a, run)), a.Close, nil
+}
+
+// openFolder opens the data folder. It is only created if documents are indexed in it, or if they are elsewhere: a mistyped folder is an error.
+func (c *askCmd) openFolder(ctx context.Context, e *env, logger *slog.Logger) (*app.App, error) {
+	if len(e.cfg.Ingest.Docs) == 0 && e.cfg.Index.URL == "" {
+		if err := exists(app.Folder(e.cfg.Store.Data, c.Tenant)); err != nil {
+			return nil, err
+		}
+	}
+	return c.open(ctx, e, logger)
 }
 
 // scopeOf returns the scope of a question. Without names it is the default of the server, unless another collection is configured.
