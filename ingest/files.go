@@ -34,7 +34,9 @@ func Skipped(name string) bool {
 }
 
 // temporary reports whether a file is hidden, or a lock file that Word, Excel or PowerPoint makes beside an open document, such as ~$report.docx.
-func temporary(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "~$") }
+func temporary(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "~$")
+}
 
 // ignoredExtensions are file types that are often next to documents and are not documents.
 const ignoredExtensions = ".png .jpg .jpeg .gif .webp .bmp .ico .tif .tiff .heic .avif .svg .mp3 .mp4 .m4a .wav .ogg .flac .mov .avi .mkv .webm " +
