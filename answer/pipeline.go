@@ -290,7 +290,7 @@ func (j *job) prepare(ctx context.Context) error {
 		case len(docs) == 0:
 			return fault.New(fault.NoDocuments, "no documents are in %s%s", scopeNames(j.q.Collection), j.otherCollections(ctx))
 		case j.only != nil && len(j.only) == 0:
-			return fault.New(fault.NoDocuments, "no document in %s matches the filter: %s", scopeNames(j.q.Collection), printable(lang.Truncate(j.q.Filter.String(), maxName)))
+			return fault.New(fault.NoDocuments, "no document in %s matches the filter: %s%s", scopeNames(j.q.Collection), printable(lang.Truncate(j.q.Filter.String(), maxName)), j.examplePath(docs[0]))
 		}
 	}
 	if err := j.loadTermStats(ctx, j.questions()); err != nil {
@@ -299,13 +299,32 @@ func (j *job) prepare(ctx context.Context) error {
 	return nil
 }
 
-// scopeNames returns the names of a question's scope for messages: printable and not too many.
+// examplePath returns the end of an error about a filter that no document meets: how paths look, if the filter has a condition on them.
+func (j *job) examplePath(d corpus.Document) string {
+	if !j.q.Filter.Has("path") {
+		return ""
+	}
+	return "; a path here is, for example, " + printable(lang.Truncate(cmp.Or(d.Path, d.URI), maxName))
+}
+
+// scopeNames returns the names of a question's scope for messages, such as "the collections default and files": printable and not too many.
 func scopeNames(collection string) string {
 	names := strings.Split(printable(lang.Truncate(collection, maxName)), ",")
+	kind := "the collection "
+	if len(names) > 1 {
+		kind = "the collections "
+	}
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
+		if strings.HasPrefix(names[i], "file:") { // a document
+			kind = ""
+		}
 	}
-	return strings.Join(names, ", ")
+	last := len(names) - 1
+	if last == 0 {
+		return kind + names[0]
+	}
+	return kind + strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // maxCollections is how many collections an error names.

@@ -1,6 +1,7 @@
 package answer_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -62,12 +63,23 @@ func TestNoDocumentMatchesTheFilter(t *testing.T) {
 	p.Cache = caching(t).Cache
 	log := begin(t, p, event.RunStarted{Question: event.Question{Query: "How high is the tide?", Filter: where(t, "creator~=Doe", "date>=2020")}})
 	s := event.Fold(log)
-	want := `no document in default matches the filter: creator~="Doe" and date>="2020"`
+	want := `no document in the collection default matches the filter: creator~="Doe" and date>="2020"`
 	if s.Failure == nil || s.Failure.Code != fault.NoDocuments || s.Failure.Message != want || len(s.Searches) > 0 {
 		t.Errorf("%+v, want %s", s.Failure, want)
 	}
 	if got := kinds(log); got != "run_started query_analyzed cache_checked run_failed" {
 		t.Error(got)
+	}
+}
+
+// TestFilterOnPathsShowsAPath: a path begins with the name of the indexed folder, which users leave out.
+func TestFilterOnPathsShowsAPath(t *testing.T) {
+	t.Parallel()
+	p := shelf(t)
+	s := event.Fold(begin(t, p, event.RunStarted{Question: event.Question{Query: "How high is the tide?", Filter: where(t, "path^=reports/", "date>=2020")}}))
+	want := regexp.MustCompile(`^no document in the collection default matches the filter: .*; a path here is, for example, (tides\d|bare)\.md$`)
+	if s.Failure == nil || !want.MatchString(s.Failure.Message) {
+		t.Errorf("%+v, want %s", s.Failure, want)
 	}
 }
 

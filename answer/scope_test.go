@@ -56,7 +56,7 @@ func TestQuestionsStayInScope(t *testing.T) {
 			t.Errorf("%s: %s: %q", c.collection, c.ask, s.Text)
 		}
 	}
-	for collection, want := range map[string]string{"vs_none": "no documents are in vs_none", "vs_none,vs_other": "no documents are in vs_none, vs_other", "file:doc_none": "no documents are in file:doc_none"} {
+	for collection, want := range map[string]string{"vs_none": "no documents are in the collection vs_none", "vs_none,vs_other": "no documents are in the collections vs_none and vs_other", "file:doc_none": "no documents are in file:doc_none"} {
 		for _, q := range []string{"What is the oven heated to?", "List the documents", "Summarize this document"} {
 			log := begin(t, p, event.RunStarted{Question: event.Question{Collection: collection, Query: q, Tools: bothTools}})
 			if f, _ := log[len(log)-1].Body.(event.RunFailed); f.Code != fault.NoDocuments || f.Message != want || len(event.Fold(log).Calls) != 0 {

@@ -38,7 +38,8 @@ type AskOptions struct {
 
 // AskResult is the result of one question.
 type AskResult struct {
-	Query     string             `json:"query"`
+	Query     string             `json:"query"`          // id of the question
+	Text      string             `json:"text,omitempty"` // the question
 	Groups    []string           `json:"groups,omitempty"`
 	Ranked    []string           `json:"ranked"` // the first ten documents
 	Answer    string             `json:"answer"` // the beginning of the answer
@@ -135,7 +136,7 @@ const maxAnswer = 2000
 func (s *Set) measure(ctx context.Context, q Question, out Outcome, v verify.Verifier, refuses bool) (AskResult, error) {
 	state := &out.State
 	answerable := !q.Unanswerable && (q.Answerable || len(q.Answers) > 0 || q.judges() || s.Relevant(q.ID) > 0)
-	a := AskResult{Query: q.ID, Groups: q.groups(answerable && refuses), Ranked: out.ranked(10), Took: state.Elapsed(), Scores: map[string]float64{},
+	a := AskResult{Query: q.ID, Text: q.Text, Groups: q.groups(answerable && refuses), Ranked: out.ranked(10), Took: state.Elapsed(), Scores: map[string]float64{},
 		Tools: state.Tools, Rounds: state.Iterations, Abstained: state.Status == event.Finished && state.Abstained(),
 		Answer: lang.Truncate(string(state.Text), maxAnswer)}
 	if state.Failure != nil {

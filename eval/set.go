@@ -133,7 +133,7 @@ func LoadFiles(name string, files Files) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load set: %w", err)
 	}
-	questions, err := jsonLines(files.Questions, func(q *questionLine) string { return q.ID })
+	questions, err := jsonLines(files.Questions, func(q *questionLine) (string, error) { return q.ID, q.check() })
 	if err != nil {
 		return nil, fmt.Errorf("load set: %w", err)
 	}
@@ -178,7 +178,7 @@ const maxFiles = 1_000_000
 
 func (s *Set) readDocuments(files Files) (err error) {
 	if files.Documents == "" {
-		s.Docs, err = jsonLines(files.Corpus, func(d *Doc) string { return d.ID })
+		s.Docs, err = jsonLines(files.Corpus, func(d *Doc) (string, error) { return d.ID, nil })
 		return err
 	}
 	if s.Folder, err = filepath.Abs(files.Documents); err != nil {
@@ -214,6 +214,19 @@ type questionLine struct {
 	Answerable *bool `json:"answerable"`
 }
 
+// check checks that a question and those before it have text.
+func (q *questionLine) check() error {
+	if strings.TrimSpace(q.Text) == "" {
+		return fmt.Errorf("text: required, but query %.100q has none", q.ID)
+	}
+	for i, before := range q.Before {
+		if strings.TrimSpace(before) == "" {
+			return fmt.Errorf("before[%d]: must not be empty, in query %.100q", i, q.ID)
+		}
+	}
+	return nil
+}
+
 func readClaims(path string) (pairs []LabelledClaim, err error) {
 	err = lines(path, func(_ int, line []byte) error {
 		var p LabelledClaim
@@ -237,7 +250,8 @@ func (s *Set) Relevant(query string) int {
 	return relevant(s.Qrels[query])
 }
 
-func jsonLines[T any](path string, id func(*T) string) ([]T, error) {
+// jsonLines reads a file with one JSON object per line. check returns the id of an object, or an error if it is not valid.
+func jsonLines[T any](path string, check func(*T) (id string, err error)) ([]T, error) {
 	var out []T
 	seen := map[string]bool{}
 	err := lines(path, func(_ int, line []byte) error {
@@ -245,10 +259,12 @@ func jsonLines[T any](path string, id func(*T) string) ([]T, error) {
 		if err := json.Unmarshal(line, &v); err != nil {
 			return err
 		}
-		k := id(&v)
+		k, err := check(&v)
 		switch {
 		case k == "":
 			return errors.New("no _id")
+		case err != nil:
+			return err
 		case seen[k]:
 			return fmt.Errorf("duplicate _id %.100q", k)
 		}

@@ -47,6 +47,8 @@ func TestLoadErrors(t *testing.T) {
 		{"bad JSON", goodCorpus + "\n{", goodQueries, goodQrels, "corpus.jsonl:4:"},
 		{"no id", `{"text":"x"}`, goodQueries, goodQrels, "corpus.jsonl:1: no _id"},
 		{"id twice", goodCorpus, goodQueries + goodQueries, goodQrels, "queries.jsonl:2:"},
+		{"no text", goodCorpus, goodQueries + "\n" + `{"_id":"9"}`, goodQrels, `queries.jsonl:3: text: required, but query "9" has none`},
+		{"empty turn", goodCorpus, `{"_id":"9","text":"And pears?","before":["Which apple?"," "]}`, "", "queries.jsonl:1: before[1]: must not be empty"},
 		{"long line", goodCorpus + "\n" + strings.Repeat("x", eval.MaxLine+1), goodQueries, goodQrels, "corpus.jsonl:4: line longer"},
 		{"columns", goodCorpus, goodQueries, goodQrels + "q a 1\n", "qrels.tsv:4:"},
 		{"score", goodCorpus, goodQueries, goodQrels + "q\ta\tx\n", "qrels.tsv:4:"},

@@ -82,6 +82,7 @@ func writeRows(w io.Writer, rows []tableRow, measures []Measure, latencies bool)
 		fmt.Fprint(t, "p50 ms\tp99 ms\tfailed\t")
 	}
 	fmt.Fprintln(t)
+	counted, partial := partly(rows, measures)
 	for _, row := range rows {
 		if !slices.ContainsFunc(measures, func(m Measure) bool { _, ok := row.Measures[m.Key]; return ok }) {
 			continue
@@ -98,7 +99,11 @@ func writeRows(w io.Writer, rows []tableRow, measures []Measure, latencies bool)
 				below += "\t"
 				continue
 			}
-			fmt.Fprintf(t, "%.3f\t", e.Mean)
+			fmt.Fprintf(t, "%.3f", e.Mean)
+			if counted[m.Key] {
+				fmt.Fprintf(t, " (%d)", e.N)
+			}
+			fmt.Fprint(t, "\t")
 			below += fmt.Sprintf("%.2f–%.2f\t", e.Low, e.High)
 		}
 		if latencies && row.Group == "" {
@@ -113,7 +118,24 @@ func writeRows(w io.Writer, rows []tableRow, measures []Measure, latencies bool)
 			fmt.Fprintf(t, "\t\t\t%s\n", below)
 		}
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil || !partial {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "In parentheses: the number of questions that the figure is the mean of. The others do not have the measure.")
+	return err
+}
+
+// partly returns the measures that some questions of a row do not have.
+func partly(rows []tableRow, measures []Measure) (of map[string]bool, partial bool) {
+	of = map[string]bool{}
+	for _, row := range rows {
+		for _, m := range measures {
+			if e, ok := row.Measures[m.Key]; ok && e.N < row.Questions {
+				of[m.Key], partial = true, true
+			}
+		}
+	}
+	return of, partial
 }
 
 func names(measures []Measure) []string {
@@ -124,10 +146,11 @@ func names(measures []Measure) []string {
 	return out
 }
 
-// WriteModeComparisons writes a line for each measure in which two modes differ; for groups, only the leading measures.
+// WriteModeComparisons writes a line for each measure in which two modes differ; for groups, only the leading measures. If there is none, it says so.
 func WriteModeComparisons(w io.Writer, comparisons ...ModeComparison) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "set\tcompared\tmeasure\tdifference\t95 % interval\twins\tlosses\tties\tp\t")
+	differ := false
 	for _, c := range comparisons {
 		set := c.Set
 		if c.Group != "" {
@@ -138,8 +161,13 @@ func WriteModeComparisons(w io.Writer, comparisons ...ModeComparison) error {
 			if !ok || c.Group != "" && !m.Leading || d.Wins+d.Losses == 0 && d.Mean == 0 {
 				continue
 			}
+			differ = true
 			fmt.Fprintf(t, "%s\t%s to %s\t%s\t%+.4f\t%+.3f to %+.3f\t%d\t%d\t%d\t%.4f\t\n", set, c.A, c.B, m.Name, d.Mean, d.Low, d.High, d.Wins, d.Losses, d.Ties, d.P)
 		}
+	}
+	if !differ {
+		_, err := fmt.Fprintln(w, "The compared answers do not differ in any measure.")
+		return err
 	}
 	return t.Flush()
 }

@@ -21,8 +21,8 @@ import (
 // skippedFolders contain third-party or generated files.
 var skippedFolders = map[string]bool{"node_modules": true, "vendor": true, "__pycache__": true}
 
-// Skipped reports whether a file is not a document by its path, which has slashes: it is hidden, or in a folder that is hidden or contains third-party or
-// generated files.
+// Skipped reports whether a file is not a document by its path, which has slashes: it is hidden or a lock file of an office program, or in a folder that is
+// hidden or contains third-party or generated files.
 func Skipped(name string) bool {
 	dir, base := path.Split(name)
 	for folder := range strings.SplitSeq(dir, "/") {
@@ -30,7 +30,12 @@ func Skipped(name string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(base, ".")
+	return temporary(base)
+}
+
+// temporary reports whether a file is hidden, or a lock file that Word, Excel or PowerPoint makes beside an open document, such as ~$report.docx.
+func temporary(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "~$")
 }
 
 // ignoredExtensions are file types that are often next to documents and are not documents.
@@ -272,7 +277,7 @@ func (l *listing) walk(ctx context.Context, root *os.Root, dir, uri string) erro
 func (l *listing) addEntry(root *os.Root, e fs.DirEntry, dir, uri string) {
 	name := e.Name()
 	switch {
-	case strings.HasPrefix(name, "."), e.IsDir(), e.Type()&fs.ModeSymlink != 0:
+	case temporary(name), e.IsDir(), e.Type()&fs.ModeSymlink != 0:
 	case !e.Type().IsRegular():
 		l.fail(uri, errSpecial)
 	case Ignored(name, l.read):

@@ -166,7 +166,7 @@ func TestIngestFollowsFolder(t *testing.T) {
 	g := ingest.New(ix, lengths{name: "a"}, ingest.Options{Workers: 3})
 	write(t, dir, map[string]string{
 		"a.md": "# A\n\nAlpha.", "sub/b.txt": "Beta.", "sub/copy.txt": "Beta.", ".hidden/c.md": "no", ".d.md": "no",
-		"node_modules/e.md": "no", "vendor/f.md": "no", "pic.png": "\x89PNG",
+		"node_modules/e.md": "no", "~$a.docx": "\x05Ada", "sub/~$b.md": "no", "vendor/f.md": "no", "pic.png": "\x89PNG",
 		"data/sessions.exists": "", "data/runs/lock": "", "data/server.json": `{"token": "no"}`,
 	})
 	data := filepath.Join(dir, "data")

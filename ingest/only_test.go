@@ -114,7 +114,7 @@ func TestOnlySkips(t *testing.T) {
 	f := newTree(t)
 	outside := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret.md"), []byte("Secret."), 0o600))
-	names := []string{".hidden.md", ".git/a.md", "sub/.hidden/a.md", "node_modules/a.md", "picture.png"}
+	names := []string{".hidden.md", ".git/a.md", "sub/.hidden/a.md", "node_modules/a.md", "picture.png", "~$a.md"}
 	for _, name := range names {
 		f.put(name, "No document.")
 	}

@@ -372,10 +372,10 @@ func TestFailures(t *testing.T) {
 func TestHintToAddDocuments(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]bool{
-		"no documents are in default, files":                       true,
-		"no documents are in none; there are documents in default": false,
-		"no document in default matches the filter: year=2024":     false,
-		"no indexed document has the id 7":                         false,
+		"no documents are in the collections default and files":                   true,
+		"no documents are in the collection none; there are documents in default": false,
+		"no document in the collection default matches the filter: year=2024":     false,
+		"no indexed document has the id 7":                                        false,
 	} {
 		for name, show := range displays() {
 			out, err := show(stream(forge("query_analysis", `{"query":"why?"}`), forge("error", `{"code":"NO_DOCUMENTS","message":"`+message+`","recoverable":false}`)))

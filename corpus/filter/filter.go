@@ -66,6 +66,11 @@ func (f *Filter) Empty() bool {
 	return f == nil || f.Type == "" && f.Key == "" && f.Value == nil && len(f.Filters) == 0
 }
 
+// Has reports whether the filter has a condition on an attribute.
+func (f *Filter) Has(key string) bool {
+	return f != nil && (attributeName(f.Key) == key || slices.ContainsFunc(f.Filters, func(part Filter) bool { return part.Has(key) }))
+}
+
 // Parse parses the filter in a field of a request. It returns nil for no filter. Errors are [fault.InvalidRequest] and name the invalid part of the field.
 func Parse(field string, raw json.RawMessage) (*Filter, error) {
 	if text := string(bytes.TrimSpace(raw)); text == "" || text == "null" || text == "{}" {

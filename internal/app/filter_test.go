@@ -41,7 +41,7 @@ func TestFilterOfQuestions(t *testing.T) {
 			}
 		}
 		w := c.request("default", "POST", q.path, fmt.Sprintf(q.body, nobody))
-		if !strings.Contains(w.Body.String(), "no document in files matches the filter") {
+		if !strings.Contains(w.Body.String(), "no document in the collection files matches the filter") {
 			t.Errorf("%s, nothing matches: status %d: %s", q.path, w.Code, w.Body)
 		}
 		w = c.request("default", "POST", q.path, fmt.Sprintf(q.body, `{"type":"and","filters":[{"type":"like","key":"a","value":1}]}`))

@@ -87,7 +87,7 @@ func (a *App) CheckScope(ctx context.Context, text string, known ...string) erro
 		if others := a.visibleCollections(ctx); len(others) > 0 {
 			end = "; there are documents in " + lang.Truncate(strings.Join(others, ", "), maxNames)
 		}
-		return fault.New(fault.NoDocuments, "no documents are in %s%s", lang.Truncate(name, maxNames), end)
+		return fault.New(fault.NoDocuments, "no documents are in the collection %s%s", lang.Truncate(name, maxNames), end)
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func TestUnknownCollection(t *testing.T) {
 	const others = "; there are documents in default, files, handbooks"
 	ask := func(secret string) string {
 		w := limited{city: c, secret: secret}.send("POST", "/api/query", `{"query":"Who keeps the lighthouse?","collection":"handbook"}`)
-		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "no documents are in handbook") {
+		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "no documents are in the collection handbook") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 		return w.Body.String()

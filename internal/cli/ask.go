@@ -32,7 +32,7 @@ type askCmd struct {
 	Mode     string   `default:"agentic" enum:"direct,agentic" help:"Mode of the answer: direct (one search) or agentic (tools are chosen until the evidence suffices)."`
 	TopK     int      `name:"top-k" default:"0" help:"Number of passages for the generator, 1 to 50; 0 is the default."`
 	Method   string   `default:"hybrid" enum:"similarity,self_query,hybrid" help:"What is searched: similarity (vectors alone), self_query (words and vectors, among the documents that meet the conditions of the question, such as a date or an author) or hybrid (words and vectors)."`
-	Filter   []string `sep:"none" placeholder:"CONDITION" help:"Only read documents whose metadata matches, such as creator~=Brook, date>=2024, type=pdf, language=en or path^=reports/. Operators: = != > >= < <=, ~= (contains the words) and ^= (starts with). Or a filter in JSON. All conditions must match if the flag is repeated."`
+	Filter   []string `sep:"none" placeholder:"CONDITION" help:"Only read documents whose metadata matches, such as creator~=Brook, date>=2024, type=pdf, language=en or path^=docs/reports/. A path begins with the name of the indexed folder. Operators: = != > >= < <=, ~= (contains the words) and ^= (starts with). Or a filter in JSON. All conditions must match if the flag is repeated."`
 	NoCache  bool     `name:"no-cache" help:"Do not read or write the cache."`
 	Use      []string `sep:"none" placeholder:"NAME" help:"Collection, vector store or file:ID to search, instead of the documents of --collection and all uploaded files. Can be repeated."`
 	Session  string   `placeholder:"ID" help:"Session that the question continues. It is created if it does not exist."`
@@ -157,7 +157,7 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 		// The display shows the warnings of the run. Log lines would repeat them in the middle of the answer.
 		logger = newLogger(config.Log{LogLevel: "error", LogFormat: e.cfg.Log.LogFormat}, e.Err)
 	}
-	a, at, err := c.openOrRunning(ctx, e, func() (*app.App, error) { return c.open(ctx, e, logger) })
+	a, at, err := c.openOrRunning(ctx, e, func() (*app.App, error) { return c.openFolder(ctx, e, logger) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -176,6 +176,16 @@ func (c *askCmd) stream(ctx context.Context, e *env, q forge.Request) (s *client
 		return nil, nil, errors.Join(err, a.Close())
 	}
 	return client.NewStream(q.Query, localEvents(ctx, a, run)), a.Close, nil
+}
+
+// openFolder opens the data folder. It is only created if documents are indexed in it, or if they are elsewhere: a mistyped folder is an error.
+func (c *askCmd) openFolder(ctx context.Context, e *env, logger *slog.Logger) (*app.App, error) {
+	if len(e.cfg.Ingest.Docs) == 0 && e.cfg.Index.URL == "" {
+		if err := exists(app.Folder(e.cfg.Store.Data, c.Tenant)); err != nil {
+			return nil, err
+		}
+	}
+	return c.open(ctx, e, logger)
 }
 
 // scopeOf returns the scope of a question. Without names it is the default of the server, unless another collection is configured.

@@ -168,7 +168,7 @@ func TestAskUnknownCollection(t *testing.T) {
 		t.Helper()
 		for _, args := range [][]string{{"--collection", "worx"}, {"--use", "worx"}, {"--use", "worx", "--use", "files"}} {
 			status, out, errs := run(t, append([]string{"ask", "--data", data, question}, args...)...)
-			if status != 1 || strings.Contains(out, "1951") || !strings.Contains(errs, "no documents are in worx; there are documents in files, work") {
+			if status != 1 || strings.Contains(out, "1951") || !strings.Contains(errs, "no documents are in the collection worx; there are documents in files, work") {
 				t.Errorf("%s, %v: status %d\n%s\n%s", where, args, status, out, errs)
 			}
 		}

@@ -236,6 +236,8 @@ func TestFailures(t *testing.T) {
 		{"path that is not there", []string{"ingest", "--data", data, filepath.Join(dir, "none")}, 1, []string{"none"}},
 		{"unknown run", []string{"replay", "--data", data, "run_0"}, 1, []string{"no such run"}},
 		{"mistyped data", []string{"runs", "--data", filepath.Join(dir, "none")}, 1, []string{filepath.Join(dir, "none") + " does not exist; \"sluice ingest PATH\""}},
+		{"mistyped data of a question", []string{"ask", "--data", filepath.Join(dir, "none"), "why?"}, 1, []string{filepath.Join(dir, "none") + " does not exist; \"sluice ingest PATH\""}},
+		{"mistyped tenant of a question", []string{"ask", "--data", data, "--tenant", "none", "why?"}, 1, []string{filepath.Join(data, "tenants", "none") + " does not exist"}},
 		{"mistyped data of a repair", []string{"reconcile", "--data", filepath.Join(dir, "none")}, 1, []string{filepath.Join(dir, "none") + " does not exist"}},
 		{"mistyped tenant of a repair", []string{"reconcile", "--data", data, "--tenant", "none"}, 1, []string{filepath.Join(data, "tenants", "none") + " does not exist"}},
 		{"help about a command", []string{"help", "ask"}, 0, []string{"Usage: sluice ask <question>"}},
@@ -255,6 +257,9 @@ func TestFailures(t *testing.T) {
 				if !strings.Contains(out+errs, s) {
 					t.Errorf("it does not say %q:\n%s%s", s, out, errs)
 				}
+			}
+			if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
+				t.Error("the mistyped folder was created")
 			}
 		})
 	}

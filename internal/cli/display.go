@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"io"
 	"os"
+
+	"golang.org/x/term"
 
 	"github.com/sluice-rag/sluice/client/display"
 )
@@ -27,4 +30,14 @@ func newDisplay(e *env, name string, stream bool, interrupt context.CancelFunc) 
 		o.In = keyboard
 	}
 	return display.NewRich(e.Out, o)
+}
+
+// width returns the width of a terminal in columns. Of any other output, it is that of a usual line.
+func width(out io.Writer) int {
+	if f, ok := out.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return 120
 }

@@ -42,9 +42,13 @@ type evalCmd struct {
 
 // Help returns the long help text.
 func (evalCmd) Help() string {
-	return `A set is a folder with corpus.jsonl (_id, title, text), queries.jsonl (_id, text, and optionally answers, answerable,
-multihop, type), qrels.tsv (query id, document id, score) and optionally claims.jsonl (claim, doc_id, label, evidence). If the
-folder holds several sets, each is measured. Everything is indexed in a temporary folder, or with --index in temporary tenants of a Weaviate server.
+	return `Your own set is a folder with a subfolder documents, which has files of any format that ingest reads, and the questions beside it in
+queries.jsonl: on each line an object with _id and text, and optionally answers, accept, answerable, documents and others. Search is not measured for
+such a set: use --mode or --what answers.
+
+A public set has corpus.jsonl (_id, title, text) instead of documents. Both can have qrels.tsv (query id, document id, score) and
+claims.jsonl (claim, doc_id, label, evidence). If the folder holds several sets, each is measured. Everything is indexed in a temporary
+folder, or with --index in temporary tenants of a Weaviate server.
 
 Search: each document is one passage. Every question that has a relevant document is searched for by words (lexical), by vectors
 (vector) and by both (hybrid, as for answers). The last table compares lexical and hybrid search.
@@ -351,7 +355,9 @@ func (v *evaluation) print(e *env, c *evalCmd) error {
 			func() error { return eval.WriteComparisons(e.Out, v.Comparisons...) })
 	}
 	if len(v.Modes) > 0 {
-		parts = append(parts, func() error { return writeModes(e.Out, v.Modes...) })
+		parts = append(parts, func() error {
+			return errors.Join(writeModes(e.Out, v.Modes...), eval.WriteFailures(e.Out, width(e.Out), v.single()...))
+		})
 	}
 	if len(v.Calibration) > 0 {
 		parts = append(parts, func() error { return eval.WriteCalibration(e.Out, v.Calibration...) })

@@ -195,6 +195,12 @@ func (v *evaluation) pool(modes []event.Mode, earlier []*eval.ModeReport) {
 	}
 }
 
+// single returns the reports of single sets, without those of all sets together.
+func (v *evaluation) single() []*eval.ModeReport {
+	several := len(v.Modes) > 0 && v.Modes[len(v.Modes)-1].Set == allSets
+	return slices.DeleteFunc(slices.Clone(v.Modes), func(r *eval.ModeReport) bool { return several && r.Set == allSets })
+}
+
 func byMode(reports []*eval.ModeReport) map[event.Mode][]*eval.ModeReport {
 	of := map[event.Mode][]*eval.ModeReport{}
 	for _, r := range reports {

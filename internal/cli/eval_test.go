@@ -206,6 +206,35 @@ func TestEvalOwnDocuments(t *testing.T) {
 	}
 }
 
+// TestEvalHelp: the help names both layouts of a set.
+func TestEvalHelp(t *testing.T) {
+	clean(t)
+	if status, out, _ := run(t, "eval", "--help"); status != 0 || !strings.Contains(out, "subfolder documents") || !strings.Contains(out, "corpus.jsonl") {
+		t.Errorf("status %d\n%s", status, out)
+	}
+}
+
+// TestEvalTellsWhatFailed: the tables say how many questions have a measure, and which questions failed; of two equal modes there is no table.
+func TestEvalTellsWhatFailed(t *testing.T) {
+	clean(t)
+	set := filepath.Join(t.TempDir(), "port")
+	require.NoError(t, os.MkdirAll(filepath.Join(set, "documents"), 0o700))
+	for name, text := range map[string]string{"documents/ferry.md": "# Ferry\nThe last ferry leaves at 21:40 on weekdays. Dogs travel free of charge.\n",
+		"queries.jsonl": `{"_id":"1","text":"When does the last ferry leave on weekdays?","accept":["22:40"]}` + "\n" + `{"_id":"2","text":"Do dogs travel free?","documents":["ferry.md"]}`} {
+		require.NoError(t, os.WriteFile(filepath.Join(set, name), []byte(text), 0o600))
+	}
+	status, out, errs := run(t, "eval", set, "--what", "answers")
+	if status != 0 {
+		t.Fatalf("status %d\n%s", status, errs)
+	}
+	for _, line := range []string{`port +direct +2 .* 0\.000 \(1\)`, `1 question failed\. --json`, `port +1 +direct, agentic +wrong +When does the last ferry leave on weekdays\?`,
+		`The compared answers do not differ`} {
+		if !regexp.MustCompile(`(?m)^ *` + line).MatchString(out) {
+			t.Errorf("no line %q in\n%s", line, out)
+		}
+	}
+}
+
 func TestEvalAgainst(t *testing.T) {
 	clean(t)
 	status, earlier, errs := run(t, "eval", "testdata/sets/harbour", "--what", "answers", "--mode", "direct", "--json")
@@ -285,7 +314,7 @@ func TestEvalRefuses(t *testing.T) {
 	torn := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(torn, "corpus.jsonl"), []byte("{\"_id\":\"1\"}\n{\"_id\":"), 0o600))
 	torn2, empty := t.TempDir(), filepath.Join(t.TempDir(), "empty.json")
-	for path, text := range map[string]string{filepath.Join(torn2, "corpus.jsonl"): `{"_id":"1"}`, filepath.Join(torn2, "queries.jsonl"): `{"_id":"1"}`,
+	for path, text := range map[string]string{filepath.Join(torn2, "corpus.jsonl"): `{"_id":"1"}`, filepath.Join(torn2, "queries.jsonl"): `{"_id":"1","text":"x"}`,
 		filepath.Join(torn2, "qrels.tsv"): "", filepath.Join(torn2, "claims.jsonl"): `{"claim":"x","label":"MAYBE","evidence":["y"]}`, empty: `{"modes":[null]}`} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}

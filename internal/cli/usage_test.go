@@ -54,7 +54,7 @@ func TestMessagesForBeginners(t *testing.T) {
 		if _, out, errs := run(t, "doctor", "--data", data); strings.Contains(out, "no document") {
 			t.Errorf("doctor: %s%s", out, errs)
 		}
-		if status, out, errs := run(t, "ask", "--data", data, "--use", "nope", "hi"); status != 1 || !strings.Contains(errs, "no documents are in nope; there are documents in default") {
+		if status, out, errs := run(t, "ask", "--data", data, "--use", "nope", "hi"); status != 1 || !strings.Contains(errs, "no documents are in the collection nope; there are documents in default") {
 			t.Errorf("a greeting to an unknown collection: status %d: %s%s", status, out, errs)
 		}
 		if status, out, errs := run(t, "ask", "--data", data, "--use", "default", "hi"); status != 0 {
