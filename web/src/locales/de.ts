@@ -124,7 +124,6 @@ export const de: Record<Key, string> = {
   kpi_total: "Gesamt",
   kpi_cost: "Kosten",
   kpi_credits: "Verteilte Guthaben",
-  kpi_ipr: "Lizenzkosten",
   kpi_confidence: "Verlässlichkeit",
   kpi_tokens: "Tokens",
   no_source_contributed: "Keine Quelle hat zu dieser Antwort beigetragen",

@@ -122,7 +122,6 @@ export const en = {
   kpi_total: "Total",
   kpi_cost: "Cost",
   kpi_credits: "Credits distributed",
-  kpi_ipr: "IPR costs",
   kpi_confidence: "Confidence",
   kpi_tokens: "Tokens",
   no_source_contributed: "No source contributed to this answer",

@@ -124,7 +124,6 @@ export const es: Record<Key, string> = {
   kpi_total: "Total",
   kpi_cost: "Coste",
   kpi_credits: "Créditos repartidos",
-  kpi_ipr: "Coste de derechos",
   kpi_confidence: "Fiabilidad",
   kpi_tokens: "Tokens",
   no_source_contributed: "Ninguna fuente contribuyó a esta respuesta",

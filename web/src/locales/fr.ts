@@ -124,7 +124,6 @@ export const fr: Record<Key, string> = {
   kpi_total: "Total",
   kpi_cost: "Coût",
   kpi_credits: "Crédits distribués",
-  kpi_ipr: "Coûts de droits",
   kpi_confidence: "Fiabilité",
   kpi_tokens: "Tokens",
   no_source_contributed: "Aucune source n’a contribué à cette réponse",
