@@ -37,6 +37,28 @@ export default {
     await fits(page, "source");
   },
 
+  "conversations on a touch screen": async (t) => {
+    for (const [width, height] of [[1200, 900], [390, 844]]) {
+      const page = await t.asked(env.main, `What does a ship pay that is ${width} metres long and is seen on a touch screen?`, { viewport: { width, height }, hasTouch: true, isMobile: true });
+      await answered(page);
+      if (width < 700) await page.getByRole("button", { name: "Menu" }).tap();
+      const item = page.getByRole("navigation").locator("li", { hasText: `that is ${width} metres long` });
+      await item.waitFor();
+      await until(page, () => document.querySelector("nav").getBoundingClientRect().left >= 0);
+      await equals(() => item.locator(".tools").evaluate((e) => getComputedStyle(e).opacity), "1", "the buttons are shown without a mouse");
+      const [title, time] = [await item.locator(".clip").boundingBox(), await item.locator("a .muted").evaluate((e) => {
+        const range = document.createRange();
+        range.selectNodeContents(e);
+        return range.getBoundingClientRect().toJSON();
+      })];
+      for (const name of ["Rename", "Export", "Delete"]) {
+        const icon = await item.getByRole("button", { name }).locator("svg").boundingBox();
+        assert.ok(icon.y >= title.y + title.height, `${width} pixels: ${name} is on the title: ${JSON.stringify([icon, title])}`);
+        assert.ok(icon.x >= time.x + time.width, `${width} pixels: ${name} is on the time: ${JSON.stringify([icon, time])}`);
+      }
+    }
+  },
+
   "steps of earlier questions": async (t) => {
     const page = await t.asked(env.main, unanswerable); // with many searches
     await answered(page);

@@ -328,11 +328,15 @@ export default {
     await card(keeper, dir).waitFor({ state: "detached", ...queued });
   },
 
-  "files of --docs that are not indexed": async (t) => {
+  "folders of --docs, and their files that are not indexed": async (t) => {
     const page = await t.page(`${env.library}/sources`);
     const unread = page.getByRole("region", { name: "1 document could not be read" });
     await unread.waitFor();
-    assert.match(await unread.innerText(), /torn\.pdf not valid PDF/);
-    await page.getByText("There are no sources yet.").waitFor();
+    assert.match(await unread.innerText(), /\ntorn\.pdf not valid PDF/);
+    const paths = page.getByRole("region", { name: "Folders and files that are no sources" });
+    const row = paths.getByRole("listitem").filter({ hasText: `${env.folder} ` });
+    assert.match(await row.innerText(), /\d documents? · Collection: default$/);
+    assert.equal(await page.getByText("There are no sources yet.").count(), 0);
+    await axe(page, "folders that are no sources");
   },
 };

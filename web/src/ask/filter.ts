@@ -1,4 +1,5 @@
 import type { Filter } from "../../../clients/typescript/src/index.js";
+import { typeName } from "../documents/types.js";
 import { currentLanguage, t } from "../lib/i18n.svelte.js";
 
 /** The conditions of the question box. An empty text is no condition. */
@@ -15,8 +16,7 @@ export interface Conditions {
 export type Condition = keyof Conditions;
 export const none: Conditions = { author: "", from: "", to: "", type: "", language: "" };
 
-/** The types and languages that the server knows by name. */
-export const types = ["pdf", "markdown", "html", "text", "table"] as const;
+/** The languages that the server knows by name. */
 export const languages = ["ar", "cs", "da", "de", "el", "en", "es", "fi", "fr", "it", "ja", "ko", "nl", "no", "pl", "pt", "ru", "sv", "tr", "zh"];
 
 const forms: { [C in Condition]: Pick<Filter, "type"> & { key: string } } = {
@@ -56,7 +56,6 @@ export function conditionsOf(filter: Filter): Conditions | undefined {
 }
 
 export const languageName = (code: string): string => new Intl.DisplayNames(currentLanguage(), { type: "language" }).of(code) ?? code;
-export const typeName = (type: string): string => (type === "text" || type === "table" ? t(`filter_${type}`) : type === "markdown" ? "Markdown" : type.toUpperCase());
 
 const day = (date: string): string => new Intl.DateTimeFormat(currentLanguage(), { dateStyle: "medium", timeZone: "UTC" }).format(new Date(date));
 

@@ -124,7 +124,6 @@ export const de: Record<Key, string> = {
   kpi_total: "Gesamt",
   kpi_cost: "Kosten",
   kpi_credits: "Verteilte Guthaben",
-  kpi_ipr: "Lizenzkosten",
   kpi_confidence: "Verlässlichkeit",
   kpi_tokens: "Tokens",
   no_source_contributed: "Keine Quelle hat zu dieser Antwort beigetragen",
@@ -275,6 +274,8 @@ export const de: Record<Key, string> = {
   // Sources of documents
   sources_text: "Orte, von denen Dokumente kommen. Sluice fügt neue Dokumente hinzu, ersetzt geänderte und entfernt verschwundene.",
   no_sources: "Es gibt noch keine Quellen.",
+  paths_title: "Ordner und Dateien, die keine Quellen sind",
+  paths_text: "Ihre Dokumente wurden mit --docs oder „sluice ingest“ indexiert und werden auch damit aktualisiert.",
   sources_read_only: "Sie können die Quellen sehen. Zum Hinzufügen, Abgleichen und Entfernen brauchen Sie einen Schlüssel mit dem Recht write.",
   sources_need_key: "Ordner, Postfächer und Zugangsdaten des Servers brauchen einen Schlüssel mit dem Recht tenants oder den Befehl „sluice sources add“ auf dem Rechner des Servers.",
   sources_shared: "Ordner unterhalb von {folders} können hinzugefügt werden. Andere Ordner, Postfächer und Zugangsdaten des Servers brauchen einen Schlüssel mit dem Recht tenants oder den Befehl „sluice sources add“ auf dem Rechner des Servers.",

@@ -122,7 +122,6 @@ export const en = {
   kpi_total: "Total",
   kpi_cost: "Cost",
   kpi_credits: "Credits distributed",
-  kpi_ipr: "IPR costs",
   kpi_confidence: "Confidence",
   kpi_tokens: "Tokens",
   no_source_contributed: "No source contributed to this answer",
@@ -273,6 +272,8 @@ export const en = {
   // Sources of documents
   sources_text: "Places that documents come from. Sluice adds new documents, replaces changed ones, and removes those that have vanished.",
   no_sources: "There are no sources yet.",
+  paths_title: "Folders and files that are no sources",
+  paths_text: "Their documents were indexed with --docs or “sluice ingest”, which also bring them up to date.",
   sources_read_only: "You can see the sources. To add, sync or remove them, you need a key with the permission write.",
   sources_need_key: "Folders, mailboxes and credentials of the server need a key with the permission tenants, or the command “sluice sources add” on the machine of the server.",
   sources_shared: "Folders can be added below {folders}. Other folders, mailboxes and credentials of the server need a key with the permission tenants, or the command “sluice sources add” on the machine of the server.",

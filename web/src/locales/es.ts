@@ -124,7 +124,6 @@ export const es: Record<Key, string> = {
   kpi_total: "Total",
   kpi_cost: "Coste",
   kpi_credits: "Créditos repartidos",
-  kpi_ipr: "Coste de derechos",
   kpi_confidence: "Fiabilidad",
   kpi_tokens: "Tokens",
   no_source_contributed: "Ninguna fuente contribuyó a esta respuesta",
@@ -275,6 +274,8 @@ export const es: Record<Key, string> = {
   // Sources of documents
   sources_text: "Lugares de los que proceden los documentos. Sluice añade los nuevos, sustituye los que han cambiado y quita los que han desaparecido.",
   no_sources: "Todavía no hay fuentes.",
+  paths_title: "Carpetas y archivos que no son fuentes",
+  paths_text: "Sus documentos se indexaron con --docs o «sluice ingest», que también los actualizan.",
   sources_read_only: "Puede ver las fuentes. Para añadirlas, sincronizarlas o quitarlas necesita una clave con el permiso write.",
   sources_need_key: "Las carpetas, los buzones y las credenciales del servidor requieren una clave con el permiso tenants o la orden «sluice sources add» en la máquina del servidor.",
   sources_shared: "Se pueden añadir las carpetas que están dentro de {folders}. Las demás carpetas, los buzones y las credenciales del servidor requieren una clave con el permiso tenants o la orden «sluice sources add» en la máquina del servidor.",

@@ -124,7 +124,6 @@ export const fr: Record<Key, string> = {
   kpi_total: "Total",
   kpi_cost: "Coût",
   kpi_credits: "Crédits distribués",
-  kpi_ipr: "Coûts de droits",
   kpi_confidence: "Fiabilité",
   kpi_tokens: "Tokens",
   no_source_contributed: "Aucune source n’a contribué à cette réponse",
@@ -275,6 +274,8 @@ export const fr: Record<Key, string> = {
   // Sources of documents
   sources_text: "Les lieux d’où viennent les documents. Sluice ajoute les nouveaux documents, remplace ceux qui ont changé et retire ceux qui ont disparu.",
   no_sources: "Il n’y a pas encore de source.",
+  paths_title: "Dossiers et fichiers qui ne sont pas des sources",
+  paths_text: "Leurs documents ont été indexés avec --docs ou « sluice ingest », qui les mettent aussi à jour.",
   sources_read_only: "Vous pouvez voir les sources. Pour en ajouter, synchroniser ou retirer, il faut une clé avec le droit write.",
   sources_need_key: "Les dossiers, les boîtes aux lettres et les identifiants du serveur demandent une clé avec le droit tenants, ou la commande « sluice sources add » sur la machine du serveur.",
   sources_shared: "Les dossiers à l’intérieur de {folders} peuvent être ajoutés. Les autres dossiers, les boîtes aux lettres et les identifiants du serveur demandent une clé avec le droit tenants, ou la commande « sluice sources add » sur la machine du serveur.",

@@ -10,6 +10,8 @@ export type Source = Schemas["SourcesSourceView"];
 export type SourceRequest = Schemas["SourcesSourceRequest"];
 export type SourceChange = Schemas["SourcesChangeRequest"];
 export type Failure = Schemas["IngestFailure"];
+export type Path = Schemas["SourcesPath"];
+export type DocsResult = Schemas["SourcesDocsResult"];
 
 /** A sync in progress, as its stream tells it. */
 export interface Progress {
@@ -23,6 +25,9 @@ const path = (id: string) => `/api/sources/${encodeURIComponent(id)}`;
 
 // A browser opens few connections to one server. The syncs of a tenant run one after the other, so only few of them progress.
 const streams = 2;
+
+// To list the paths, the server reads the list of all documents. So they are only requested this many milliseconds after the last time.
+const pathsEvery = 60_000;
 
 const wait = (ms: number) => new Promise((next) => setTimeout(next, ms));
 
@@ -38,7 +43,9 @@ export class Sources {
   /** Folders of the server below which folders can be added without a key that may read its disk. */
   folders = $state.raw<string[]>([]);
   /** The files of --docs that are not indexed. */
-  docs = $state.raw<Schemas["SourcesDocsResult"]>();
+  docs = $state.raw<DocsResult>();
+  /** The files and folders that were indexed without being sources. */
+  paths = $state.raw<Path[]>([]);
   error = $state<string>();
   /** What has just ended, for screen readers. */
   message = $state("");
@@ -49,19 +56,26 @@ export class Sources {
   readonly #unknown = new Set<string>(); // ingestions without a stream at this server
   #timer: ReturnType<typeof setTimeout> | undefined;
   #newest = 0; // request: an older reply must not replace a newer one
+  #pathsAt = -Infinity; // when the paths were listed
   #closed = false;
 
   async refresh(): Promise<void> {
     const mine = ++this.#newest;
     clearTimeout(this.#timer);
+    const began = performance.now();
+    const withPaths = began - this.#pathsAt >= pathsEvery;
     try {
-      const { sources, folders = [], docs } = await request<Schemas["SourcesSourceList"]>("GET", "/api/sources");
+      const { sources, folders = [], docs, paths = [] } = await request<Schemas["SourcesSourceList"]>("GET", withPaths ? "/api/sources?paths=true" : "/api/sources");
       if (mine !== this.#newest || this.#closed) return;
       sources.sort((a, b) => Date.parse(b.added) - Date.parse(a.added)); // the newest first
       this.#announce(sources);
       this.all = sources;
       this.folders = folders;
       this.docs = docs;
+      if (withPaths) {
+        this.paths = paths;
+        this.#pathsAt = began;
+      }
       this.error = undefined;
       this.#follow(sources);
     } catch (err) {
@@ -85,6 +99,7 @@ export class Sources {
 
   async add(source: SourceRequest): Promise<void> {
     const added = await request<Source>("POST", "/api/sources", source);
+    this.#pathsAt = -Infinity; // one of them may be a source now
     this.all = [added, ...(this.all ?? []).filter((s) => s.id !== added.id)]; // its first sync may end before the next list
     await this.refresh();
   }
