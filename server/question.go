@@ -184,7 +184,7 @@ func (h handler) reply(w http.ResponseWriter, r *http.Request, id event.RunID) {
 	}
 	askLater(w, status)
 	w.Header().Set(headerRun, string(id))
-	h.setDeadlines(w)
+	h.limitWrite(w)
 	reply := h.Reply
 	if p, ok := h.Protocol.(wire.Replier); ok {
 		reply = p.Reply
