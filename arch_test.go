@@ -145,7 +145,7 @@ var allowedImports = map[string]string{
 	"web": "",
 
 	// Servers, clients and programs.
-	"server": "auth event eventlog fault forrst server/delivery session wire wire/sse engine",
+	"server": "auth corpus event eventlog fault forrst server/delivery session wire wire/sse engine",
 	// Streams. It loads events through an interface and knows no engine.
 	"server/delivery": "event eventlog wire wire/sse",
 	// The routes of a protocol's service other than its stream, and the functions of Forrst.

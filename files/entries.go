@@ -96,7 +96,7 @@ func (s *Service) Retry(ctx context.Context, id string) (store.File, error) {
 	if err := s.opts.Reserve.Check(); err != nil {
 		return f, err
 	}
-	if _, err := s.retry(ctx, id); err != nil {
+	if _, err := s.retry(ctx, id, ""); err != nil {
 		return f, notFound(err, "file")
 	}
 	s.notifyWorkers()

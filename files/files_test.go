@@ -413,6 +413,21 @@ func TestUploadByURL(t *testing.T) {
 	p.checkConsistent()
 }
 
+// TestFailedURLWithAnotherQuery: signed URLs expire, and the next one differs in its query.
+func TestFailedURLWithAnotherQuery(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, func(_ *place, o *options) { o.Fetch = source{"https://example.org/ferns?token=new": ferns} })
+	_, _, err := p.Upload(t.Context(), files.Upload{URL: "https://example.org/ferns?token=old", ID: "mine"})
+	p.must(err)
+	p.await("mine", store.Failed)
+	_, _, err = p.Upload(t.Context(), files.Upload{URL: "https://example.org/mosses?token=new", ID: "mine"})
+	wantFault(t, "another URL", err, fault.Conflict, "")
+	_, _, err = p.Upload(t.Context(), files.Upload{URL: "https://example.org/ferns?token=new", ID: "mine"})
+	p.must(err)
+	p.await("mine", store.Completed)
+	p.checkConsistent()
+}
+
 func TestUpdateFile(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, nil)

@@ -33,7 +33,7 @@ func FuzzFileName(f *testing.F) {
 		if strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("%q does not print", got)
 		}
-		if s := withoutQuery(from); strings.ContainsAny(s, "?#") {
+		if s := WithoutQuery(from); strings.ContainsAny(s, "?#") {
 			t.Errorf("bare %q", s)
 		}
 	})

@@ -165,7 +165,7 @@ func (r *reconciler) repairIndex(a *audit) error {
 		},
 		func() error {
 			return add(r, "files that are not in the index", "the file is read again", a.unindexed, func(id string) (bool, error) {
-				_, err := r.retry(r.ctx, id)
+				_, err := r.retry(r.ctx, id, "")
 				r.queued = append(r.queued, id)
 				return true, err
 			})

@@ -256,7 +256,7 @@ func (s *Service) compare(ctx context.Context) error {
 				return err
 			}
 		}
-		if _, err := s.retry(ctx, id); err != nil {
+		if _, err := s.retry(ctx, id, ""); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ const (
 )
 
 // Upload adds a file. When it returns, the bytes are durable and a task is queued. With a URL, the task fetches the bytes first. If the id
-// exists, the error is a Conflict, unless the bytes (or the URL) are the same: then Upload returns the existing file and, if it had failed,
+// exists, the error is a Conflict, unless the bytes (or the URL up to its query) are the same: then Upload returns the existing file and, if it had failed,
 // queues it again. In both cases the returned file is in the given vector stores.
 func (s *Service) Upload(ctx context.Context, u Upload) (store.File, store.Task, error) {
 	f, t, err := s.upload(ctx, u)
@@ -92,7 +92,7 @@ func (s *Service) upload(ctx context.Context, u Upload) (f store.File, t store.T
 		if err != nil {
 			return f, t, err
 		}
-		if existing.SHA256 != f.SHA256 && st != nil || st == nil && existing.URL != withoutQuery(u.URL) && existing.URL != u.URL {
+		if existing.SHA256 != f.SHA256 && st != nil || st == nil && WithoutQuery(existing.URL) != WithoutQuery(u.URL) {
 			return f, t, fault.New(fault.Conflict, "another file with the id %s already exists", f.ID)
 		}
 		return s.reuse(ctx, existing, u)
@@ -129,7 +129,7 @@ func (s *Service) reuse(ctx context.Context, f store.File, u Upload) (store.File
 		}
 	}
 	if f.Status == store.Failed {
-		if _, err := s.retry(ctx, f.ID); err != nil {
+		if _, err := s.retry(ctx, f.ID, u.URL); err != nil {
 			return f, store.Task{}, notFound(err, "file")
 		}
 		s.notifyWorkers()
@@ -142,11 +142,14 @@ func (s *Service) reuse(ctx context.Context, f store.File, u Upload) (store.File
 	return f, t, err
 }
 
-// retry makes the task of a file pending again.
-func (s *Service) retry(ctx context.Context, id string) (store.Task, error) {
+// retry makes the task of a file pending again. A file that was not fetched is fetched from the URL, whose query may have changed; empty: from the same.
+func (s *Service) retry(ctx context.Context, id, from string) (store.Task, error) {
 	return s.opts.Store.UpdateTask(ctx, "upload-"+id, func(t *store.Task, f *store.File) error {
 		if f == nil {
 			return store.ErrNotFound
+		}
+		if f.SHA256 == "" && from != "" {
+			f.URL = from
 		}
 		now := s.opts.Now().UTC()
 		t.Status, t.Progress, t.Failure, t.Tries, t.Delay, t.CreatedAt, t.UpdatedAt = store.Pending, 0, "", 0, 0, now, now
@@ -294,8 +297,8 @@ func shortName(name string) string {
 	return strings.ToValidUTF8(name[:maxName-len(ext)], "") + ext
 }
 
-// withoutQuery returns a URL without user, query and fragment, which may hold secrets.
-func withoutQuery(raw string) string {
+// WithoutQuery returns a URL without user, query and fragment, which may hold secrets. [store.File] has the whole URL until it was fetched.
+func WithoutQuery(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return ""
@@ -410,7 +413,7 @@ func (s *Service) removed(ctx context.Context, id string) {
 	delete(s.removing, id)
 	s.mu.Unlock()
 	if again {
-		if _, err := s.retry(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if _, err := s.retry(ctx, id, ""); err != nil && !errors.Is(err, store.ErrNotFound) {
 			s.opts.Logger.Error("start task again", "file", id, "error", err)
 		}
 		s.notifyWorkers()

@@ -384,7 +384,7 @@ func (s *Service) read(ctx context.Context, a *attempt) (ingest.FileResult, erro
 	stated := givenOf(f)
 	in.Given, in.Contributor = stated.Meta, stated.Contributor
 	if f.URL != "" {
-		in.URI = withoutQuery(f.URL)
+		in.URI = WithoutQuery(f.URL)
 	}
 	taken, err := s.opts.Ingest.IngestFile(ctx, in, func(stage ingest.Stage, share float64) {
 		at := stages[stage]
@@ -447,7 +447,7 @@ func (s *Service) fetch(ctx context.Context, a *attempt) (none ingest.FileResult
 			return err
 		}
 		_, err := s.opts.Store.UpdateFile(ctx, f.ID, func(f *store.File) error {
-			f.SHA256, f.MD5, f.Bytes, f.MediaType, f.URL = st.sha256, st.md5, st.bytes, media, withoutQuery(f.URL)
+			f.SHA256, f.MD5, f.Bytes, f.MediaType, f.URL = st.sha256, st.md5, st.bytes, media, WithoutQuery(f.URL)
 			return nil
 		})
 		return err

@@ -47,7 +47,7 @@ func (h handler) decoded(limit int64, next http.Handler) http.Handler {
 		}
 		open := bodyDecoders[coding]
 		if open == nil {
-			h.setDeadlines(w)
+			h.setDeadlines(w, r)
 			w.Header().Set("Accept-Encoding", "gzip, zstd, deflate")
 			h.replyError(w, UnsupportedMedia("Content-Encoding", "want one of gzip, zstd and deflate, or none"))
 			return

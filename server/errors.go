@@ -128,7 +128,7 @@ func Forbid(f *fault.Error) error { return &statusError{http.StatusForbidden, f}
 // only Protocols, Forms, Logger and the timeouts are used; all but Forms must be set.
 func Refuse(w http.ResponseWriter, r *http.Request, o Options, err error) {
 	s := &Server{o: o}
-	s.setDeadlines(w)
+	s.setDeadlines(w, r)
 	s.defaultHandler().forPath(r).replyError(w, err)
 }
 

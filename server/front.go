@@ -84,7 +84,7 @@ func (f *Front) dispatch(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Err() != nil {
 			return // nobody reads a reply
 		}
-		f.main.setDeadlines(w)
+		f.main.setDeadlines(w, r)
 		f.main.defaultHandler().forPath(r).replyError(w, err)
 		return
 	}

@@ -56,7 +56,7 @@ func TestBodiesThatAreNoQuestion(t *testing.T) {
 			`{"query":"x","top_k":99999999999999999999}`: "top_k", `{"query":"x","top_k":1e1}`: "top_k", `{"query":"x","top_k":[]}`: "top_k",
 			`{"query":"x","topk":5}`: "topk", `{"query":"x","Query":"y"}`: "Query", `{"query":"x","top_k":0,"unknown":{"a":[1]}}`: "unknown",
 			`{"query":"x","query":"y"}`: "query", `{"query":"x","top_k":1,"top_\u006b":2}`: "top_k",
-			`{"query":"x","collection":1}`: "collection", `{"query":"x","collection":"a\u0000"}`: "collection",
+			`{"query":"x","collection":1}`: "collection", `{"query":"x","collection":","}`: "collection", `{"query":"x","collection":" "}`: "collection", `{"query":"x","collection":"a\u0000"}`: "collection",
 			`{"query":"x","collection":"` + strings.Repeat("x", 129) + `"}`: "collection",
 			`{"query":"x","session_id":{}}`:                                 "session_id", `{"query":"x","session_id":"\u001e"}`: "session_id",
 			`{"query":"x","session_id":"` + strings.Repeat("x", 129) + `"}`: "session_id",

@@ -9,11 +9,22 @@ import (
 
 // setDeadlines limits the time for reading the request and writing the reply. Handlers that wait for a run call
 // [Server.clearDeadlines].
-func (s *Server) setDeadlines(w http.ResponseWriter) {
+//
+// net/http waits for the rest of the body before it writes a reply. So the time for writing begins when the time for reading ends.
+func (s *Server) setDeadlines(w http.ResponseWriter, r *http.Request) {
 	rc := http.NewResponseController(w)
-	now := time.Now()
-	_ = rc.SetReadDeadline(now.Add(s.o.BodyTimeout)) // not supported by the recorders of tests
-	_ = rc.SetWriteDeadline(now.Add(s.o.WriteTimeout))
+	read := time.Now().Add(s.o.BodyTimeout)
+	_ = rc.SetReadDeadline(read) // not supported by the recorders of tests
+	if r.Body == nil || r.Body == http.NoBody {
+		s.limitWrite(w)
+		return
+	}
+	_ = rc.SetWriteDeadline(read.Add(s.o.WriteTimeout))
+}
+
+// limitWrite limits the time for writing the reply to a request whose body was read.
+func (s *Server) limitWrite(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // as above
 }
 
 // clearDeadlines reads the rest of the body, which net/http would wait for, and removes the deadlines.
@@ -34,7 +45,7 @@ const minProgress = 16 << 10
 // body limits the body of a request. Its errors have codes.
 type body struct {
 	io.ReadCloser
-	rc      *http.ResponseController
+	reply   *replyWriter
 	max     int64
 	idle    time.Duration // 0: the deadline is not extended
 	left    int           // bytes until it is extended
@@ -44,12 +55,14 @@ type body struct {
 	timer   *time.Timer
 }
 
-func newBody(w *replyWriter, r *http.Request, rt Route, expire func()) *body {
-	b := &body{ReadCloser: http.MaxBytesReader(w.ResponseWriter, r.Body, rt.MaxBody), rc: w.rc, max: rt.MaxBody, idle: rt.BodyIdle, left: minProgress,
+func newBody(w *replyWriter, r *http.Request, rt Route, bodyTimeout time.Duration, expire func()) *body {
+	b := &body{ReadCloser: http.MaxBytesReader(w.ResponseWriter, r.Body, rt.MaxBody), reply: w, max: rt.MaxBody, idle: rt.BodyIdle, left: minProgress,
 		timeout: rt.Timeout, expire: expire}
 	if b.idle > 0 {
-		_ = b.rc.SetReadDeadline(time.Now().Add(b.idle)) // not supported by the recorders of tests
+		w.unread = b.idle
+		_ = w.rc.SetReadDeadline(time.Now().Add(b.idle)) // not supported by the recorders of tests
 	} else {
+		w.unread = bodyTimeout
 		b.timer = time.AfterFunc(b.timeout, expire)
 	}
 	if r.Body == http.NoBody {
@@ -63,12 +76,13 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= n; b.left <= 0 && b.idle > 0 && err == nil {
 		b.left = minProgress
-		_ = b.rc.SetReadDeadline(time.Now().Add(b.idle))
+		_ = b.reply.rc.SetReadDeadline(time.Now().Add(b.idle))
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, io.EOF):
 		b.end()
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
+	case err != nil: // the read deadline remains, because net/http reads the rest of the body
+		b.startTimer()
 		err = bodyFault(err, b.max)
 	}
 	return n, err
@@ -80,7 +94,12 @@ func (b *body) end() {
 		return
 	}
 	b.ended = true
-	_ = b.rc.SetReadDeadline(time.Time{})
+	b.reply.unread = 0
+	_ = b.reply.rc.SetReadDeadline(time.Time{})
+	b.startTimer()
+}
+
+func (b *body) startTimer() {
 	if b.timer == nil {
 		b.timer = time.AfterFunc(b.timeout, b.expire)
 	}
@@ -97,6 +116,7 @@ type replyWriter struct {
 	http.ResponseWriter
 	rc      *http.ResponseController
 	timeout time.Duration
+	unread  time.Duration // how long net/http may wait for the rest of the body before it writes
 	wrote   bool
 	gone    bool // a write failed: the client has disconnected, or is too slow
 	until   time.Time
@@ -105,7 +125,7 @@ type replyWriter struct {
 func (w *replyWriter) extend() {
 	w.wrote = true
 	if now := time.Now(); w.until.Sub(now) < w.timeout/2 {
-		w.until = now.Add(w.timeout)
+		w.until = now.Add(w.unread + w.timeout)
 		_ = w.rc.SetWriteDeadline(w.until)
 	}
 }

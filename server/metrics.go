@@ -103,7 +103,6 @@ func (s *Server) observed(route string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		sw := &statusWriter{ResponseWriter: w}
-		s.setDeadlines(sw)
 		defer func() { // also if a stream is aborted
 			p := recover()
 			if err, _ := p.(error); p != nil && !errors.Is(err, http.ErrAbortHandler) {

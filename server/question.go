@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/sluice-rag/sluice/auth"
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/engine"
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/eventlog"
@@ -184,7 +185,7 @@ func (h handler) reply(w http.ResponseWriter, r *http.Request, id event.RunID) {
 	}
 	askLater(w, status)
 	w.Header().Set(headerRun, string(id))
-	h.setDeadlines(w)
+	h.limitWrite(w)
 	reply := h.Reply
 	if p, ok := h.Protocol.(wire.Replier); ok {
 		reply = p.Reply
@@ -272,6 +273,9 @@ func (h handler) ask(w http.ResponseWriter, r *http.Request, q wire.Request, bod
 
 // admit starts the run of a question, or joins one, with a reader attached. It counts the question against the quota of the key.
 func (h handler) admit(ctx context.Context, q wire.Request, c engine.Caller) (event.RunID, func(), error) {
+	if _, err := corpus.ParseScope(q.Collection); err != nil { // the run would fail, and count against the quota
+		return "", nil, err
+	}
 	if h.o.Accept != nil {
 		if err := h.o.Accept(ctx, q.Collection); err != nil {
 			return "", nil, err

@@ -88,7 +88,7 @@ func (s *Server) limited(rt Route) http.Handler {
 		r = r.WithContext(ctx)
 		rw := &replyWriter{ResponseWriter: w, rc: http.NewResponseController(w), timeout: s.o.WriteTimeout}
 		expire := func() { cancel(context.DeadlineExceeded) }
-		b := newBody(rw, r, rt, expire)
+		b := newBody(rw, r, rt, s.o.BodyTimeout, expire)
 		r.Body = b
 		defer b.stop()
 		if err := h.serve(rw, r, rt); err != nil && !rw.wrote {

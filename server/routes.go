@@ -200,6 +200,7 @@ func (s *Server) routes() http.Handler {
 	all := oneSlash(mux)
 	guarded := guard.Handler(all)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.setDeadlines(w, r)
 		if _, checked := auth.From(r.Context()); checked { // also where it comes from
 			all.ServeHTTP(w, r)
 			return

@@ -214,7 +214,7 @@ func (s *Server) onlyLocal(h http.Handler) http.Handler {
 		host = strings.ToLower(strings.Trim(host, "[]"))
 		ip := net.ParseIP(host)
 		if host != "localhost" && (ip == nil || !ip.IsLoopback()) && !slices.Contains(s.o.AllowHosts, host) {
-			s.setDeadlines(w)
+			s.setDeadlines(w, r)
 			main.replyFault(w, http.StatusForbidden,
 				&fault.Error{Code: fault.InvalidRequest, Field: "Host", Message: "Host: this server answers for localhost only; start it with --allow-host NAME to add a name"})
 			return

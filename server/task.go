@@ -39,7 +39,7 @@ func (h handler) serveTask(w http.ResponseWriter, r *http.Request, q wire.Reques
 	for _, b := range append(append([]event.Body{start}, bodies...), event.RunFinished{}) {
 		log = append(log, event.Event{Seq: event.Seq(len(log) + 1), At: now, Body: b})
 	}
-	h.setDeadlines(w)
+	h.limitWrite(w)
 	if q.NoStream {
 		reply := h.Reply
 		if p, ok := h.Protocol.(wire.Replier); ok {

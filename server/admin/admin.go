@@ -47,7 +47,7 @@ type (
 	}
 	// KeyRequest is a key to be added.
 	KeyRequest struct {
-		Account     string       `json:"account,omitempty" description:"Account that asks and pays. The default is that of the sender."`
+		Account     string       `json:"account,omitempty" description:"Account that asks and pays. The default is that of the sender. A key with collections needs another one."`
 		Name        string       `json:"name,omitempty" description:"What the key is for."`
 		Scopes      []auth.Scope `json:"scopes" required:"true" enum:"ask,read,write,admin,tenants" description:"What the key permits. The sender needs these scopes."`
 		Expires     string       `json:"expires,omitempty" format:"date-time" description:"When the key ends. The default is never."`
@@ -168,6 +168,9 @@ func (s routes) add(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	k := auth.Key{Tenant: who.Tenant, Account: body.Account, Name: body.Name, Scopes: body.Scopes, Origins: body.Origins, Collections: body.Collections}
+	if len(k.Collections) > 0 && (k.Account == "" || k.Account == who.Account) { // everybody may have the key, and continue the sessions of its account
+		return fault.Invalid("account", "want an account of its own for a key with collections")
+	}
 	if k.Account == "" {
 		k.Account = who.Account
 	}

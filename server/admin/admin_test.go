@@ -136,7 +136,8 @@ func TestInvalidKeys(t *testing.T) {
 	for body, field := range map[string]string{
 		`{}`: "scope", `{"scopes":[]}`: "scope", `{"scopes":["root"]}`: "scope", `{"scopes":["ask"],"tenant":"acme"}`: "tenant", `{"scopes":["ask"],"rate":"fast"}`: "rate",
 		`{"scopes":["ask"],"quota":"1/s"}`: "quota", `{"scopes":["ask"],"origins":["a.example/path"]}`: "origin", `{"scopes":["ask"],"expires":"tomorrow"}`: "expires",
-		`{"scopes":["ask"],"account":"platform"}`: "account",
+		`{"scopes":["ask"],"account":"platform"}`: "account", `{"scopes":["ask"],"collections":["manuals"]}`: "account",
+		`{"scopes":["ask"],"collections":["manuals"],"account":"acme-owner"}`: "account",
 	} {
 		var failure struct{ Field, Message string }
 		s.send(400, "acme", "POST", "/api/admin/keys", body, &failure)
@@ -144,6 +145,7 @@ func TestInvalidKeys(t *testing.T) {
 			t.Errorf("%s: field %q, want %q: %s", body, failure.Field, field, failure.Message)
 		}
 	}
+	s.send(201, "acme", "POST", "/api/admin/keys", `{"scopes":["ask"],"collections":["manuals"],"account":"site"}`, nil)
 	s.send(400, "acme", "POST", "/api/admin/keys/k/rotate", `{"overlap_seconds":-1}`, nil)
 	s.send(400, "acme", "POST", "/api/admin/keys/k/rotate", `{"overlap_seconds":2592001}`, nil)
 }

@@ -76,7 +76,7 @@ func (rt routes) stream(w http.ResponseWriter, r *http.Request) error {
 	case begun && past == 1 && st.Result != nil: // it has had the last event
 		w.WriteHeader(http.StatusNoContent)
 		return nil
-	case begun && past > 0 && !st.lags:
+	case (begun && past > 0 || after.Seq > event.Seq(s.attempt)) && !st.lags:
 		return fault.Invalid("Last-Event-ID", "is after the last event of the stream")
 	}
 	w.Header().Set("Content-Type", sse.ContentType)

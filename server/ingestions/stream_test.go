@@ -3,6 +3,7 @@ package ingestions_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -146,6 +147,19 @@ func TestStreamOnOtherServer(t *testing.T) {
 	rest := <-resumed
 	if got := rest[len(rest)-1]; got.Name != "ingestion_finished" || got.ID != "1.2" || !strings.Contains(names(rest), "ingestion_progress 1.1") || strings.Contains(names(rest), "file_failed") {
 		t.Errorf("resumed on the other server: %s", names(rest))
+	}
+	for _, after := range []string{"1.3", "2", "2.1", "99"} {
+		for server := range urls {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, urls[server]+path, nil)
+			require.NoError(t, err)
+			req.Header.Set("Last-Event-ID", after)
+			res, err := http.DefaultClient.Do(req)
+			require.NoError(t, err)
+			if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusTeapot || !strings.Contains(string(body), "Last-Event-ID") {
+				t.Errorf("server %d, after event %s: %s: %s, %v", server, after, res.Status, body, err)
+			}
+			res.Body.Close()
+		}
 	}
 	i, err := services[0].IngestPaths(t.Context(), source.PathsRequest{Paths: []string{t.TempDir()}})
 	require.NoError(t, err)

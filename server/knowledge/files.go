@@ -214,7 +214,7 @@ func fileOf(f store.File) knowledge.File {
 	n := fieldsOf(f)
 	return knowledge.File{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Purpose: f.Purpose, CreatedAt: unix(f.CreatedAt),
 		UpdatedAt: unix(f.UpdatedAt), ContentType: f.MediaType, MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID,
-		ProcessingError: f.Failure, URL: f.URL, Metadata: orEmpty(n.Metadata), DublinCore: n.DublinCore, Contributor: n.Contributor}
+		ProcessingError: f.Failure, URL: files.WithoutQuery(f.URL), Metadata: orEmpty(n.Metadata), DublinCore: n.DublinCore, Contributor: n.Contributor}
 }
 
 // fileFields holds the fields that people have set on a file.
@@ -292,14 +292,14 @@ func documentOf(d files.Document) knowledge.Document {
 	out := knowledge.Document{ID: f.ID, Object: "file", Filename: f.Name, Bytes: f.Bytes, Size: f.Bytes, Purpose: f.Purpose, ContentType: f.MediaType,
 		MD5: f.MD5, Status: fileStatus(f.Status), TaskID: "upload-" + f.ID, ProcessingError: f.Failure, CreatedAt: isoTime(f.CreatedAt), UpdatedAt: isoTime(f.UpdatedAt),
 		MD5Sum: f.MD5, MimeType: f.MediaType, Title: first(n.Title, d.Document.Title, f.Name), Author: first(n.Author, meta.Creator),
-		Owner: n.Owner, URL: f.URL, ReadProgress: n.ReadProgress, LastReadAt: n.LastReadAt, Bookmarks: orEmptyList(n.Bookmarks), Highlights: orEmptyList(n.Highlights),
+		Owner: n.Owner, URL: files.WithoutQuery(f.URL), ReadProgress: n.ReadProgress, LastReadAt: n.LastReadAt, Bookmarks: orEmptyList(n.Bookmarks), Highlights: orEmptyList(n.Highlights),
 		Notes: orEmptyList(n.Notes), RelatedDocs: orEmptyList(n.RelatedDocs), Permissions: orEmptyList(n.Permissions), VectorStoreIDs: orEmptyList(d.Stores),
 		IsFavorite: n.IsFavorite, Metadata: orEmpty(n.Metadata), DublinCore: n.DublinCore, Contributor: n.Contributor}
 	if d.Document.ID == "" {
 		return out
 	}
 	out.DublinCore, out.Contributor = wire.DublinCoreOfDocument(d.Document), d.Document.Contributor
-	c := &knowledge.Content{ID: first(f.MD5, f.ID), Abstract: meta.Description, Language: meta.Language, FileType: f.MediaType, URL: f.URL,
+	c := &knowledge.Content{ID: first(f.MD5, f.ID), Abstract: meta.Description, Language: meta.Language, FileType: f.MediaType, URL: files.WithoutQuery(f.URL),
 		Status: string(f.Status), PageCount: d.Document.Pages, Keywords: keywords(meta.Subject), Metadata: json.RawMessage("{}"),
 		VectorStoreIDs: orEmptyList(d.Stores), Contexts: []string{}, Images: []string{}, Segments: []knowledge.Segment{}}
 	text := 0

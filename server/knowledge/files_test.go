@@ -208,7 +208,7 @@ func TestUploadOfURL(t *testing.T) {
 	form := func(path string) url.Values {
 		return url.Values{"url": {web.URL + path}, "name": {"a.md"}, "file_type": {"text/markdown"}, "purpose": {"general"}}
 	}
-	for path, want := range map[string]store.Status{"/a.md": store.Completed, "/away": store.Completed, "/nothing": store.Failed} {
+	for path, want := range map[string]store.Status{"/a.md": store.Completed, "/away": store.Completed, "/nothing": store.Failed, "/nothing?token=secret": store.Failed} {
 		status, f := ask(open, form(path))
 		if status != http.StatusOK || f["filename"] != "a.md" || f["task_id"] != "upload-"+f["id"].(string) {
 			t.Fatalf("%s: status %d: %v", path, status, f)
@@ -222,7 +222,10 @@ func TestUploadOfURL(t *testing.T) {
 		if why, _ := task["failure_reason"].(string); (why != "") != (want == store.Failed) {
 			t.Errorf("%s: task: %v", path, task)
 		}
-		if d := open.get("/v1/files/" + f["id"].(string) + "/content"); (d["content"] == nil) != (want == store.Failed) {
+		if shown := fmt.Sprint(f, open.get("/v1/files/"+f["id"].(string)), open.get("/v1/files")); strings.Contains(shown, "secret") {
+			t.Errorf("%s: the query is shown: %s", path, shown)
+		}
+		if d := open.get("/v1/files/" + f["id"].(string) + "/content"); strings.Contains(fmt.Sprint(d), "secret") || (d["content"] == nil) != (want == store.Failed) {
 			t.Errorf("%s: content: %v", path, d["content"])
 		}
 	}

@@ -9127,7 +9127,7 @@ export interface components {
             keys: components["schemas"]["AuthKey"][];
         };
         AdminKeyRequest: {
-            /** @description Account that asks and pays. The default is that of the sender. */
+            /** @description Account that asks and pays. The default is that of the sender. A key with collections needs another one. */
             account?: string;
             /** @description Collections that questions with the key may search, for a key that can be public. The default is all. */
             collections?: string[];
