@@ -17,7 +17,7 @@ import (
 
 // cutVersion is part of every document's hash. Increase it after a change of the rules below, or of a parser, after which documents must be
 // ingested again.
-const cutVersion = "cut-20"
+const cutVersion = "cut-21"
 
 // Sizes in bytes.
 const (

@@ -175,11 +175,16 @@ func partsOf(uri string, only []string) (parts []string, all bool) {
 		if uri == o || strings.HasPrefix(uri, o+"/") {
 			return nil, true
 		}
-		if inside, ok := strings.CutPrefix(o, strings.TrimSuffix(uri, "/")+"/"); ok && fs.ValidPath(inside) {
+		if inside, ok := strings.CutPrefix(o, strings.TrimSuffix(uri, "/")+"/"); ok && validPart(inside) {
 			parts = append(parts, inside)
 		}
 	}
 	return parts, false
+}
+
+// validPart reports whether a path with slashes is a clean one inside a folder. Other than for [fs.ValidPath], names need not be UTF-8.
+func validPart(inside string) bool {
+	return inside != "." && path.Clean(inside) == inside && filepath.IsLocal(filepath.FromSlash(inside))
 }
 
 // parts lists parts of a folder, as walk does. One that does not exist, or that walk would skip, has no files.

@@ -81,6 +81,8 @@ const (
 	Little      Section = "little"      // adjectives that ask for the smallest value after them: le plus court
 	// Abbreviations end with a full stop, without it.
 	Abbreviations Section = "abbreviation"
+	// Parts are words before letters that count: Annex A.
+	Parts Section = "part"
 )
 
 // The sections of phrases that show what a question asks for.

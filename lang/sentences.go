@@ -19,7 +19,7 @@ const maxMarks = 64
 
 // Sentences returns the sentences of s in order, without the white space around them. A sentence ends
 //   - at a full stop, question mark or exclamation mark, including the closing marks after it (quotes, brackets, references such as [12]),
-//     unless the full stop belongs to an abbreviation, an initial, a number or the counter of a list, or probably does because a lower-case
+//     unless the full stop belongs to an abbreviation, an initial (but not the letter of "Annex A" or "°C"), a number or the counter of a list, or probably does because a lower-case
 //     letter follows;
 //   - at a blank line, and at the end of a heading;
 //   - before a line that begins with a bullet, a counter, a heading, a quotation, a table row or a code fence.
@@ -292,11 +292,28 @@ func (c *cutter) ends(i, next int, single bool) bool {
 		return !strings.ContainsAny(token, "0123456789")
 	}
 	_, maybe := endings[low]
+	if isInitial(word) && c.isLetterOf(i-len(word)) {
+		return true
+	}
 	if maybe || isInitial(word) {
 		return startsSentence(c.s[next:])
 	}
 	return true
 }
+
+// isLetterOf reports whether the capital at i is no initial: a unit such as °C, or the letter of a part that the sentence names, as in "see Annex A". A part at the
+// beginning of the sentence is a title, which goes on.
+func (c *cutter) isLetterOf(i int) bool {
+	before := c.s[c.start:i]
+	if strings.HasSuffix(before, "°") || strings.HasSuffix(before, "° ") {
+		return true
+	}
+	words := strings.Fields(before[max(0, len(before)-64):])
+	return len(words) > 1 && before[len(before)-1] <= ' ' && has(partsOf(), strings.ToLower(words[len(words)-1]))
+}
+
+// partsOf returns the names of parts in all languages.
+var partsOf = sync.OnceValue(func() map[string]struct{} { return union(Parts) })
 
 // isDayAndMonth reports whether a text ends with a date without a year that ends a range: 23.-27.12. Names follow these in rosters. Other such words are often
 // versions or prices.

@@ -27,7 +27,7 @@ const (
 const (
 	maxKeyText  = 255 // bytes
 	keyTime     = 24 * time.Hour
-	keyLease    = 30 * time.Second      // of a request that is starting a run; it renews the lease. A crashed server holds the key for this time
+	keyLease    = 30 * time.Second      // of a request that is starting a run; it renews the lease. A server that has crashed holds the key until it starts again; with shared stores, for this time
 	keyWait     = 5 * time.Second       // for the start of the run by another request
 	keyPoll     = 20 * time.Millisecond // between two looks at the key during keyWait
 	keyTimeout  = 10 * time.Second      // of a change of the store after the client may have left

@@ -106,6 +106,31 @@ func TestForget(t *testing.T) {
 	})
 }
 
+// TestFreeKeys: outcomes are kept, and so are keys of operations, which end by themselves.
+func TestFreeKeys(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, database func(t *testing.T) func() *sql.DB) {
+		s := stores(t, database(t)())
+		ctx, now, keys := t.Context(), time.Now(), s.Idempotency()
+		lock := func(name string) *forrst.IdempotencyRecord {
+			t.Helper()
+			found, err := keys.Lock(ctx, forrst.IdempotencyKey{Key: name}, forrst.IdempotencyRecord{Holder: name}, time.Hour)
+			require.NoError(t, err)
+			return found
+		}
+		for _, name := range []string{"running", "ended", "operation"} {
+			lock(name)
+		}
+		require.NoError(t, errors.Join(keys.Store(ctx, forrst.IdempotencyKey{Key: "ended"}, "ended", []byte("1"), now, now.Add(time.Hour)),
+			keys.SetOperation(ctx, forrst.IdempotencyKey{Key: "operation"}, "operation", "op"), s.FreeKeys(ctx)))
+		for name, want := range map[string]bool{"running": false, "ended": true, "operation": true} {
+			if kept := lock(name) != nil; kept != want {
+				t.Errorf("%s: the key is kept: %t", name, kept)
+			}
+		}
+	})
+}
+
 var key = forrst.TokenKey{Caller: "ann", Token: "t"}
 
 // TestCancelOfAnotherProcess cancels a call that runs in another process.

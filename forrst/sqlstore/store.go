@@ -94,6 +94,13 @@ func (s *Stores) Forget(ctx context.Context, text string) (deleted int64, err er
 	return deleted, nil
 }
 
+// FreeKeys frees the keys of calls that have not ended and are no operations. Call it before the first call of a process that has the database for itself:
+// the calls are those of a process that has crashed.
+func (s *Stores) FreeKeys(ctx context.Context) error {
+	_, err := s.db.ExecContext(ctx, `DELETE FROM forrst_keys WHERE outcome IS NULL AND operation = ''`)
+	return err
+}
+
 // migrations are the versions of the schema, oldest first. Keys are hashes of fixed length: what clients choose may have any
 // length and characters that a TEXT of PostgreSQL cannot hold. BYTEA compares by bytes in both databases, and SQLite stores
 // what it gets in such a column. Times are microseconds of the Unix epoch.

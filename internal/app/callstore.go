@@ -41,6 +41,11 @@ func (a *App) openCallStore(ctx context.Context, o *engine.Options) error {
 		if s.Stores, err = sqlstore.New(ctx, shared, sqlstore.Options{Logger: a.logger}); err != nil {
 			return errors.Join(sqlitedb.Explain(callsFile, err), db.Close())
 		}
+		if !a.records.External() { // the log of the runs has locked the data folder
+			if err := s.FreeKeys(ctx); err != nil {
+				return errors.Join(sqlitedb.Explain(callsFile, err), db.Close())
+			}
+		}
 		a.callStore = s
 		return nil
 	})

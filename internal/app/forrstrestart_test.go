@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-rag/sluice/disk/sqlitedb"
 	"github.com/sluice-rag/sluice/event"
+	"github.com/sluice-rag/sluice/internal/config"
 	"github.com/sluice-rag/sluice/internal/tools/require"
 	"github.com/sluice-rag/sluice/model/modeltest"
 )
@@ -87,5 +89,27 @@ func TestForrstRestart(t *testing.T) {
 	}
 	if again, _ := call(`"status":"processed"`, answered); again == first || again == "" {
 		t.Errorf("the run %q after %q was deleted", again, first)
+	}
+}
+
+// TestKeysAfterCrash: the key of a call that a crash has ended is free after the restart.
+func TestKeysAfterCrash(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	c := openTenants(t, data, func(*config.Config) {})
+	call := callBody("urn:forrst:ext:async:fn:list", `{}`, `{"urn":"urn:forrst:ext:idempotency","options":{"key":"k"}}`)
+	before := c.request("default", http.MethodPost, "/forrst", call).Body.String()
+	c.close()
+	db, err := sqlitedb.Writer(filepath.Join(data, "calls.db"))
+	require.NoError(t, err)
+	changed, err := db.ExecContext(t.Context(), `UPDATE forrst_keys SET outcome = NULL, stored = 0, expires = $1`, time.Now().Add(time.Hour).UnixMicro())
+	require.NoError(t, err)
+	if n, err := changed.RowsAffected(); err != nil || n != 1 {
+		t.Fatalf("%d calls have a key after %s: %v", n, before, err)
+	}
+	require.NoError(t, db.Close())
+	c = openTenants(t, data, func(*config.Config) {})
+	if w := c.request("default", http.MethodPost, "/forrst", call); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"status":"processed"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

@@ -182,12 +182,12 @@ func (r *reader) table(i int) int {
 }
 
 // rowText returns a row as text: its first cell, and the others with the names of their columns. Without names, the other cells follow. Only the
-// given columns are said, or all. It returns false if they say too little or too much.
+// given columns are said, or all. A merged cell is said once. It returns false if they say too little or too much.
 func rowText(columns, cells []string, only []int) (said string, ok bool) {
 	var b strings.Builder
 	n := 0
 	for i, cell := range cells {
-		if cell == "" || only != nil && i > 0 && !contains(only, i) {
+		if cell == "" || only != nil && i > 0 && !contains(only, i) || isMerged(columns, cells, i) {
 			continue
 		}
 		switch n++; n {
@@ -208,6 +208,17 @@ func rowText(columns, cells []string, only []int) (said string, ok bool) {
 		return "", false
 	}
 	return b.String() + ".", n > 1 && len(strings.Fields(b.String())) <= maxRow
+}
+
+// isMerged reports whether a cell is of one that spans columns and is said already: with the name of the row, which is a word, or under the same name of a column.
+func isMerged(columns, cells []string, i int) bool {
+	if i == 0 || cells[i] != cells[i-1] {
+		return false
+	}
+	if i < len(columns) && columns[i] != "" && columns[i] == columns[i-1] {
+		return true
+	}
+	return wordRE.MatchString(cells[0]) && !slices.ContainsFunc(cells[:i], func(cell string) bool { return cell != cells[i] })
 }
 
 func contains(list []int, x int) bool {

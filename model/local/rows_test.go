@@ -25,11 +25,16 @@ func TestRowsAndLabels(t *testing.T) {
 	stock := "| Artikel | Bestand | Mindestbestand |\n|---|---|---|\n| Nägel | 1200 | 500 |\n| Dübel | 90 | 200 |\n| Haken | 40 | 10 |\n"
 	boxes := "| Thing | Box | Owner |\n|---|---|---|\n| Tent | B7 | Ada |\n| Rope | B7 | Bo |\n| Lamp | C2 | Ada |\n"
 	trams := "| Harbour | Mon–Thu | Fri–Sun |\n|---|---|---|\n| First tram | 5:05 | 6:20 |\n| Last tram | 22:10 | 23:40 |\n"
+	bill := "| Bezeichnung | Menge | Einzelpreis | Rabatt | Gesamt |\n|---|---|---|---|---|\n| Dachrinne | 12 | 31,50 € | 0 € | 378,00 € |\n| Rechnungsbetrag | Rechnungsbetrag | Rechnungsbetrag | Rechnungsbetrag | 1.057,91 € |\n"
+	merged := "| Tag | Vormittag | Vormittag | Abend |\n|---|---|---|---|\n| Montag | Schwimmen | Schwimmen | Turnen |\n| Dienstag | Yoga | Judo | Judo |\n"
 	for _, c := range []struct {
 		name, question string
 		passage        model.Passage
 		want           string
 	}{
+		{"a merged name of a row", "Wie hoch ist der Rechnungsbetrag?", chunk("Rechnung", nil, bill), "Rechnungsbetrag: Gesamt 1.057,91 €."},
+		{"a merged cell under a merged name", "Was ist am Montag?", chunk("Kurse", nil, merged), "Montag: Vormittag Schwimmen; Abend Turnen."},
+		{"the same cell twice", "Was ist am Dienstag?", chunk("Kurse", nil, merged), "Dienstag: Vormittag Yoga; Vormittag Judo; Abend Judo."},
 		{"a value of one word", "What is the nationality?", chunk("Registration", nil, "Surname: Lindqvist\nNationality: Swedish\n"), "Nationality: Swedish."},
 		{"a role in parentheses", "Who is the treasurer?", chunk("Minutes", nil, "The treasurer is thanked for the accounts of the year. Present: Ines Ruiz (chair), Marc Vidal (treasurer), Pia Gomez.\n"), "Present: Ines Ruiz (chair), Marc Vidal (treasurer), Pia Gomez."},
 		{"no role in a remark in parentheses", "Who is the treasurer?", chunk("Minutes", nil, "Ines Ruiz thanked the hall (mended by the treasurer, two sons and a friend of Lunden). The treasurer is Marc Vidal.\n"), "The treasurer is Marc Vidal."},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-rag/sluice/internal/tools/require"
+	"github.com/sluice-rag/sluice/source"
 	"github.com/sluice-rag/sluice/source/folder"
 	"github.com/sluice-rag/sluice/source/sourcetest"
 )
@@ -122,5 +123,27 @@ func TestBareRepository(t *testing.T) {
 	f.Put("refs/heads/main", "")
 	if _, err := kind.Locate(f.Location()); err == nil || !strings.Contains(err.Error(), "add a clone of it") {
 		t.Error(err)
+	}
+}
+
+// TestNamesOfOtherEncodings checks that files and folders whose names are not UTF-8 are found when only they have changed.
+func TestNamesOfOtherEncodings(t *testing.T) {
+	t.Parallel()
+	f := newTree(t)
+	location := f.Location()
+	if err := os.WriteFile(filepath.Join(location, "M\xfcller.md"), []byte("text"), 0o600); err != nil {
+		t.Skip("the file system has no such names: ", err)
+	}
+	f.Put("B\xfccher/a.md", "text")
+	f.Put("other.md", "text")
+	c, err := folder.Kind(nil, nil).Open(location)
+	f.check(err)
+	defer c.Close()
+	for _, changed := range []string{"M\xfcller.md", "B\xfccher", "B\xfccher/a.md"} {
+		l, err := c.(source.Watcher).ListChanged(t.Context(), []string{filepath.ToSlash(location) + "/" + changed})
+		f.check(err)
+		if len(l.Documents) != 1 || !strings.HasPrefix(l.Documents[0].Path, changed) {
+			t.Errorf("after a change of %q, %+v is listed", changed, l.Documents)
+		}
 	}
 }
