@@ -10,7 +10,7 @@ import (
 )
 
 // CitedPart is a part of an answer that cites a source. Start and End are its positions in the text, in UTF-16 code units: the indexes of a string of
-// JavaScript.
+// JavaScript. The quote of the source is that of the citation.
 type CitedPart struct {
 	Source     *event.Source
 	Start, End int
@@ -40,7 +40,11 @@ func CitedParts(s *event.State) (parts []CitedPart) {
 				stop = units
 			}
 		}
-		if src := SourceOf(s, c.N); src != nil {
+		src := c.Source
+		if src == nil { // in an answer of the cache
+			src = SourceOf(s, c.N)
+		}
+		if src != nil {
 			parts = append(parts, CitedPart{src, start, stop})
 		}
 	}

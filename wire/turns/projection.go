@@ -88,7 +88,7 @@ func (p *projection) event(e event.Event) (isText bool) {
 		return true
 	case event.Cited:
 		p.state.Apply(e)
-		p.cite(b)
+		p.cite(b.N)
 		return true
 	case event.GenerationStarted:
 		p.state.Apply(e)
@@ -143,18 +143,18 @@ func (p *projection) append(s string) {
 	p.buf = append(p.buf, s...)
 }
 
-// cite adds a citation of the text since the one before.
-func (p *projection) cite(c event.Cited) {
+// cite adds the last citation, of a source with a number, for the text since the one before.
+func (p *projection) cite(n int) {
 	if p.phase > answering {
 		return
 	}
 	start, end := p.text.cite()
 	if len(p.cited) < maxCitations {
-		p.cited = append(p.cited, located{c, start, end})
+		p.cited = append(p.cited, located{p.state.Citations[len(p.state.Citations)-1].Cited, start, end})
 	}
 	if p.inline {
 		p.enter(answering)
-		mark := " [" + strconv.Itoa(c.N) + "]"
+		mark := " [" + strconv.Itoa(n) + "]"
 		p.text.length += len(mark)
 		p.buf = append(p.buf, mark...)
 	}
