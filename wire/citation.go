@@ -20,6 +20,11 @@ type CitedPart struct {
 // follow a citation belong to the text before it.
 const SentenceEnds = ".,;:!?…)]*\"'”’»«。，、；：！？）」』।؟،؛"
 
+// TrimSentenceEnd returns the text after a citation without the end of the sentence before and the white space after it. It is empty if there is nothing else.
+func TrimSentenceEnd(text string) string {
+	return strings.TrimLeftFunc(strings.TrimLeft(text, SentenceEnds), unicode.IsSpace)
+}
+
 // CitedParts returns a part for each citation of the text whose source is known. A citation refers to the text since the one before it, without the white
 // space around it and the end of the sentence before; citations without text between them refer to the same text.
 func CitedParts(s *event.State) (parts []CitedPart) {

@@ -22,16 +22,21 @@ func answerOf(s *event.State, origin string) Answer {
 	return a
 }
 
-// citationsOf returns the citations. A citation refers to the text since the one before it, without the white space before it; citations without text
+// citationsOf returns the citations. A citation refers to the text since the one before it, without the white space and the end of the sentence before it; citations without text
 // between them refer to the same text.
 func citationsOf(s *event.State) []Citation {
 	out := []Citation{}
 	start, end, at := 0, 0, 0 // characters, characters, bytes
 	for _, c := range s.Citations {
 		if c.At > at {
-			piece := s.Text[at:c.At]
-			at, end = c.At, end+utf8.RuneCount(piece)
-			start = end - utf8.RuneCountInString(strings.TrimLeft(string(piece), " \t\n"))
+			piece, from := string(s.Text[at:c.At]), at
+			at, end = c.At, end+utf8.RuneCountInString(piece)
+			if from > 0 {
+				piece = wire.TrimSentenceEnd(piece)
+			}
+			if strings.TrimSpace(piece) != "" {
+				start = end - utf8.RuneCountInString(strings.TrimLeft(piece, " \t\n"))
+			}
 		}
 		out = append(out, Citation{c.N, start, end})
 	}

@@ -3,6 +3,7 @@ package turns
 import (
 	"cmp"
 	"strconv"
+	"strings"
 	"unicode"
 
 	"github.com/sluice-rag/sluice/event"
@@ -234,15 +235,18 @@ func (s Search) with(results int, topScore float64, took event.Millis, message s
 type text struct {
 	length     int
 	shown      bool // the text is not only white space
-	begun      bool // the text since the last citation is not only white space
+	begun      bool // the text since the last citation is not only white space and the end of the sentence before
+	ends       bool // there are only [wire.SentenceEnds] since the last citation
 	start, end int  // that text without the white space around it or, before it has begun, the text of the last citation
 }
 
 func (t *text) add(s string) {
 	for _, r := range s {
+		t.ends = t.ends && strings.ContainsRune(wire.SentenceEnds, r)
 		if !unicode.IsSpace(r) {
-			if !t.begun {
-				t.begun, t.shown, t.start = true, true, t.length
+			t.shown = true
+			if !t.begun && !t.ends {
+				t.begun, t.start = true, t.length
 			}
 			t.end = t.length + 1
 		}
@@ -252,6 +256,6 @@ func (t *text) add(s string) {
 
 // cite returns the text since the last citation. Citations without text between them refer to the same text.
 func (t *text) cite() (start, end int) {
-	t.begun = false
+	t.begun, t.ends = false, t.length > 0
 	return t.start, t.end
 }
