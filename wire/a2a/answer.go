@@ -15,9 +15,13 @@ func answerOf(s *event.State, origin string) Answer {
 		Flagged: s.Check != nil && s.Check.Flagged, Cached: s.Cached()}
 	for i := range s.Sources {
 		src := &s.Sources[i]
+		quote := ""
+		if src.Cited {
+			quote = wire.Clip(cmp.Or(src.CitedText(), src.Text), maxQuote)
+		}
 		a.Sources = append(a.Sources, Source{N: src.N, ChunkID: string(src.Chunk), DocumentID: string(src.Document), URL: wire.LinkOf(origin, src),
 			Title: wire.Clip(cmp.Or(src.Title, src.Name, string(src.Document)), maxTitle), Filename: wire.Clip(src.Name, maxTitle), Heading: wire.Clip(src.Heading, maxTitle),
-			Pages: src.Pages[:min(len(src.Pages), maxPages)], Score: wire.Round(src.Score), Quote: wire.Clip(cmp.Or(src.CitedText(), src.Text), maxQuote)})
+			Pages: src.Pages[:min(len(src.Pages), maxPages)], Score: wire.Round(src.Score), Quote: quote})
 	}
 	return a
 }
