@@ -245,7 +245,8 @@ func (j *job) restoreQuotes() {
 			j.quotes = append(j.quotes, quote{span: lang.Span{Start: c.Source.Quote, End: c.Source.QuoteEnd}})
 		}
 		q := &j.quotes[c.N-1]
-		q.pages, q.last = sortedUnique(slices.Concat(q.pages, c.Source.Pages)), c.Source.Pages
+		q.lastSpan = lang.Span{Start: c.Source.Quote, End: c.Source.QuoteEnd}
+		q.pages, q.lastPages = sortedUnique(slices.Concat(q.pages, c.Source.Pages)), c.Source.Pages
 	}
 }
 

@@ -203,9 +203,10 @@ func fileOf(d corpus.Document) file {
 
 // quote is the text of a source that supports its citations so far.
 type quote struct {
-	span  lang.Span // in the source's text: of the first citation; empty if it is not known
-	pages []int     // of all citations, ascending
-	last  []int     // of the last citation
+	span      lang.Span // in the source's text: of the first citation; empty if it is not known
+	pages     []int     // of all citations, ascending
+	lastSpan  lang.Span // of the last citation
+	lastPages []int     // of the last citation
 }
 
 // sourceOf returns a source without its weight.
@@ -323,9 +324,6 @@ func coveringSentences(sentences []map[string]struct{}, wanted map[string]struct
 func (j *job) cite(n int, c candidate, supported string) event.Cited {
 	cited := event.Cited{N: n, Chunk: c.Chunk.ID}
 	known := n <= len(j.quotes)
-	if known && len(c.Chunk.Pages) == 0 && len(j.quotes[n-1].last) == 0 {
-		return cited // only pages could differ
-	}
 	spans, best := supportingSentences(c.Chunk.Text, supported)
 	best.Start += listMarker(c.Chunk.Text[best.Start:best.End])
 	var pages []int
@@ -340,10 +338,15 @@ func (j *job) cite(n int, c candidate, supported string) event.Cited {
 		j.quotes = append(j.quotes, quote{span: best})
 	}
 	q := &j.quotes[n-1]
-	if known && slices.Equal(pages, q.last) {
+	previous := q.lastSpan
+	q.lastSpan = best
+	if known && slices.Equal(pages, q.lastPages) && (best == previous || best.End > 0) {
+		if best != previous {
+			cited.Quote, cited.QuoteEnd = best.Start, best.End
+		}
 		return cited
 	}
-	q.pages, q.last = sortedUnique(slices.Concat(q.pages, pages)), pages
+	q.pages, q.lastPages = sortedUnique(slices.Concat(q.pages, pages)), pages
 	s := j.sourceOf(n, c)
 	s.Quote, s.QuoteEnd, s.Pages, s.Cited = best.Start, best.End, pages, true
 	cited.Source = &s

@@ -176,6 +176,27 @@ func TestSourcesHaveQuotes(t *testing.T) {
 	}
 }
 
+// TestQuoteOfEachCitation checks that each citation of a source has the sentence that supports it, also in a cached answer.
+func TestQuoteOfEachCitation(t *testing.T) {
+	t.Parallel()
+	first, second := "The lock master is Greta Lind.", "She has worked in the harbour since 1998."
+	p := holding(t, "lock.md", "# Lock\n\n"+first+" "+second+" The lock is open all year.\n")
+	p.Cache = caching(t).Cache
+	cite := model.Delta{Cite: 1}
+	p.Generator = speaking(model.Delta{Text: first}, cite, model.Delta{Text: " " + second}, cite, cite, model.Delta{Text: " Zebras graze quietly."}, cite,
+		model.Delta{Text: " " + second}, cite)
+	for _, name := range []string{"anew", "from the cache"} {
+		s := event.Fold(askDirect(t, p, "Who is the lock master?"))
+		var got []string
+		for _, c := range s.Citations {
+			got = append(got, c.Source.CitedText())
+		}
+		if d := cmp.Diff([]string{first, second, second, "", second}, got); d != "" || s.Quoted[0].CitedText() != first {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
 // TestQuotesOfTables checks that a citation of a table quotes the row that the answer is about, and not the names of the columns.
 func TestQuotesOfTables(t *testing.T) {
 	t.Parallel()

@@ -255,8 +255,12 @@ type Cited struct {
 	N     int            `json:"n"` // the source's number, from 1, in the order of [Attributed]
 	Chunk corpus.ChunkID `json:"chunk_id"`
 	// Source is the source with the quote and the pages of this citation, without a weight. It is set in the first citation of a
-	// source, and in one of other pages than the previous citation of that source.
+	// source, and in one of other pages than the previous citation of that source, or whose quote is no longer known.
 	Source *Source `json:"source,omitempty"`
+	// Quote and QuoteEnd replace those of the source in a citation without Source that has another quote than the previous citation of that
+	// source. Logs of earlier versions do not have them.
+	Quote    int `json:"quote,omitempty"`
+	QuoteEnd int `json:"quote_end,omitempty"`
 }
 
 // GenerationFinished follows the last token.

@@ -30,7 +30,8 @@ type Call struct {
 	Result *ToolReturned
 }
 
-// Citation is a citation with its position in the answer's text.
+// Citation is a citation with its position in the answer's text. Its Source is set, with the quote and the pages of this citation, if this or
+// an earlier citation of the source has it.
 type Citation struct {
 	Cited
 	At int // byte offset into the text, after the cited text
@@ -91,7 +92,9 @@ func (s *State) Apply(e Event) {
 		s.Text = append(s.Text, b.Text...)
 		s.Tokens++
 	case Cited:
-		s.Citations = append(s.Citations, Citation{Cited: b, At: len(s.Text)})
+		c := Citation{Cited: b, At: len(s.Text)}
+		c.Source = s.sourceOf(b)
+		s.Citations = append(s.Citations, c)
 		if b.Source != nil && b.N > len(s.Quoted) {
 			s.Quoted = append(s.Quoted, *b.Source)
 		}
@@ -165,6 +168,26 @@ func (s *State) applyStep(body Body) {
 	case Settled:
 		s.Settlement = &b
 	}
+}
+
+// sourceOf returns the source of the next citation: its own, or that of the previous citation of the source with the quote of this one.
+func (s *State) sourceOf(c Cited) *Source {
+	if c.Source != nil {
+		return c.Source
+	}
+	for i := len(s.Citations) - 1; i >= 0; i-- {
+		previous := s.Citations[i]
+		if previous.N != c.N {
+			continue
+		}
+		if previous.Source == nil || c.QuoteEnd == 0 {
+			return previous.Source
+		}
+		src := *previous.Source
+		src.Quote, src.QuoteEnd = c.Quote, c.QuoteEnd
+		return &src
+	}
+	return nil
 }
 
 func (s *State) use(tool string) {

@@ -10,7 +10,7 @@ import (
 )
 
 // CitedPart is a part of an answer that cites a source. Start and End are its positions in the text, in UTF-16 code units: the indexes of a string of
-// JavaScript.
+// JavaScript. The quote of the source is that of the citation.
 type CitedPart struct {
 	Source     *event.Source
 	Start, End int
@@ -19,6 +19,11 @@ type CitedPart struct {
 // SentenceEnds are the characters that end a sentence, a clause or a quotation. Models write a citation before or after them, so those that directly
 // follow a citation belong to the text before it.
 const SentenceEnds = ".,;:!?…)]*\"'”’»«。，、；：！？）」』।؟،؛"
+
+// TrimSentenceEnd returns the text after a citation without the end of the sentence before and the white space after it. It is empty if there is nothing else.
+func TrimSentenceEnd(text string) string {
+	return strings.TrimLeftFunc(strings.TrimLeft(text, SentenceEnds), unicode.IsSpace)
+}
 
 // CitedParts returns a part for each citation of the text whose source is known. A citation refers to the text since the one before it, without the white
 // space around it and the end of the sentence before; citations without text between them refer to the same text.
@@ -40,7 +45,11 @@ func CitedParts(s *event.State) (parts []CitedPart) {
 				stop = units
 			}
 		}
-		if src := SourceOf(s, c.N); src != nil {
+		src := c.Source
+		if src == nil { // in an answer of the cache
+			src = SourceOf(s, c.N)
+		}
+		if src != nil {
 			parts = append(parts, CitedPart{src, start, stop})
 		}
 	}

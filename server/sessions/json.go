@@ -5,11 +5,13 @@ import (
 	"math"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice-rag/sluice/event"
 	"github.com/sluice-rag/sluice/fault"
 	"github.com/sluice-rag/sluice/session"
+	"github.com/sluice-rag/sluice/wire"
 	"github.com/sluice-rag/sluice/wire/sessions"
 	"github.com/sluice-rag/sluice/wire/turns"
 )
@@ -56,9 +58,15 @@ func citationsOf(text string, citations []session.Citation) (out []turns.Citatio
 	for _, c := range citations {
 		at := min(max(c.At, from), len(text))
 		part := text[from:at]
-		if cited := strings.TrimSpace(part); cited != "" {
-			start = length + utf8.RuneCountInString(part[:strings.Index(part, cited)])
-			end = start + utf8.RuneCountInString(cited)
+		rest := part
+		if from > 0 {
+			rest = wire.TrimSentenceEnd(part)
+		}
+		if rest = strings.TrimLeftFunc(rest, unicode.IsSpace); rest != "" {
+			start = length + utf8.RuneCountInString(part) - utf8.RuneCountInString(rest)
+		}
+		if shown := strings.TrimRightFunc(part, unicode.IsSpace); shown != "" {
+			end = length + utf8.RuneCountInString(shown)
 		}
 		from, length = at, length+utf8.RuneCountInString(part)
 		out = append(out, turns.CitationOf(c.N, c.Source.Chunk, &c.Source, start, end))

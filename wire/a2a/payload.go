@@ -152,7 +152,7 @@ type (
 		Heading    string  `json:"heading,omitempty"`
 		Pages      []int   `json:"pages,omitempty"`
 		Score      float64 `json:"score" description:"Relevance to the question, 0 to 1."`
-		Quote      string  `json:"quote,omitempty" description:"The sentence that supports the first citation, or the beginning of the passage."`
+		Quote      string  `json:"quote,omitempty" description:"The sentence that supports the first citation, or the beginning of the passage. Left out for sources that are not cited."`
 	}
 	// Citation refers to the source that supports a part of the text.
 	Citation struct {

@@ -185,7 +185,7 @@ func (p *projection) piecesOf(text []byte) []any {
 	return []any{d}
 }
 
-// citation returns a citation of a source. One without a source of its own repeats the last sentence of the source that was cited.
+// citation returns a citation of a source. One whose sentence is not known repeats the last sentence of the source that was cited.
 func (p *projection) citation(c event.Cited, s *event.Source) Citation {
 	quotes := p.quotes[c.N]
 	n := len(quotes) - 1

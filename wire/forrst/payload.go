@@ -162,9 +162,14 @@ func citationsOf(s *event.State) []Citation {
 	start, at, end := 0, 0, 0 // the part begins at the character start; it ends at the byte at, which is the character end
 	for _, c := range s.Citations {
 		if c.At > at {
-			part := string(s.Text[at:c.At])
+			part, from := string(s.Text[at:c.At]), at
 			at, end = c.At, end+utf8.RuneCountInString(part)
-			start = end - utf8.RuneCountInString(strings.TrimLeft(part, " \t\n"))
+			if from > 0 {
+				part = wire.TrimSentenceEnd(part)
+			}
+			if strings.TrimSpace(part) != "" {
+				start = end - utf8.RuneCountInString(strings.TrimLeft(part, " \t\n"))
+			}
 		}
 		out = append(out, Citation{c.N, start, end})
 	}

@@ -94,7 +94,7 @@ func (p *projection) event(dst []wire.Frame, e event.Event) []wire.Frame {
 	case event.RunStarted:
 		return p.frame(dst, id, EventData, Greeting{"connected"})
 	case event.Cited:
-		return p.frame(dst, id, EventData, Content{Citation: p.cited(b)})
+		return p.frame(dst, id, EventData, Content{Citation: p.cited()})
 	case event.RunFinished:
 		p.ended = true
 		dst = p.frame(dst, wire.Cursor{Seq: e.Seq, Frame: 1}, EventDone, answerOf(&p.state))
@@ -124,13 +124,11 @@ func (p *projection) document(failed *Error) Document {
 	return d
 }
 
-func (p *projection) cited(c event.Cited) *Cited {
+// cited returns the last citation.
+func (p *projection) cited() *Cited {
+	c := p.state.Citations[len(p.state.Citations)-1]
 	out := &Cited{Index: c.N, Place: Place{ChunkID: string(c.Chunk), PageNumbers: []int{}}}
-	source := c.Source
-	if source == nil && c.N >= 1 && c.N <= len(p.state.Quoted) {
-		source = &p.state.Quoted[c.N-1]
-	}
-	if source != nil {
+	if source := c.Source; source != nil {
 		out.Place, out.Quote = placeOf(source), wire.Clip(source.CitedText(), maxSourceText)
 	}
 	return out

@@ -3,6 +3,7 @@ package turns
 import (
 	"cmp"
 	"strconv"
+	"strings"
 	"unicode"
 
 	"github.com/sluice-rag/sluice/event"
@@ -88,7 +89,7 @@ func (p *projection) event(e event.Event) (isText bool) {
 		return true
 	case event.Cited:
 		p.state.Apply(e)
-		p.cite(b)
+		p.cite(b.N)
 		return true
 	case event.GenerationStarted:
 		p.state.Apply(e)
@@ -143,18 +144,18 @@ func (p *projection) append(s string) {
 	p.buf = append(p.buf, s...)
 }
 
-// cite adds a citation of the text since the one before.
-func (p *projection) cite(c event.Cited) {
+// cite adds the last citation, of a source with a number, for the text since the one before.
+func (p *projection) cite(n int) {
 	if p.phase > answering {
 		return
 	}
 	start, end := p.text.cite()
 	if len(p.cited) < maxCitations {
-		p.cited = append(p.cited, located{c, start, end})
+		p.cited = append(p.cited, located{p.state.Citations[len(p.state.Citations)-1].Cited, start, end})
 	}
 	if p.inline {
 		p.enter(answering)
-		mark := " [" + strconv.Itoa(c.N) + "]"
+		mark := " [" + strconv.Itoa(n) + "]"
 		p.text.length += len(mark)
 		p.buf = append(p.buf, mark...)
 	}
@@ -234,15 +235,18 @@ func (s Search) with(results int, topScore float64, took event.Millis, message s
 type text struct {
 	length     int
 	shown      bool // the text is not only white space
-	begun      bool // the text since the last citation is not only white space
+	begun      bool // the text since the last citation is not only white space and the end of the sentence before
+	ends       bool // there are only [wire.SentenceEnds] since the last citation
 	start, end int  // that text without the white space around it or, before it has begun, the text of the last citation
 }
 
 func (t *text) add(s string) {
 	for _, r := range s {
+		t.ends = t.ends && strings.ContainsRune(wire.SentenceEnds, r)
 		if !unicode.IsSpace(r) {
-			if !t.begun {
-				t.begun, t.shown, t.start = true, true, t.length
+			t.shown = true
+			if !t.begun && !t.ends {
+				t.begun, t.start = true, t.length
 			}
 			t.end = t.length + 1
 		}
@@ -252,6 +256,6 @@ func (t *text) add(s string) {
 
 // cite returns the text since the last citation. Citations without text between them refer to the same text.
 func (t *text) cite() (start, end int) {
-	t.begun = false
+	t.begun, t.ends = false, t.length > 0
 	return t.start, t.end
 }

@@ -125,6 +125,23 @@ func TestCitedText(t *testing.T) {
 	}
 }
 
+// TestCitedTextAfterFullStop checks that the text of a citation does not begin with the end of the sentence before.
+func TestCitedTextAfterFullStop(t *testing.T) {
+	t.Parallel()
+	cite := event.Cited{N: 1, Chunk: "c_1"}
+	log := wiretest.LogOf(append(wiretest.Generating(), event.Token{Text: "One"}, cite, event.Token{Text: ". “Two” is"}, cite, event.Token{Text: "."}, cite,
+		event.GenerationFinished{Reason: event.StopEnd}, event.Verified{By: "rules"}, event.Attributed{By: "rules", Sources: wiretest.Sources()}, event.RunFinished{})...)
+	g, err := parts(wiretest.Project(turns.Protocol{}.New(), wiretest.Single(log)))
+	require.NoError(t, err)
+	var got []string
+	for _, c := range checkTrailer(t, g).Citations {
+		got = append(got, string([]rune(string(g.Text))[c.Start:c.End]))
+	}
+	if diff := cmp.Diff([]string{"One", "“Two” is", "“Two” is."}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestPhasesBeginWithTheirEvents checks after which event each mark is sent.
 func TestPhasesBeginWithTheirEvents(t *testing.T) {
 	t.Parallel()

@@ -85,7 +85,7 @@ func Writing() []event.Body {
 // Written returns a run with the whole answer and the use of models, before it is checked.
 func Written() []event.Body {
 	return append(Writing(),
-		event.Token{Text: " burns oil."}, event.Cited{N: 1, Chunk: "c_1"},
+		event.Token{Text: " burns oil."}, event.Cited{N: 1, Chunk: "c_1", Quote: 40, QuoteEnd: 59},
 		event.GenerationFinished{Reason: event.StopEnd, Answerability: 0.8},
 		event.ModelUsed{Step: "generate", Model: "gpt", Calls: 1, Input: 342, Output: 9, Estimated: true},
 		event.ModelUsed{Step: "verify", Model: "gpt", Calls: 2, Input: 8, Output: 1})

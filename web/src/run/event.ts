@@ -114,7 +114,7 @@ export interface Bodies {
   generation_started: { context_chunks: number; context_tokens: number; model: string };
   reasoned: { text: string };
   token: { text: string };
-  cited: { n: number; chunk_id: string; source?: Source };
+  cited: { n: number; chunk_id: string; source?: Source; quote?: number; quote_end?: number };
   generation_finished: { reason: string; answerability?: number };
   verified: { claims: Claim[] | null; confidence: number; by: string; flagged?: boolean };
   attributed: { sources: Source[] | null; by: string; confidence?: number };
