@@ -82,7 +82,7 @@ func writeRows(w io.Writer, rows []tableRow, measures []Measure, latencies bool)
 		fmt.Fprint(t, "p50 ms\tp99 ms\tfailed\t")
 	}
 	fmt.Fprintln(t)
-	counted, partial := partly(rows, measures)
+	partial := false // some questions of a row do not have a measure
 	for _, row := range rows {
 		if !slices.ContainsFunc(measures, func(m Measure) bool { _, ok := row.Measures[m.Key]; return ok }) {
 			continue
@@ -100,7 +100,8 @@ func writeRows(w io.Writer, rows []tableRow, measures []Measure, latencies bool)
 				continue
 			}
 			fmt.Fprintf(t, "%.3f", e.Mean)
-			if counted[m.Key] {
+			if e.N < row.Questions {
+				partial = true
 				fmt.Fprintf(t, " (%d)", e.N)
 			}
 			fmt.Fprint(t, "\t")
@@ -123,19 +124,6 @@ func writeRows(w io.Writer, rows []tableRow, measures []Measure, latencies bool)
 	}
 	_, err := fmt.Fprintln(w, "In parentheses: the number of questions that the figure is the mean of. The others do not have the measure.")
 	return err
-}
-
-// partly returns the measures that some questions of a row do not have.
-func partly(rows []tableRow, measures []Measure) (of map[string]bool, partial bool) {
-	of = map[string]bool{}
-	for _, row := range rows {
-		for _, m := range measures {
-			if e, ok := row.Measures[m.Key]; ok && e.N < row.Questions {
-				of[m.Key], partial = true, true
-			}
-		}
-	}
-	return of, partial
 }
 
 func names(measures []Measure) []string {
