@@ -163,7 +163,7 @@ func TestUnknownCollectionAmongOthers(t *testing.T) {
 		ask := func(store string) *httptest.ResponseRecorder {
 			return c.request("acme", "POST", q.path, strings.NewReplacer("QUESTION", "Who keeps the lighthouse of Nearland?", "SCOPE", store+",files", "STORE", store).Replace(q.body))
 		}
-		if w := ask("handbook"); !strings.Contains(w.Body.String(), "o documents are in handbook; there are documents in default, files, handbooks") || strings.Contains(w.Body.String(), "Brook") {
+		if w := ask("handbook"); !strings.Contains(w.Body.String(), "o documents are in the collection handbook; there are documents in default, files, handbooks") || strings.Contains(w.Body.String(), "Brook") {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 		if w := ask("file:none"); !strings.Contains(name, "tools") && name != "knowledge" && (!strings.Contains(w.Body.String(), "o indexed document has the id none") || strings.Contains(w.Body.String(), "Brook")) {
