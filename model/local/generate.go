@@ -101,9 +101,12 @@ const maxParts = 4
 // rewritten, it is judged by the words that the user said: the passages are about the subject already, and rules may have added a wrong name.
 func (m *Model) selectAll(ctx context.Context, t model.Task) (chosen []*sentence, unanswered []string, answerability float64, err error) {
 	lowest := 1.0
-	for _, part := range t.SubQuestions[:min(len(t.SubQuestions), maxParts)] {
+	for i, part := range t.SubQuestions[:min(len(t.SubQuestions), maxParts)] {
 		one := t
 		one.Question = part
+		if i > 0 && len(chosen) > 0 { // it may ask for another cell of the row that answers the one before
+			one.Asked, one.History = part, []model.Message{{Role: model.User, Text: t.SubQuestions[i-1]}, {Role: model.Assistant, Text: said(chosen)}}
+		}
 		more, answerability, err := m.selectSentences(ctx, one)
 		if err != nil {
 			return nil, nil, 0, err
@@ -113,8 +116,12 @@ func (m *Model) selectAll(ctx context.Context, t model.Task) (chosen []*sentence
 		}
 		lowest = min(lowest, answerability)
 		for _, c := range more {
-			if !slices.ContainsFunc(chosen, func(o *sentence) bool { return o.passage == c.passage && o.at == c.at || o.text == c.text }) {
+			at := slices.IndexFunc(chosen, func(o *sentence) bool { return o.passage == c.passage && o.at == c.at || o.text == c.text })
+			switch {
+			case at < 0:
 				chosen = append(chosen, c)
+			case c.row:
+				chosen[at].text = withCells(chosen[at].text, c.text)
 			}
 		}
 	}
@@ -127,6 +134,32 @@ func (m *Model) selectAll(ctx context.Context, t model.Task) (chosen []*sentence
 		chosen, answerability, err = m.selectSentences(ctx, t)
 	}
 	return chosen, nil, answerability, err
+}
+
+// said returns the text of sentences.
+func said(sentences []*sentence) string {
+	out := make([]string, len(sentences))
+	for i, c := range sentences {
+		out[i] = c.text
+	}
+	return strings.Join(out, " ")
+}
+
+// withCells returns the text of a row with the cells of another text of it that it lacks. Both begin with the same name.
+func withCells(text, other string) string {
+	same := 0
+	for same < min(len(text), len(other)) && text[same] == other[same] {
+		same++
+	}
+	if i := strings.LastIndex(other[:same], ": "); i >= 0 {
+		other = other[i+2:]
+	}
+	for cell := range strings.SplitSeq(strings.TrimSuffix(other, "."), "; ") {
+		if !strings.Contains(text, cell) {
+			text = strings.TrimSuffix(text, ".") + "; " + cell + "."
+		}
+	}
+	return text
 }
 
 // addedRE matches what rules have added to a sub-question.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-rag/sluice/corpus"
 	"github.com/sluice-rag/sluice/model"
 	"github.com/sluice-rag/sluice/model/local"
 )
@@ -101,6 +102,25 @@ func TestOtherDays(t *testing.T) {
 		p.N, p.Score = 1, 0.8
 		if got, _ := answer(t, m, model.Task{Question: c.question, Passages: []model.Passage{p}}); strings.Contains(got, c.not) {
 			t.Errorf("%s %q", c.question, got)
+		}
+	}
+}
+
+// TestSeveralCellsOfRow: questions that are answered by cells of the same row get one sentence, also if only the first one names the row.
+func TestSeveralCellsOfRow(t *testing.T) {
+	t.Parallel()
+	m := local.New(local.Options{})
+	const prices = "| Product | Price EUR | Stock | Warranty months |\n| --- | --- | --- | --- |\n| Aria 100 | 129.90 | 42 | 24 |\n| Bolt 200 | 249.00 | 7 | 36 |\n| Tacker 30 | 89.00 | 12 | 12 |\n"
+	for _, c := range []struct {
+		parts []string
+		want  string
+	}{
+		{[]string{"What does the Bolt 200 cost?", "how many are in stock?"}, "Bolt 200: Price EUR 249.00; Stock 7."},
+		{[]string{"What does the Bolt 200 cost?", "how long is its warranty (the Bolt 200 cost)?"}, "Bolt 200: Price EUR 249.00; Warranty months 36."},
+	} {
+		got, _ := answer(t, m, model.Task{Question: strings.Join(c.parts, " "), SubQuestions: c.parts, Passages: []model.Passage{{N: 1, Score: 0.8, Chunk: corpus.Chunk{ID: "c", Document: "d", Text: prices}}}})
+		if got != c.want {
+			t.Errorf("%q: %q, want %q", c.parts, got, c.want)
 		}
 	}
 }
