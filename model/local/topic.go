@@ -23,7 +23,7 @@ type section struct {
 	document corpus.DocumentID
 	heading  string      // that names the topic
 	named    float64     // how well
-	inner    bool        // it is a numbered paragraph or the like that begins with its title: (2) Deposit. …
+	inner    bool        // it is a paragraph that begins with its title, such as a numbered one: (2) Deposit. …
 	first    int         // the first of its passages in the task
 	cs       []*sentence // its sentences, in their order
 }

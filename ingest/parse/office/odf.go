@@ -59,7 +59,7 @@ type odf struct {
 	failed error
 
 	repeat int            // of the open cell
-	frame  string         // presentation:class of the open draw:frame: title, outline, notes or the like
+	frame  string         // the attribute presentation:class of the open draw:frame, such as title, outline or notes
 	notes  int            // open footnotes
 	outer  []bool         // whether the text around each open paragraph or span is in bold
 	counts map[string]int // of the items of lists, by their styles
